@@ -1,0 +1,1 @@
+"""The worker: lease, fetch, decode, batch, forward, write, commit."""

@@ -1,0 +1,161 @@
+"""The one error tree. Each class knows its stable code, its HTTP status and whether trying again can help.
+
+    TesseraError
+    +-- SlideRejected        the file can not be analysed; `reason` says which rule it broke
+    +-- TileUnreadable       one tile of the file can not be decoded; the slide goes on
+    +-- SourceError          bytes could not be read
+    |   +-- SourceMissing    no such file or object
+    |   +-- SourceTruncated  fewer bytes than the range asked for
+    |   +-- SourceChanged    another version of the object answered (ETag)
+    |   +-- SourceUnavailable  the store did not answer; worth another try
+    +-- ModelError           the model package is unknown, damaged or refused
+    +-- JobFailed            a job that can not be finished; `reason` goes to the user
+    +-- LeaseLost            somebody else holds the shard now; drop the work
+    +-- RequestError         what a caller of the API did wrong
+        +-- Unauthenticated 401, Forbidden 403, NotFound 404, Conflict 409, Invalid 422, TooManyRequests 429
+
+Every message is one sentence that the reader can act on. It never holds a file name, a token or a free-text tag,
+since all of those can carry patient data.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import ClassVar
+
+
+class RejectReason(StrEnum):
+    """Why a slide can not be analysed. Stable: stored in SQL, printed by the CLI, shown by the page."""
+
+    NOT_A_SLIDE = "not_a_slide"
+    TRUNCATED = "truncated"
+    DAMAGED = "damaged"
+    MISSING_FILES = "missing_files"
+    UNSUPPORTED_FORMAT = "unsupported_format"
+    UNSUPPORTED_PIXELS = "unsupported_pixels"
+    NO_MPP = "no_mpp"
+    ABSURD_MPP = "absurd_mpp"
+    SLIDE_TOO_COARSE = "slide_too_coarse"
+    TOO_LARGE_FOR_FORMAT = "too_large_for_format"
+
+
+class FailReason(StrEnum):
+    """Why a job failed. Stable: stored in SQL and shown to the user beside one sentence."""
+
+    SLIDE_REJECTED = "slide_rejected"
+    SLIDE_CHANGED = "slide_changed"
+    SLIDE_UNREADABLE = "slide_unreadable"
+    MODEL_UNAVAILABLE = "model_unavailable"
+    POISON_SHARD = "poison_shard"
+    PLANNING_FAILED = "planning_failed"
+    STITCHING_FAILED = "stitching_failed"
+
+
+class TesseraError(Exception):
+    """Root of the tree. `sentence` is for people, `code` and `status` are for programs."""
+
+    code: ClassVar[str] = "internal"
+    status: ClassVar[int] = 500
+    retryable: ClassVar[bool] = False
+
+    def __init__(self, sentence: str) -> None:
+        super().__init__(sentence)
+        self.sentence = sentence
+
+
+class SlideRejected(TesseraError):
+    code = "slide_rejected"
+    status = 422
+
+    def __init__(self, reason: RejectReason, sentence: str) -> None:
+        super().__init__(sentence)
+        self.reason = reason
+
+    def __reduce__(self) -> tuple[type[SlideRejected], tuple[RejectReason, str]]:
+        return type(self), (self.reason, self.sentence)
+
+
+class TileUnreadable(TesseraError):
+    code = "tile_unreadable"
+
+
+class SourceError(TesseraError):
+    code = "source_error"
+    status = 502
+
+
+class SourceMissing(SourceError):
+    code = "source_missing"
+    status = 404
+
+
+class SourceTruncated(SourceError):
+    code = "source_truncated"
+
+
+class SourceChanged(SourceError):
+    code = "source_changed"
+    status = 409
+
+
+class SourceUnavailable(SourceError):
+    code = "source_unavailable"
+    status = 503
+    retryable = True
+
+
+class ModelError(TesseraError):
+    code = "model_error"
+    status = 422
+
+
+class JobFailed(TesseraError):
+    code = "job_failed"
+
+    def __init__(self, reason: FailReason, sentence: str) -> None:
+        super().__init__(sentence)
+        self.reason = reason
+
+    def __reduce__(self) -> tuple[type[JobFailed], tuple[FailReason, str]]:
+        return type(self), (self.reason, self.sentence)
+
+
+class LeaseLost(TesseraError):
+    code = "lease_lost"
+    status = 409
+
+
+class RequestError(TesseraError):
+    code = "bad_request"
+    status = 400
+
+
+class Unauthenticated(RequestError):
+    code = "unauthenticated"
+    status = 401
+
+
+class Forbidden(RequestError):
+    code = "forbidden"
+    status = 403
+
+
+class NotFound(RequestError):
+    code = "not_found"
+    status = 404
+
+
+class Conflict(RequestError):
+    code = "conflict"
+    status = 409
+
+
+class Invalid(RequestError):
+    code = "invalid"
+    status = 422
+
+
+class TooManyRequests(RequestError):
+    code = "too_many_requests"
+    status = 429
+    retryable = True

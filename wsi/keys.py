@@ -1,0 +1,35 @@
+"""Where things lie. The only place that builds object keys; none holds a name that the user gave."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+
+def slide_file(tenant: UUID, slide: UUID, number: int) -> str:
+    """In the slides bucket."""
+    return f"{tenant}/slides/{slide}/{number:05d}"
+
+
+def thumbnail(tenant: UUID, slide: UUID) -> str:
+    return f"{tenant}/slides/{slide}/thumbnail.jpeg"
+
+
+def job_prefix(tenant: UUID, job: UUID) -> str:
+    return f"{tenant}/jobs/{job}/"
+
+
+def plan(tenant: UUID, job: UUID) -> str:
+    return f"{job_prefix(tenant, job)}plan.json.gz"
+
+
+def checkpoint(tenant: UUID, job: UUID, shard: int, attempt: int, number: int) -> str:
+    return f"{job_prefix(tenant, job)}shards/{shard:05d}/{attempt:03d}/checkpoint-{number:05d}.npz"
+
+
+def shard_result(tenant: UUID, job: UUID, shard: int, attempt: int) -> str:
+    """The attempt is part of the key: a late worker of an older attempt can not overwrite what was committed."""
+    return f"{job_prefix(tenant, job)}shards/{shard:05d}/{attempt:03d}/result.npz"
+
+
+def result(tenant: UUID, job: UUID, name: str) -> str:
+    return f"{job_prefix(tenant, job)}results/{name}"

@@ -1,0 +1,64 @@
+"""The model card: all that planning, inference and the result writers must know of a model."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any
+
+
+class Activation(StrEnum):
+    NONE = "none"
+    SOFTMAX = "softmax"
+    SIGMOID = "sigmoid"
+
+
+class EdgeFill(StrEnum):
+    """What stands outside the slide in a box past its edge."""
+
+    WHITE = "white"
+    BLACK = "black"  #: as WSInfer's own tool does, so that its packages give its numbers
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OutputColumn:
+    name: str  #: column of tiles.csv: "prob_Tumor", "haematoxylin_od"
+    low: float = 0.0  #: value that the heatmap paints as 1
+    high: float = 1.0  #: value that the heatmap paints as 255
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ModelCard:
+    name: str
+    version: str
+    digest: str  #: hex sha256 of the package
+    kind: str  #: "builtin" | "torchscript"
+    tile_px: int  #: side of the model's tile at `mpp`
+    mpp: float  #: microns a pixel that the model was trained at
+    input_px: int  #: side that the network takes; the level's box is resized to it once
+    columns: tuple[OutputColumn, ...]
+    activation: Activation = Activation.NONE
+    mean: tuple[float, float, float] = (0.0, 0.0, 0.0)  #: of RGB in 0..1, subtracted
+    std: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    edge_fill: EdgeFill = EdgeFill.WHITE
+    allow_upsampling: bool = False
+    batch: int = 32  #: the one batch shape; the tail is padded
+    tiles_per_second: float | None = None  #: of the slowest allowed device; None while unmeasured
+    description: str = ""
+    stain: str | None = None
+    licence: str | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @staticmethod
+    def from_json(value: dict[str, Any]) -> ModelCard:
+        fields: dict[str, Any] = {
+            **value,
+            "columns": tuple(OutputColumn(**column) for column in value["columns"]),
+            "activation": Activation(value["activation"]),
+            "edge_fill": EdgeFill(value["edge_fill"]),
+            "mean": tuple(value["mean"]),
+            "std": tuple(value["std"]),
+        }
+        return ModelCard(**fields)

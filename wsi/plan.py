@@ -1,0 +1,137 @@
+"""The plan: every decision about a job, made once, before any GPU is asked for.
+
+Tiles are numbered in the order of results (minx, then miny), so that a tile's number, and with it its UUID in the
+GeoJSON, does not depend on how the work is cut into shards. `order` lists the numbers in the file's own order;
+shard k computes `order[shard_offsets[k]:shard_offsets[k + 1]]`.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import json
+import zlib
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wsi.model_card import ModelCard
+from wsi.records.slides import Inspection
+
+PLAN_SCHEMA = 1
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Grid:
+    """Where model tiles lie. Boxes are square on the slide, anchored to its origin, and may pass its edge."""
+
+    side: int  #: level-0 px of a tile's box
+    stride: int  #: level-0 px from box to box
+    columns: int
+    rows: int
+    level: int  #: the level that is read
+    level_side: int  #: px of that level that a box covers
+    level_downsample: float  #: level-0 px per px of that level
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Numerics:
+    """With these equal, tables are byte-identical for any worker count, tile order and shard size on one CPU
+    instruction set or one GPU type."""
+
+    version: str  #: of preprocessing and codecs
+    precision: str  #: "fp32" | "fp16" | "bf16"
+    batch: int
+    threads: int  #: CPU threads of the model
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Plan:
+    slide_digest: str
+    slide_uris: tuple[tuple[str, str, str], ...]  #: (relative name, uri, etag); the first one is opened
+    index: bytes | None  #: the reader's parsed index
+    inspection: Inspection
+    card: ModelCard
+    package_uri: str | None
+    mpp: float  #: microns per level-0 px that the grid was made with
+    grid: Grid
+    numerics: Numerics
+    tiles: NDArray[np.int32]  #: [n, 2] level-0 x, y of each box, ordered by x, then y
+    order: NDArray[np.int32]  #: [n] tile numbers in the file's own order
+    shard_offsets: NDArray[np.int32]  #: [shards + 1] into `order`
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def shard_sizes(self) -> tuple[int, ...]:
+        return tuple(int(size) for size in np.diff(self.shard_offsets))
+
+    def shard_tiles(self, index: int) -> NDArray[np.int32]:
+        return self.order[self.shard_offsets[index] : self.shard_offsets[index + 1]]
+
+    @property
+    def digest(self) -> str:
+        """Hex sha256 of what decides the numbers: not of the shards, nor of where the files lie."""
+        head = {
+            "schema": PLAN_SCHEMA,
+            "slide": self.slide_digest,
+            "model": self.card.digest,
+            "mpp": self.mpp,
+            "grid": asdict(self.grid),
+            "numerics": asdict(self.numerics),
+        }
+        text = json.dumps(head, sort_keys=True, separators=(",", ":")).encode()
+        return hashlib.sha256(text + self.tiles.astype("<i4").tobytes()).hexdigest()
+
+    def to_bytes(self) -> bytes:
+        value = {
+            "schema": PLAN_SCHEMA,
+            "digest": self.digest,
+            "slide_digest": self.slide_digest,
+            "slide_uris": self.slide_uris,
+            "index": base64.b64encode(self.index).decode() if self.index is not None else None,
+            "inspection": self.inspection.as_json(),
+            "card": self.card.as_json(),
+            "package_uri": self.package_uri,
+            "mpp": self.mpp,
+            "grid": asdict(self.grid),
+            "numerics": asdict(self.numerics),
+            "tiles": _pack(self.tiles),
+            "order": _pack(self.order),
+            "shard_offsets": _pack(self.shard_offsets),
+            "warnings": self.warnings,
+        }
+        return gzip.compress(json.dumps(value).encode(), compresslevel=6, mtime=0)
+
+    @staticmethod
+    def from_bytes(data: bytes) -> Plan:
+        """Reads this schema and the one before (a worker of version n-1 must take what planner n sends: fields are
+        only ever added, and unknown ones are ignored). Raises ValueError for a newer major schema."""
+        value: dict[str, Any] = json.loads(gzip.decompress(data))
+        if value["schema"] > PLAN_SCHEMA:
+            raise ValueError(f"plan schema {value['schema']} is newer than this worker's {PLAN_SCHEMA}")
+        return Plan(
+            slide_digest=value["slide_digest"],
+            slide_uris=tuple((name, uri, etag) for name, uri, etag in value["slide_uris"]),
+            index=base64.b64decode(value["index"]) if value["index"] is not None else None,
+            inspection=Inspection.from_json(value["inspection"]),
+            card=ModelCard.from_json(value["card"]),
+            package_uri=value["package_uri"],
+            mpp=value["mpp"],
+            grid=Grid(**value["grid"]),
+            numerics=Numerics(**value["numerics"]),
+            tiles=_unpack(value["tiles"]).reshape(-1, 2),
+            order=_unpack(value["order"]),
+            shard_offsets=_unpack(value["shard_offsets"]),
+            warnings=tuple(value["warnings"]),
+        )
+
+
+def _pack(array: NDArray[np.int32]) -> str:
+    return base64.b64encode(zlib.compress(array.astype("<i4").tobytes(), 6)).decode()
+
+
+def _unpack(text: str) -> NDArray[np.int32]:
+    return np.frombuffer(zlib.decompress(base64.b64decode(text)), dtype="<i4").astype(np.int32)

@@ -1,0 +1,84 @@
+"""Objects (results, plans, thumbnails) and multipart uploads (slides)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from wsi.slide.ranges import RangeSource
+
+
+class Objects(Protocol):
+    """One bucket. Keys are ours; puts are atomic: a reader sees all of an object or nothing."""
+
+    def put(self, key: str, data: bytes, *, media_type: str = "application/octet-stream") -> None: ...
+
+    def put_file(self, key: str, path: Path, *, media_type: str) -> None: ...
+
+    def get(self, key: str) -> bytes:
+        """Raises SourceMissing."""
+        ...
+
+    def delete_below(self, prefix: str) -> int:
+        """Deletes every object whose key begins with `prefix`; returns how many."""
+        ...
+
+    def link(self, key: str, *, filename: str, seconds: int) -> str:
+        """A presigned GET whose response names the file."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StoredPart:
+    n: int  #: 1-based
+    size: int  #: bytes
+    sha256: str  #: hex
+    etag: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StoredObject:
+    size: int
+    etag: str
+
+
+class SlideStore(Protocol):
+    """Where slides lie: multipart uploads into our bucket, and reading from any allow-listed one."""
+
+    def uri(self, key: str) -> str:
+        """ "s3://<our bucket>/<key>"."""
+        ...
+
+    def begin_upload(self, uri: str) -> str:
+        """Opens a multipart upload with SHA-256 checksums; returns its id."""
+        ...
+
+    def part_url(self, uri: str, upload_id: str, *, n: int, size: int, sha256: str, seconds: int) -> str:
+        """A presigned PUT (s3v4) that signs length and checksum. `sha256` is hex; S3 wants it as base64."""
+        ...
+
+    def parts(self, uri: str, upload_id: str) -> tuple[StoredPart, ...]:
+        """What S3 holds, by number. Raises SourceMissing when the upload is unknown (completed or aborted)."""
+        ...
+
+    def complete_upload(self, uri: str, upload_id: str, parts: Sequence[StoredPart]) -> StoredObject:
+        """Idempotent: when the upload is gone and the object stands, the object is the answer (F-44)."""
+        ...
+
+    def abort_upload(self, uri: str, upload_id: str) -> None:
+        """Idempotent."""
+        ...
+
+    def head(self, uri: str) -> StoredObject:
+        """Raises SourceMissing."""
+        ...
+
+    def open(self, uri: str, *, etag: str | None = None) -> RangeSource:
+        """Range reads of one object, pinned to `etag` when given (else to the one that answers first)."""
+        ...
+
+    def delete(self, uri: str) -> None:
+        """All versions. Idempotent."""
+        ...

@@ -1,0 +1,26 @@
+"""Queues. At least once, in no order: a message is a hint that work exists, SQL is the truth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from wsi.records.notices import QueueMessage
+
+
+class Queues(Protocol):
+    """All queues of the installation by name (`wsi.records.notices.QUEUES`)."""
+
+    def send(self, queue: str, body: Mapping[str, Any], *, group: str, traceparent: str) -> None: ...
+
+    def receive(
+        self, queue: str, *, limit: int, wait_seconds: float, visibility_seconds: int
+    ) -> Sequence[QueueMessage]:
+        """At most `limit` (1..10) messages, hidden from others for `visibility_seconds`; waits at most `wait_seconds`."""
+        ...
+
+    def extend(self, queue: str, receipt: str, *, seconds: int) -> None:
+        """Hides the message for `seconds` from now; 0 gives it back at once."""
+        ...
+
+    def delete(self, queue: str, receipt: str) -> None: ...

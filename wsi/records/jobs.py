@@ -1,0 +1,128 @@
+"""A job: one model over one slide."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+from wsi.states import JobState
+
+
+class Priority(StrEnum):
+    HIGH = "high"
+    NORMAL = "normal"
+    LOW = "low"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JobOptions:
+    """What changes the result. Part of the job's identity, so that equal jobs share one answer."""
+
+    mpp: float | None = None  #: microns a pixel of the slide, stated by the user; wins over the file
+    region: tuple[int, int, int, int] | None = None  #: x, y, width, height in level-0 px
+    min_tissue: float = 0.1  #: least share of a tile's box inside the slide that must be tissue, 0..1
+    allow_upsampling: bool = False  #: take a slide that is coarser than the model's mpp
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "mpp": self.mpp,
+            "region": list(self.region) if self.region else None,
+            "min_tissue": self.min_tissue,
+            "allow_upsampling": self.allow_upsampling,
+        }
+
+    @staticmethod
+    def from_json(value: dict[str, Any]) -> JobOptions:
+        region = value.get("region")
+        fields: dict[str, Any] = {**value, "region": tuple(region) if region else None}
+        return JobOptions(**fields)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NewJob:
+    """A job as it is asked for. The ledger adds times, version and state QUEUED."""
+
+    id: UUID
+    slide_id: UUID
+    model: str
+    model_version: str
+    model_digest: str
+    priority: Priority = Priority.NORMAL
+    options: JobOptions = field(default_factory=JobOptions)
+    label: str | None = None  #: free text of the user for finding the job again
+    identity: str  #: hex digest of (slide digest, model digest, options, numerics); equal identity, equal result
+    traceparent: str  #: W3C trace context made in the API
+    retry_of: UUID | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Job:
+    id: UUID
+    tenant: UUID
+    slide_id: UUID
+    model: str
+    model_version: str
+    model_digest: str
+    state: JobState
+    reason: str | None = None  #: FailReason, when FAILED
+    sentence: str | None = None  #: for people, when FAILED
+    priority: Priority
+    options: JobOptions
+    label: str | None = None
+    identity: str
+    traceparent: str
+    retry_of: UUID | None = None
+    version: int = 1  #: raised by one with every move
+    progress_seq: int = 0  #: raised with every progress report; orders updates within a version
+    plan_key: str | None = None
+    plan_digest: str | None = None
+    shards_total: int = 0
+    shards_remaining: int = 0
+    tiles_planned: int = 0
+    tiles_inferred: int = 0  #: counted at shard commits, plus what checkpoints report while shards run
+    tiles_unreadable: int = 0
+    tiles_per_second: float | None = None
+    first_lease_at: datetime | None = None
+    created_by: str
+    created_at: datetime
+    updated_at: datetime
+    finished_at: datetime | None = None
+
+    @property
+    def progress(self) -> float:
+        """0..1 of the tiles planned; 1 only when the job is done."""
+        if self.state.is_success:
+            return 1.0
+        if not self.tiles_planned:
+            return 0.0
+        return min(0.999, (self.tiles_inferred + self.tiles_unreadable) / self.tiles_planned)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JobEvent:
+    """One line of the append-only history."""
+
+    seq: int
+    job_id: UUID
+    kind: str  #: "moved", "shard_leased", "shard_committed", "shard_released", "shard_failed", "retried"
+    version: int
+    detail: dict[str, Any]
+    at: datetime
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Idempotency:
+    key: str  #: the client's Idempotency-Key header
+    body_digest: str  #: hex sha256 of the canonical request body
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Submission:
+    """What came of asking for a job."""
+
+    job: Job
+    replayed: bool = False  #: the same Idempotency-Key and body came before; nothing new was made
+    reused: bool = False  #: an equal job had finished; its result is the answer

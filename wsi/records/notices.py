@@ -1,0 +1,75 @@
+"""What leaves after a commit: outbox rows, queue messages, job updates for subscribers."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from wsi.records.jobs import Job, Priority
+
+PUSH = "push"  #: outbox topic that goes to subscribers; every other topic is a queue's name
+SHARD_QUEUES = {priority: f"shards-{priority.value}" for priority in Priority}
+QUEUES = ("wake", "inspect", "plan", "stitch", "heavy", *SHARD_QUEUES.values(), "notify")
+MESSAGE_SCHEMA = 1
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OutboxRow:
+    id: int
+    topic: str
+    tenant: UUID  #: MessageGroupId on fair queues
+    body: dict[str, Any]  #: ids only; for PUSH a `JobUpdate.as_json()`
+    traceparent: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JobUpdate:
+    """What a subscriber sees of a job. Never PHI, never a presigned URL, below 4 KB."""
+
+    job_id: str
+    tenant: str
+    slide_id: str
+    status: str
+    version: int
+    progress_seq: int
+    progress: float  #: 0..1
+    tiles_planned: int
+    tiles_inferred: int
+    tiles_unreadable: int
+    tiles_per_second: float | None
+    eta_seconds: float | None
+    reason: str | None
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def job_update(job: Job) -> JobUpdate:
+    left = job.tiles_planned - job.tiles_inferred - job.tiles_unreadable
+    rate = job.tiles_per_second
+    return JobUpdate(
+        job_id=str(job.id),
+        tenant=str(job.tenant),
+        slide_id=str(job.slide_id),
+        status=job.state.value,
+        version=job.version,
+        progress_seq=job.progress_seq,
+        progress=round(job.progress, 4),
+        tiles_planned=job.tiles_planned,
+        tiles_inferred=job.tiles_inferred,
+        tiles_unreadable=job.tiles_unreadable,
+        tiles_per_second=round(rate, 1) if rate else None,
+        eta_seconds=round(left / rate, 1) if rate and not job.state.is_final else None,
+        reason=job.reason,
+    )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class QueueMessage:
+    body: dict[str, Any]
+    receipt: str  #: of this receive; void after the next one
+    receives: int
+    traceparent: str | None
+    sent_at: datetime | None = None

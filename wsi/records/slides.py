@@ -1,0 +1,76 @@
+"""A slide: the files of one scan, and what inspection found in them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from wsi.states import SlideState
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SlideFile:
+    name: str  #: as the user named it, with its folder for a series ("a.mrxs", "a/Data0000.dat"). PHI: never logged
+    uri: str  #: "s3://bucket/key"; the key is ours and says nothing about the patient
+    size: int  #: bytes
+    upload_id: str | None = None  #: of the multipart upload; None once completed or for a file taken by reference
+    etag: str | None = None  #: of the completed object
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Slide:
+    id: UUID
+    tenant: UUID
+    name: str  #: display name. PHI: never logged
+    state: SlideState
+    files: tuple[SlideFile, ...]  #: the first one is the one that is opened
+    digest: str | None = None  #: S3's composite SHA-256 at the fixed part size, hex; of several files, of their digests
+    mpp: float | None = None  #: microns a pixel that the user states; wins over the file
+    reason: str | None = None  #: RejectReason, when REJECTED
+    sentence: str | None = None  #: for people, when REJECTED
+    inspection: dict[str, Any] | None = None  #: `Inspection.as_json()`, when READY
+    thumbnail_key: str | None = None  #: JPEG in the results bucket, when READY
+    created_by: str
+    created_at: datetime
+    version: int = 1
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LevelInfo:
+    width: int  #: px of this level
+    height: int  #: px of this level
+    downsample: float  #: level-0 px per px of this level
+    tile_width: int
+    tile_height: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Inspection:
+    """What the header and one thumbnail level say. Nothing in it identifies a patient."""
+
+    format: str  #: "svs", "tiff", "ome-tiff", "dicom", ...
+    reading_path: str  #: "native" (range reads) or "scratch" (OpenSlide on a local copy)
+    vendor: str | None
+    width: int
+    height: int
+    levels: tuple[LevelInfo, ...]
+    mpp_x: float | None
+    mpp_y: float | None
+    mpp_source: str | None  #: "override", "aperio", "tiff-resolution", "openslide", ...
+    tissue_um2: float = 0.0  #: tissue area, square microns
+    tissue_fraction: float = 0.0  #: of the slide's area
+    warnings: tuple[str, ...] = field(default=())
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @staticmethod
+    def from_json(value: dict[str, Any]) -> Inspection:
+        fields: dict[str, Any] = {
+            **value,
+            "levels": tuple(LevelInfo(**level) for level in value["levels"]),
+            "warnings": tuple(value.get("warnings", ())),
+        }
+        return Inspection(**fields)

@@ -1,0 +1,53 @@
+"""What a worker writes for a shard, and for each checkpoint of one: the tiles done so far, whole or not."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+RESULT_SCHEMA = 1
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ShardResult:
+    plan_digest: str  #: of the plan that it was computed for; a checkpoint of another plan is not resumed
+    tiles: NDArray[np.int32]  #: [n] tile numbers, in any order, no number twice
+    scores: NDArray[np.float32]  #: [n, columns]
+    unreadable: Mapping[int, str]  #: tile number -> reason that names the file's tiles
+
+    @property
+    def done(self) -> int:
+        return len(self.tiles) + len(self.unreadable)
+
+    def to_bytes(self) -> bytes:
+        head = {
+            "schema": RESULT_SCHEMA,
+            "plan_digest": self.plan_digest,
+            "unreadable": {str(tile): reason for tile, reason in self.unreadable.items()},
+        }
+        buffer = io.BytesIO()
+        np.savez_compressed(
+            buffer,
+            head=np.frombuffer(json.dumps(head).encode(), dtype=np.uint8),
+            tiles=self.tiles.astype("<i4"),
+            scores=self.scores.astype("<f4"),
+        )
+        return buffer.getvalue()
+
+    @staticmethod
+    def from_bytes(data: bytes) -> ShardResult:
+        with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+            head = json.loads(arrays["head"].tobytes())
+            if head["schema"] > RESULT_SCHEMA:
+                raise ValueError(f"shard result schema {head['schema']} is newer than this reader's {RESULT_SCHEMA}")
+            return ShardResult(
+                plan_digest=head["plan_digest"],
+                tiles=arrays["tiles"].astype(np.int32),
+                scores=arrays["scores"].astype(np.float32),
+                unreadable={int(tile): reason for tile, reason in head["unreadable"].items()},
+            )

@@ -1,0 +1,72 @@
+"""Bytes by range: the port, the coalescing plan (pure), and the local file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from wsi.errors import SourceMissing, SourceTruncated
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ByteRange:
+    start: int  #: inclusive
+    end: int  #: exclusive
+
+    @property
+    def size(self) -> int:
+        return self.end - self.start
+
+
+class RangeSource(Protocol):
+    """One immutable object that is read by ranges. Errors: SourceTruncated, SourceChanged, SourceUnavailable."""
+
+    @property
+    def size(self) -> int: ...
+
+    @property
+    def etag(self) -> str: ...
+
+    def read(self, byte_range: ByteRange) -> bytes:
+        """Exactly `byte_range.size` bytes, or an error."""
+        ...
+
+    def read_many(self, ranges: Sequence[ByteRange]) -> Iterator[bytes]:
+        """The bytes of each range, in the order asked for; implementations fetch several at a time."""
+        ...
+
+
+class FileSource:
+    """A file on this disk. The ETag is size and mtime: enough to notice a replaced file during a run."""
+
+    def __init__(self, path: Path) -> None:
+        try:
+            self._file = path.open("rb")
+        except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
+            raise SourceMissing("The file does not exist or can not be opened.") from error
+        stat = os.fstat(self._file.fileno())
+        self._size = stat.st_size
+        self._etag = f"{stat.st_size:x}-{stat.st_mtime_ns:x}"
+
+    @property
+    def size(self) -> int:
+        return self._size
+
+    @property
+    def etag(self) -> str:
+        return self._etag
+
+    def read(self, byte_range: ByteRange) -> bytes:
+        data = os.pread(self._file.fileno(), byte_range.size, byte_range.start)
+        if len(data) != byte_range.size:
+            raise SourceTruncated(f"The file ends at byte {byte_range.start + len(data)}, before {byte_range.end}.")
+        return data
+
+    def read_many(self, ranges: Sequence[ByteRange]) -> Iterator[bytes]:
+        return map(self.read, ranges)
+
+    def close(self) -> None:
+        self._file.close()
