@@ -85,9 +85,8 @@ JOB_MOVES: Mapping[JobState, frozenset[JobState]] = MappingProxyType(
 
 SHARD_MOVES: Mapping[ShardState, frozenset[ShardState]] = MappingProxyType(
     {
-        ShardState.QUEUED: frozenset(
-            {ShardState.RUNNING, ShardState.DONE, ShardState.CANCELLED}
-        ),  # QUEUED -> DONE: taken over from a retried job
+        # QUEUED -> DONE: taken over from the job that is retried.
+        ShardState.QUEUED: frozenset({ShardState.RUNNING, ShardState.DONE, ShardState.CANCELLED}),
         ShardState.RUNNING: frozenset({ShardState.QUEUED, ShardState.DONE, ShardState.FAILED, ShardState.CANCELLED}),
         ShardState.DONE: frozenset(),
         ShardState.FAILED: frozenset(),

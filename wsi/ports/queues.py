@@ -16,7 +16,7 @@ class Queues(Protocol):
     def receive(
         self, queue: str, *, limit: int, wait_seconds: float, visibility_seconds: int
     ) -> Sequence[QueueMessage]:
-        """At most `limit` (1..10) messages, hidden from others for `visibility_seconds`; waits at most `wait_seconds`."""
+        """At most `limit` (1..10) messages, hidden from others for `visibility_seconds`. Long-polls."""
         ...
 
     def extend(self, queue: str, receipt: str, *, seconds: int) -> None:

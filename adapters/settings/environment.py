@@ -1,0 +1,28 @@
+"""How settings travel: a frozen class, one environment variable a field, written and read in this one place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+from pydantic import BaseModel, ConfigDict
+
+PREFIX = "TESSERA_"
+Self = TypeVar("Self", bound="Environment")
+
+
+class Environment(BaseModel):
+    """A process's settings. Values are plain strings and numbers: CDK fills them with tokens."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    def environ(self) -> dict[str, str]:
+        """The variables to give to the process. A field that is None is left out."""
+        values = self.model_dump(mode="json")
+        return {PREFIX + name.upper(): str(value) for name, value in values.items() if value is not None}
+
+    @classmethod
+    def from_environ(cls: type[Self], environ: Mapping[str, str]) -> Self:
+        """Raises pydantic.ValidationError, naming every missing or malformed variable's field."""
+        names = {PREFIX + name.upper(): name for name in cls.model_fields}
+        return cls.model_validate({names[key]: value for key, value in environ.items() if key in names})

@@ -1,0 +1,81 @@
+"""One settings class a process. The construct that deploys a process builds its class and calls `.environ()`."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from adapters.settings.environment import Environment
+
+
+class Aws(Environment):
+    """What every process that talks to AWS knows. Credentials come the SDK's usual way."""
+
+    region: str
+    endpoint_url: str | None = None  #: None on AWS; the emulator's address in the embedded stack
+
+
+class Database(Environment):
+    """How to reach Postgres, in the role of this process."""
+
+    database_dsn: str  #: without a password on AWS (IAM token), whole in the embedded stack
+    database_iam: bool = False
+
+
+class Authorizer(Aws, Database):
+    issuer: str  #: `iss` of the tokens
+    jwks_url: str  #: apart from the issuer: an emulator's tokens name the real AWS issuer
+    client_id: str  #: app client that tokens must be made for
+
+
+class Api(Aws, Database):
+    slides_bucket: str
+    results_bucket: str
+    allowed_buckets: str = ""  #: comma-separated buckets from which slides may be registered by reference
+    queue_prefix: str = "tessera-"
+    dollars_per_gpu_hour: float = Field(default=0.53, gt=0)
+
+
+class SlideJobs(Aws, Database):
+    """inspect and plan."""
+
+    slides_bucket: str
+    results_bucket: str
+    allowed_buckets: str = ""
+    queue_prefix: str = "tessera-"
+    max_scratch_bytes: int = Field(default=8 * 1024**3, gt=0)
+    shard_tiles: int | None = Field(default=None, gt=0)  #: fixed shard size; None: by the model's rate
+
+
+class Stitch(Aws, Database):
+    results_bucket: str
+    queue_prefix: str = "tessera-"
+
+
+class Relay(Aws, Database):
+    queue_prefix: str = "tessera-"
+    appsync_url: str
+
+
+class Sweep(Aws, Database):
+    queue_prefix: str = "tessera-"
+    slides_bucket: str
+    upload_days: float = Field(default=3.0, gt=0)
+    stuck_seconds: float = Field(default=900.0, gt=0)
+
+
+class Worker(Aws, Database):
+    slides_bucket: str
+    results_bucket: str
+    models_bucket: str
+    allowed_buckets: str = ""
+    queue_prefix: str = "tessera-"
+    device: str = "cpu"
+    idle_seconds: float = Field(default=90.0, ge=0)  #: exits after so long without work; 0: never
+    lease_seconds: float = Field(default=180.0, gt=0)
+    checkpoint_seconds: float = Field(default=10.0, gt=0)
+    checkpoint_batches: int = Field(default=8, gt=0)
+    decode_workers: int = Field(default=2, gt=0)
+    model_cache: str = "/tmp/tessera-models"
+    scratch: str = "/tmp/tessera-scratch"
+    max_scratch_bytes: int = Field(default=200 * 1024**3, gt=0)
+    health_port: int | None = None
