@@ -227,8 +227,8 @@ class SystemLedger(Protocol):
     def sweep(self, *, upload_days: float, stuck_seconds: float) -> Swept:
         """Repairs what a death left behind: expired leases go back to QUEUED with an outbox row to their queue;
         RUNNING jobs with nothing remaining move to STITCHING; UPLOADED slides, QUEUED, PLANNING and STITCHING jobs
-        and QUEUED shards that have not moved for `stuck_seconds` get their outbox row again (at most once per `stuck_seconds`);
-        uploads older than `upload_days` are DELETED."""
+        and QUEUED shards that have not moved for `stuck_seconds` get their outbox row again (at most once per
+        `stuck_seconds`); uploads older than `upload_days` are DELETED."""
         ...
 
     # --- models
