@@ -1,0 +1,65 @@
+# The two commands: `make demo` and `make test`. Every install step is here, so that a fresh machine with Python 3.11+
+# and Node 20+ needs nothing else.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+MINISTACK := .venv-ministack
+PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
+
+.DEFAULT_GOAL := help
+.PHONY: help demo up down setup check format test openapi clean
+
+help:  ## what there is
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+demo: $(VENV)/.ready $(MINISTACK)/.ready  ## one real slide through the whole stack on this machine, live
+	@$(BIN)/python -m local demo
+
+up: $(VENV)/.ready $(MINISTACK)/.ready  ## start the embedded stack and leave it running
+	@$(BIN)/python -m local up
+
+down: $(VENV)/.ready  ## stop it
+	@$(BIN)/python -m local down
+
+setup: $(VENV)/.ready-all $(MINISTACK)/.ready  ## install everything: models in torch, tests, checks
+
+check: $(VENV)/.ready-all  ## lint, types, import contracts
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/lint-imports
+	@$(BIN)/pyright
+
+format: $(VENV)/.ready-all  ## put the code in shape
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+test: setup  ## the whole test-suite
+	@$(BIN)/python -m pytest
+
+openapi: $(VENV)/.ready  ## write docs/openapi.json anew
+	@$(BIN)/python -m lambdas.openapi > docs/openapi.json
+
+clean: down  ## remove the embedded stack's data
+	rm -rf .tessera
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit("Tessera needs Python 3.11 or newer: make PYTHON=python3.12 …") if sys.version_info < (3, 11) else None'
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.ready: requirements.txt constraints.txt pyproject.toml | $(VENV)/bin/python
+	@echo "Installing what the demo needs into $(VENV) (about a minute) …"
+	@$(BIN)/python $(PIP_INSTALL) -c constraints.txt -r requirements.txt
+	@$(BIN)/python $(PIP_INSTALL) --no-deps -e .
+	@touch $@
+
+$(VENV)/.ready-all: requirements/torch.txt requirements/dev.txt $(VENV)/.ready
+	@echo "Installing torch, test and check tools into $(VENV) (some minutes, several GB) …"
+	@$(BIN)/python $(PIP_INSTALL) -c constraints.txt -r requirements/torch.txt -r requirements/dev.txt
+	@touch $@
+
+$(MINISTACK)/.ready: requirements/ministack.txt
+	@echo "Installing the AWS emulator into $(MINISTACK) …"
+	@$(PYTHON) -m venv $(MINISTACK)
+	@$(MINISTACK)/bin/python $(PIP_INSTALL) -r requirements/ministack.txt
+	@touch $@
