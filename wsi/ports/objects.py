@@ -40,8 +40,11 @@ class StoredPart:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StoredObject:
-    size: int
+    size: int  #: bytes
     etag: str
+    #: what S3 keeps: of a multipart object the composite, hex sha256 of its parts' digests and "-<parts>"; of another
+    #: hex sha256. None when the object was stored without one
+    sha256: str | None = None
 
 
 class SlideStore(Protocol):
