@@ -1,0 +1,33 @@
+"""The digest of a slide: what S3 computes while it stores the parts, computed the same way on a disk.
+
+A file: hex sha256 over the sha256 digests of its 16 MiB parts, and "-<parts>" (S3's composite checksum in hex).
+A slide of one file has its file's digest; of several, hex sha256 over their digests in order, joined by newlines.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+PART_SIZE = 16 * 1024 * 1024  #: bytes of every part but the last; fixed, since the digest depends on it
+
+
+def composite_digest(part_digests: Sequence[str]) -> str:
+    """Of one file. `part_digests` are hex, in the order of the parts."""
+    joined = b"".join(bytes.fromhex(digest) for digest in part_digests)
+    return f"{hashlib.sha256(joined).hexdigest()}-{len(part_digests)}"
+
+
+def file_digest(path: Path) -> str:
+    parts: list[str] = []
+    with path.open("rb") as file:
+        while part := file.read(PART_SIZE):
+            parts.append(hashlib.sha256(part).hexdigest())
+    return composite_digest(parts)
+
+
+def slide_digest(file_digests: Sequence[str]) -> str:
+    if len(file_digests) == 1:
+        return file_digests[0]
+    return hashlib.sha256("\n".join(file_digests).encode()).hexdigest()

@@ -1,0 +1,96 @@
+"""What an upload may be: names, sizes and part numbers, checked before anything is asked of S3. Pure.
+
+Sentences name files by their number, never by their name: a name can identify a patient.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from wsi.digests import PART_SIZE
+from wsi.errors import Conflict, Invalid, NotFound
+from wsi.ports.objects import StoredObject, StoredPart
+from wsi.records.slides import Slide, SlideFile
+
+MAX_FILES = 10_000  #: a DICOM series of one slide stays below 1,000
+MAX_PARTS_A_FILE = 10_000  #: S3's limit; at 16 MiB it is 156 GiB
+MAX_PARTS_A_CALL = 100  #: keeps the answer far below API Gateway's 10 MB
+_LONGEST_NAME = 1024
+_SAID_NUMBERS = 20
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NewFile:
+    name: str  #: with its folder for a series. PHI
+    size: int  #: bytes
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PartAsked:
+    file: int  #: 0-based
+    n: int  #: 1-based
+    size: int  #: bytes
+    sha256: str  #: hex
+
+
+def display_name(name: str) -> str:
+    return name.rsplit("/", 1)[-1]
+
+
+def part_count(size: int) -> int:
+    return math.ceil(size / PART_SIZE)
+
+
+def part_size(size: int, n: int) -> int:
+    """Bytes of part `n` (1-based) of a file of `size` bytes."""
+    return min(PART_SIZE, size - (n - 1) * PART_SIZE)
+
+
+def check_files(files: Sequence[NewFile]) -> None:
+    if not 1 <= len(files) <= MAX_FILES:
+        raise Invalid(f"A slide has 1 to {MAX_FILES:,} files; this request names {len(files):,}.")
+    for number, file in enumerate(files):
+        segments = file.name.split("/")
+        if len(file.name) > _LONGEST_NAME or not file.name.isprintable() or not all(s.strip() for s in segments):
+            raise Invalid(f"The name of file number {number} is empty, too long or holds control characters.")
+        if "\\" in file.name or any(segment in (".", "..") for segment in segments):
+            raise Invalid(f"The name of file number {number} must be relative and use forward slashes, without '..'.")
+        if not 0 < file.size <= MAX_PARTS_A_FILE * PART_SIZE:
+            raise Invalid(f"File number {number} has {file.size:,} bytes; a file has 1 byte to 156 GiB.")
+    if len({file.name for file in files}) < len(files):
+        raise Invalid("Two files of the slide have the same name.")
+
+
+def check_part(slide: Slide, part: PartAsked) -> None:
+    if not 0 <= part.file < len(slide.files):
+        raise NotFound(f"The upload has no file number {part.file}; its files are numbered from 0.")
+    size = slide.files[part.file].size
+    count = part_count(size)
+    if not 1 <= part.n <= count:
+        raise Invalid(f"File number {part.file} has parts 1 to {count}; there is no part {part.n}.")
+    expected = part_size(size, part.n)
+    if part.size != expected:
+        raise Invalid(f"Part {part.n} of file number {part.file} must have {expected:,} bytes, not {part.size:,}.")
+
+
+def check_whole(number: int, file: SlideFile, stored: tuple[StoredPart, ...] | StoredObject) -> None:
+    if isinstance(stored, StoredObject):
+        if stored.size != file.size or stored.sha256 is None:
+            raise Conflict(f"File number {number} is not what was announced. Abort this upload and start a new one.")
+        return
+    sizes = {part.n: part.size for part in stored}
+    count = part_count(file.size)
+    missing = [n for n in range(1, count + 1) if n not in sizes]
+    if missing:
+        raise Conflict(f"File number {number} lacks {len(missing)} of its {count} parts: {_said(missing)}.")
+    wrong = [n for n, size in sizes.items() if n > count or size != part_size(file.size, n)]
+    if wrong:
+        raise Conflict(f"File number {number} has parts of a wrong size: {_said(wrong)}. Upload them again.")
+
+
+def _said(numbers: Sequence[int]) -> str:
+    said = ", ".join(map(str, numbers[:_SAID_NUMBERS]))
+    more = len(numbers) - _SAID_NUMBERS
+    return f"{said} and {more:,} more" if more > 0 else said
