@@ -1,0 +1,49 @@
+"""Models that need no download. Their code lies in the worker; here are the cards, which planning and the API read."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
+
+from wsi.model_card import ModelCard, OutputColumn
+
+#: Raise a model's number when its code changes a single value: the digest changes with it, and old results are not
+#: taken for new ones.
+ALGORITHM_VERSIONS: Mapping[str, int] = MappingProxyType({"stain-density": 1})
+
+
+def _with_digest(card: ModelCard) -> ModelCard:
+    """The card's own digest, in place of a package's: sha256 of card and algorithm version."""
+    value = {"algorithm": ALGORITHM_VERSIONS[card.name], "card": card.as_json()}
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"))
+    return replace(card, digest=hashlib.sha256(text.encode()).hexdigest())
+
+
+STAIN_DENSITY = _with_digest(
+    ModelCard(
+        name="stain-density",
+        version="1.0",
+        digest="",
+        kind="builtin",
+        tile_px=256,
+        mpp=0.5,
+        input_px=256,
+        columns=(
+            # An optical density of 2 lets 1 % of the light through; stained nuclei lie between 0.3 and 1.5.
+            OutputColumn(name="haematoxylin_od", low=0.0, high=2.0),
+            OutputColumn(name="eosin_od", low=0.0, high=2.0),
+            OutputColumn(name="dab_od", low=0.0, high=2.0),
+            OutputColumn(name="nuclear_fraction", low=0.0, high=1.0),
+        ),
+        description=(
+            "Mean optical density of haematoxylin, eosin and DAB and the share of nuclear area per tile, by colour "
+            "deconvolution (Ruifrok and Johnston 2001)."
+        ),
+        stain="H&E, H-DAB",
+    )
+)
+
+BUILTIN: Mapping[str, ModelCard] = MappingProxyType({STAIN_DENSITY.name: STAIN_DENSITY})

@@ -1,0 +1,58 @@
+"""What a job would cost: arithmetic on what inspection stored; no byte of the slide is read. Needs no numpy."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+from wsi.model_card import ModelCard
+from wsi.records.jobs import JobOptions
+from wsi.records.slides import Inspection
+from wsi.scale import box_side, choose_level, grid_mpp
+from wsi.shards import SECONDS, UNMEASURED, shard_size
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Estimate:
+    tiles: int
+    shards: int
+    seconds: float  #: of one device, all shards one after the other
+    dollars: float
+
+
+def estimate(inspection: Inspection, card: ModelCard, options: JobOptions, dollars_per_gpu_hour: float) -> Estimate:
+    """Tiles, shards, seconds and dollars of a job. Raises SlideRejected as planning would (mpp, SLIDE_TOO_COARSE).
+
+    The tissue is taken as one round piece spread evenly over the slide, and every box that it touches as analysed:
+    on average area + 2/pi x perimeter + 1 boxes for a convex shape, in units of a box (Santalo, Integral Geometry,
+    1976). A region has its share of them.
+    """
+    if options.mpp is not None:
+        inspection = replace(inspection, mpp_x=options.mpp, mpp_y=options.mpp)
+    mpp = grid_mpp(inspection)
+    allow_upsampling = options.allow_upsampling or card.allow_upsampling
+    choose_level(inspection.levels, mpp, card.mpp, allow_upsampling=allow_upsampling)
+    side = box_side(card, mpp)
+    seen = _inside(inspection, options.region)
+    area = inspection.tissue_fraction * seen[0] * seen[1] / side**2
+    touched = area + 4 * math.sqrt(area / math.pi) + 1 if area else 0
+    tiles = min(math.ceil(touched), math.ceil(seen[0] / side) * math.ceil(seen[1] / side))
+    rate = card.tiles_per_second or UNMEASURED / SECONDS
+    seconds = tiles / rate
+    return Estimate(
+        tiles=tiles,
+        shards=math.ceil(tiles / shard_size(card.tiles_per_second)),
+        seconds=seconds,
+        dollars=seconds / 3600 * dollars_per_gpu_hour,
+    )
+
+
+def _inside(inspection: Inspection, region: tuple[int, int, int, int] | None) -> tuple[int, int]:
+    """Width and height of what is analysed, in level-0 px."""
+    if region is None:
+        return inspection.width, inspection.height
+    x, y, width, height = region
+    return (
+        max(0, min(x + width, inspection.width) - max(x, 0)),
+        max(0, min(y + height, inspection.height) - max(y, 0)),
+    )

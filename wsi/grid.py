@@ -1,0 +1,137 @@
+"""Where model tiles lie on a slide, and which of them hold tissue. Level-0 pixels unless said."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wsi.errors import FailReason, JobFailed
+from wsi.model_card import ModelCard
+from wsi.plan import Grid
+from wsi.records.slides import Inspection, LevelInfo
+from wsi.scale import box_side, choose_level
+
+#: Boxes of a grid, tissue or not. 200,000 x 200,000 px in boxes of 64 px make 9.8 million; more comes of a wrong mpp.
+MAX_BOXES = 2**24
+#: Share of a box below which rounding in the integral image can not be told from zero.
+EPSILON = 1e-9
+
+Region = tuple[int, int, int, int]  #: x, y, width, height
+
+
+def make_grid(inspection: Inspection, card: ModelCard, mpp: float, *, allow_upsampling: bool = False) -> Grid:
+    """Square boxes side by side from the slide's origin; the last ones may pass its edge, so that all of it is seen.
+
+    `mpp` is that of level 0. Raises SlideRejected SLIDE_TOO_COARSE, and JobFailed for more than `MAX_BOXES`.
+    """
+    level = choose_level(inspection.levels, mpp, card.mpp, allow_upsampling=allow_upsampling or card.allow_upsampling)
+    side = box_side(card, mpp)
+    columns, rows = -(-inspection.width // side), -(-inspection.height // side)
+    if columns * rows > MAX_BOXES:
+        raise JobFailed(
+            FailReason.PLANNING_FAILED,
+            f"The slide would be cut into {columns * rows:,} tiles of {side} px, more than {MAX_BOXES:,}: check its "
+            "µm per pixel, or take a model with larger tiles.",
+        )
+    downsample = inspection.levels[level].downsample
+    return Grid(
+        side=side,
+        stride=side,
+        columns=columns,
+        rows=rows,
+        level=level,
+        level_side=max(1, round(side / downsample)),
+        level_downsample=downsample,
+    )
+
+
+def select_tiles(
+    grid: Grid,
+    mask: NDArray[np.bool_],
+    *,
+    width: int,
+    height: int,
+    min_tissue: float,
+    region: Region | None = None,
+) -> NDArray[np.int32]:
+    """[n, 2] origins x, y of the boxes to analyse, ordered by x, then y: a tile's number is its place in this list.
+
+    `mask` spans the slide (`width` x `height` px) whatever its own size. A box is taken when tissue covers at least
+    `min_tissue` (0..1), and more than nothing, of its part inside the slide; with `region`, when it also overlaps
+    that. The region moves no box, so a tile's values do not depend on it. Raises JobFailed for a region that misses
+    the slide.
+    """
+    x = np.arange(grid.columns, dtype=np.int64) * grid.stride
+    y = np.arange(grid.rows, dtype=np.int64) * grid.stride
+    if region is not None:
+        x, y = _overlapping(grid, x, y, region, width, height)
+    share = _tissue_share(
+        mask, x, np.minimum(x + grid.side, width), y, np.minimum(y + grid.side, height), width, height
+    )
+    column, row = np.nonzero(((share >= min_tissue - EPSILON) & (share > EPSILON)).T)
+    return np.stack([x[column], y[row]], axis=1).astype(np.int32)
+
+
+def _overlapping(
+    grid: Grid, x: NDArray[np.int64], y: NDArray[np.int64], region: Region, width: int, height: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    left, top, across, down = region
+    if across <= 0 or down <= 0 or left >= width or top >= height or left + across <= 0 or top + down <= 0:
+        raise JobFailed(
+            FailReason.PLANNING_FAILED,
+            f"The region {across} x {down} px at ({left}, {top}) misses the slide of {width} x {height} px: "
+            "state it in pixels of the full resolution.",
+        )
+    return (
+        x[(x < left + across) & (x + grid.side > left)],
+        y[(y < top + down) & (y + grid.side > top)],
+    )
+
+
+def _tissue_share(
+    mask: NDArray[np.bool_],
+    left: NDArray[np.int64],
+    right: NDArray[np.int64],
+    top: NDArray[np.int64],
+    bottom: NDArray[np.int64],
+    width: int,
+    height: int,
+) -> NDArray[np.float64]:
+    """[rows, columns] covered share of every box, from an integral image that is read between its pixels: the sum of
+    a piecewise constant mask is piecewise bilinear, so that boxes smaller than a mask pixel come out exact too.
+
+    Each axis has its own scale (a level's width and height are rounded apart), so that even a box with one pixel
+    inside the slide has an area in the mask.
+    """
+    mask_height, mask_width = mask.shape
+    integral = np.zeros((mask_height + 1, mask_width + 1))
+    integral[1:, 1:] = mask.cumsum(axis=0, dtype=np.int64).cumsum(axis=1)
+    x0, x1 = left * (mask_width / width), right * (mask_width / width)
+    y0, y1 = top * (mask_height / height), bottom * (mask_height / height)
+    bands = _between(integral, y1, axis=0) - _between(integral, y0, axis=0)
+    tissue = _between(bands, x1, axis=1) - _between(bands, x0, axis=1)
+    return tissue / ((y1 - y0)[:, None] * (x1 - x0)[None, :])
+
+
+def _between(table: NDArray[np.float64], at: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
+    """`table` read at fractional places along `axis`, linearly between its entries."""
+    last = table.shape[axis] - 1
+    low = np.clip(np.floor(at).astype(np.int64), 0, last)
+    high = np.minimum(low + 1, last)
+    part = np.expand_dims(at - low, 1 - axis)
+    return table.take(low, axis=axis) * (1 - part) + table.take(high, axis=axis) * part
+
+
+def level_boxes(grid: Grid, tiles: NDArray[np.int32]) -> NDArray[np.int32]:
+    """[n, 2] origins of boxes in px of the level that is read; their side there is `grid.level_side`."""
+    return np.rint(tiles / grid.level_downsample).astype(np.int32)
+
+
+def file_order(tiles: NDArray[np.int32], grid: Grid, level: LevelInfo) -> NDArray[np.int32]:
+    """[n] tile numbers, row-major by the file tile that holds a box's first pixel.
+
+    Neighbours in this order share file tiles, and file tiles lie in row-major order in nearly every file, so that a
+    contiguous block of it reads few and long byte ranges.
+    """
+    x, y = level_boxes(grid, tiles).T
+    return np.lexsort((x, y, x // level.tile_width, y // level.tile_height)).astype(np.int32)

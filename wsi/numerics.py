@@ -1,0 +1,36 @@
+"""The numerics version: with it equal, and model, precision, batch and threads too, result tables are byte-identical.
+
+It goes into a job's identity and into the plan, so it must be the same in the API, which installs no codec, in the
+planner and in the worker: a package that is not installed here counts as the version that the installation pins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+from types import MappingProxyType
+
+#: Of our own steps from file tile to network input (patches, resampling, normalisation). Raise it when a change to
+#: them changes a single value.
+PREPROCESSING_VERSION = 1
+
+#: What touches pixels, as requirements pin it.
+PINNED: Mapping[str, str] = MappingProxyType(
+    {"imagecodecs": "2026.3.6", "numpy": "2.4.6", "openslide-bin": "4.0.1.2", "simplejpeg": "1.9.0"}
+)
+
+
+def installed_version(package: str, pinned: str) -> str:
+    """The version of `package` here, or `pinned` where it is not installed."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return pinned
+
+
+NUMERICS_VERSION: str = "+".join(
+    [f"{PREPROCESSING_VERSION}", *(f"{name}-{installed_version(name, pinned)}" for name, pinned in PINNED.items())]
+)
+
+#: Of this code, as the summary names it. A Lambda's zip holds the modules without the distribution's metadata.
+CODE_VERSION: str = installed_version("tessera-wsi", "0.1.0")

@@ -1,0 +1,157 @@
+"""The plan of a job: tissue, grid, shards, decided once, before any GPU is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from uuid import UUID
+
+import numpy as np
+
+from wsi import keys
+from wsi.errors import FailReason, JobFailed, SlideRejected, SourceChanged, SourceError
+from wsi.examination import Examination, examine
+from wsi.grid import file_order, make_grid, select_tiles
+from wsi.model_card import ModelCard
+from wsi.numerics import NUMERICS_VERSION
+from wsi.plan import Numerics, Plan
+from wsi.ports.ledger import PlanningBrief, SystemLedger
+from wsi.ports.objects import Objects, SlideStore
+from wsi.records.jobs import JobOptions
+from wsi.results.sink import ObjectSink
+from wsi.scale import TOLERANCE, grid_mpp
+from wsi.shards import shard_offsets, shard_size
+from wsi.slide.opening import open_slide
+from wsi.slide.slide import SlideReader
+from wsi.slide.source import SlideSource
+from wsi.stitching import stitch
+
+#: CPU threads of a model in the queue's workers. Sums in floating point depend on how they are split over threads, so
+#: the plan fixes it; a worker uses its other cores for decoding.
+THREADS = 1
+PRECISION = "fp32"
+
+
+def make_plan(
+    *,
+    slide_digest: str,
+    slide_uris: Sequence[tuple[str, str, str]],
+    reader: SlideReader,
+    examination: Examination,
+    card: ModelCard,
+    package_uri: str | None,
+    options: JobOptions,
+    shard_tiles: int | None,
+    threads: int,
+) -> Plan:
+    """Decides everything. Reads nothing: `examination` holds the mask. A slide without tissue gives a plan without
+    tiles.
+
+    `slide_uris`: (relative name, uri, etag), the first one is opened. `shard_tiles` fixes the shard size. Raises
+    SlideRejected (SLIDE_TOO_COARSE, NO_MPP, ABSURD_MPP) and JobFailed (too many tiles, a region off the slide).
+    """
+    inspection = examination.inspection
+    mpp = grid_mpp(inspection)
+    grid = make_grid(inspection, card, mpp, allow_upsampling=options.allow_upsampling)
+    tiles = select_tiles(
+        grid,
+        examination.mask,
+        width=inspection.width,
+        height=inspection.height,
+        min_tissue=options.min_tissue,
+        region=options.region,
+    )
+    return Plan(
+        slide_digest=slide_digest,
+        slide_uris=tuple(slide_uris),
+        index=reader.index_bytes(),
+        inspection=inspection,
+        card=card,
+        package_uri=package_uri,
+        mpp=mpp,
+        grid=grid,
+        numerics=Numerics(version=NUMERICS_VERSION, precision=PRECISION, batch=card.batch, threads=threads),
+        tiles=tiles,
+        order=file_order(tiles, grid, inspection.levels[grid.level]),
+        shard_offsets=np.asarray(
+            shard_offsets(len(tiles), shard_size(card.tiles_per_second, shard_tiles)), dtype=np.int32
+        ),
+        warnings=(*inspection.warnings, *_scale_warnings(mpp, card)),
+    )
+
+
+def _scale_warnings(mpp: float, card: ModelCard) -> tuple[str, ...]:
+    if mpp <= card.mpp * TOLERANCE:
+        return ()
+    return (
+        f"The slide has {mpp:.4g} µm per pixel and was enlarged to the model's {card.mpp:.4g}: detail that the "
+        "model was trained on is missing.",
+    )
+
+
+def plan_job(
+    job_id: UUID,
+    *,
+    ledger: SystemLedger,
+    slides: SlideStore,
+    objects: Objects,
+    scratch: Path,
+    max_scratch_bytes: int,
+    shard_tiles: int | None,
+) -> bool:
+    """QUEUED -> PLANNING -> RUNNING, NO_TISSUE or FAILED. False when this delivery moved nothing beyond PLANNING.
+
+    Each step may be done twice: the plan's key and bytes depend on the job alone, and the commit is a compare-and-set.
+    Errors of the store that may pass are raised, so that the queue tries again.
+    """
+    brief = ledger.begin_planning(job_id)
+    if brief is None:
+        return False
+    try:
+        plan = _plan(brief, slides, scratch=scratch, max_scratch_bytes=max_scratch_bytes, shard_tiles=shard_tiles)
+    except SlideRejected as error:
+        return ledger.fail_job(job_id, FailReason.SLIDE_REJECTED, error.sentence)
+    except JobFailed as error:
+        return ledger.fail_job(job_id, error.reason, error.sentence)
+    except SourceChanged:
+        sentence = "The slide was replaced after it was inspected: upload or register it again."
+        return ledger.fail_job(job_id, FailReason.SLIDE_CHANGED, sentence)
+    except SourceError as error:
+        if error.retryable:
+            raise
+        return ledger.fail_job(job_id, FailReason.SLIDE_UNREADABLE, error.sentence)
+    tenant = brief.job.tenant
+    if not len(plan.tiles):
+        sink = ObjectSink(objects, keys.result(tenant, job_id, ""))
+        return ledger.finish_without_tissue(job_id, stitch(plan, (), sink, run={"job_id": str(job_id)}))
+    key = keys.plan(tenant, job_id)
+    objects.put(key, plan.to_bytes(), media_type="application/gzip")
+    return ledger.commit_plan(job_id, plan_key=key, plan_digest=plan.digest, shard_tiles=plan.shard_sizes)
+
+
+def _plan(
+    brief: PlanningBrief, slides: SlideStore, *, scratch: Path, max_scratch_bytes: int, shard_tiles: int | None
+) -> Plan:
+    slide, options = brief.slide, brief.job.options
+    if slide.digest is None:
+        raise JobFailed(FailReason.PLANNING_FAILED, "The slide's upload is not complete: complete it, then try again.")
+    ranges = [(file.name, file.uri, slides.open(file.uri, etag=file.etag)) for file in slide.files]
+    reader = open_slide(
+        SlideSource(files=tuple((name, source) for name, _, source in ranges)),
+        mpp=options.mpp if options.mpp is not None else slide.mpp,
+        scratch=scratch,
+        max_scratch_bytes=max_scratch_bytes,
+    )
+    with closing(reader):
+        return make_plan(
+            slide_digest=slide.digest,
+            slide_uris=[(name, uri, source.etag) for name, uri, source in ranges],
+            reader=reader,
+            examination=examine(reader),
+            card=ModelCard.from_json(brief.model.card),
+            package_uri=brief.model.package_uri,
+            options=options,
+            shard_tiles=shard_tiles,
+            threads=THREADS,
+        )

@@ -1,0 +1,70 @@
+"""Where result files go. A reader sees a whole file or none: temp name first, then one atomic step."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Protocol
+
+from wsi.ports.objects import Objects
+from wsi.records.results import ResultFile
+
+Writer = Callable[[IO[bytes]], None]  #: writes a whole file; it may seek
+
+
+class ResultSink(Protocol):
+    def write(self, name: str, media_type: str, writer: Writer) -> ResultFile:
+        """Publishes what `writer` writes under `name`, in place of what stood there. Nothing when it raises."""
+        ...
+
+
+class FolderSink:
+    """Files in a folder of this disk, which is made when it is missing."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def write(self, name: str, media_type: str, writer: Writer) -> ResultFile:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        # Beside its target: a rename is atomic only within one file system.
+        handle, temporary = tempfile.mkstemp(prefix=f".{name}.", dir=self._folder)
+        path = Path(temporary)
+        try:
+            with os.fdopen(handle, "w+b") as file:
+                writer(file)
+                result = _result(file, name=name, key=name, media_type=media_type)
+                os.fsync(file.fileno())
+            path.chmod(0o644)  # mkstemp makes files for their owner alone
+            path.replace(self._folder / name)
+        finally:
+            path.unlink(missing_ok=True)
+        return result
+
+
+class ObjectSink:
+    """Objects below a prefix, by way of a temporary file: the parts of an upload must be known before it begins."""
+
+    def __init__(self, objects: Objects, prefix: str) -> None:
+        self._objects = objects
+        self._prefix = prefix
+
+    def write(self, name: str, media_type: str, writer: Writer) -> ResultFile:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / name
+            with path.open("w+b") as file:
+                writer(file)
+                result = _result(file, name=name, key=f"{self._prefix}{name}", media_type=media_type)
+            self._objects.put_file(result.key, path, media_type=media_type)
+        return result
+
+
+def _result(file: IO[bytes], *, name: str, key: str, media_type: str) -> ResultFile:
+    file.flush()
+    file.seek(0)
+    digest = hashlib.sha256()
+    while block := file.read(1 << 20):
+        digest.update(block)
+    return ResultFile(name=name, key=key, size=file.tell(), sha256=digest.hexdigest(), media_type=media_type)

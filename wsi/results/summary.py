@@ -1,0 +1,75 @@
+"""summary.json: what was analysed, with what, and what could not be. Measurements of the run lie under `run` only;
+all else is the same for the same slide and model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import IO, Any
+
+from wsi.numerics import CODE_VERSION
+from wsi.records.results import ResultFile
+from wsi.results.scored_tiles import ScoredTiles
+from wsi.states import JobState
+
+NAME = "summary.json"
+MEDIA_TYPE = "application/json"
+SUMMARY_SCHEMA = 1
+
+
+def status(tiles: ScoredTiles) -> JobState:
+    """The final state that the counts say."""
+    if not len(tiles.plan.tiles):
+        return JobState.NO_TISSUE
+    return JobState.COMPLETED_WITH_UNREADABLE_TILES if tiles.unreadable else JobState.COMPLETED
+
+
+def write(tiles: ScoredTiles, files: Sequence[ResultFile], run: Mapping[str, Any], file: IO[bytes]) -> None:
+    """`files` are the other result files, named with size and digest, so that a copy can be checked."""
+    plan = tiles.plan
+    inspection, side = plan.inspection, plan.grid.side
+    value: dict[str, Any] = {
+        "schema": SUMMARY_SCHEMA,
+        "status": status(tiles).value,
+        "tiles": {
+            "planned": len(plan.tiles),
+            "inferred": len(tiles.inferred),
+            "unreadable": len(tiles.unreadable),
+        },
+        "unreadable": [
+            {"minx": int(plan.tiles[tile, 0]), "miny": int(plan.tiles[tile, 1]), "width": side, "height": side}
+            | {"reason": reason}
+            for tile, reason in tiles.unreadable.items()
+        ],
+        "slide": {
+            "digest": plan.slide_digest,
+            "format": inspection.format,
+            "vendor": inspection.vendor,
+            "width": inspection.width,
+            "height": inspection.height,
+            "mpp": plan.mpp,
+            "mpp_source": inspection.mpp_source,
+            "reading_path": inspection.reading_path,
+            "tissue_um2": inspection.tissue_um2,
+            "tissue_fraction": inspection.tissue_fraction,
+        },
+        "model": {
+            "name": plan.card.name,
+            "version": plan.card.version,
+            "digest": plan.card.digest,
+            "mpp": plan.card.mpp,
+            "columns": [asdict(column) for column in plan.card.columns],
+        },
+        "plan_digest": plan.digest,
+        "grid": asdict(plan.grid),
+        "numerics": asdict(plan.numerics),
+        "code_version": CODE_VERSION,
+        "warnings": list(plan.warnings),
+        "files": [
+            {"name": result.name, "size": result.size, "sha256": result.sha256, "media_type": result.media_type}
+            for result in files
+        ],
+        "run": dict(run),
+    }
+    file.write(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False).encode() + b"\n")

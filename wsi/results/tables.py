@@ -1,0 +1,23 @@
+"""tiles.csv: the columns of WSInfer's model-outputs-csv (peers-and-pitfalls 3.2), one row an analysed tile."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import IO
+
+from wsi.results.scored_tiles import ScoredTiles
+
+NAME = "tiles.csv"
+MEDIA_TYPE = "text/csv"
+
+
+def write(tiles: ScoredTiles, file: IO[bytes]) -> None:
+    """minx, miny, width, height in level-0 px, the whole box of the model even past the slide's edge; then scores."""
+    side = tiles.plan.grid.side
+    text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=False)
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow(["minx", "miny", "width", "height", *(column.name for column in tiles.plan.card.columns)])
+    table.writerows([x, y, side, side, *scores] for _, x, y, scores in tiles.rows())
+    text.flush()
+    text.detach()
