@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 
-from wsi.errors import SourceError
 from wsi.ports.ledger import SystemLedger
 from wsi.ports.push import Publisher
 from wsi.ports.queues import Queues
@@ -46,8 +45,8 @@ def wake(queues: Queues, *, traceparent: str | None = None) -> None:
     since the relay also runs on a schedule."""
     try:
         queues.send("wake", {}, group="wake", traceparent=traceparent or new_traceparent())
-    except SourceError as error:
-        logger.warning("The relay was not woken; its schedule sends the outbox.", extra={"code": error.code})
+    except Exception:
+        logger.warning("The relay was not woken; its schedule sends the outbox.", exc_info=True)
 
 
 def _sent(row: OutboxRow, queues: Queues, publisher: Publisher) -> bool:
@@ -58,7 +57,7 @@ def _sent(row: OutboxRow, queues: Queues, publisher: Publisher) -> bool:
             queues.send(
                 row.topic, {"v": MESSAGE_SCHEMA, **row.body}, group=str(row.tenant), traceparent=row.traceparent
             )
-    except Exception:  # noqa: BLE001  one row that can not be sent must not hold up the others; it stays unsent
+    except Exception:
         logger.exception("An outbox row was not sent.", extra={"outbox_id": row.id, "topic": row.topic})
         return False
     return True

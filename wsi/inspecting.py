@@ -1,0 +1,64 @@
+"""Inspection: the header and one thumbnail level decide whether a slide can be analysed. Needs numpy and codecs."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from uuid import UUID
+
+from wsi import keys
+from wsi.errors import RejectReason, SlideRejected, SourceChanged, SourceMissing, SourceTruncated
+from wsi.examination import Examination, examine
+from wsi.ports.ledger import SystemLedger
+from wsi.ports.objects import Objects, SlideStore
+from wsi.records.slides import Slide
+from wsi.slide.opening import open_slide
+from wsi.slide.source import SlideSource
+from wsi.states import SlideState
+
+
+def inspect_slide(
+    slide_id: UUID,
+    *,
+    ledger: SystemLedger,
+    slides: SlideStore,
+    objects: Objects,
+    scratch: Path,
+    max_scratch_bytes: int,
+) -> SlideState | None:
+    """UPLOADED -> READY or REJECTED(reason). None: a duplicate message, or somebody else was faster.
+
+    Raises SourceUnavailable, for another try.
+    """
+    slide = ledger.uninspected_slide(slide_id)
+    if slide is None:
+        return None
+    try:
+        examination = _examine(slide, slides, scratch, max_scratch_bytes)
+    except SlideRejected as rejection:
+        return _rejected(ledger, slide_id, rejection.reason, rejection.sentence)
+    except SourceMissing:
+        sentence = "A file of the slide is gone from the store. Upload the slide again."
+        return _rejected(ledger, slide_id, RejectReason.MISSING_FILES, sentence)
+    except SourceChanged:
+        sentence = "A file of the slide was replaced since it was taken in. Upload or register the slide again."
+        return _rejected(ledger, slide_id, RejectReason.DAMAGED, sentence)
+    except SourceTruncated:
+        sentence = "The file ends before its last tile. Export or upload the slide again."
+        return _rejected(ledger, slide_id, RejectReason.TRUNCATED, sentence)
+    key = keys.thumbnail(slide.tenant, slide.id)
+    objects.put(key, examination.thumbnail_jpeg, media_type="image/jpeg")
+    accepted = ledger.accept_slide(slide_id, examination.inspection.as_json(), key)
+    return SlideState.READY if accepted else None
+
+
+def _examine(slide: Slide, slides: SlideStore, scratch: Path, max_scratch_bytes: int) -> Examination:
+    source = SlideSource(files=tuple((file.name, slides.open(file.uri, etag=file.etag)) for file in slide.files))
+    with ExitStack() as stack:
+        reader = open_slide(source, mpp=slide.mpp, scratch=scratch, max_scratch_bytes=max_scratch_bytes)
+        stack.callback(reader.close)
+        return examine(reader)
+
+
+def _rejected(ledger: SystemLedger, slide_id: UUID, reason: RejectReason, sentence: str) -> SlideState | None:
+    return SlideState.REJECTED if ledger.reject_slide(slide_id, reason, sentence) else None

@@ -1,0 +1,76 @@
+"""Links to what a job has made so far, and to its results at the end. Every link that is issued is audited."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from dataclasses import dataclass
+from uuid import UUID
+
+from wsi.errors import Conflict, Invalid
+from wsi.ports.ledger import TenantLedger
+from wsi.ports.objects import Objects
+from wsi.records.identity import Actor
+from wsi.records.results import ResultFile
+from wsi.records.shards import ShardOutput
+
+LINK_SECONDS = 15 * 60
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Linked:
+    file: ResultFile
+    url: str  #: presigned; a secret: never logged
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LinkedShard:
+    shard: ShardOutput
+    url: str  #: presigned; a secret: never logged
+
+
+def partial_results(
+    actor: Actor, job_id: UUID, *, after: str | None, limit: int, ledger: TenantLedger, objects: Objects
+) -> tuple[tuple[LinkedShard, ...], str]:
+    """Links to the finished shards that the holder of `after` has not seen, and the next `after`.
+
+    Shards finish in no order, so the cursor is the set of shards seen, one bit each. Raises NotFound, Invalid.
+    """
+    seen = _seen(after)
+    finished = ledger.finished_shards(actor, job_id)
+    fresh = [shard for shard in finished if not seen >> shard.index & 1][:limit]
+    for shard in fresh:
+        seen |= 1 << shard.index
+    if fresh:
+        ledger.audit(actor, "partial.linked", f"job:{job_id}", {"shards": [shard.index for shard in fresh]})
+    links = tuple(
+        LinkedShard(
+            shard=shard,
+            url=objects.link(shard.result_key, filename=f"shard-{shard.index:05d}.npz", seconds=LINK_SECONDS),
+        )
+        for shard in fresh
+    )
+    return links, _after(seen)
+
+
+def result_links(actor: Actor, job_id: UUID, *, ledger: TenantLedger, objects: Objects) -> tuple[Linked, ...]:
+    """A presigned link to each result file, noted in the audit log. Raises NotFound, and Conflict before the end."""
+    job = ledger.job(actor, job_id)
+    if not job.state.is_success:
+        raise Conflict(f"The job is {job.state.value}; it has results once it is COMPLETED.")
+    files = ledger.results(actor, job_id)
+    ledger.audit(actor, "results.linked", f"job:{job_id}", {"files": [file.name for file in files]})
+    return tuple(
+        Linked(file=file, url=objects.link(file.key, filename=file.name, seconds=LINK_SECONDS)) for file in files
+    )
+
+
+def _seen(after: str | None) -> int:
+    try:
+        return int.from_bytes(base64.urlsafe_b64decode(after or ""), "little")
+    except (ValueError, binascii.Error) as error:
+        raise Invalid("The cursor 'after' is not one that this API gave.") from error
+
+
+def _after(seen: int) -> str:
+    return base64.urlsafe_b64encode(seen.to_bytes((seen.bit_length() + 7) // 8, "little")).decode()

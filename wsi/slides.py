@@ -1,0 +1,73 @@
+"""Slides: taken by reference from an allow-listed bucket, and deleted with what we stored of them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection
+from uuid import UUID, uuid4
+
+from wsi import keys
+from wsi.access import require
+from wsi.errors import Forbidden, Invalid, NotFound, SourceMissing
+from wsi.notices import wake
+from wsi.ports.ledger import TenantLedger
+from wsi.ports.objects import Objects, SlideStore, StoredObject
+from wsi.ports.queues import Queues
+from wsi.records.identity import Actor, Role
+from wsi.records.slides import Slide, SlideFile
+from wsi.upload_rules import display_name
+from wsi.uploads import drop_uploads
+
+
+def register_slide(
+    actor: Actor,
+    s3_uri: str,
+    *,
+    mpp: float | None,
+    ledger: TenantLedger,
+    slides: SlideStore,
+    queues: Queues,
+    allowed_buckets: Collection[str],
+    traceparent: str,
+) -> Slide:
+    """A slide that lies in the customer's own bucket, UPLOADED at once; its bytes are never copied.
+
+    Raises Forbidden, Invalid, NotFound.
+    """
+    require(actor, Role.ANALYST)
+    bucket, _, key = s3_uri.removeprefix("s3://").partition("/")
+    if not s3_uri.startswith("s3://") or not bucket or not key:
+        raise Invalid("The address of the slide must read s3://bucket/key.")
+    # Our own bucket holds every tenant's slides, so it is never registered from, even when it is listed.
+    if bucket not in allowed_buckets or s3_uri.startswith(slides.uri("")):
+        raise Forbidden("This bucket is not on the list of buckets that slides may be registered from. Ask an admin.")
+    try:
+        stored = slides.head(s3_uri)
+    except SourceMissing as error:
+        raise NotFound("There is no object at this address, or this installation may not read it.") from error
+    if not stored.size:
+        raise Invalid("The object at this address is empty.")
+    file = SlideFile(name=display_name(key), uri=s3_uri, size=stored.size, etag=stored.etag)
+    slide = ledger.register_slide(actor, uuid4(), file.name, [file], mpp=mpp, digest=referenced_digest(s3_uri, stored))
+    wake(queues, traceparent=traceparent)
+    return slide
+
+
+def delete_slide(actor: Actor, slide_id: UUID, *, ledger: TenantLedger, slides: SlideStore, objects: Objects) -> None:
+    """any -> DELETED, then its files in our bucket and its thumbnail, all versions. Files by reference stay where
+    they are. Idempotent: called again, it deletes what a death left. Raises Conflict while a live job reads it."""
+    require(actor, Role.ANALYST)
+    slide = ledger.delete_slide(actor, slide_id)
+    drop_uploads(slide, slides)
+    for file in slide.files:
+        if file.uri.startswith(slides.uri("")):
+            slides.delete(file.uri)
+    objects.delete_below(keys.thumbnail(slide.tenant, slide.id))
+
+
+def referenced_digest(s3_uri: str, stored: StoredObject) -> str:
+    """S3's own SHA-256 when the object has one; else of address, ETag and size, which name one version of it without
+    reading gigabytes. Either way an equal digest means equal bytes."""
+    if stored.sha256 is not None:
+        return stored.sha256
+    return "ref-" + hashlib.sha256(f"{s3_uri}\n{stored.etag}\n{stored.size}".encode()).hexdigest()
