@@ -158,6 +158,7 @@ class _Picture:
             tile=(self.tile, self.tile),
             photometric="rgb" if self.rgb else "ycbcr",
             compression="jpeg",
+            compressionargs={"outcolorspace": "RGB" if self.rgb else "YCBCR"},
             subsampling=None if self.rgb else (2, 2),
             extratags=[(347, 7, len(self.tables), self.tables, True)],
             metadata=None,
