@@ -1,0 +1,73 @@
+"""`wsi.ports.push.Publisher` on AppSync: the `publishJobUpdate` mutation, signed with this process's credentials."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, HTTPClientError
+from botocore.httpsession import URLLib3Session
+
+from adapters.aws_clients import AwsClients
+from adapters.sigv4 import signed_post
+from wsi.errors import SourceUnavailable
+from wsi.records.notices import JobUpdate
+
+SERVICE = "appsync"
+TIMEOUT = 10  #: s
+
+#: Subscribers see only what the mutation selects, and the filter only matches what it selects: so all fields.
+TYPES = {
+    "jobId": "ID!",
+    "tenant": "ID!",
+    "slideId": "ID!",
+    "status": "String!",
+    "version": "Int!",
+    "progressSeq": "Int!",
+    "progress": "Float!",
+    "tilesPlanned": "Int!",
+    "tilesInferred": "Int!",
+    "tilesUnreadable": "Int!",
+    "tilesPerSecond": "Float",
+    "etaSeconds": "Float",
+    "reason": "String",
+}
+MUTATION = "mutation Publish({declared}) {{ publishJobUpdate({passed}) {{ {selected} }} }}".format(
+    declared=", ".join(f"${name}: {kind}" for name, kind in TYPES.items()),
+    passed=", ".join(f"{name}: ${name}" for name in TYPES),
+    selected=" ".join(TYPES),
+)
+
+
+class AppSyncPublisher:
+    """`url` is the GraphQL endpoint. Safe to share between threads."""
+
+    def __init__(self, clients: AwsClients, url: str) -> None:
+        self._clients = clients
+        self._url = url
+        self._http = URLLib3Session(timeout=TIMEOUT)
+
+    def publish(self, update: JobUpdate) -> None:
+        """Raises SourceUnavailable when AppSync did not take the update; trying again is right."""
+        body = json.dumps({"query": MUTATION, "variables": variables(update)}).encode()
+        frozen = self._clients.credentials().get_frozen_credentials()
+        request = signed_post(self._url, body, frozen, region=self._clients.region, service=SERVICE)
+        try:
+            answer = self._http.send(request)
+        except (HTTPClientError, BotoCoreError) as error:
+            raise SourceUnavailable("The push service did not answer; the update is sent again.") from error
+        if answer.status_code != 200 or json.loads(answer.content).get("errors"):
+            raise SourceUnavailable(
+                f"The push service refused the update with status {answer.status_code}; it is sent again."
+            )
+
+
+def variables(update: JobUpdate) -> Mapping[str, Any]:
+    """The update under the schema's names: progress_seq becomes progressSeq."""
+    return {_camel(name): value for name, value in update.as_json().items()}
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)

@@ -1,0 +1,68 @@
+"""The boto3 clients of one process: one a service, made at first use, shared by all threads."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import boto3
+from botocore.config import Config
+from botocore.credentials import Credentials
+
+
+class AwsClients:
+    """`endpoint_url` None is AWS; else an emulator's address, which answers all services.
+
+    Credentials come the SDK's usual way. Clients are safe to share between threads, making one is not, hence the lock.
+    """
+
+    def __init__(self, region: str, endpoint_url: str | None = None) -> None:
+        self.region = region
+        self.endpoint_url = endpoint_url
+        self._session = boto3.Session(region_name=region)
+        self._made: dict[str, Any] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def s3(self) -> Any:
+        return self._client("s3")
+
+    @property
+    def sqs(self) -> Any:
+        return self._client("sqs")
+
+    @property
+    def cognito(self) -> Any:
+        return self._client("cognito-idp")
+
+    def credentials(self) -> Credentials:
+        """The chain's credentials, refreshed by botocore when they expire. Raises RuntimeError without any."""
+        with self._lock:
+            found = self._session.get_credentials()
+        if found is None:
+            raise RuntimeError("No AWS credentials were found in the environment of this process.")
+        return found
+
+    def _client(self, service: str) -> Any:
+        with self._lock:
+            if service not in self._made:
+                self._made[service] = self._session.client(
+                    service, endpoint_url=self.endpoint_url, config=self._config(service)
+                )
+            return self._made[service]
+
+    def _config(self, service: str) -> Config:
+        # An emulator has no DNS name for each bucket.
+        addressing = "path" if self.endpoint_url else "virtual"
+        return Config(
+            # boto3 still presigns with SigV2 in us-east-1 unless told (F-39).
+            signature_version="s3v4" if service == "s3" else None,
+            s3={"addressing_style": addressing},
+            retries={"mode": "adaptive", "total_max_attempts": 6},
+            connect_timeout=5,
+            read_timeout=65,  # above the longest SQS poll of 20 s, and time for a slow 16 MiB part
+            max_pool_connections=32,
+            # CRC32 of every put is what botocore adds by default; it would also enter presigned part URLs, which
+            # sign SHA-256 instead.
+            request_checksum_calculation="when_required",
+        )

@@ -1,0 +1,89 @@
+"""Buckets, queues and users for the embedded stack: made by the CDK on AWS, and here on the emulator.
+
+Visibility and receive counts are those of DESIGN section 6.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from adapters.aws_clients import AwsClients
+from wsi.records.notices import QUEUES, SHARD_QUEUES
+
+DEAD_LETTERS = "-dlq"  #: suffix of the queue that takes what was received too often
+DEAD_LETTER_SECONDS = 14 * 24 * 3600
+SHARD_VISIBILITY = 180  #: s, with a heartbeat
+SHARD_RECEIVES = 10  #: spot reclaims burn receives (F-5)
+LAMBDA_RECEIVES = 5
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class UserPool:
+    issuer: str  #: `iss` of its tokens
+    jwks_url: str
+    client_id: str
+    subjects: Mapping[str, str]  #: `sub` by user name
+
+
+def create_buckets(clients: AwsClients, names: Iterable[str], *, origins: Iterable[str] = ("*",)) -> None:
+    """Versioned, with the CORS that presigned parts from a browser need (F-43)."""
+    # S3 knows us-east-1 only by the absence of a constraint.
+    placed = {} if clients.region == "us-east-1" else {"LocationConstraint": clients.region}
+    for name in names:
+        clients.s3.create_bucket(Bucket=name, **({"CreateBucketConfiguration": placed} if placed else {}))
+        clients.s3.put_bucket_versioning(Bucket=name, VersioningConfiguration={"Status": "Enabled"})
+        rule = {
+            "AllowedOrigins": list(origins),
+            "AllowedMethods": ["GET", "PUT"],
+            "AllowedHeaders": ["*"],
+            "ExposeHeaders": ["ETag", "x-amz-checksum-sha256"],
+            "MaxAgeSeconds": 3600,
+        }
+        clients.s3.put_bucket_cors(Bucket=name, CORSConfiguration={"CORSRules": [rule]})
+
+
+def create_queues(clients: AwsClients, prefix: str, *, lambda_visibility: Mapping[str, int]) -> None:
+    """All queues, a dead-letter queue each. `lambda_visibility`: s, by queue, of those that a lambda consumes."""
+    for name in QUEUES:
+        is_shards = name in SHARD_QUEUES.values()
+        dead = clients.sqs.create_queue(
+            QueueName=prefix + name + DEAD_LETTERS, Attributes={"MessageRetentionPeriod": str(DEAD_LETTER_SECONDS)}
+        )
+        arn = clients.sqs.get_queue_attributes(QueueUrl=dead["QueueUrl"], AttributeNames=["QueueArn"])
+        redrive = {
+            "deadLetterTargetArn": arn["Attributes"]["QueueArn"],
+            "maxReceiveCount": SHARD_RECEIVES if is_shards else LAMBDA_RECEIVES,
+        }
+        visibility = SHARD_VISIBILITY if is_shards else lambda_visibility.get(name, SHARD_VISIBILITY)
+        clients.sqs.create_queue(
+            QueueName=prefix + name,
+            Attributes={"VisibilityTimeout": str(visibility), "RedrivePolicy": json.dumps(redrive)},
+        )
+
+
+def create_user_pool(clients: AwsClients, name: str, passwords: Mapping[str, str]) -> UserPool:
+    """A pool with an app client and one confirmed user for each name (an e-mail address) in `passwords`."""
+    pool = clients.cognito.create_user_pool(PoolName=name, UsernameAttributes=["email"])["UserPool"]["Id"]
+    client = clients.cognito.create_user_pool_client(
+        UserPoolId=pool,
+        ClientName="page",
+        ExplicitAuthFlows=["ALLOW_USER_PASSWORD_AUTH", "ALLOW_REFRESH_TOKEN_AUTH"],
+    )
+    subjects: dict[str, str] = {}
+    for user, password in passwords.items():
+        made = clients.cognito.admin_create_user(
+            UserPoolId=pool,
+            Username=user,
+            MessageAction="SUPPRESS",
+            UserAttributes=[{"Name": "email", "Value": user}, {"Name": "email_verified", "Value": "true"}],
+        )
+        clients.cognito.admin_set_user_password(UserPoolId=pool, Username=user, Password=password, Permanent=True)
+        subjects[user] = next(item["Value"] for item in made["User"]["Attributes"] if item["Name"] == "sub")
+    return UserPool(
+        issuer=f"https://cognito-idp.{clients.region}.amazonaws.com/{pool}",
+        jwks_url=f"{clients.endpoint_url}/{pool}/.well-known/jwks.json",
+        client_id=client["UserPoolClient"]["ClientId"],
+        subjects=subjects,
+    )

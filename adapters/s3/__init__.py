@@ -1,0 +1,1 @@
+"""S3: objects, slides (multipart uploads), and range reads."""

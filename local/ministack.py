@@ -1,0 +1,104 @@
+"""MiniStack (S3, SQS, Cognito) as a child process, from a venv of its own: its pins clash with ours."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+from local import children
+from local.ports import free_port
+
+ROOT = Path(__file__).resolve().parent.parent
+PYTHON = ROOT / ".venv-ministack" / "bin" / "python"
+LAUNCHER = ROOT / "local" / "ministack_launcher.py"
+START_SECONDS = 30.0
+STOP_SECONDS = 10.0
+
+
+class MiniStack:
+    """One server on 127.0.0.1. Objects lie as files in `folder`; buckets, queues and users come back after a clean
+    stop when `durable`."""
+
+    def __init__(self, folder: Path, *, region: str, durable: bool) -> None:
+        self._folder = folder.absolute()
+        self._region = region
+        self._durable = durable
+        self._child: subprocess.Popen[bytes] | None = None
+        self._port = 0
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._port}"
+
+    @property
+    def pid(self) -> int | None:
+        return self._child.pid if self._child else None
+
+    def start(self) -> None:
+        """Returns when it answers. Raises RuntimeError with its last words when it does not."""
+        if not PYTHON.exists():
+            raise RuntimeError("MiniStack is not installed; run `make setup` or `make demo`.")
+        self._folder.mkdir(parents=True, exist_ok=True)
+        for _ in range(5):  # another process may take the port between our look and the server's bind
+            self._port = free_port()
+            self._child = children.start(
+                [str(PYTHON), "-I", str(LAUNCHER)],
+                env=self._environ(),
+                log=self._folder / "ministack.log",
+                cwd=self._folder,
+            )
+            if self._answers():
+                return
+            self.stop()
+        raise RuntimeError(f"MiniStack did not start; its last words: {self._last_words()}")
+
+    def stop(self) -> None:
+        if self._child:
+            children.stop(self._child, seconds=STOP_SECONDS)
+
+    def _environ(self) -> dict[str, str]:
+        return {
+            "PATH": os.environ.get("PATH", "/usr/bin:/bin"),
+            "HOME": str(self._folder),
+            "TMPDIR": str(self._folder),
+            "GATEWAY_PORT": str(self._port),
+            "MINISTACK_REGION": self._region,
+            "BIND_HOST": "127.0.0.1",
+            "IOT_MTLS_ENABLED": "0",  # else it listens on 0.0.0.0:8883 as well
+            "S3_PERSIST": "1",
+            "S3_DATA_DIR": str(self._folder / "s3"),
+            "PERSIST_STATE": "1" if self._durable else "0",
+            "STATE_DIR": str(self._folder / "state"),
+            "LOG_LEVEL": "WARNING",
+        }
+
+    def _answers(self) -> bool:
+        end = time.monotonic() + START_SECONDS
+        while self._child and self._child.poll() is None and time.monotonic() < end:
+            try:
+                with urllib.request.urlopen(f"{self.url}/_ministack/health", timeout=2) as answer:
+                    json.load(answer)
+            except (urllib.error.URLError, ConnectionError, TimeoutError, ValueError):
+                time.sleep(0.03)
+            else:
+                # A reply of somebody else's server on this port is none of ours: ours must be the one that lives.
+                return _listens(self._child.pid, self._port)
+        return False
+
+    def _last_words(self) -> str:
+        lines = (self._folder / "ministack.log").read_text(errors="replace").splitlines()
+        return " / ".join(lines[-3:]) or "none"
+
+
+def _listens(pid: int, port: int) -> bool:
+    """Whether process `pid` holds the listening socket of 127.0.0.1:`port`."""
+    wanted = f"0100007F:{port:04X}"
+    rows = (line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:])
+    inodes = {row[9] for row in rows if row[1] == wanted and row[3] == "0A"}
+    held = {str(link.readlink()) for link in Path(f"/proc/{pid}/fd").iterdir()}
+    return any(f"socket:[{inode}]" in held for inode in inodes)

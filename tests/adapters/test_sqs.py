@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+from moto import mock_aws
+
+from adapters.aws_clients import AwsClients
+from adapters.provisioning import create_queues
+from adapters.sqs import SqsQueues
+from tests.contracts.queues import QueuesContract
+from tests.ministack import REGION, clients, credentials, fresh_name, ministack  # noqa: F401
+
+
+def provisioned(clients: AwsClients, prefix: str) -> SqsQueues:  # noqa: F811
+    """Our queues; "plan" gives up after two receives, as the contract wants."""
+    create_queues(clients, prefix, lambda_visibility={"plan": 60})
+    url = clients.sqs.get_queue_url(QueueName=f"{prefix}plan")["QueueUrl"]
+    attributes = clients.sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["RedrivePolicy"])["Attributes"]
+    policy = {**json.loads(attributes["RedrivePolicy"]), "maxReceiveCount": 2}
+    clients.sqs.set_queue_attributes(QueueUrl=url, Attributes={"RedrivePolicy": json.dumps(policy)})
+    return SqsQueues(clients, prefix)
+
+
+class _SleepsForReal:
+    @pytest.fixture
+    def pass_time(self):
+        return time.sleep
+
+
+class TestOnMoto(_SleepsForReal, QueuesContract):
+    @pytest.fixture
+    def queues(self, credentials):  # noqa: F811
+        with mock_aws():
+            yield provisioned(AwsClients(REGION), "tessera-")
+
+
+@pytest.mark.stack
+class TestOnMiniStack(_SleepsForReal, QueuesContract):
+    @pytest.fixture
+    def queues(self, clients, fresh_name):  # noqa: F811
+        return provisioned(clients, f"{fresh_name}-")
+
+
+def test_shard_queues_outlast_spot_reclaims_and_lambda_queues_outlast_their_function(credentials):  # noqa: F811
+    with mock_aws():
+        clients = AwsClients(REGION)
+        create_queues(clients, "tessera-", lambda_visibility={"plan": 1800})
+
+        def attributes(name):
+            url = clients.sqs.get_queue_url(QueueName=f"tessera-{name}")["QueueUrl"]
+            found = clients.sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["All"])["Attributes"]
+            policy = json.loads(found.get("RedrivePolicy", "{}"))
+            return int(found["VisibilityTimeout"]), policy.get("maxReceiveCount"), int(found["MessageRetentionPeriod"])
+
+        assert attributes("shards-normal")[:2] == (180, 10)
+        assert attributes("plan")[:2] == (1800, 5)
+        assert attributes("plan-dlq")[2] == 14 * 24 * 3600

@@ -1,0 +1,106 @@
+"""What every `SlideStore` does, short of range reads. A suite gives `store` (bucket tessera-slides, customer-bucket
+allow-listed), `put_part(url, data) -> status` and `put_object(uri, data)`."""
+
+from __future__ import annotations
+
+import hashlib
+
+import pytest
+
+from wsi.errors import Forbidden, SourceMissing
+
+PART = 5 * 1024**2  #: the least that S3 takes for any part but the last
+
+
+def upload(store, put_part, uri: str, *chunks: bytes) -> str:
+    upload_id = store.begin_upload(uri)
+    for n, data in enumerate(chunks, start=1):
+        digest = hashlib.sha256(data).hexdigest()
+        url = store.part_url(uri, upload_id, n=n, size=len(data), sha256=digest, seconds=300)
+        assert put_part(url, data) == 200
+    return upload_id
+
+
+class SlideUploadsContract:
+    """Multipart uploads with a checksum a part."""
+
+    def test_parts_make_the_object(self, store, put_part):
+        uri = store.uri("t/slides/s/00000")
+        first, second = b"a" * PART, b"b" * 1000
+        upload_id = upload(store, put_part, uri, first, second)
+        parts = store.parts(uri, upload_id)
+        assert [(part.n, part.size, part.sha256) for part in parts] == [
+            (1, PART, hashlib.sha256(first).hexdigest()),
+            (2, 1000, hashlib.sha256(second).hexdigest()),
+        ]
+        stored = store.complete_upload(uri, upload_id, parts)
+        assert stored.size == PART + 1000
+        assert stored == store.head(uri)
+        digests = hashlib.sha256(first).digest() + hashlib.sha256(second).digest()
+        assert stored.sha256 == f"{hashlib.sha256(digests).hexdigest()}-2"
+
+    def test_completing_twice_gives_the_same_answer(self, store, put_part):
+        uri = store.uri("twice")
+        upload_id = upload(store, put_part, uri, b"x" * 10)
+        parts = store.parts(uri, upload_id)
+        assert store.complete_upload(uri, upload_id, parts) == store.complete_upload(uri, upload_id, parts)
+
+    def test_a_completed_upload_has_no_parts_to_list(self, store, put_part):
+        uri = store.uri("done")
+        upload_id = upload(store, put_part, uri, b"x")
+        store.complete_upload(uri, upload_id, store.parts(uri, upload_id))
+        with pytest.raises(SourceMissing):
+            store.parts(uri, upload_id)
+
+    def test_a_part_uploaded_again_counts_once(self, store, put_part):
+        uri = store.uri("again")
+        upload_id = upload(store, put_part, uri, b"first")
+        digest = hashlib.sha256(b"second").hexdigest()
+        put_part(store.part_url(uri, upload_id, n=1, size=6, sha256=digest, seconds=300), b"second")
+        (part,) = store.parts(uri, upload_id)
+        assert (part.size, part.sha256) == (6, digest)
+
+    def test_aborting_is_idempotent_and_leaves_nothing(self, store, put_part):
+        uri = store.uri("aborted")
+        upload_id = upload(store, put_part, uri, b"x")
+        store.abort_upload(uri, upload_id)
+        store.abort_upload(uri, upload_id)
+        with pytest.raises(SourceMissing):
+            store.parts(uri, upload_id)
+        with pytest.raises(SourceMissing):
+            store.complete_upload(uri, upload_id, ())
+        with pytest.raises(SourceMissing):
+            store.head(uri)
+
+    def test_deleting_is_idempotent_and_spares_longer_keys(self, store, put_part):
+        for key in ("slide", "slide2"):
+            uri = store.uri(key)
+            upload_id = upload(store, put_part, uri, b"x")
+            store.complete_upload(uri, upload_id, store.parts(uri, upload_id))
+        store.delete(store.uri("slide"))
+        store.delete(store.uri("slide"))
+        with pytest.raises(SourceMissing):
+            store.head(store.uri("slide"))
+        assert store.head(store.uri("slide2")).size == 1
+
+
+class SlideAccessContract:
+    """Which buckets are read and written."""
+
+    def test_a_bucket_that_is_not_allowed_is_refused(self, store):
+        for call in (store.head, store.open, store.begin_upload, store.delete):
+            with pytest.raises(Forbidden):
+                call("s3://somebody-elses/slide.svs")
+
+    def test_a_customers_bucket_is_read_and_never_written(self, store, put_object):
+        uri = "s3://customer-bucket/folder/slide.svs"
+        put_object(uri, b"theirs")
+        assert store.head(uri).size == 6
+        for call in (store.begin_upload, store.delete):
+            with pytest.raises(Forbidden):
+                call(uri)
+
+    def test_what_is_not_an_s3_address_is_missing(self, store):
+        for address in ("https://example.org/a", "s3://tessera-slides", "s3://tessera-slides/", "slide.svs"):
+            with pytest.raises(SourceMissing):
+                store.head(address)

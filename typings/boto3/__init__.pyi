@@ -1,0 +1,10 @@
+# What we use of boto3: its clients are made at run time and stay Any; the ports in wsi.ports carry the types.
+from typing import Any
+
+from botocore.config import Config
+from botocore.credentials import Credentials
+
+class Session:
+    def __init__(self, *, region_name: str | None = ...) -> None: ...
+    def client(self, service_name: str, *, endpoint_url: str | None = ..., config: Config | None = ...) -> Any: ...
+    def get_credentials(self) -> Credentials | None: ...
