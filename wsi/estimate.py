@@ -28,7 +28,7 @@ def estimate(inspection: Inspection, card: ModelCard, options: JobOptions, dolla
     1976). A region has its share of them.
     """
     if options.mpp is not None:
-        inspection = replace(inspection, mpp_x=options.mpp, mpp_y=options.mpp)
+        inspection = replace(inspection, mpp_x=options.mpp, mpp_y=options.mpp, mpp_source="override")
     mpp = grid_mpp(inspection)
     allow_upsampling = options.allow_upsampling or card.allow_upsampling
     choose_level(inspection.levels, mpp, card.mpp, allow_upsampling=allow_upsampling)

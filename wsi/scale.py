@@ -12,11 +12,23 @@ from wsi.slide.mpp import checked_mpp
 #: How much coarser than the model's mpp a level may be. Scanners write 0.499 for 0.5 and pyramids 4.0003 for 4:
 #: a strict comparison would read a level with 16 times the pixels for a difference that nobody sees.
 TOLERANCE = 1.02
+#: How much longer than wide a pixel may be. Scanners' stage calibration differs by some tenths of a percent.
+SQUARE = 1.01
 
 
 def grid_mpp(inspection: Inspection) -> float:
-    """Microns per level-0 px that boxes are sized by, the mean of both axes. Raises SlideRejected as `checked_mpp`."""
+    """Microns per level-0 px that boxes are sized by: the mean of both axes.
+
+    Raises SlideRejected NO_MPP and ABSURD_MPP, the latter for pixels that are not square too: a square box of them
+    would show the model stretched tissue.
+    """
     mpp_x, mpp_y = checked_mpp(inspection)
+    if max(mpp_x, mpp_y) > min(mpp_x, mpp_y) * SQUARE:
+        raise SlideRejected(
+            RejectReason.ABSURD_MPP,
+            f"The file claims {mpp_x:.4g} microns per pixel across and {mpp_y:.4g} down, and models need square "
+            "pixels: pass the true resolution (`mpp`) if the file is wrong.",
+        )
     return (mpp_x + mpp_y) / 2
 
 

@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Protocol
+from uuid import uuid4
 
 from wsi.ports.objects import Objects
 from wsi.records.results import ResultFile
@@ -30,14 +31,12 @@ class FolderSink:
     def write(self, name: str, media_type: str, writer: Writer) -> ResultFile:
         self._folder.mkdir(parents=True, exist_ok=True)
         # Beside its target: a rename is atomic only within one file system.
-        handle, temporary = tempfile.mkstemp(prefix=f".{name}.", dir=self._folder)
-        path = Path(temporary)
+        path = self._folder / f".{name}.{uuid4().hex}"
         try:
-            with os.fdopen(handle, "w+b") as file:
+            with path.open("x+b") as file:
                 writer(file)
                 result = _result(file, name=name, key=name, media_type=media_type)
                 os.fsync(file.fileno())
-            path.chmod(0o644)  # mkstemp makes files for their owner alone
             path.replace(self._folder / name)
         finally:
             path.unlink(missing_ok=True)

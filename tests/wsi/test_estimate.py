@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tests.wsi.plans import inspection, plan
+from wsi.builtin_models import STAIN_DENSITY
+from wsi.errors import SlideRejected
+from wsi.estimate import estimate
+from wsi.records.jobs import JobOptions
+
+
+def test_a_round_piece_of_tissue_is_estimated_within_a_tenth():
+    y, x = np.mgrid[:500, :500]
+    mask = (x - 250) ** 2 + (y - 240) ** 2 < 150**2
+    seen = inspection(20_000, 20_000, tissue_fraction=float(mask.mean()))
+    guess = estimate(seen, STAIN_DENSITY, JobOptions(), 1.0)
+    assert guess.tiles == pytest.approx(len(plan(seen, mask=mask).tiles), rel=0.1)
+
+
+def test_a_slide_full_of_tissue_is_its_whole_grid():
+    seen = inspection(20_000, 10_000)
+    assert estimate(seen, STAIN_DENSITY, JobOptions(), 1.0).tiles == len(plan(seen).tiles)
+
+
+def test_without_tissue_it_costs_nothing():
+    guess = estimate(inspection(tissue_fraction=0.0), STAIN_DENSITY, JobOptions(), 1.0)
+    assert (guess.tiles, guess.shards, guess.seconds, guess.dollars) == (0, 0, 0.0, 0.0)
+
+
+def test_time_and_dollars_follow_the_rate_and_a_stated_mpp_wins():
+    seen = inspection(25_600, 25_600)
+    card = replace(STAIN_DENSITY, tiles_per_second=100.0)
+    guess = estimate(seen, card, JobOptions(), 3.6)
+    assert (guess.tiles, guess.shards, guess.seconds) == (10_000, 2, 100.0)
+    assert guess.dollars == pytest.approx(0.1)
+    assert estimate(seen, card, JobOptions(mpp=0.25), 3.6).tiles == 2500
+
+
+def test_a_region_has_its_share():
+    guess = estimate(inspection(25_600, 25_600), STAIN_DENSITY, JobOptions(region=(0, 0, 2560, 2560)), 1.0)
+    assert guess.tiles == 100
+    assert estimate(inspection(), STAIN_DENSITY, JobOptions(region=(9000, 0, 10, 10)), 1.0).tiles == 0
+
+
+def test_a_slide_too_coarse_has_no_estimate():
+    with pytest.raises(SlideRejected):
+        estimate(inspection(mpp=1.0), STAIN_DENSITY, JobOptions(), 1.0)
+    assert estimate(inspection(mpp=1.0), STAIN_DENSITY, JobOptions(allow_upsampling=True), 1.0).tiles

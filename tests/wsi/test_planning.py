@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.wsi.plans import inspection, plan
+from wsi.builtin_models import STAIN_DENSITY
+from wsi.errors import RejectReason, SlideRejected
+from wsi.plan import Plan
+from wsi.records.jobs import JobOptions
+
+masks = st.builds(
+    lambda rows, columns, seed: np.random.default_rng(seed).random((rows, columns)) < 0.5,
+    st.integers(1, 30),
+    st.integers(1, 30),
+    st.integers(0, 1000),
+)
+
+
+@settings(deadline=None)
+@given(mask=masks, shard_tiles=st.integers(1, 200))
+def test_the_union_of_shards_is_the_grid_and_no_tile_is_in_two(mask, shard_tiles):
+    made = plan(inspection(6000, 4000), mask=mask, shard_tiles=shard_tiles)
+    numbers = [tile for k in range(len(made.shard_sizes)) for tile in made.shard_tiles(k).tolist()]
+    assert sorted(numbers) == list(range(len(made.tiles)))
+    assert all(0 < size <= shard_tiles for size in made.shard_sizes)
+
+
+@settings(deadline=None)
+@given(mask=masks, one=st.integers(1, 200), other=st.integers(1, 200))
+def test_digest_and_tile_numbers_do_not_depend_on_the_shard_size(mask, one, other):
+    first = plan(inspection(6000, 4000), mask=mask, shard_tiles=one)
+    second = plan(inspection(6000, 4000), mask=mask, shard_tiles=other)
+    assert first.digest == second.digest
+    assert np.array_equal(first.tiles, second.tiles)
+
+
+@settings(deadline=None)
+@given(mask=masks, shard_tiles=st.integers(1, 200))
+def test_a_plan_survives_its_bytes_and_is_the_same_bytes_again(mask, shard_tiles):
+    made = plan(inspection(6000, 4000), mask=mask, shard_tiles=shard_tiles)
+    data = made.to_bytes()
+    read = Plan.from_bytes(data)
+    assert read.to_bytes() == data == plan(inspection(6000, 4000), mask=mask, shard_tiles=shard_tiles).to_bytes()
+    assert read.digest == made.digest
+    assert read.card == STAIN_DENSITY
+    assert read.index == b"index"
+
+
+def test_a_slide_without_tissue_gives_a_plan_without_tiles():
+    made = plan(mask=np.zeros((10, 10), dtype=np.bool_))
+    assert made.tiles.shape == (0, 2)
+    assert made.shard_sizes == ()
+    assert Plan.from_bytes(made.to_bytes()).tiles.shape == (0, 2)
+
+
+def test_what_changes_a_number_changes_the_digest():
+    digests = {
+        plan(inspection()).digest,
+        plan(inspection(mpp=0.499)).digest,
+        plan(inspection(), options=JobOptions(region=(0, 0, 300, 300))).digest,
+        plan(inspection(mpp=0.25, downsamples=(1, 2))).digest,
+        plan(inspection(mpp=0.25)).digest,
+    }
+    assert len(digests) == 5
+
+
+def test_a_coarse_slide_is_refused_and_with_leave_planned_with_a_warning():
+    with pytest.raises(SlideRejected) as rejected:
+        plan(inspection(mpp=1.0))
+    assert rejected.value.reason is RejectReason.SLIDE_TOO_COARSE
+    made = plan(inspection(mpp=1.0), options=JobOptions(allow_upsampling=True))
+    assert (made.grid.side, made.grid.level) == (128, 0)
+    assert "enlarged" in made.warnings[-1]
+
+
+def test_the_warnings_of_the_reader_reach_the_plan():
+    assert plan(inspection()).warnings == inspection().warnings
