@@ -1,8 +1,10 @@
-"""Bytes by range: the port, the coalescing plan (pure), and the local file."""
+"""Bytes by range: the port and the local file. `coalescing` decides which ranges to read."""
 
 from __future__ import annotations
 
 import os
+import stat
+import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,12 +46,16 @@ class FileSource:
 
     def __init__(self, path: Path) -> None:
         try:
-            self._file = path.open("rb")
-        except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
+            self._descriptor = os.open(path, os.O_RDONLY)
+        except OSError as error:
             raise SourceMissing("The file does not exist or can not be opened.") from error
-        stat = os.fstat(self._file.fileno())
-        self._size = stat.st_size
-        self._etag = f"{stat.st_size:x}-{stat.st_mtime_ns:x}"
+        #: Closes once: by `close`, or when the last user drops the source.
+        self._close = weakref.finalize(self, os.close, self._descriptor)
+        facts = os.fstat(self._descriptor)
+        if not stat.S_ISREG(facts.st_mode):
+            raise SourceMissing("The path is not a file.")
+        self._size = facts.st_size
+        self._etag = f"{facts.st_size:x}-{facts.st_mtime_ns:x}"
 
     @property
     def size(self) -> int:
@@ -60,7 +66,7 @@ class FileSource:
         return self._etag
 
     def read(self, byte_range: ByteRange) -> bytes:
-        data = os.pread(self._file.fileno(), byte_range.size, byte_range.start)
+        data = os.pread(self._descriptor, byte_range.size, byte_range.start)
         if len(data) != byte_range.size:
             raise SourceTruncated(f"The file ends at byte {byte_range.start + len(data)}, before {byte_range.end}.")
         return data
@@ -69,4 +75,4 @@ class FileSource:
         return map(self.read, ranges)
 
     def close(self) -> None:
-        self._file.close()
+        self._close()

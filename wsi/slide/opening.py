@@ -1,0 +1,113 @@
+"""Opens a slide with the first reader that claims it: from its index, natively, else through OpenSlide."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from wsi.errors import RejectReason, SlideRejected, SourceMissing, TileUnreadable
+from wsi.slide.index import SlideIndex
+from wsi.slide.native import NativeReader
+from wsi.slide.pyramid import read_index
+from wsi.slide.ranges import ByteRange, FileSource
+from wsi.slide.recognition import HEAD, Container, recognise
+from wsi.slide.scratch import copy_to_scratch
+from wsi.slide.slide import EncodedTile, SlideReader
+from wsi.slide.source import SlideSource
+
+MAX_SCRATCH = 8 * 1024**3  #: bytes; a slide above it must have an index of ours
+
+
+def open_slide(
+    source: SlideSource,
+    *,
+    mpp: float | None = None,
+    index: bytes | None = None,
+    scratch: Path | None = None,
+    max_scratch_bytes: int = MAX_SCRATCH,
+) -> SlideReader:
+    """`mpp` (um per level-0 px) wins over what the file says. With the `index` of an earlier reader nothing is asked
+    of the source. `scratch` is the folder for copies of remote slides that only OpenSlide reads (default: the
+    system's). Raises SlideRejected, SourceError."""
+    name, file = source.files[0]
+    known = SlideIndex.from_bytes(index) if index is not None else None
+    if known is not None:
+        return NativeReader(file, _with_mpp(known, mpp))
+    head = file.read(ByteRange(0, min(HEAD, file.size)))
+    container = recognise(head, name, [sibling for sibling, _ in source.files[1:]])
+    why: SlideRejected | None = None
+    if container is Container.TIFF:
+        try:
+            return NativeReader(file, _with_mpp(read_index(file), mpp))
+        except SlideRejected as rejected:
+            if rejected.reason is RejectReason.TRUNCATED:
+                raise
+            why = rejected
+    return _open_with_openslide(source, why, mpp, scratch, max_scratch_bytes)
+
+
+def local_source(path: Path) -> SlideSource:
+    """A slide on this disk: a file (with the files that belong to it), or a folder that holds one DICOM series. Raises
+    SourceMissing."""
+    if path.is_dir():
+        paths = [file for file in sorted(path.iterdir()) if file.is_file() and _is_dicom(file)]
+        if not paths:
+            raise SourceMissing("The folder holds no DICOM files.")
+        root = path
+    else:
+        paths, root = [path, *_siblings(path)], path.parent
+    files = tuple((file.relative_to(root).as_posix(), FileSource(file)) for file in paths)
+    return SlideSource(files=files, local_path=paths[0])
+
+
+def _open_with_openslide(
+    source: SlideSource, why: SlideRejected | None, mpp: float | None, scratch: Path | None, max_bytes: int
+) -> SlideReader:
+    """`why` says what kept the native reader away: the better reason when OpenSlide does not open the file either."""
+    from wsi.slide.openslide import OpenSlideReader  # Only where it is needed: the API's Lambdas ship without it.
+
+    folder, path = None, source.local_path
+    if path is None:
+        folder, path = copy_to_scratch(source, scratch=scratch, max_bytes=max_bytes)
+    warnings = (why.sentence,) if why is not None and why.reason is not RejectReason.UNSUPPORTED_FORMAT else ()
+    try:
+        reader = OpenSlideReader(path, scratch=folder, mpp=mpp, warnings=warnings)
+    except SlideRejected as rejected:
+        raise (why or rejected) from rejected
+    if why is not None and why.reason is RejectReason.UNSUPPORTED_PIXELS:
+        _check_opens_pixels(reader, why)
+    return reader
+
+
+def _check_opens_pixels(reader: SlideReader, why: SlideRejected) -> None:
+    """OpenSlide opens files whose pixels it then can not decode (12-bit JPEG): that is true of every tile or of none,
+    so one of the smallest level tells."""
+    try:
+        reader.decode(EncodedTile(len(reader.inspection.levels) - 1, 0, b""))
+    except TileUnreadable as unreadable:
+        reader.close()
+        raise why from unreadable
+
+
+def _with_mpp(index: SlideIndex, mpp: float | None) -> SlideIndex:
+    if mpp is None:
+        return index
+    return replace(index, inspection=replace(index.inspection, mpp_x=mpp, mpp_y=mpp, mpp_source="override"))
+
+
+def _siblings(path: Path) -> list[Path]:
+    """The other files of the same slide, where the format keeps several."""
+    folder, suffix = path.parent, path.suffix.lower()
+    if suffix == ".mrxs":
+        data = path.with_suffix("")
+        return sorted(file for file in data.iterdir() if file.is_file()) if data.is_dir() else []
+    if suffix in (".vms", ".vmu"):
+        return sorted(file for file in folder.iterdir() if file.name.startswith(path.stem) and file != path)
+    if path.is_file() and _is_dicom(path):
+        return sorted(file for file in folder.iterdir() if file.is_file() and file != path and _is_dicom(file))
+    return []
+
+
+def _is_dicom(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(132)[128:] == b"DICM"

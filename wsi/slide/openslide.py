@@ -1,0 +1,160 @@
+"""The reader of last resort: OpenSlide on a local file, for formats without an index of ours.
+
+OpenSlide decodes regions, not file tiles, so a level is cut into a grid of 512-px tiles that are read as regions.
+"""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import openslide
+from openslide import OpenSlide, OpenSlideCache, OpenSlideError, OpenSlideUnsupportedFormatError
+
+from wsi.errors import RejectReason, SlideRejected, TileUnreadable
+from wsi.records.slides import Inspection, LevelInfo
+from wsi.slide.mpp import openslide_mpp
+from wsi.slide.slide import RGB, EncodedTile
+
+TILE = 512  #: px; a region costs OpenSlide about the same per pixel from here up
+CACHE = 64 * 1024**2  #: bytes of decoded file tiles, shared by all handles
+_WHITE: Final = (255, 255, 255)
+_FORMATS: Final = {
+    "aperio": "svs",
+    "dicom": "dicom",
+    "generic-tiff": "tiff",
+    "hamamatsu": "hamamatsu",
+    "leica": "scn",
+    "mirax": "mrxs",
+    "philips": "philips-tiff",
+    "sakura": "svslide",
+    "trestle": "trestle-tiff",
+    "ventana": "bif",
+    "zeiss": "czi",
+}
+
+
+class OpenSlideReader:
+    """Takes a path on this disk; `scratch` is a folder that dies with the reader. Raises SlideRejected:
+    UNSUPPORTED_FORMAT when OpenSlide does not know the file, DAMAGED when it knows it and can not open it."""
+
+    def __init__(
+        self, path: Path, *, scratch: Path | None = None, mpp: float | None = None, warnings: tuple[str, ...] = ()
+    ) -> None:
+        self._path = path
+        self._scratch = scratch
+        self._cache = OpenSlideCache(CACHE)
+        self._local = threading.local()  #: one handle a thread: an error in one spoils that handle for good
+        self._handles: list[OpenSlide] = []
+        self._lock = threading.Lock()
+        try:
+            handle = self._handle()
+        except OpenSlideUnsupportedFormatError as error:
+            self.close()
+            raise SlideRejected(
+                RejectReason.UNSUPPORTED_FORMAT,
+                "The file holds no whole-slide image that can be read: send the file that the scanner wrote.",
+            ) from error
+        except OpenSlideError as error:
+            self.close()
+            raise SlideRejected(RejectReason.DAMAGED, f"The slide can not be opened: {self._words(error)}.") from error
+        self._background = _background(handle.properties.get(openslide.PROPERTY_NAME_BACKGROUND_COLOR))
+        self._inspection = _inspection(handle, mpp, warnings)
+
+    @property
+    def inspection(self) -> Inspection:
+        return self._inspection
+
+    def encoded(self, level: int, tiles: Sequence[int]) -> Iterator[EncodedTile]:
+        return (EncodedTile(level, tile, b"") for tile in sorted(tiles))
+
+    def decode(self, tile: EncodedTile) -> RGB:
+        """[512, 512, 3]; past the level's edge and where the scanner took no picture it has the slide's background."""
+        info = self._inspection.levels[tile.level]
+        row, column = divmod(tile.index, -(-info.width // TILE))
+        corner = (round(column * TILE * info.downsample), round(row * TILE * info.downsample))
+        try:
+            region = np.asarray(self._handle().read_region(corner, tile.level, (TILE, TILE)))
+        except OpenSlideError as error:
+            self._drop_handle()
+            raise TileUnreadable(self._words(error)) from error
+        return self._opaque(region)
+
+    def index_bytes(self) -> None:
+        return None
+
+    def close(self) -> None:
+        with self._lock:
+            for handle in self._handles:
+                handle.close()
+            self._handles.clear()
+        if self._scratch is not None:
+            shutil.rmtree(self._scratch, ignore_errors=True)
+
+    def _handle(self) -> OpenSlide:
+        handle: OpenSlide | None = getattr(self._local, "handle", None)
+        if handle is None:
+            handle = OpenSlide(str(self._path))
+            handle.set_cache(self._cache)
+            self._local.handle = handle
+            with self._lock:
+                self._handles.append(handle)
+        return handle
+
+    def _drop_handle(self) -> None:
+        """An OpenSlide handle that failed once fails for ever; the next read opens another."""
+        handle: OpenSlide = self._local.handle
+        self._local.handle = None
+        with self._lock:
+            self._handles.remove(handle)
+        handle.close()
+
+    def _opaque(self, region: RGB) -> RGB:
+        colour, alpha = region[..., :3], region[..., 3:]
+        if alpha.min() == 255:
+            return np.ascontiguousarray(colour)
+        share = alpha.astype(np.float32) / 255
+        return (colour * share + np.array(self._background, np.float32) * (1 - share)).round().astype(np.uint8)
+
+    def _words(self, error: OpenSlideError) -> str:
+        """OpenSlide's own words without the file's name, which may name a patient."""
+        words = str(error)
+        for name in (str(self._path), str(self._path.parent), self._path.name, self._path.stem):
+            words = words.replace(name, "the file")
+        return words.strip().rstrip(".") or "OpenSlide gives no reason"
+
+
+def _inspection(slide: OpenSlide, override: float | None, warnings: tuple[str, ...]) -> Inspection:
+    properties = slide.properties
+    vendor = properties.get(openslide.PROPERTY_NAME_VENDOR, "openslide")
+    mpp_x, mpp_y = (
+        openslide_mpp(properties.get(name)) for name in (openslide.PROPERTY_NAME_MPP_X, openslide.PROPERTY_NAME_MPP_Y)
+    )
+    source = "override" if override else "openslide" if mpp_x is not None and mpp_y is not None else None
+    levels = tuple(
+        LevelInfo(width=width, height=height, downsample=downsample, tile_width=TILE, tile_height=TILE)
+        for (width, height), downsample in zip(slide.level_dimensions, slide.level_downsamples, strict=True)
+    )
+    return Inspection(
+        format=_FORMATS.get(vendor, vendor),
+        reading_path="scratch",
+        vendor=vendor,
+        width=levels[0].width,
+        height=levels[0].height,
+        levels=levels,
+        mpp_x=override or mpp_x,
+        mpp_y=override or mpp_y,
+        mpp_source=source,
+        warnings=warnings,
+    )
+
+
+def _background(value: str | None) -> tuple[int, int, int]:
+    """From "rrggbb"."""
+    if value is None or len(value) != 6:
+        return _WHITE
+    return int(value[:2], 16), int(value[2:4], 16), int(value[4:], 16)

@@ -1,0 +1,47 @@
+"""What a file is, from its first bytes and the names beside it, before anything is copied or parsed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from enum import Enum, auto
+from pathlib import PurePosixPath
+
+from wsi.errors import RejectReason, SlideRejected
+from wsi.slide.tiff import is_tiff
+
+HEAD = 4_096  #: bytes that decide
+
+
+class Container(Enum):
+    TIFF = auto()
+    OTHER = auto()  #: a format that only OpenSlide reads
+
+
+def recognise(head: bytes, name: str, siblings: Collection[str]) -> Container:
+    """`siblings` are the names of the slide's other files, relative to the same folder as `name`. Raises SlideRejected
+    NOT_A_SLIDE or MISSING_FILES."""
+    suffix = PurePosixPath(name).suffix.lower()
+    if is_tiff(head):
+        return Container.TIFF
+    if suffix == ".mrxs" and head.startswith(b"\xff\xd8"):
+        stem = PurePosixPath(name).with_suffix("")
+        if str(stem / "Slidedat.ini") not in siblings:
+            raise SlideRejected(
+                RejectReason.MISSING_FILES,
+                "The .mrxs file is only the cover of a slide: send it together with the folder of .dat files of the "
+                "same name.",
+            )
+        return Container.OTHER
+    if head[128:132] == b"DICM" or head.startswith((b"ZISRAWFILE", b"SQLite format 3\0")):
+        return Container.OTHER
+    if suffix in (".vms", ".vmu") and head.lstrip().startswith(b"["):
+        return Container.OTHER
+    if head.lstrip()[:15].lower().startswith((b"<!doctype html", b"<html")):
+        raise SlideRejected(
+            RejectReason.NOT_A_SLIDE,
+            "The file is a web page, as a failed download leaves it: download the slide again.",
+        )
+    raise SlideRejected(
+        RejectReason.NOT_A_SLIDE,
+        "The file is not a whole-slide image: send the one that the scanner wrote (SVS, TIFF, NDPI, MRXS, SCN, DICOM).",
+    )

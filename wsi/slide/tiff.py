@@ -1,0 +1,185 @@
+"""Directories of classic TIFF and BigTIFF, in both byte orders, read by windows.
+
+Source: TIFF 6.0 (Adobe 1992), BigTIFF (bigtiff.org). No number of the file sizes an allocation or a loop before it was
+checked against the file's size or a limit here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wsi.errors import RejectReason, SlideRejected
+from wsi.slide.ranges import RangeSource
+from wsi.slide.windows import Windows
+
+MAX_DIRECTORIES = 1_000  #: the largest pyramid seen has 12 levels; a file with 300 z-planes still passes
+MAX_ENTRIES = 4_096  #: tags in a directory
+MAX_TEXT = 4 * 1024**2  #: bytes; OME descriptions of large screens reach 1 MB
+MAX_ARRAY = 128 * 1024**2  #: bytes; 16 million tiles at 8 bytes an offset
+
+NEW_SUBFILE_TYPE: Final = 254
+IMAGE_WIDTH: Final = 256
+IMAGE_LENGTH: Final = 257
+BITS_PER_SAMPLE: Final = 258
+COMPRESSION: Final = 259
+PHOTOMETRIC: Final = 262
+IMAGE_DESCRIPTION: Final = 270
+ORIENTATION: Final = 274
+SAMPLES_PER_PIXEL: Final = 277
+X_RESOLUTION: Final = 282
+Y_RESOLUTION: Final = 283
+PLANAR_CONFIGURATION: Final = 284
+RESOLUTION_UNIT: Final = 296
+SOFTWARE: Final = 305
+TILE_WIDTH: Final = 322
+TILE_LENGTH: Final = 323
+TILE_OFFSETS: Final = 324
+TILE_BYTE_COUNTS: Final = 325
+JPEG_TABLES: Final = 347
+XMP: Final = 700
+NDPI_VERSION: Final = 65420  #: Hamamatsu's first private tag; it bends the format, so its directories are not for us
+
+# Type number -> numpy code. ASCII (2) and UNDEFINED (7) are bytes; the rationals (5, 10) are pairs.
+_TYPES: Final = {
+    1: "u1", 2: "u1", 3: "u2", 4: "u4", 5: "2u4", 6: "i1", 7: "u1", 8: "i2", 9: "i4", 10: "2i4",
+    11: "f4", 12: "f8", 13: "u4", 16: "u8", 17: "i8", 18: "u8",
+}  # fmt: skip
+_INTEGERS: Final = frozenset({1, 3, 4, 13, 16, 18})
+
+
+def damaged(sentence: str) -> SlideRejected:
+    return SlideRejected(RejectReason.DAMAGED, sentence)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    type: int
+    count: int
+    offset: int  #: of the value in the file, also when it lies inside the entry
+
+
+class Directory:
+    """One image of the file. Values are read when they are asked for. Raises SlideRejected DAMAGED or TRUNCATED."""
+
+    def __init__(self, windows: Windows, order: Literal["<", ">"], entries: dict[int, Entry]) -> None:
+        self._windows = windows
+        self._order: Literal["<", ">"] = order
+        self._entries = entries
+
+    def __contains__(self, tag: int) -> bool:
+        return tag in self._entries
+
+    def integers(self, tag: int) -> NDArray[np.int64] | None:
+        """The tag's values, or None when it is absent."""
+        entry = self._entries.get(tag)
+        if entry is None:
+            return None
+        if entry.type not in _INTEGERS:
+            raise damaged(f"Tag {tag} of the file has type {entry.type} where a whole number belongs.")
+        values = self._array(tag, entry, MAX_ARRAY)
+        if values.dtype.itemsize == 8 and values.size and int(values.max()) > np.iinfo(np.int64).max:
+            raise damaged(f"Tag {tag} of the file holds a number that no file can reach.")
+        return values.astype(np.int64)
+
+    def integer(self, tag: int, default: int) -> int:
+        """The tag's first value."""
+        values = self.integers(tag)
+        return default if values is None or not values.size else int(values[0])
+
+    def ratio(self, tag: int) -> float | None:
+        """A rational as a number; None when absent, of another type, or over zero."""
+        entry = self._entries.get(tag)
+        if entry is None or entry.type != 5 or entry.count < 1:
+            return None
+        numerator, denominator = (int(part) for part in self._array(tag, entry, MAX_TEXT)[0])
+        return numerator / denominator if denominator else None
+
+    def data(self, tag: int) -> bytes | None:
+        entry = self._entries.get(tag)
+        return None if entry is None else self._array(tag, entry, MAX_TEXT).tobytes()
+
+    def text(self, tag: int) -> str:
+        """Up to the first NUL; empty when absent."""
+        return (self.data(tag) or b"").split(b"\0", 1)[0].decode("utf-8", errors="replace")
+
+    def _array(self, tag: int, entry: Entry, limit: int) -> NDArray[np.generic]:
+        kind = np.dtype(_TYPES[entry.type]).newbyteorder(self._order)
+        size = kind.itemsize * entry.count
+        if size > limit:
+            raise damaged(f"Tag {tag} of the file claims {size:,} bytes.")
+        return np.frombuffer(self._windows.read(entry.offset, size), kind)
+
+
+@dataclass(frozen=True, slots=True)
+class Tiff:
+    big: bool
+    directories: tuple[Directory, ...]  #: in the file's order; only the first one of an NDPI
+
+
+def is_tiff(head: bytes) -> bool:
+    return head[:4] in (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
+
+
+def parse(source: RangeSource) -> Tiff:
+    """Raises SlideRejected: NOT_A_SLIDE without a TIFF header, TRUNCATED, DAMAGED."""
+    windows = Windows(source)
+    head = windows.read(0, min(16, windows.size))
+    if not is_tiff(head) or len(head) < 8:
+        raise SlideRejected(RejectReason.NOT_A_SLIDE, "The file is not a TIFF.")
+    order: Literal["<", ">"] = "<" if head[:2] == b"II" else ">"
+    layout = _Layout(windows, order, big=b"+" in head[2:4])
+    if layout.big and layout.number(4, 4) != (8 if order == "<" else 8 << 16):
+        raise damaged("The file's BigTIFF header is not one.")
+    offset = layout.word(8 if layout.big else 4)
+    seen: set[int] = set()
+    directories: list[Directory] = []
+    while offset:
+        if offset in seen:
+            raise damaged("The file's directories point back at each other.")
+        if len(seen) == MAX_DIRECTORIES:
+            raise damaged(f"The file holds more than {MAX_DIRECTORIES} directories.")
+        seen.add(offset)
+        directory, offset = layout.directory(offset)
+        directories.append(directory)
+        if NDPI_VERSION in directory:
+            break
+    if not directories:
+        raise damaged("The file holds no image.")
+    return Tiff(layout.big, tuple(directories))
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """Where the two kinds of TIFF put things."""
+
+    windows: Windows
+    order: Literal["<", ">"]
+    big: bool
+
+    def number(self, offset: int, size: int) -> int:
+        return int.from_bytes(self.windows.read(offset, size), "little" if self.order == "<" else "big")
+
+    def word(self, offset: int) -> int:
+        return self.number(offset, 8 if self.big else 4)
+
+    def directory(self, offset: int) -> tuple[Directory, int]:
+        """The directory at `offset` and the offset of the next one, 0 at the end."""
+        counter, stride, word = (8, 20, 8) if self.big else (2, 12, 4)
+        count = self.number(offset, counter)
+        if not 0 < count <= MAX_ENTRIES:
+            raise damaged(f"A directory of the file claims {count:,} tags.")
+        start = offset + counter
+        self.windows.read(start, count * stride + word)  # One window for all of it.
+        entries: dict[int, Entry] = {}
+        for at in range(start, start + count * stride, stride):
+            tag, kind, values = self.number(at, 2), self.number(at + 2, 2), self.word(at + 4)
+            if kind not in _TYPES:
+                continue  # TIFF 6.0, section 2: readers skip fields of unknown type.
+            inline = at + 4 + word
+            fits = np.dtype(_TYPES[kind]).itemsize * values <= word
+            entries.setdefault(tag, Entry(kind, values, inline if fits else self.word(inline)))
+        return Directory(self.windows, self.order, entries), self.word(start + count * stride)
