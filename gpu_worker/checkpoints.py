@@ -1,0 +1,89 @@
+"""Checkpoints: all finished tiles of a shard so far, in S3, named in SQL. The next attempt goes on there."""
+
+from __future__ import annotations
+
+import logging
+import time
+import zipfile
+
+import numpy as np
+
+from gpu_worker.heartbeat import Held
+from wsi import keys
+from wsi.errors import LeaseLost, SourceMissing
+from wsi.plan import Plan
+from wsi.ports.ledger import SystemLedger
+from wsi.ports.objects import Objects
+from wsi.records.shards import ShardCount
+from wsi.shard_result import ShardResult
+
+log = logging.getLogger(__name__)
+
+
+class Checkpoints:
+    """The written trail of one attempt: checkpoints, and the commit at its end."""
+
+    def __init__(self, held: Held, plan: Plan, *, ledger: SystemLedger, objects: Objects) -> None:
+        self._held = held
+        self._lease = held.lease
+        self._plan = plan
+        self._ledger = ledger
+        self._objects = objects
+        self._number = 0
+        self._resumed = 0
+        self._began = time.monotonic()
+
+    def resume(self) -> ShardResult | None:
+        """The furthest checkpoint of any attempt, if it is of this plan and shard; else the work begins anew."""
+        self._began = time.monotonic()
+        if self._lease.checkpoint_key is None:
+            return None
+        try:
+            result = ShardResult.from_bytes(self._objects.get(self._lease.checkpoint_key))
+            self._check(result)
+        except (SourceMissing, ValueError, KeyError, zipfile.BadZipFile):
+            log.warning("checkpoint not usable, beginning anew", exc_info=True, extra=self._held.log_fields)
+            return None
+        self._resumed = result.done
+        log.info("resumed", extra={**self._held.log_fields, "tiles": result.done})
+        return result
+
+    def record(self, result: ShardResult) -> None:
+        """Object first, then its name in SQL. Raises LeaseLost."""
+        job = self._lease.job
+        self._number += 1
+        key = keys.checkpoint(job.tenant, job.id, self._lease.index, self._lease.attempt, self._number)
+        self._objects.put(key, result.to_bytes())
+        if not self._ledger.record_checkpoint(
+            self._lease,
+            key=key,
+            done=result.done,
+            unreadable=len(result.unreadable),
+            tiles_per_second=self._rate(result),
+        ):
+            raise LeaseLost("The lease was lost before a checkpoint.")
+
+    def commit(self, result: ShardResult) -> None:
+        """Raises LeaseLost; what was written then lies under a key that nobody names."""
+        job = self._lease.job
+        key = keys.shard_result(job.tenant, job.id, self._lease.index, self._lease.attempt)
+        self._objects.put(key, result.to_bytes())
+        if not self._ledger.commit_shard(
+            self._lease,
+            result_key=key,
+            count=ShardCount(inferred=len(result.tiles), unreadable=len(result.unreadable)),
+            tiles_per_second=self._rate(result),
+        ):
+            raise LeaseLost("The lease was lost before the commit.")
+
+    def _check(self, result: ShardResult) -> None:
+        if result.plan_digest != self._plan.digest:
+            raise ValueError("checkpoint of another plan")
+        shard = self._plan.shard_tiles(self._lease.index)
+        if not np.isin([*result.tiles, *result.unreadable], shard).all():
+            raise ValueError("checkpoint of another shard")
+
+    def _rate(self, result: ShardResult) -> float | None:
+        """Tiles a second of this attempt."""
+        seconds = time.monotonic() - self._began
+        return (result.done - self._resumed) / seconds if seconds > 0 else None

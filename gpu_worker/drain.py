@@ -1,0 +1,80 @@
+"""When the worker takes work, runs it or leaves: the decision, and the request to leave."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import threading
+from collections.abc import Iterable
+from enum import StrEnum
+
+
+class Step(StrEnum):
+    TAKE = "take"  #: ask the queues for work
+    RUN = "run"  #: run the shard that was taken
+    LEAVE = "leave"  #: give back what is held and exit 0
+
+
+def next_step(*, draining: bool, holds_shard: bool, idle_for: float, idle_seconds: float) -> Step:
+    """`idle_for`: seconds without work. `idle_seconds` 0: never leaves for want of work."""
+    if draining:
+        return Step.LEAVE
+    if holds_shard:
+        return Step.RUN
+    if idle_seconds and idle_for >= idle_seconds:
+        return Step.LEAVE
+    return Step.TAKE
+
+
+class Drain:
+    """The request to leave, made once. Events that follow it are set with it."""
+
+    def __init__(self) -> None:
+        self._requested = threading.Event()
+        self._followers: set[threading.Event] = set()
+        self._lock = threading.Lock()
+
+    @property
+    def requested(self) -> bool:
+        return self._requested.is_set()
+
+    def request(self) -> None:
+        with self._lock:
+            self._requested.set()
+            for follower in self._followers:
+                follower.set()
+
+    def wait(self, seconds: float) -> bool:
+        """Sleeps, unless the request comes first. True: it came."""
+        return self._requested.wait(seconds)
+
+    def follow(self, event: threading.Event) -> None:
+        with self._lock:
+            self._followers.add(event)
+            if self._requested.is_set():
+                event.set()
+
+    def unfollow(self, event: threading.Event) -> None:
+        with self._lock:
+            self._followers.discard(event)
+
+
+def drain_on_signals(drain: Drain, signals: Iterable[signal.Signals] = (signal.SIGTERM, signal.SIGINT)) -> None:
+    """Requests the drain when one of `signals` comes. To be called on the main thread.
+
+    A Python signal handler runs on the main thread between two of its bytecodes: late while that is inside a forward
+    pass, and in danger of a deadlock if it touches a lock that the main thread holds just then. The wake-up socket is
+    written at once, whatever the main thread does, and a thread of its own reads it.
+    """
+    reader, writer = socket.socketpair()
+    writer.setblocking(False)
+    for number in signals:
+        signal.signal(number, lambda *_: None)
+    signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
+
+    def wait() -> None:
+        reader.recv(1)
+        drain.request()
+        writer.close  # keeps the socket alive as long as this thread
+
+    threading.Thread(target=wait, name="signals", daemon=True).start()

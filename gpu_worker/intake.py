@@ -1,0 +1,93 @@
+"""Taking work: one message, one lease, at a time."""
+
+from __future__ import annotations
+
+import logging
+import math
+from uuid import UUID
+
+from gpu_worker.drain import Drain
+from gpu_worker.heartbeat import Heartbeats, Held
+from wsi.ports.ledger import SystemLedger
+from wsi.ports.queues import Queues
+from wsi.records.jobs import Priority
+from wsi.records.notices import MESSAGE_SCHEMA, SHARD_QUEUES, QueueMessage
+from wsi.records.shards import LeaseRefusal
+
+log = logging.getLogger(__name__)
+
+#: Every so many polls the low queue comes first, so that a steady stream of urgent work does not starve it.
+LOW_FIRST_EVERY = 8
+#: Seconds that the last queue of a poll is waited on. Short, since a message in the others waits that long too.
+POLL_SECONDS = 1.0
+
+
+def poll_order(turn: int) -> tuple[str, ...]:
+    """The shard queues in the order of poll number `turn`, which counts from 0."""
+    by_urgency = (Priority.HIGH, Priority.NORMAL, Priority.LOW)
+    if turn % LOW_FIRST_EVERY == LOW_FIRST_EVERY - 1:
+        by_urgency = (Priority.LOW, Priority.HIGH, Priority.NORMAL)
+    return tuple(SHARD_QUEUES[priority] for priority in by_urgency)
+
+
+class Intake:
+    def __init__(
+        self,
+        *,
+        ledger: SystemLedger,
+        queues: Queues,
+        heartbeats: Heartbeats,
+        drain: Drain,
+        owner: str,
+        lease_seconds: float,
+    ) -> None:
+        self._ledger = ledger
+        self._queues = queues
+        self._heartbeats = heartbeats
+        self._drain = drain
+        self._owner = owner
+        self._lease_seconds = lease_seconds
+        self._turn = 0
+
+    def take(self) -> Held | None:
+        """One round over the queues. A message at a time: prefetched ones would run out of visibility in our hands
+        (F-2). None: no work, or a drain was asked for."""
+        order = poll_order(self._turn)
+        self._turn += 1
+        for queue in order:
+            if self._drain.requested:
+                return None
+            messages = self._queues.receive(
+                queue,
+                limit=1,
+                wait_seconds=POLL_SECONDS if queue == order[-1] else 0,
+                visibility_seconds=math.ceil(self._lease_seconds),
+            )
+            for message in messages:
+                held = self._lease(queue, message)
+                if held is not None:
+                    return held
+        return None
+
+    def _lease(self, queue: str, message: QueueMessage) -> Held | None:
+        try:
+            schema, job_id, index = message.body["v"], UUID(message.body["job_id"]), int(message.body["shard"])
+        except (KeyError, TypeError, ValueError):
+            log.error("malformed message left for the dead-letter queue", extra={"queue": queue})
+            return None
+        if schema > MESSAGE_SCHEMA:
+            log.warning("message of a newer schema left for a newer worker", extra={"queue": queue, "schema": schema})
+            return None
+        answer = self._ledger.lease_shard(job_id, index, owner=self._owner, seconds=self._lease_seconds)
+        if answer is LeaseRefusal.SETTLED:
+            self._queues.delete(queue, message.receipt)
+            return None
+        if isinstance(answer, LeaseRefusal):
+            # Back after one heartbeat: long enough that a duplicate does not reach the dead-letter queue within a
+            # shard's time, short enough to take over from a holder that died.
+            self._queues.extend(queue, message.receipt, seconds=math.ceil(self._lease_seconds / 3))
+            return None
+        held = Held(lease=answer, queue=queue, message=message)
+        self._heartbeats.add(held)
+        self._drain.follow(held.stop)
+        return held

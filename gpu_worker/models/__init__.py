@@ -1,0 +1,1 @@
+"""Models: what a package says (wsinfer), how it runs (stain_density, torchscript), and which kind is which."""

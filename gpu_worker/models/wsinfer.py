@@ -1,0 +1,163 @@
+"""The WSInfer zoo's package layout, as it is: a folder with `config.json` (spec 1.0) and `torchscript_model.pt`.
+
+Schema: wsinfer_zoo/schemas/model-config.schema.json. What it leaves open is fixed here as WSInfer's own tool does:
+softmax for several logits and sigmoid for one, tiles past the slide's edge filled black, slides coarser than the
+model enlarged.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from wsi.errors import ModelError
+from wsi.model_card import Activation, EdgeFill, ModelCard, OutputColumn
+
+CONFIG = "config.json"
+WEIGHTS = "torchscript_model.pt"
+FILES = (CONFIG, WEIGHTS)
+#: A config is a page of text; more is something else.
+MAX_CONFIG_BYTES = 1024 * 1024
+
+_KEYS = (
+    "spec_version",
+    "architecture",
+    "num_classes",
+    "class_names",
+    "patch_size_pixels",
+    "spacing_um_px",
+    "transform",
+)
+
+Triple = tuple[float, float, float]
+
+
+def read_package(folder: Path) -> ModelCard:
+    """The card of the package in `folder`. Raises ModelError with a sentence that names the key at fault."""
+    for name in FILES:
+        if not (folder / name).is_file():
+            raise ModelError(f"The model package has no file {name}; a WSInfer package holds {' and '.join(FILES)}.")
+    config = _config(folder / CONFIG)
+    names = _class_names(config)
+    tile_px = _integer(config, "patch_size_pixels")
+    input_px, mean, std = _transform(config["transform"], tile_px)
+    digest = package_digest(folder)
+    return ModelCard(
+        name=folder.resolve().name,
+        version=digest[:12],
+        digest=digest,
+        kind="torchscript",
+        tile_px=tile_px,
+        mpp=_spacing(config),
+        input_px=input_px,
+        columns=tuple(OutputColumn(name=f"prob_{name}") for name in names),
+        activation=Activation.SOFTMAX if len(names) > 1 else Activation.SIGMOID,
+        mean=mean,
+        std=std,
+        edge_fill=EdgeFill.BLACK,
+        allow_upsampling=True,
+        description=str(config["architecture"]),
+    )
+
+
+def package_digest(folder: Path) -> str:
+    """Hex sha256 of the package: what `sha256sum config.json torchscript_model.pt | sha256sum` prints."""
+    lines: list[str] = []
+    for name in FILES:
+        with (folder / name).open("rb") as file:
+            lines.append(f"{hashlib.file_digest(file, 'sha256').hexdigest()}  {name}\n")
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+def _config(path: Path) -> dict[str, Any]:
+    if path.stat().st_size > MAX_CONFIG_BYTES:
+        raise ModelError(f"{CONFIG} is larger than {MAX_CONFIG_BYTES} bytes: it is no WSInfer config.")
+    try:
+        config = json.loads(path.read_bytes())
+    except ValueError as error:
+        raise ModelError(f"{CONFIG} is not JSON: {error}.") from error
+    if not isinstance(config, dict):
+        raise ModelError(f"{CONFIG} must hold one JSON object.")
+    missing = [key for key in _KEYS if key not in config]
+    if missing:
+        raise ModelError(f"{CONFIG} lacks {', '.join(missing)}.")
+    if config["spec_version"] != "1.0":
+        raise ModelError(f"{CONFIG} is of spec_version {config['spec_version']!r}; this worker reads 1.0.")
+    return config
+
+
+def _integer(config: dict[str, Any], key: str) -> int:
+    value = config[key]
+    if type(value) is not int or value < 1:
+        raise ModelError(f"{key} in {CONFIG} must be a whole number above 0, not {value!r}.")
+    return value
+
+
+def _spacing(config: dict[str, Any]) -> float:
+    value = config["spacing_um_px"]
+    # The schema lets 0 pass, which would make every box infinite.
+    if type(value) not in (int, float) or not math.isfinite(value) or value <= 0:
+        raise ModelError(f"spacing_um_px in {CONFIG} must be a number of microns above 0, not {value!r}.")
+    return float(value)
+
+
+def _class_names(config: dict[str, Any]) -> list[str]:
+    names = config["class_names"]
+    if not isinstance(names, list) or not all(isinstance(name, str) and name for name in names):
+        raise ModelError(f"class_names in {CONFIG} must be a list of names.")
+    if len(set(names)) != len(names):
+        raise ModelError(f"class_names in {CONFIG} names a class twice.")
+    # Not in the schema: WSInfer checks it in its client.
+    if len(names) != _integer(config, "num_classes"):
+        raise ModelError(f"{CONFIG} has num_classes {config['num_classes']} and {len(names)} class_names.")
+    return names
+
+
+def _transform(steps: Any, tile_px: int) -> tuple[int, Triple, Triple]:
+    """Input side in px, mean and std. Takes [Resize], ToTensor, [Normalize]: what the zoo has."""
+    if not isinstance(steps, list) or not all(isinstance(step, dict) and "name" in step for step in steps):
+        raise ModelError(f"transform in {CONFIG} must be a list of named steps.")
+    names = [step["name"] for step in steps]
+    if names != [name for name in ("Resize", "ToTensor", "Normalize") if name in names] or "ToTensor" not in names:
+        raise ModelError(
+            f"transform in {CONFIG} must be Resize (optional), ToTensor, Normalize (optional), in this order, "
+            f"not {', '.join(map(str, names)) or 'empty'}."
+        )
+    arguments = {step["name"]: step.get("arguments") or {} for step in steps}
+    input_px = _size(arguments["Resize"]) if "Resize" in arguments else tile_px
+    if "Normalize" not in arguments:
+        return input_px, (0.0, 0.0, 0.0), (1.0, 1.0, 1.0)
+    _only(arguments["Normalize"], "Normalize", ("mean", "std"))
+    mean, std = (_triple(arguments["Normalize"], key) for key in ("mean", "std"))
+    if min(std) <= 0:
+        raise ModelError(f"std of Normalize in {CONFIG} must be above 0.")
+    return input_px, mean, std
+
+
+def _size(arguments: dict[str, Any]) -> int:
+    _only(arguments, "Resize", ("size",))
+    size = arguments.get("size")
+    sides = size if isinstance(size, list) else [size]
+    if len(sides) not in (1, 2) or len(set(map(str, sides))) != 1 or type(sides[0]) is not int or sides[0] < 1:
+        raise ModelError(f"size of Resize in {CONFIG} must be one whole number of px (tiles are square), not {size!r}.")
+    return sides[0]
+
+
+def _triple(arguments: dict[str, Any], key: str) -> Triple:
+    value = arguments.get(key)
+    if isinstance(value, list) and len(value) == 3 and all(type(number) in (int, float) for number in value):
+        red, green, blue = (float(number) for number in value)
+        if all(map(math.isfinite, (red, green, blue))):
+            return red, green, blue
+    raise ModelError(f"{key} of Normalize in {CONFIG} must be three numbers, not {value!r}.")
+
+
+def _only(arguments: dict[str, Any], step: str, known: Sequence[str]) -> None:
+    """An argument that we do not carry out would change the numbers without a word."""
+    unknown = sorted(set(arguments) - set(known))
+    if unknown:
+        raise ModelError(f"{step} in {CONFIG} has the argument {', '.join(unknown)}, which this worker does not know.")

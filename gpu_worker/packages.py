@@ -1,0 +1,78 @@
+"""Model packages: from S3 to this disk once, checked; from there to the device once, kept."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections import OrderedDict
+from pathlib import Path
+
+from gpu_worker.models.loaded import LoadedModel
+from gpu_worker.models.registry import load_model
+from gpu_worker.models.wsinfer import FILES, package_digest
+from wsi.errors import ModelError, SourceMissing
+from wsi.model_card import ModelCard
+from wsi.plan import Plan
+from wsi.ports.objects import Objects
+
+#: Models that stay loaded: the running shard's and the next one's.
+KEPT = 2
+
+
+class Models:
+    """For one thread."""
+
+    def __init__(self, *, packages: Objects, bucket: str, cache: Path, device: str) -> None:
+        self._packages = packages
+        self._bucket = bucket
+        self._cache = cache
+        self._device = device
+        self._loaded: OrderedDict[str, LoadedModel] = OrderedDict()
+
+    def load(self, plan: Plan) -> LoadedModel:
+        """Raises ModelError."""
+        card = plan.card
+        if card.digest not in self._loaded:
+            package = None
+            if plan.package_uri is not None:
+                package = fetch_package(card, plan.package_uri, self._packages, self._bucket, self._cache)
+            self._loaded[card.digest] = load_model(card, package, self._device)
+        self._loaded.move_to_end(card.digest)
+        while len(self._loaded) > KEPT:
+            self._loaded.popitem(last=False)
+        return self._loaded[card.digest]
+
+
+def fetch_package(card: ModelCard, uri: str, packages: Objects, bucket: str, cache: Path) -> Path:
+    """The folder cache/<digest> with the package of `card`, fetched from `uri` ("s3://<bucket>/<prefix>/") if it is
+    not there. Raises ModelError for another bucket, a missing file or bytes that are not those registered."""
+    folder = cache / card.digest
+    if folder.is_dir():
+        return folder
+    prefix = f"s3://{bucket}/"
+    if not uri.startswith(prefix):
+        raise ModelError(f"The package of model {card.name} does not lie in the models bucket.")
+    cache.mkdir(parents=True, exist_ok=True)
+    fresh = Path(tempfile.mkdtemp(dir=cache, prefix=".fetching-"))
+    try:
+        for name in FILES:
+            (fresh / name).write_bytes(packages.get(f"{uri.removeprefix(prefix).rstrip('/')}/{name}"))
+        if package_digest(fresh) != card.digest:
+            raise ModelError(
+                f"The package of model {card.name} is not the one that was registered: its digest differs."
+            )
+        _publish(fresh, folder)
+    except SourceMissing as error:
+        raise ModelError(f"The package of model {card.name} is not complete in the models bucket.") from error
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+    return folder
+
+
+def _publish(fresh: Path, folder: Path) -> None:
+    """One rename: no reader ever sees half a package."""
+    try:
+        fresh.rename(folder)
+    except OSError:
+        if not folder.is_dir():  # else another process of this machine was faster, with the same bytes
+            raise

@@ -1,0 +1,68 @@
+"""Plans by job, with their slides open: the shards of one job share both."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import UUID
+
+from wsi.errors import FailReason, JobFailed, SourceMissing
+from wsi.plan import Plan
+from wsi.ports.objects import Objects, SlideStore
+from wsi.records.jobs import Job
+from wsi.slide.opening import open_slide
+from wsi.slide.slide import SlideReader
+from wsi.slide.source import SlideSource
+
+#: Jobs whose slide stays open: the one that runs, the next one, and one to come back to.
+KEPT = 3
+
+
+@dataclass(frozen=True, slots=True)
+class OpenPlan:
+    plan: Plan
+    reader: SlideReader
+
+
+class Plans:
+    """For one thread."""
+
+    def __init__(self, *, objects: Objects, slides: SlideStore, scratch: Path, max_scratch_bytes: int) -> None:
+        self._objects = objects
+        self._slides = slides
+        self._scratch = scratch
+        self._max_scratch_bytes = max_scratch_bytes
+        self._open: OrderedDict[UUID, OpenPlan] = OrderedDict()
+
+    def open(self, job: Job) -> OpenPlan:
+        """Raises JobFailed without a plan, SourceChanged when the slide is not the planned one any more, SourceError,
+        SlideRejected."""
+        if job.id not in self._open:
+            self._open[job.id] = self._load(job)
+        self._open.move_to_end(job.id)
+        while len(self._open) > KEPT:
+            _, oldest = self._open.popitem(last=False)
+            oldest.reader.close()
+        return self._open[job.id]
+
+    def close(self) -> None:
+        while self._open:
+            self._open.popitem()[1].reader.close()
+
+    def _load(self, job: Job) -> OpenPlan:
+        if job.plan_key is None:
+            raise JobFailed(FailReason.PLANNING_FAILED, "The job has no plan: ask for the analysis again.")
+        try:
+            plan = Plan.from_bytes(self._objects.get(job.plan_key))
+        except SourceMissing as error:
+            raise JobFailed(
+                FailReason.PLANNING_FAILED, "The job's plan is gone: ask for the analysis again."
+            ) from error
+        source = SlideSource(
+            files=tuple((name, self._slides.open(uri, etag=etag)) for name, uri, etag in plan.slide_uris)
+        )
+        self._scratch.mkdir(parents=True, exist_ok=True)
+        # No mpp: the plan's boxes are in pixels already. The index makes opening free of requests.
+        reader = open_slide(source, index=plan.index, scratch=self._scratch, max_scratch_bytes=self._max_scratch_bytes)
+        return OpenPlan(plan, reader)

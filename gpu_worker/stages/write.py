@@ -1,0 +1,42 @@
+"""Write: gathers outputs into the shard's result, which is also what a checkpoint holds."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpu_worker.stages.values import Outputs
+from wsi.shard_result import ShardResult
+
+
+class ResultWriter:
+    """Grows from a checkpoint (or from nothing) to the whole shard."""
+
+    def __init__(self, plan_digest: str, columns: int, resume: ShardResult | None) -> None:
+        self._plan_digest = plan_digest
+        self._tiles: list[NDArray[np.int32]] = [np.empty(0, np.int32)]
+        self._scores: list[NDArray[np.float32]] = [np.empty((0, columns), np.float32)]
+        self._unreadable: dict[int, str] = {}
+        self.done = 0  #: tiles, inferred and unreadable
+        if resume is not None:
+            self._tiles.append(resume.tiles)
+            self._scores.append(resume.scores)
+            self._unreadable.update(resume.unreadable)
+            self.done = resume.done
+
+    def add(self, outputs: Outputs) -> None:
+        self._tiles.append(outputs.tiles)
+        self._scores.append(outputs.scores)
+        self._unreadable.update(outputs.unreadable)
+        self.done += outputs.count
+
+    def result(self) -> ShardResult:
+        """All tiles so far by number: the bytes do not tell in which order, or in how many attempts, they were made."""
+        tiles = np.concatenate(self._tiles)
+        order = np.argsort(tiles, kind="stable")
+        return ShardResult(
+            plan_digest=self._plan_digest,
+            tiles=tiles[order],
+            scores=np.concatenate(self._scores)[order],
+            unreadable=dict(sorted(self._unreadable.items())),
+        )
