@@ -5,6 +5,7 @@ OpenSlide decodes regions, not file tiles, so a level is cut into a grid of 512-
 
 from __future__ import annotations
 
+import re
 import shutil
 import threading
 from collections.abc import Iterator, Sequence
@@ -122,9 +123,10 @@ class OpenSlideReader:
 
     def _words(self, error: OpenSlideError) -> str:
         """OpenSlide's own words without the file's name, which may name a patient."""
-        words = str(error)
-        for name in (str(self._path), str(self._path.parent), self._path.name, self._path.stem):
-            words = words.replace(name, "the file")
+        words = re.sub(re.escape(str(self._path.parent)) + r"/[^:]*", "the file", str(error))
+        for name in (self._path.name, self._path.stem):
+            if len(name) > 3:  # Shorter ones name nobody, and would tear words apart.
+                words = words.replace(name, "the file")
         return words.strip().rstrip(".") or "OpenSlide gives no reason"
 
 
@@ -134,7 +136,9 @@ def _inspection(slide: OpenSlide, override: float | None, warnings: tuple[str, .
     mpp_x, mpp_y = (
         openslide_mpp(properties.get(name)) for name in (openslide.PROPERTY_NAME_MPP_X, openslide.PROPERTY_NAME_MPP_Y)
     )
-    source = "override" if override else "openslide" if mpp_x is not None and mpp_y is not None else None
+    source = "openslide" if mpp_x is not None and mpp_y is not None else None
+    if override is not None:
+        mpp_x, mpp_y, source = override, override, "override"
     levels = tuple(
         LevelInfo(width=width, height=height, downsample=downsample, tile_width=TILE, tile_height=TILE)
         for (width, height), downsample in zip(slide.level_dimensions, slide.level_downsamples, strict=True)
@@ -146,8 +150,8 @@ def _inspection(slide: OpenSlide, override: float | None, warnings: tuple[str, .
         width=levels[0].width,
         height=levels[0].height,
         levels=levels,
-        mpp_x=override or mpp_x,
-        mpp_y=override or mpp_y,
+        mpp_x=mpp_x,
+        mpp_y=mpp_y,
         mpp_source=source,
         warnings=warnings,
     )
