@@ -10,7 +10,7 @@ from wsi.records.pages import Page
 def list_models(*, cursor: str | None, limit: int, ledger: TenantLedger) -> Page[ModelVersion]:
     """By name and version. The cursor names the last version of the page before, so a page stays right while
     versions are added."""
-    rest = [model for model in ledger.models() if cursor is None or _place(model) > cursor]
+    rest = [model for model in sorted(ledger.models(), key=_place) if cursor is None or _place(model) > cursor]
     page = tuple(rest[:limit])
     return Page(items=page, next_cursor=_place(page[-1]) if len(rest) > limit else None)
 

@@ -1,0 +1,77 @@
+"""The REST API behind `ANY /{proxy+}`: one resolver, one router a noun."""
+
+# Powertools types its contexts as bare dicts.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+
+from __future__ import annotations
+
+import functools
+import os
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from aws_lambda_powertools.event_handler import APIGatewayRestResolver, Response
+from aws_lambda_powertools.event_handler.api_gateway import Route
+from aws_lambda_powertools.event_handler.middlewares import NextMiddleware
+
+from adapters.settings.processes import Api
+from lambdas.openapi import openapi_json
+from lambdas.problems import handle_problems
+from lambdas.requests import TRACEPARENT, WIRING, begin_trace
+from lambdas.routes import health, jobs, models, slides, uploads
+from lambdas.wiring import ApiWiring, api_wiring
+from wsi.errors import Invalid
+
+BASE_PATH = "/api/v1/wsi"
+
+Handler = Callable[[dict[str, Any], Any], dict[str, Any]]
+
+# Powertools keeps the event that it resolves on a class (BaseRouter.current_event): fine on Lambda, where a process
+# has one request at a time, wrong in the embedded stack's threads.
+_one_request = threading.Lock()
+
+
+def make_app() -> APIGatewayRestResolver:
+    """The resolver with all routes, without what they work on."""
+    app = APIGatewayRestResolver(enable_validation=True)
+    app.use(middlewares=[only_known_queries])
+    for noun in (uploads, slides, jobs, models, health):
+        app.include_router(noun.router, prefix=BASE_PATH)
+
+    @app.get(f"{BASE_PATH}/openapi.json", tags=["health"], summary="This description")
+    def openapi() -> Response[str]:
+        return Response(status_code=200, content_type="application/json", body=openapi_json(app))
+
+    handle_problems(app)
+    return app
+
+
+def only_known_queries(app: APIGatewayRestResolver, next_middleware: NextMiddleware) -> Response[Any]:
+    """A filter that does not exist must not look as if it had been applied."""
+    route: Route = app.context["_route"]
+    known: set[str] = {param.alias for param in route.dependant.query_params}
+    unknown = sorted(set(app.current_event.query_string_parameters) - known)
+    if unknown and not route.rule.match(""):  # what matches anything is Powertools' route for "not found"
+        raise Invalid(f"This address does not know the query parameter {', '.join(unknown)}.")
+    return next_middleware(app)
+
+
+def make_handler(wiring: ApiWiring) -> Handler:
+    app = make_app()
+
+    def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
+        with _one_request:
+            app.append_context(**{WIRING: wiring, TRACEPARENT: begin_trace(event)})
+            return app.resolve(event, context)
+
+    return handle
+
+
+@functools.cache
+def _handler() -> Handler:
+    return make_handler(api_wiring(Api.from_environ(os.environ)))
+
+
+def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    return _handler()(event, context)

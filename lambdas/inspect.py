@@ -1,0 +1,40 @@
+"""Queue `inspect`: accept or reject an uploaded slide."""
+
+from __future__ import annotations
+
+import functools
+import os
+from typing import Any
+from uuid import UUID
+
+from adapters.settings.processes import SlideJobs
+from lambdas.logs import logger_for
+from lambdas.queue_events import Handler, make_queue_handler
+from lambdas.wiring import SlideJobsWiring, slide_jobs_wiring
+from wsi.inspecting import inspect_slide
+
+logger = logger_for("inspect")
+
+
+def make_handler(wiring: SlideJobsWiring) -> Handler:
+    def work(body: dict[str, Any], traceparent: str | None) -> None:
+        state = inspect_slide(
+            UUID(body["slide_id"]),
+            ledger=wiring.ledger,
+            slides=wiring.slides,
+            objects=wiring.objects,
+            scratch=wiring.scratch,
+            max_scratch_bytes=wiring.max_scratch_bytes,
+        )
+        logger.info("inspected", extra={**body, "traceparent": traceparent, "state": state})
+
+    return make_queue_handler(work, logger)
+
+
+@functools.cache
+def _handler() -> Handler:
+    return make_handler(slide_jobs_wiring(SlideJobs.from_environ(os.environ)))
+
+
+def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    return _handler()(event, context)

@@ -1,0 +1,48 @@
+"""Queue `plan`: tissue, tile grid and shards of a job."""
+
+from __future__ import annotations
+
+import functools
+import os
+from typing import Any
+from uuid import UUID
+
+from adapters.settings.processes import SlideJobs
+from lambdas.logs import logger_for
+from lambdas.queue_events import Handler, make_queue_handler
+from lambdas.wiring import SlideJobsWiring, slide_jobs_wiring
+from wsi.errors import FailReason
+from wsi.notices import wake
+from wsi.planning import plan_job
+
+logger = logger_for("plan")
+
+
+def make_handler(wiring: SlideJobsWiring) -> Handler:
+    def work(body: dict[str, Any], traceparent: str | None) -> None:
+        plan_job(
+            UUID(body["job_id"]),
+            ledger=wiring.ledger,
+            slides=wiring.slides,
+            objects=wiring.objects,
+            scratch=wiring.scratch,
+            max_scratch_bytes=wiring.max_scratch_bytes,
+            shard_tiles=wiring.shard_tiles,
+        )
+        wake(wiring.queues, traceparent=traceparent)
+
+    def give_up(body: dict[str, Any]) -> None:
+        sentence = "Planning failed several times. Try the job again; if it stays, send us the job's id."
+        wiring.ledger.fail_job(UUID(body["job_id"]), FailReason.PLANNING_FAILED, sentence)
+        wake(wiring.queues)
+
+    return make_queue_handler(work, logger, give_up=give_up)
+
+
+@functools.cache
+def _handler() -> Handler:
+    return make_handler(slide_jobs_wiring(SlideJobs.from_environ(os.environ)))
+
+
+def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    return _handler()(event, context)

@@ -1,0 +1,89 @@
+"""Errors as problem+json (RFC 9457): every one of them is made here."""
+
+# Powertools types its contexts as bare dicts.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from http import HTTPStatus
+from typing import Any
+
+from aws_lambda_powertools.event_handler import APIGatewayRestResolver, Response
+from aws_lambda_powertools.event_handler.exceptions import NotFoundError
+from aws_lambda_powertools.event_handler.openapi.exceptions import (
+    RequestUnsupportedContentType,
+    RequestValidationError,
+)
+
+from lambdas.logs import logger_for
+from lambdas.requests import TRACEPARENT
+from wsi.errors import SlideRejected, TesseraError
+
+logger = logger_for("api")
+
+MEDIA_TYPE = "application/problem+json"
+RETRY_AFTER_SECONDS = 5
+
+
+def handle_problems(app: APIGatewayRestResolver) -> None:
+    """Registers a handler for each kind of error that a route can end in."""
+
+    def trace() -> str:
+        traceparent: str = app.context[TRACEPARENT]
+        return traceparent
+
+    @app.exception_handler(TesseraError)
+    def ours(error: TesseraError) -> Response[str]:
+        logger.info("refused", extra={"code": error.code, "status": error.status, TRACEPARENT: trace()})
+        extra = {"reason": error.reason.value} if isinstance(error, SlideRejected) else {}
+        headers = {"Retry-After": str(RETRY_AFTER_SECONDS)} if error.retryable else {}
+        return problem(error.code, error.status, error.sentence, trace(), headers=headers, **extra)
+
+    @app.exception_handler(RequestValidationError)
+    def invalid(error: RequestValidationError) -> Response[str]:
+        errors = [{"field": field_name(found["loc"]), "message": found["msg"]} for found in error.errors()]
+        logger.info("refused", extra={"code": "invalid", "status": 422, TRACEPARENT: trace()})
+        return problem("invalid", 422, sentence_of(errors), trace(), errors=errors)
+
+    @app.exception_handler(RequestUnsupportedContentType)
+    def unsupported(_: RequestUnsupportedContentType) -> Response[str]:
+        return problem("unsupported_media_type", 415, "Send the body as application/json.", trace())
+
+    @app.exception_handler(NotFoundError)
+    def no_route(_: NotFoundError) -> Response[str]:
+        return problem("no_such_route", 404, "The API has no such address or method; see /openapi.json.", trace())
+
+    @app.exception_handler(Exception)
+    def unexpected(_: Exception) -> Response[str]:
+        logger.exception("unexpected", extra={TRACEPARENT: trace()})
+        sentence = "Something went wrong on our side. Try again; if it stays, send us the traceparent."
+        return problem("internal", 500, sentence, trace())
+
+
+def problem(
+    code: str, status: int, detail: str, traceparent: str, *, headers: dict[str, Any] | None = None, **extra: Any
+) -> Response[str]:
+    value = {
+        "type": f"/problems/{code}",
+        "title": HTTPStatus(status).phrase,
+        "status": status,
+        "detail": detail,
+        "traceparent": traceparent,
+        **extra,
+    }
+    return Response(status_code=status, content_type=MEDIA_TYPE, body=json.dumps(value), headers=headers)
+
+
+def field_name(location: Sequence[str | int]) -> str:
+    """ "files[0].size" for ("body", "files", 0, "size")."""
+    kind, *path = location
+    name = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).lstrip(".")
+    return name or str(kind)
+
+
+def sentence_of(errors: Sequence[dict[str, str]]) -> str:
+    said = [f"{error['field']}: {error['message'].lower()}" for error in errors[:5]]
+    more = len(errors) - len(said)
+    return "The request is not valid. " + "; ".join(said) + (f"; and {more} more" if more > 0 else "") + "."

@@ -1,0 +1,50 @@
+"""SQS events: each message on its own, only the failed ones come again (F-7)."""
+
+# Powertools types its contexts as bare dicts.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from aws_lambda_powertools import Logger
+from aws_lambda_powertools.utilities.batch import BatchProcessor, EventType, process_partial_response
+from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
+
+Handler = Callable[[dict[str, Any], Any], dict[str, Any]]
+Work = Callable[[dict[str, Any], str | None], None]  #: message body and traceparent
+
+LAST_RECEIVE = 5  #: maxReceiveCount of the queues that wake Lambdas; then the message goes to the dead-letter queue
+
+
+def make_queue_handler(
+    work: Work, logger: Logger, *, give_up: Callable[[dict[str, Any]], None] | None = None
+) -> Handler:
+    """`give_up` records in SQL that the last try failed, so that nobody waits for a message that no longer comes."""
+
+    def handle_record(record: SQSRecord) -> None:
+        body = record.json_body
+        attribute = record.raw_event.get("messageAttributes", {}).get("traceparent", {})
+        traceparent = attribute.get("stringValue")
+        receives = int(record.attributes.approximate_receive_count)
+        context = {**body, "traceparent": traceparent, "receives": receives}
+        try:
+            work(body, traceparent)
+        except Exception:
+            logger.exception("failed", extra=context)
+            if give_up is not None and receives >= LAST_RECEIVE:
+                give_up(body)
+            raise
+        logger.info("done", extra=context)
+
+    def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
+        # A processor keeps its batch's state, so each event has its own. A batch of one that fails is no error of
+        # the function: the failed message is named in the answer (F-7).
+        processor = BatchProcessor(event_type=EventType.SQS, raise_on_entire_batch_failure=False)
+        answer = process_partial_response(
+            event=event, record_handler=handle_record, processor=processor, context=context
+        )
+        return dict(answer)
+
+    return handle

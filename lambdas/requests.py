@@ -1,0 +1,58 @@
+"""What a route takes from its request besides its own parameters: the caller, the trace, the ports."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+from uuid import UUID
+
+from aws_lambda_powertools.event_handler import Request
+from aws_lambda_powertools.event_handler.depends import Depends
+from aws_lambda_powertools.event_handler.openapi.params import Header, Query
+
+from lambdas.wiring import ApiWiring
+from wsi.errors import Unauthenticated
+from wsi.records.identity import Actor, Role
+from wsi.tracing import continued
+
+WIRING = "wiring"  #: key of the resolver's context, set anew for each request
+TRACEPARENT = "traceparent"
+
+
+def wiring_of(request: Request) -> ApiWiring:
+    return request.context[WIRING]
+
+
+def traceparent_of(request: Request) -> str:
+    return request.context[TRACEPARENT]
+
+
+def actor_of(request: Request) -> Actor:
+    """What our authorizer found. Raises Unauthenticated when the gateway let the request in without it."""
+    found: dict[str, Any] = request.resolved_event.raw_event["requestContext"].get("authorizer") or {}
+    if not {"tenant", "subject", "role"} <= found.keys():
+        raise Unauthenticated("Sign in or send an API key in the Authorization header.")
+    return Actor(tenant=UUID(found["tenant"]), subject=found["subject"], role=Role(found["role"]))
+
+
+def begin_trace(event: dict[str, Any]) -> str:
+    """The client's trace, continued, or a new one."""
+    headers: dict[str, str] = event.get("headers") or {}
+    return continued(next((value for name, value in headers.items() if name.lower() == TRACEPARENT), None))
+
+
+Wiring = Annotated[ApiWiring, Depends(wiring_of)]
+Caller = Annotated[Actor, Depends(actor_of)]
+Trace = Annotated[str, Depends(traceparent_of)]
+
+Cursor = Annotated[str | None, Query(max_length=4096, description="`next_cursor` of the page before.")]
+Limit = Annotated[int, Query(ge=1, le=100, description="Most items of the page.")]
+Search = Annotated[str | None, Query(max_length=200, description="Text to look for.")]
+IdempotencyKey = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        min_length=1,
+        max_length=255,
+        description="The same key with the same body gives the first answer again; with another body, 409.",
+    ),
+]

@@ -1,0 +1,148 @@
+"""Jobs: ask, estimate, list, watch, results, cancel, try again."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Annotated
+from uuid import UUID
+
+from aws_lambda_powertools.event_handler import Response
+from aws_lambda_powertools.event_handler.openapi.params import Query
+from aws_lambda_powertools.event_handler.router import APIGatewayRouter
+
+from lambdas.requests import Caller, Cursor, IdempotencyKey, Limit, Search, Trace, Wiring
+from lambdas.schemas.jobs import (
+    EstimateAnswer,
+    EventAnswer,
+    EventList,
+    JobAnswer,
+    JobList,
+    JobSubmitted,
+    NewJobBody,
+    PartialResults,
+    PartialShard,
+    ResultAnswer,
+    ResultList,
+)
+from wsi import job_results, jobs
+from wsi.errors import Invalid
+from wsi.states import JobState
+
+router = APIGatewayRouter()
+
+JSON = "application/json"
+
+
+@router.post(
+    "/jobs",
+    tags=["jobs"],
+    summary="Analyse a slide",
+    responses={
+        200: {"description": "A dry run's estimate", "content": {"application/json": {"model": EstimateAnswer}}},
+        202: {"description": "The job", "content": {"application/json": {"model": JobSubmitted}}},
+    },
+)
+def submit(
+    body: NewJobBody,
+    caller: Caller,
+    trace: Trace,
+    wiring: Wiring,
+    dry_run: Annotated[bool, Query(description="Only estimate tiles, shards, seconds and dollars.")] = False,
+    idempotency_key: IdempotencyKey = None,
+) -> Response[JobSubmitted | EstimateAnswer]:
+    if dry_run:
+        estimate = jobs.estimate_job(
+            caller, body.asked(), ledger=wiring.ledger, dollars_per_gpu_hour=wiring.dollars_per_gpu_hour
+        )
+        return Response(status_code=HTTPStatus.OK, content_type=JSON, body=EstimateAnswer.of(estimate))
+    submission = jobs.submit_job(
+        caller,
+        body.asked(),
+        idempotency_key=idempotency_key,
+        traceparent=trace,
+        ledger=wiring.ledger,
+        queues=wiring.queues,
+    )
+    answer = JobSubmitted.of_submission(submission, wiring.clock())
+    return Response(status_code=HTTPStatus.ACCEPTED, content_type=JSON, body=answer)
+
+
+@router.get("/jobs", tags=["jobs"], summary="Jobs, newest first")
+def list_jobs(
+    caller: Caller,
+    wiring: Wiring,
+    q: Search = None,
+    status: Annotated[JobState | None, Query()] = None,
+    model: Annotated[str | None, Query(max_length=200)] = None,
+    label: Annotated[str | None, Query(max_length=200)] = None,
+    slide_id: Annotated[UUID | None, Query()] = None,
+    cursor: Cursor = None,
+    limit: Limit = 50,
+) -> JobList:
+    page = wiring.ledger.jobs(
+        caller, q=q, state=status, model=model, label=label, slide_id=slide_id, cursor=cursor, limit=limit
+    )
+    return JobList.of(page, wiring.clock())
+
+
+@router.get("/jobs/<job_id>", tags=["jobs"], summary="One job with its progress")
+def get(job_id: UUID, caller: Caller, wiring: Wiring) -> JobAnswer:
+    return JobAnswer.of(wiring.ledger.job(caller, job_id), wiring.clock())
+
+
+@router.get("/jobs/<job_id>/events", tags=["jobs"], summary="The job's history, oldest first")
+def events(job_id: UUID, caller: Caller, wiring: Wiring, cursor: Cursor = None, limit: Limit = 100) -> EventList:
+    if cursor is not None and not cursor.isdecimal():
+        raise Invalid("The cursor is not one that this API gave.")
+    found = wiring.ledger.job_events(caller, job_id, after=int(cursor or 0), limit=limit + 1)
+    page = found[:limit]
+    return EventList(
+        items=[EventAnswer.of(event) for event in page],
+        next_cursor=str(page[-1].seq) if len(found) > limit else None,
+    )
+
+
+@router.get("/jobs/<job_id>/partial", tags=["jobs"], summary="Shards that finished since the last look")
+def partial(
+    job_id: UUID,
+    caller: Caller,
+    wiring: Wiring,
+    after: Annotated[str | None, Query(max_length=4096, description="`after` of the last answer.")] = None,
+    limit: Limit = 100,
+) -> PartialResults:
+    shards, after = job_results.partial_results(
+        caller, job_id, after=after, limit=limit, ledger=wiring.ledger, objects=wiring.objects
+    )
+    return PartialResults(items=[PartialShard.of(shard) for shard in shards], after=after)
+
+
+@router.get("/jobs/<job_id>/results", tags=["jobs"], summary="Links to the result files")
+def results(job_id: UUID, caller: Caller, wiring: Wiring) -> ResultList:
+    links = job_results.result_links(caller, job_id, ledger=wiring.ledger, objects=wiring.objects)
+    return ResultList(items=[ResultAnswer.of(link) for link in links], next_cursor=None)
+
+
+@router.post("/jobs/<job_id>/cancel", tags=["jobs"], summary="Cancel the job")
+def cancel(job_id: UUID, caller: Caller, wiring: Wiring) -> JobAnswer:
+    job = jobs.cancel_job(caller, job_id, ledger=wiring.ledger, queues=wiring.queues)
+    return JobAnswer.of(job, wiring.clock())
+
+
+@router.post(
+    "/jobs/<job_id>/retry",
+    tags=["jobs"],
+    summary="Try a failed or cancelled job again",
+    status_code=HTTPStatus.ACCEPTED,
+)
+def retry(
+    job_id: UUID, caller: Caller, trace: Trace, wiring: Wiring, idempotency_key: IdempotencyKey = None
+) -> JobSubmitted:
+    submission = jobs.retry_job(
+        caller,
+        job_id,
+        idempotency_key=idempotency_key,
+        traceparent=trace,
+        ledger=wiring.ledger,
+        queues=wiring.queues,
+    )
+    return JobSubmitted.of_submission(submission, wiring.clock())

@@ -1,0 +1,58 @@
+"""Slides: register by reference, list, get, delete."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Annotated
+from uuid import UUID
+
+from aws_lambda_powertools.event_handler import Response
+from aws_lambda_powertools.event_handler.openapi.params import Query
+from aws_lambda_powertools.event_handler.router import APIGatewayRouter
+
+from lambdas.requests import Caller, Cursor, Limit, Search, Trace, Wiring
+from lambdas.schemas.slides import SlideAnswer, SlideList, SlideToRegister
+from wsi import slides
+from wsi.states import SlideState
+
+router = APIGatewayRouter()
+
+
+@router.post(
+    "/slides", tags=["slides"], summary="Register a slide in an allowed bucket", status_code=HTTPStatus.CREATED
+)
+def register(body: SlideToRegister, caller: Caller, trace: Trace, wiring: Wiring) -> SlideAnswer:
+    slide = slides.register_slide(
+        caller,
+        body.s3_uri,
+        mpp=body.mpp,
+        ledger=wiring.ledger,
+        slides=wiring.slides,
+        queues=wiring.queues,
+        allowed_buckets=wiring.allowed_buckets,
+        traceparent=trace,
+    )
+    return SlideAnswer.of(slide)
+
+
+@router.get("/slides", tags=["slides"], summary="Slides, newest first")
+def list_slides(
+    caller: Caller,
+    wiring: Wiring,
+    q: Search = None,
+    status: Annotated[SlideState | None, Query()] = None,
+    cursor: Cursor = None,
+    limit: Limit = 50,
+) -> SlideList:
+    return SlideList.of(wiring.ledger.slides(caller, q=q, state=status, cursor=cursor, limit=limit))
+
+
+@router.get("/slides/<slide_id>", tags=["slides"], summary="One slide")
+def get(slide_id: UUID, caller: Caller, wiring: Wiring) -> SlideAnswer:
+    return SlideAnswer.of(wiring.ledger.slide(caller, slide_id))
+
+
+@router.delete("/slides/<slide_id>", tags=["slides"], summary="Delete the slide", status_code=HTTPStatus.NO_CONTENT)
+def delete(slide_id: UUID, caller: Caller, wiring: Wiring) -> Response[None]:
+    slides.delete_slide(caller, slide_id, ledger=wiring.ledger, slides=wiring.slides, objects=wiring.objects)
+    return Response(status_code=HTTPStatus.NO_CONTENT)

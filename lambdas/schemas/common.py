@@ -1,0 +1,35 @@
+"""What the nouns share."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Body(BaseModel):
+    """A request."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Answer(BaseModel):
+    """A response."""
+
+    model_config = ConfigDict(frozen=True)
+
+
+Mpp = Annotated[float, Field(gt=0, le=100, allow_inf_nan=False, description="Microns a pixel at level 0.")]
+Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$", description="Hex SHA-256.")]
+
+
+class Problem(Answer):
+    """RFC 9457. `type` is stable; `detail` is one sentence for people."""
+
+    type: str = Field(examples=["/problems/not_found"])
+    title: str
+    status: int
+    detail: str
+    traceparent: str = Field(description="W3C trace context; quote it when asking for help.")
+    reason: str | None = Field(default=None, description="Why a slide can not be analysed.")
+    errors: list[dict[str, Any]] | None = Field(default=None, description="Which fields are wrong, one entry each.")

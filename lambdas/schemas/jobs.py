@@ -1,0 +1,193 @@
+"""Jobs. A job's answer holds every field of a pushed update under the same name, so that the two merge by
+(version, progress_seq)."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any
+from uuid import UUID
+
+from pydantic import Field
+
+from lambdas.schemas.common import Answer, Body, Mpp
+from wsi.estimate import Estimate
+from wsi.job_results import Linked, LinkedShard
+from wsi.jobs import JobRequest, waits_for_capacity
+from wsi.records.jobs import Job, JobEvent, JobOptions, Priority, Submission
+from wsi.records.notices import job_update
+from wsi.records.pages import Page
+from wsi.states import JobState
+
+Offset = Annotated[int, Field(ge=0, le=2**31 - 1)]
+Extent = Annotated[int, Field(gt=0, le=2**31 - 1)]
+
+
+class OptionsBody(Body):
+    min_tissue: float = Field(default=0.1, ge=0, le=1, description="Least share of a tile that must be tissue.")
+    allow_upsampling: bool = Field(default=False, description="Take a slide that is coarser than the model's mpp.")
+
+
+class NewJobBody(Body):
+    slide_id: UUID
+    model: str = Field(min_length=1, max_length=200)
+    model_version: str | None = Field(default=None, max_length=100, description="Without it, the default version.")
+    priority: Priority = Priority.NORMAL
+    mpp: Mpp | None = None
+    region: tuple[Offset, Offset, Extent, Extent] | None = Field(
+        default=None, description="x, y, width, height in level-0 pixels; without it, the whole slide."
+    )
+    options: OptionsBody = OptionsBody()
+    label: str | None = Field(default=None, max_length=200, description="Free text for finding the job again.")
+    force: bool = Field(default=False, description="Compute again although an equal job has finished.")
+
+    def asked(self) -> JobRequest:
+        return JobRequest(
+            slide_id=self.slide_id,
+            model=self.model,
+            model_version=self.model_version,
+            priority=self.priority,
+            options=JobOptions(
+                mpp=self.mpp,
+                region=self.region,
+                min_tissue=self.options.min_tissue,
+                allow_upsampling=self.options.allow_upsampling,
+            ),
+            label=self.label,
+            force=self.force,
+        )
+
+
+class JobAnswer(Answer):
+    job_id: str
+    tenant: str
+    slide_id: str
+    status: JobState
+    version: int
+    progress_seq: int
+    progress: float = Field(description="0 to 1.")
+    tiles_planned: int
+    tiles_inferred: int
+    tiles_unreadable: int
+    tiles_per_second: float | None
+    eta_seconds: float | None
+    reason: str | None
+    sentence: str | None
+    waiting_for_capacity: bool = Field(description="Planned, but no worker has begun within a minute.")
+    model: str
+    model_version: str
+    model_digest: str
+    priority: Priority
+    options: dict[str, Any]
+    label: str | None
+    retry_of: str | None
+    shards_total: int
+    shards_remaining: int
+    traceparent: str
+    created_at: datetime
+    updated_at: datetime
+    finished_at: datetime | None
+
+    @staticmethod
+    def of(job: Job, now: datetime) -> JobAnswer:
+        return JobAnswer(
+            **job_update(job).as_json(),
+            sentence=job.sentence,
+            waiting_for_capacity=waits_for_capacity(job, now),
+            model=job.model,
+            model_version=job.model_version,
+            model_digest=job.model_digest,
+            priority=job.priority,
+            options=job.options.as_json(),
+            label=job.label,
+            retry_of=str(job.retry_of) if job.retry_of else None,
+            shards_total=job.shards_total,
+            shards_remaining=job.shards_remaining,
+            traceparent=job.traceparent,
+            created_at=job.created_at,
+            updated_at=job.updated_at,
+            finished_at=job.finished_at,
+        )
+
+
+class JobSubmitted(JobAnswer):
+    replayed: bool = Field(description="The same Idempotency-Key came before; this is the job of that time.")
+    reused: bool = Field(description="An equal job had finished; its result is the answer.")
+
+    @staticmethod
+    def of_submission(submission: Submission, now: datetime) -> JobSubmitted:
+        job = JobAnswer.of(submission.job, now)
+        return JobSubmitted(**job.model_dump(), replayed=submission.replayed, reused=submission.reused)
+
+
+class EstimateAnswer(Answer):
+    tiles: int
+    shards: int
+    seconds: float = Field(description="Of one worker, all shards one after the other.")
+    dollars: float
+
+    @staticmethod
+    def of(estimate: Estimate) -> EstimateAnswer:
+        return EstimateAnswer(
+            tiles=estimate.tiles, shards=estimate.shards, seconds=estimate.seconds, dollars=estimate.dollars
+        )
+
+
+class JobList(Answer):
+    items: list[JobAnswer]
+    next_cursor: str | None
+
+    @staticmethod
+    def of(page: Page[Job], now: datetime) -> JobList:
+        return JobList(items=[JobAnswer.of(job, now) for job in page.items], next_cursor=page.next_cursor)
+
+
+class EventAnswer(Answer):
+    seq: int
+    kind: str
+    version: int
+    detail: dict[str, Any]
+    at: datetime
+
+    @staticmethod
+    def of(event: JobEvent) -> EventAnswer:
+        return EventAnswer(seq=event.seq, kind=event.kind, version=event.version, detail=event.detail, at=event.at)
+
+
+class EventList(Answer):
+    items: list[EventAnswer]
+    next_cursor: str | None
+
+
+class PartialShard(Answer):
+    shard: int
+    tiles: int
+    url: str = Field(description="The shard's scores (npz), for 15 minutes.")
+
+    @staticmethod
+    def of(linked: LinkedShard) -> PartialShard:
+        return PartialShard(shard=linked.shard.index, tiles=linked.shard.tiles, url=linked.url)
+
+
+class PartialResults(Answer):
+    items: list[PartialShard]
+    after: str = Field(description="Give it back to get only the shards that finished since.")
+
+
+class ResultAnswer(Answer):
+    name: str
+    size: int
+    sha256: str
+    media_type: str
+    url: str = Field(description="For 15 minutes.")
+
+    @staticmethod
+    def of(linked: Linked) -> ResultAnswer:
+        file = linked.file
+        return ResultAnswer(
+            name=file.name, size=file.size, sha256=file.sha256, media_type=file.media_type, url=linked.url
+        )
+
+
+class ResultList(Answer):
+    items: list[ResultAnswer]
+    next_cursor: str | None

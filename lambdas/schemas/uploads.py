@@ -1,0 +1,87 @@
+"""Uploads."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from lambdas.schemas.common import Answer, Body, Mpp, Sha256
+from wsi.records.slides import Slide
+from wsi.upload_rules import PART_SIZE, NewFile, PartAsked
+from wsi.uploads import PartGranted, PartHeld
+
+
+class FileToUpload(Body):
+    name: str = Field(description="As the user knows it; with its folder for a slide of several files.")
+    size: int = Field(gt=0, description="Bytes.")
+
+    def asked(self) -> NewFile:
+        return NewFile(name=self.name, size=self.size)
+
+
+class NewUpload(Body):
+    files: list[FileToUpload] = Field(min_length=1, description="The first one is the one that is opened.")
+    mpp: Mpp | None = None
+
+
+class OpenedFile(Answer):
+    file: int = Field(description="Number of the file, from 0.")
+    upload_id: str | None
+
+
+class OpenedUpload(Answer):
+    slide_id: str
+    part_size: int = Field(description="Bytes of every part but a file's last.")
+    files: list[OpenedFile]
+
+    @staticmethod
+    def of(slide: Slide) -> OpenedUpload:
+        files = [OpenedFile(file=number, upload_id=file.upload_id) for number, file in enumerate(slide.files)]
+        return OpenedUpload(slide_id=str(slide.id), part_size=PART_SIZE, files=files)
+
+
+class PartToUpload(Body):
+    file: int = Field(ge=0, description="Number of the file, from 0.")
+    n: Annotated[int, Field(ge=1, description="Number of the part, from 1.")]
+    size: int = Field(gt=0, description="Bytes.")
+    sha256: Sha256
+
+    def asked(self) -> PartAsked:
+        return PartAsked(file=self.file, n=self.n, size=self.size, sha256=self.sha256)
+
+
+class PartsToUpload(Body):
+    parts: list[PartToUpload] = Field(description="At most 100.")
+
+
+class GrantedPart(Answer):
+    file: int
+    n: int
+    url: str = Field(description="PUT the part here within 15 minutes.")
+    headers: dict[str, str] = Field(description="Signed with the URL: the PUT must carry them.")
+
+    @staticmethod
+    def of(part: PartGranted) -> GrantedPart:
+        return GrantedPart(file=part.file, n=part.n, url=part.url, headers=dict(part.headers))
+
+
+class GrantedParts(Answer):
+    parts: list[GrantedPart]
+
+
+class StoredPart(Answer):
+    file: int
+    n: int
+    size: int
+    sha256: str | None = Field(description="Hex; null when the whole file is stored already.")
+
+    @staticmethod
+    def of(part: PartHeld) -> StoredPart:
+        return StoredPart(file=part.file, n=part.n, size=part.size, sha256=part.sha256)
+
+
+class StoredParts(Answer):
+    part_size: int
+    items: list[StoredPart]
+    next_cursor: str | None

@@ -1,0 +1,40 @@
+"""Queue `stitch`: the results of a job out of its shards."""
+
+from __future__ import annotations
+
+import functools
+import os
+from typing import Any
+from uuid import UUID
+
+from adapters.settings.processes import Stitch
+from lambdas.logs import logger_for
+from lambdas.queue_events import Handler, make_queue_handler
+from lambdas.wiring import StitchWiring, stitch_wiring
+from wsi.errors import FailReason
+from wsi.notices import wake
+from wsi.stitching import stitch_job
+
+logger = logger_for("stitch")
+
+
+def make_handler(wiring: StitchWiring) -> Handler:
+    def work(body: dict[str, Any], traceparent: str | None) -> None:
+        stitch_job(UUID(body["job_id"]), ledger=wiring.ledger, objects=wiring.objects)
+        wake(wiring.queues, traceparent=traceparent)
+
+    def give_up(body: dict[str, Any]) -> None:
+        sentence = "Writing the results failed several times. Try the job again: its finished tiles are kept."
+        wiring.ledger.fail_job(UUID(body["job_id"]), FailReason.STITCHING_FAILED, sentence)
+        wake(wiring.queues)
+
+    return make_queue_handler(work, logger, give_up=give_up)
+
+
+@functools.cache
+def _handler() -> Handler:
+    return make_handler(stitch_wiring(Stitch.from_environ(os.environ)))
+
+
+def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    return _handler()(event, context)

@@ -1,0 +1,39 @@
+"""A schedule of a minute: what a death left behind is put right."""
+
+from __future__ import annotations
+
+import functools
+import os
+from dataclasses import asdict
+from typing import Any
+
+from adapters.settings.processes import Sweep
+from lambdas.logs import logger_for
+from lambdas.queue_events import Handler
+from lambdas.wiring import SweepWiring, sweep_wiring
+from wsi.sweeping import sweep
+
+logger = logger_for("sweep")
+
+
+def make_handler(wiring: SweepWiring) -> Handler:
+    def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
+        swept = sweep(
+            ledger=wiring.ledger,
+            queues=wiring.queues,
+            upload_days=wiring.upload_days,
+            stuck_seconds=wiring.stuck_seconds,
+        )
+        logger.info("swept", extra=asdict(swept))
+        return asdict(swept)
+
+    return handle
+
+
+@functools.cache
+def _handler() -> Handler:
+    return make_handler(sweep_wiring(Sweep.from_environ(os.environ)))
+
+
+def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    return _handler()(event, context)
