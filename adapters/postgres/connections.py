@@ -1,0 +1,112 @@
+"""One connection a thread, kept between transactions and silent in between.
+
+Nothing here pins a session of RDS Proxy: no SET, no prepared statements; timeouts belong to the role (F-51).
+"""
+
+from __future__ import annotations
+
+import select
+import threading
+import time
+import weakref
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+from uuid import UUID
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+from psycopg.rows import dict_row
+
+Row: TypeAlias = dict[str, Any]
+Cursor: TypeAlias = psycopg.Cursor[Row]
+
+RECYCLE_SECONDS = 600.0  #: below the 15 minutes that an IAM token lives (F-50)
+CONNECT_SECONDS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    connection: psycopg.Connection[Row]
+    opened_at: float  #: monotonic seconds
+
+
+class Connections:
+    """Thread-safe. Connections of threads that ended are closed when the next thread connects.
+
+    `iam=True` signs in with an IAM token for `region` in place of a password, over TLS.
+    """
+
+    def __init__(self, dsn: str, *, iam: bool = False, region: str | None = None) -> None:
+        self._dsn = dsn
+        self._password = iam_password(dsn, region) if iam else None
+        self._held: dict[threading.Thread, _Held] = {}
+        self._lock = threading.Lock()
+        self._finalizer = weakref.finalize(self, _close_all, self._held)
+
+    @contextmanager
+    def transaction(self, tenant: UUID | None = None) -> Generator[Cursor]:
+        """Commits at the end, rolls back on an exception. With `tenant`, only that tenant's rows exist in it."""
+        connection = self._connection()
+        with connection.transaction(), connection.cursor() as cursor:
+            if tenant is not None:
+                cursor.execute("SELECT tessera.enter(%s)", (tenant,))
+            yield cursor
+
+    def close(self) -> None:
+        """Closes the connections of all threads. The next transaction opens a new one."""
+        with self._lock:
+            _close_all(self._held)
+
+    def _connection(self) -> psycopg.Connection[Row]:
+        thread = threading.current_thread()
+        held = self._held.get(thread)
+        if held and _usable(held):
+            return held.connection
+        if held:
+            held.connection.close()
+        opened = _Held(self._connect(), time.monotonic())
+        with self._lock:
+            for ended in [other for other in self._held if not other.is_alive()]:
+                self._held.pop(ended).connection.close()
+            self._held[thread] = opened
+        return opened.connection
+
+    def _connect(self) -> psycopg.Connection[Row]:
+        secrets: dict[str, Any] = {"password": self._password(), "sslmode": "require"} if self._password else {}
+        return psycopg.Connection[Row].connect(
+            self._dsn,
+            connect_timeout=CONNECT_SECONDS,
+            prepare_threshold=None,
+            row_factory=dict_row,
+            autocommit=False,
+            **secrets,
+        )
+
+
+def _usable(held: _Held) -> bool:
+    """Without a round trip: between transactions the server has nothing to say except that it hangs up."""
+    if held.connection.closed or time.monotonic() - held.opened_at > RECYCLE_SECONDS:
+        return False
+    readable, _, _ = select.select([held.connection.fileno()], [], [], 0)
+    return not readable
+
+
+def _close_all(held: dict[threading.Thread, _Held]) -> None:
+    while held:
+        held.popitem()[1].connection.close()
+
+
+def iam_password(dsn: str, region: str | None) -> Callable[[], str]:
+    """Makes a token a call; boto3 is loaded only where IAM is used."""
+    from boto3.session import Session
+
+    parts = conninfo_to_dict(dsn)
+    client: Any = Session(region_name=region).client("rds")
+    host, user, port = str(parts["host"]), str(parts["user"]), int(parts.get("port") or 5432)
+
+    def token() -> str:
+        return client.generate_db_auth_token(DBHostname=host, Port=port, DBUsername=user)
+
+    return token

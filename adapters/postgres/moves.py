@@ -1,0 +1,146 @@
+"""How a job moves and speaks: the one place that changes `jobs.state`, and all that leaves with it.
+
+Locks are always taken on the job first and on its shards after, so that no two transactions wait for each other, and
+so that the numbers of one job's events grow in the order of their commits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from psycopg import sql
+from psycopg.types.json import Jsonb
+
+from adapters.postgres import rows
+from adapters.postgres.connections import Cursor
+from wsi.ledger_rules import ENTRY_TOPIC, PUSH_SECONDS, job_message
+from wsi.records.jobs import Job
+from wsi.records.notices import MESSAGE_SCHEMA, PUSH, SHARD_QUEUES, job_update
+from wsi.states import JOB_MOVES, SHARD_MOVES, JobState, ShardState, sources
+
+
+def locked_job(cursor: Cursor, job_id: UUID) -> Job | None:
+    row = cursor.execute("SELECT * FROM jobs WHERE id = %s FOR UPDATE", (job_id,)).fetchone()
+    return rows.job(row) if row else None
+
+
+def move_job(
+    cursor: Cursor, job_id: UUID, to: JobState, *, detail: Mapping[str, Any] | None = None, **changes: Any
+) -> Job | None:
+    """Compare-and-set with version + 1, event, push, and the message that takes the job on, in this transaction.
+
+    `changes` sets further columns in the same breath. None: another state was first.
+    """
+    also = sql.SQL("").join(sql.SQL(", {} = {}").format(sql.Identifier(k), sql.Placeholder(k)) for k in changes)
+    move = sql.SQL(
+        """
+        UPDATE jobs SET state = %(to)s, version = version + 1, updated_at = now(), pushed_at = now(), woken_at = now(),
+            finished_at = CASE WHEN %(final)s THEN now() END {also}
+        WHERE id = %(id)s AND state = ANY(%(sources)s)
+        RETURNING *
+        """
+    ).format(also=also)
+    guard = [state.value for state in sources(JOB_MOVES, to)]
+    row = cursor.execute(
+        move, {**changes, "to": to.value, "final": to.is_final, "id": job_id, "sources": guard}
+    ).fetchone()
+    if row is None:
+        return None
+    job = rows.job(row)
+    announce(cursor, job, detail)
+    return job
+
+
+def announce(cursor: Cursor, job: Job, detail: Mapping[str, Any] | None = None) -> None:
+    """The event, the push and the wake-up message of a job that just came into its state."""
+    append_event(cursor, job, "moved", {"state": job.state.value, **(detail or {})})
+    push(cursor, job)
+    if topic := ENTRY_TOPIC.get(job.state):
+        send(cursor, job, topic, job_message(job.id))
+
+
+def append_event(cursor: Cursor, job: Job, kind: str, detail: Mapping[str, Any]) -> None:
+    cursor.execute(
+        "INSERT INTO job_events (job_id, tenant, kind, version, detail) VALUES (%s, %s, %s, %s, %s)",
+        (job.id, job.tenant, kind, job.version, Jsonb(dict(detail))),
+    )
+
+
+def push(cursor: Cursor, job: Job) -> None:
+    send(cursor, job, PUSH, job_update(job).as_json())
+
+
+def send(cursor: Cursor, job: Job, topic: str, body: Mapping[str, Any]) -> None:
+    cursor.execute(
+        "INSERT INTO outbox (tenant, topic, body, traceparent) VALUES (%s, %s, %s, %s)",
+        (job.tenant, topic, Jsonb(dict(body)), job.traceparent),
+    )
+
+
+def add_progress(
+    cursor: Cursor, job_id: UUID, *, inferred: int, unreadable: int, finished: int, rate: float | None
+) -> Job:
+    """Adds to the counts of a locked job. Not a move: progress_seq + 1, and a push at most once a second."""
+    row = cursor.execute(
+        """
+        UPDATE jobs SET progress_seq = progress_seq + 1, updated_at = now(),
+            tiles_inferred = tiles_inferred + %(inferred)s,
+            tiles_unreadable = tiles_unreadable + %(unreadable)s,
+            shards_remaining = shards_remaining - %(finished)s,
+            tiles_per_second = coalesce(%(rate)s, tiles_per_second)
+        WHERE id = %(id)s
+        RETURNING *, pushed_at <= now() - make_interval(secs => %(pause)s) AS may_push
+        """,
+        {
+            "id": job_id,
+            "inferred": inferred,
+            "unreadable": unreadable,
+            "finished": finished,
+            "rate": rate,
+            "pause": PUSH_SECONDS,
+        },
+    ).fetchone()
+    assert row is not None, "the caller holds the job's lock"
+    job = rows.job(row)
+    if row["may_push"]:
+        push(cursor, job)
+        cursor.execute("UPDATE jobs SET pushed_at = now() WHERE id = %s", (job_id,))
+    return job
+
+
+def wake_shards(cursor: Cursor, job: Job, indices: list[int] | None = None) -> None:
+    """A message for each QUEUED shard of the job (of `indices` only, when given). The server makes the messages: those
+    of a large plan do not fit below the 16 KB at which the proxy pins a session."""
+    cursor.execute(
+        """
+        WITH woken AS (
+            UPDATE shards SET woken_at = now()
+            WHERE job_id = %(job)s AND state = 'QUEUED' AND (%(indices)s::int[] IS NULL OR index = ANY(%(indices)s))
+            RETURNING index
+        )
+        INSERT INTO outbox (tenant, topic, body, traceparent)
+        SELECT %(tenant)s, %(topic)s, jsonb_build_object('v', %(schema)s::int, 'job_id', %(job)s, 'shard', index),
+            %(traceparent)s
+        FROM woken ORDER BY index
+        """,
+        {
+            "job": job.id,
+            "indices": indices,
+            "tenant": job.tenant,
+            "topic": SHARD_QUEUES[job.priority],
+            "schema": MESSAGE_SCHEMA,
+            "traceparent": job.traceparent,
+        },
+    )
+
+
+def cancel_shards(cursor: Cursor, job_id: UUID) -> None:
+    """What is unfinished of a job that ended early: no worker takes it, and none commits it."""
+    cursor.execute(
+        """
+        UPDATE shards SET state = 'CANCELLED', lease_until = NULL WHERE job_id = %s AND state = ANY(%s)
+        """,
+        (job_id, [state.value for state in sources(SHARD_MOVES, ShardState.CANCELLED)]),
+    )

@@ -1,0 +1,34 @@
+"""The outbox: rows leave after the commit that made them, at least once, in no guaranteed order (F-29)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from adapters.postgres import rows
+from adapters.postgres.connections import Cursor
+from wsi.records.notices import OutboxRow
+
+
+def claim(cursor: Cursor, *, limit: int, seconds: float) -> tuple[OutboxRow, ...]:
+    """By claim, never by "id above the last seen": ids commit out of order, and such a reader loses rows."""
+    found = cursor.execute(
+        """
+        WITH free AS (
+            SELECT id FROM outbox
+            WHERE sent_at IS NULL AND (claimed_until IS NULL OR claimed_until < now())
+            ORDER BY id LIMIT %s FOR UPDATE SKIP LOCKED
+        )
+        UPDATE outbox SET claimed_until = now() + make_interval(secs => %s) FROM free WHERE outbox.id = free.id
+        RETURNING outbox.*
+        """,
+        (limit, seconds),
+    )
+    return tuple(sorted(map(rows.outbox_row, found), key=lambda row: row.id))
+
+
+def mark_sent(cursor: Cursor, ids: Sequence[int]) -> None:
+    cursor.execute("UPDATE outbox SET sent_at = now() WHERE id = ANY(%s) AND sent_at IS NULL", (list(ids),))
+
+
+def forget_sent(cursor: Cursor, *, days: float) -> None:
+    cursor.execute("DELETE FROM outbox WHERE sent_at < now() - make_interval(secs => %s)", (days * 86_400,))

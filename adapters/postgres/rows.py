@@ -1,0 +1,74 @@
+"""Rows of SQL to records. Columns are named as the fields are; only what needs another type is listed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any, TypeVar
+from uuid import UUID
+
+from psycopg import sql
+
+from adapters.postgres.connections import Row
+from wsi.records.identity import Actor, Role
+from wsi.records.jobs import Job, JobEvent, JobOptions, Priority
+from wsi.records.models import ModelVersion
+from wsi.records.notices import OutboxRow
+from wsi.records.results import ResultFile
+from wsi.records.shards import ShardOutput
+from wsi.records.slides import Slide, SlideFile
+from wsi.states import JobState, SlideState
+
+_Record = TypeVar("_Record")
+
+#: What `slide` reads: a slide with its files in order.
+SLIDE = sql.SQL(
+    """
+    slides.*, (
+        SELECT json_agg(
+            json_build_object('name', f.name, 'uri', f.uri, 'size', f.size, 'upload_id', f.upload_id, 'etag', f.etag)
+            ORDER BY f.position
+        )
+        FROM slide_files AS f WHERE f.slide_id = slides.id
+    ) AS files
+    """
+)
+
+
+def slide(row: Row) -> Slide:
+    files = tuple(SlideFile(**file) for file in row["files"] or ())
+    return _record(Slide, row, state=SlideState(row["state"]), files=files)
+
+
+def job(row: Row) -> Job:
+    options = JobOptions.from_json(row["options"])
+    return _record(Job, row, state=JobState(row["state"]), priority=Priority(row["priority"]), options=options)
+
+
+def job_event(row: Row) -> JobEvent:
+    return _record(JobEvent, row)
+
+
+def model_version(row: Row) -> ModelVersion:
+    return _record(ModelVersion, row)
+
+
+def result_file(row: Row) -> ResultFile:
+    return _record(ResultFile, row)
+
+
+def shard_output(row: Row) -> ShardOutput:
+    return _record(ShardOutput, row)
+
+
+def outbox_row(row: Row) -> OutboxRow:
+    return _record(OutboxRow, row)
+
+
+def actor(row: Row | None) -> Actor | None:
+    return Actor(tenant=UUID(str(row["tenant"])), subject=row["subject"], role=Role(row["role"])) if row else None
+
+
+def _record(kind: type[_Record], row: Mapping[str, Any], **converted: Any) -> _Record:
+    names = [field.name for field in fields(kind)]  # type: ignore[arg-type]
+    return kind(**{name: converted.get(name, row[name]) for name in names if name in converted or name in row})

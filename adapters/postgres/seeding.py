@@ -1,0 +1,87 @@
+"""First tenants, people, keys and models of an installation. Run by its owner; run twice, it changes nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from uuid import UUID
+
+import psycopg
+
+from adapters.postgres.connections import Connections
+from adapters.postgres.system_ledger import PostgresSystemLedger
+from wsi.records.identity import Role
+from wsi.records.models import ModelVersion
+
+_KEY = re.compile(r"tsk_([A-Za-z0-9]+)_(\S+)")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SeedUser:
+    issuer: str  #: `iss` of the person's tokens
+    subject: str  #: `sub` of the person's tokens
+    role: Role
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SeedKey:
+    key: str  #: "tsk_<prefix>_<secret>"; only the prefix and the secret's sha256 are stored
+    role: Role
+    name: str = "seed"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SeedTenant:
+    name: str
+    users: tuple[SeedUser, ...] = ()
+    keys: tuple[SeedKey, ...] = ()
+
+
+def seed(owner_dsn: str, *, tenants: Iterable[SeedTenant] = (), models: Iterable[ModelVersion] = ()) -> dict[str, UUID]:
+    """Adds what is missing; returns tenant ids by name. Known users and keys take over the role given here."""
+    with psycopg.connect(owner_dsn, prepare_threshold=None) as connection:
+        ids = {tenant.name: _seed_tenant(connection, tenant) for tenant in tenants}
+    connections = Connections(owner_dsn)
+    try:
+        ledger = PostgresSystemLedger(connections)
+        for model in models:
+            ledger.register_model(model)
+    finally:
+        connections.close()
+    return ids
+
+
+def _seed_tenant(connection: psycopg.Connection, tenant: SeedTenant) -> UUID:
+    connection.execute("INSERT INTO tenants (name) VALUES (%s) ON CONFLICT DO NOTHING", (tenant.name,))
+    row = connection.execute("SELECT id FROM tenants WHERE name = %s", (tenant.name,)).fetchone()
+    assert row is not None, "the tenant was just added"
+    tenant_id: UUID = row[0]
+    for user in tenant.users:
+        connection.execute(
+            """
+            INSERT INTO users (tenant, issuer, subject, role) VALUES (%s, %s, %s, %s)
+            ON CONFLICT (issuer, subject) DO UPDATE SET role = excluded.role WHERE users.tenant = excluded.tenant
+            """,
+            (tenant_id, user.issuer, user.subject, user.role),
+        )
+    for key in tenant.keys:
+        prefix, secret_sha256 = split_key(key.key)
+        connection.execute(
+            """
+            INSERT INTO api_keys (tenant, name, prefix, secret_sha256, role) VALUES (%s, %s, %s, %s, %s)
+            ON CONFLICT (prefix) DO UPDATE SET secret_sha256 = excluded.secret_sha256, role = excluded.role
+            WHERE api_keys.tenant = excluded.tenant
+            """,
+            (tenant_id, key.name, prefix, secret_sha256, key.role),
+        )
+    return tenant_id
+
+
+def split_key(key: str) -> tuple[str, str]:
+    """(prefix, hex sha256 of the secret) of "tsk_<prefix>_<secret>". Raises ValueError."""
+    match = _KEY.fullmatch(key)
+    if match is None:
+        raise ValueError("an API key looks like tsk_<prefix>_<secret>")
+    return match[1], hashlib.sha256(match[2].encode()).hexdigest()

@@ -1,0 +1,236 @@
+"""Shards: lease, heartbeat, checkpoint, commit, release. The attempt number fences every write (F-3)."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from adapters.postgres import rows, slides
+from adapters.postgres.connections import Cursor, Row
+from adapters.postgres.moves import add_progress, append_event, cancel_shards, locked_job, move_job, wake_shards
+from wsi.errors import FailReason
+from wsi.ledger_rules import POISON_FAILURES, RATE_SECONDS, check_count, poison_sentence, shard_detail
+from wsi.records.jobs import Job
+from wsi.records.shards import Lease, LeaseRefusal, ShardCount, ShardOutput
+from wsi.states import JobState, ShardState
+
+_CHUNK = 1_000  #: shards a statement: below the 16 KB at which the proxy pins a session
+
+
+def insert(cursor: Cursor, job: Job, sizes: list[int]) -> None:
+    for start in range(0, len(sizes), _CHUNK):
+        cursor.execute(
+            """
+            INSERT INTO shards (job_id, tenant, state, index, tiles)
+            SELECT %s, %s, 'QUEUED', %s + n - 1, tiles FROM unnest(%s::int[]) WITH ORDINALITY AS size (tiles, n)
+            """,
+            (job.id, job.tenant, start, sizes[start : start + _CHUNK]),
+        )
+
+
+def take_over(cursor: Cursor, job: Job, plan_digest: str) -> Row:
+    """Copies what the retried job finished, if plan and shard sizes are equal.
+    Returns how many shards, and how many tiles of them are inferred and unreadable."""
+    row = cursor.execute(
+        """
+        WITH earlier AS (
+            SELECT * FROM shards WHERE job_id = (
+                SELECT id FROM jobs WHERE id = %(retried)s AND tenant = %(tenant)s AND plan_digest = %(plan)s
+            )
+        ), mine AS (
+            SELECT * FROM shards WHERE job_id = %(job)s
+        ), differing AS (
+            SELECT 1 FROM mine FULL JOIN earlier USING (index) WHERE mine.tiles IS DISTINCT FROM earlier.tiles
+        ), taken AS (
+            UPDATE shards SET state = 'DONE', result_key = earlier.result_key, tiles_done = earlier.tiles_done,
+                tiles_unreadable = earlier.tiles_unreadable
+            FROM earlier
+            WHERE shards.job_id = %(job)s AND shards.index = earlier.index AND earlier.state = 'DONE'
+                AND NOT EXISTS (SELECT FROM differing)
+            RETURNING shards.*
+        )
+        SELECT count(*) AS shards, coalesce(sum(tiles_unreadable), 0)::bigint AS unreadable,
+            coalesce(sum(tiles_done - tiles_unreadable), 0)::bigint AS inferred
+        FROM taken
+        """,
+        {"job": job.id, "tenant": job.tenant, "retried": job.retry_of, "plan": plan_digest},
+    ).fetchone()
+    assert row is not None, "an aggregate has a row"
+    return row
+
+
+def lease(cursor: Cursor, job_id: UUID, index: int, *, owner: str, seconds: float) -> Lease | LeaseRefusal:
+    job = locked_job(cursor, job_id)
+    if job is None or job.state is not JobState.RUNNING:
+        return LeaseRefusal.SETTLED
+    row = cursor.execute(
+        """
+        UPDATE shards SET state = 'RUNNING', attempt = attempt + 1, lease_owner = %(owner)s, leased_at = now(),
+            lease_until = now() + make_interval(secs => %(seconds)s)
+        WHERE job_id = %(job)s AND index = %(index)s
+            AND (state = 'QUEUED' OR state = 'RUNNING' AND lease_until < now())
+        RETURNING *
+        """,
+        {"owner": owner, "seconds": seconds, "job": job_id, "index": index},
+    ).fetchone()
+    if row is None:
+        return _refusal(cursor, job_id, index)
+    append_event(cursor, job, "shard_leased", shard_detail(index, row["attempt"], owner))
+    if job.first_lease_at is None:
+        cursor.execute("UPDATE jobs SET first_lease_at = now(), updated_at = now() WHERE id = %s", (job_id,))
+    return Lease(
+        job=job,
+        slide=slides.get(cursor, job.slide_id),
+        index=index,
+        attempt=row["attempt"],
+        tiles=row["tiles"],
+        checkpoint_key=row["checkpoint_key"],
+    )
+
+
+def _refusal(cursor: Cursor, job_id: UUID, index: int) -> LeaseRefusal:
+    row = cursor.execute("SELECT state FROM shards WHERE job_id = %s AND index = %s", (job_id, index)).fetchone()
+    return LeaseRefusal.HELD if row and row["state"] == ShardState.RUNNING else LeaseRefusal.SETTLED
+
+
+def extend(cursor: Cursor, held: Lease, seconds: float) -> bool:
+    row = cursor.execute(
+        """
+        UPDATE shards SET lease_until = now() + make_interval(secs => %(seconds)s)
+        WHERE job_id = %(job)s AND index = %(index)s AND attempt = %(attempt)s AND state = 'RUNNING'
+            AND EXISTS (SELECT FROM jobs WHERE id = %(job)s AND state = 'RUNNING')
+        RETURNING index
+        """,
+        {"seconds": seconds, "job": held.job.id, "index": held.index, "attempt": held.attempt},
+    ).fetchone()
+    return row is not None
+
+
+def checkpoint(cursor: Cursor, held: Lease, *, key: str, done: int, unreadable: int, rate: float | None) -> bool:
+    job = locked_job(cursor, held.job.id)
+    shard = _held_shard(cursor, held)
+    if job is None or shard is None:
+        return False
+    # An attempt that had to begin again has not come as far as the last one: its checkpoint would lose work.
+    if done >= shard["tiles_done"]:
+        cursor.execute(
+            """
+            UPDATE shards SET checkpoint_key = %s, tiles_done = %s, tiles_unreadable = %s, tiles_per_second = %s,
+                reported_at = now()
+            WHERE job_id = %s AND index = %s
+            """,
+            (key, done, unreadable, rate, job.id, held.index),
+        )
+        _report(cursor, job, shard, done=done, unreadable=unreadable, finished=0)
+    return True
+
+
+def commit(cursor: Cursor, held: Lease, *, result_key: str, count: ShardCount, rate: float | None) -> bool:
+    check_count(count, held.tiles)
+    job = locked_job(cursor, held.job.id)
+    shard = _held_shard(cursor, held)
+    if job is None or shard is None:
+        return False
+    cursor.execute(
+        """
+        UPDATE shards SET state = 'DONE', result_key = %s, tiles_done = tiles, tiles_unreadable = %s,
+            tiles_per_second = coalesce(%s, tiles_per_second), reported_at = now(), lease_until = NULL
+        WHERE job_id = %s AND index = %s
+        """,
+        (result_key, count.unreadable, rate, job.id, held.index),
+    )
+    _add_usage(cursor, job, shard)
+    job = _report(cursor, job, shard, done=shard["tiles"], unreadable=count.unreadable, finished=1)
+    detail = shard_detail(held.index, held.attempt, shard["lease_owner"], tiles=held.tiles, unreadable=count.unreadable)
+    append_event(cursor, job, "shard_committed", detail)
+    if job.shards_remaining == 0:
+        move_job(cursor, job.id, JobState.STITCHING)
+    return True
+
+
+def release(cursor: Cursor, held: Lease, *, reason: str, failed: bool) -> bool:
+    job = locked_job(cursor, held.job.id)
+    shard = _held_shard(cursor, held)
+    if job is None or shard is None:
+        return False
+    failures = shard["failures"] + failed
+    poisoned = failures >= POISON_FAILURES
+    cursor.execute(
+        """
+        UPDATE shards SET state = %s, failures = %s, reason = %s, lease_until = NULL WHERE job_id = %s AND index = %s
+        """,
+        (ShardState.FAILED if poisoned else ShardState.QUEUED, failures, reason, job.id, held.index),
+    )
+    kind = "shard_failed" if failed else "shard_released"
+    detail = shard_detail(held.index, held.attempt, shard["lease_owner"], reason=reason, failures=failures)
+    append_event(cursor, job, kind, detail)
+    if poisoned:
+        fail_job(cursor, job.id, FailReason.POISON_SHARD, poison_sentence(held.index))
+    else:
+        wake_shards(cursor, job, [held.index])
+    return True
+
+
+def fail_job(cursor: Cursor, job_id: UUID, reason: FailReason, sentence: str) -> bool:
+    detail = {"reason": reason.value}
+    job = move_job(cursor, job_id, JobState.FAILED, detail=detail, reason=reason.value, sentence=sentence)
+    if job is None:
+        return False
+    cancel_shards(cursor, job_id)
+    return True
+
+
+def finished(cursor: Cursor, job_id: UUID) -> tuple[ShardOutput, ...]:
+    found = cursor.execute("SELECT * FROM shards WHERE job_id = %s AND state = 'DONE' ORDER BY index", (job_id,))
+    return tuple(rows.shard_output(row) for row in found)
+
+
+def _held_shard(cursor: Cursor, held: Lease) -> Row | None:
+    """The shard, locked, while the lease is the newest and the job still wants it."""
+    return cursor.execute(
+        """
+        SELECT shards.* FROM shards JOIN jobs ON jobs.id = shards.job_id
+        WHERE shards.job_id = %s AND index = %s AND attempt = %s AND shards.state = 'RUNNING' AND jobs.state = 'RUNNING'
+        FOR UPDATE OF shards
+        """,
+        (held.job.id, held.index, held.attempt),
+    ).fetchone()
+
+
+def _report(cursor: Cursor, job: Job, before: Row, *, done: int, unreadable: int, finished: int) -> Job:
+    """Adds to the job what the shard has gained since `before`."""
+    gained_unreadable = unreadable - before["tiles_unreadable"]
+    return add_progress(
+        cursor,
+        job.id,
+        inferred=done - before["tiles_done"] - gained_unreadable,
+        unreadable=gained_unreadable,
+        finished=finished,
+        rate=_rate(cursor, job.id),
+    )
+
+
+def _rate(cursor: Cursor, job_id: UUID) -> float | None:
+    """Tiles a second of the whole job: the last report of each worker, while it is fresh."""
+    row = cursor.execute(
+        """
+        SELECT sum(tiles_per_second) AS rate FROM (
+            SELECT DISTINCT ON (lease_owner) tiles_per_second FROM shards
+            WHERE job_id = %s AND tiles_per_second IS NOT NULL AND reported_at > now() - make_interval(secs => %s)
+            ORDER BY lease_owner, reported_at DESC
+        ) AS newest
+        """,
+        (job_id, RATE_SECONDS),
+    ).fetchone()
+    return row["rate"] if row else None
+
+
+def _add_usage(cursor: Cursor, job: Job, shard: Row) -> None:
+    cursor.execute(
+        """
+        INSERT INTO usage AS u (tenant, day, tiles, worker_seconds)
+        VALUES (%s, (now() AT TIME ZONE 'UTC')::date, %s, extract(epoch FROM now() - %s))
+        ON CONFLICT (tenant, day) DO UPDATE
+        SET tiles = u.tiles + excluded.tiles, worker_seconds = u.worker_seconds + excluded.worker_seconds
+        """,
+        (job.tenant, shard["tiles"], shard["leased_at"]),
+    )

@@ -1,0 +1,135 @@
+"""Slides and their files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from psycopg import sql
+from psycopg.types.json import Jsonb
+
+from adapters.postgres import rows
+from adapters.postgres.connections import Cursor
+from wsi.ledger_rules import deleted_slide, no_slide, slide_in_use, slide_message
+from wsi.records.identity import Actor
+from wsi.records.pages import Page, cursor_after, read_cursor
+from wsi.records.slides import Slide, SlideFile
+from wsi.states import SLIDE_MOVES, SlideState, sources
+from wsi.tracing import new_traceparent
+
+_GET = sql.SQL("SELECT {slide} FROM slides WHERE id = %s").format(slide=rows.SLIDE)
+_GET_LOCKED = _GET + sql.SQL(" FOR UPDATE OF slides")
+_GET_SHARED = _GET + sql.SQL(" FOR SHARE OF slides")
+
+_PAGE = sql.SQL(
+    """
+    SELECT {slide} FROM slides
+    WHERE (%(q)s::text IS NULL OR strpos(lower(name), lower(%(q)s)) > 0)
+        AND CASE WHEN %(state)s::text IS NULL THEN state <> 'DELETED' ELSE state = %(state)s END
+        AND (%(time)s::timestamptz IS NULL OR (created_at, id) < (%(time)s, %(id)s))
+    ORDER BY created_at DESC, id DESC LIMIT %(rows)s
+    """
+).format(slide=rows.SLIDE)
+
+
+def get(cursor: Cursor, slide_id: UUID) -> Slide:
+    return _one(cursor, _GET, slide_id)
+
+
+def locked(cursor: Cursor, slide_id: UUID) -> Slide:
+    return _one(cursor, _GET_LOCKED, slide_id)
+
+
+def kept(cursor: Cursor, slide_id: UUID) -> Slide:
+    """The slide, with a lock that keeps it from being deleted until the transaction ends."""
+    return _one(cursor, _GET_SHARED, slide_id)
+
+
+def _one(cursor: Cursor, query: sql.Composed, slide_id: UUID) -> Slide:
+    row = cursor.execute(query, (slide_id,)).fetchone()
+    if row is None:
+        raise no_slide()
+    return rows.slide(row)
+
+
+def page(cursor: Cursor, *, q: str | None, state: SlideState | None, after: str | None, limit: int) -> Page[Slide]:
+    time, last = read_cursor(after) if after else (None, None)
+    found = cursor.execute(_PAGE, {"q": q, "state": state, "time": time, "id": last, "rows": limit + 1}).fetchall()
+    items = tuple(rows.slide(row) for row in found[:limit])
+    return Page(items, cursor_after(items[-1].created_at, items[-1].id) if len(found) > limit else None)
+
+
+def insert(
+    cursor: Cursor,
+    actor: Actor,
+    slide_id: UUID,
+    name: str,
+    files: Sequence[SlideFile],
+    *,
+    state: SlideState,
+    mpp: float | None,
+    digest: str | None = None,
+) -> Slide:
+    cursor.execute(
+        "INSERT INTO slides (id, tenant, name, state, mpp, digest, created_by) VALUES (%s, %s, %s, %s, %s, %s, %s)",
+        (slide_id, actor.tenant, name, state, mpp, digest, actor.subject),
+    )
+    cursor.executemany(
+        """
+        INSERT INTO slide_files (slide_id, tenant, position, name, uri, size, upload_id, etag)
+        VALUES (%s, %s, %s, %s, %s, %s, %s, %s)
+        """,
+        [(slide_id, actor.tenant, n, f.name, f.uri, f.size, f.upload_id, f.etag) for n, f in enumerate(files)],
+    )
+    slide = get(cursor, slide_id)
+    if slide.state is SlideState.UPLOADED:
+        send_to_inspection(cursor, slide)
+    return slide
+
+
+def complete_upload(cursor: Cursor, slide_id: UUID, *, digest: str, etags: Mapping[str, str]) -> tuple[Slide, bool]:
+    """The slide, and whether this call completed it."""
+    slide = locked(cursor, slide_id)
+    if slide.state is SlideState.DELETED:
+        raise deleted_slide()
+    if not move(cursor, slide_id, SlideState.UPLOADED, digest=digest):
+        return slide, False
+    cursor.executemany(
+        "UPDATE slide_files SET etag = %s, upload_id = NULL WHERE slide_id = %s AND uri = %s",
+        [(etag, slide_id, uri) for uri, etag in etags.items()],
+    )
+    slide = get(cursor, slide_id)
+    send_to_inspection(cursor, slide)
+    return slide, True
+
+
+def delete(cursor: Cursor, slide_id: UUID) -> tuple[Slide, bool]:
+    """The slide, and whether this call deleted it."""
+    slide = locked(cursor, slide_id)
+    if slide.state is SlideState.DELETED:
+        return slide, False
+    if cursor.execute("SELECT FROM jobs WHERE slide_id = %s AND finished_at IS NULL LIMIT 1", (slide_id,)).fetchone():
+        raise slide_in_use()
+    move(cursor, slide_id, SlideState.DELETED)
+    return get(cursor, slide_id), True
+
+
+def move(cursor: Cursor, slide_id: UUID, to: SlideState, **changes: Any) -> bool:
+    """Compare-and-set. False: another state was first."""
+    also = sql.SQL("").join(sql.SQL(", {} = {}").format(sql.Identifier(k), sql.Placeholder(k)) for k in changes)
+    query = sql.SQL(
+        """
+        UPDATE slides SET state = %(to)s, version = version + 1, updated_at = now(), woken_at = now() {also}
+        WHERE id = %(id)s AND state = ANY(%(sources)s)
+        """
+    ).format(also=also)
+    guard = [state.value for state in sources(SLIDE_MOVES, to)]
+    return cursor.execute(query, {**changes, "to": to, "id": slide_id, "sources": guard}).rowcount == 1
+
+
+def send_to_inspection(cursor: Cursor, slide: Slide) -> None:
+    cursor.execute(
+        "INSERT INTO outbox (tenant, topic, body, traceparent) VALUES (%s, 'inspect', %s, %s)",
+        (slide.tenant, Jsonb(slide_message(slide.id)), new_traceparent()),
+    )

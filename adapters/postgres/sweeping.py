@@ -1,0 +1,105 @@
+"""What the sweep repairs, one kind of damage a function; each in a transaction of its own."""
+
+from __future__ import annotations
+
+from adapters.postgres import rows, slides
+from adapters.postgres.connections import Cursor
+from adapters.postgres.moves import append_event, locked_job, move_job, send, wake_shards
+from wsi.ledger_rules import LEASE_EXPIRED, STUCK_TOPIC, job_message, shard_detail
+from wsi.states import JobState, SlideState
+
+
+def expire_leases(cursor: Cursor) -> int:
+    """RUNNING shards whose worker fell silent go back to their queue."""
+    silent = cursor.execute(
+        "SELECT DISTINCT job_id FROM shards WHERE state = 'RUNNING' AND lease_until < now() ORDER BY job_id"
+    ).fetchall()
+    expired = 0
+    for row in silent:
+        job = locked_job(cursor, row["job_id"])
+        assert job is not None, "shards refer to their job"
+        freed = cursor.execute(
+            """
+            UPDATE shards SET state = 'QUEUED', lease_until = NULL, reason = %s
+            WHERE job_id = %s AND state = 'RUNNING' AND lease_until < now()
+            RETURNING index, attempt, lease_owner
+            """,
+            (LEASE_EXPIRED, job.id),
+        ).fetchall()
+        for shard in freed:
+            detail = shard_detail(shard["index"], shard["attempt"], shard["lease_owner"], reason=LEASE_EXPIRED)
+            append_event(cursor, job, "shard_released", detail)
+        if freed:
+            wake_shards(cursor, job, [shard["index"] for shard in freed])
+        expired += len(freed)
+    return expired
+
+
+def wake_stitches(cursor: Cursor) -> int:
+    """RUNNING jobs without an unfinished shard: the commit of the last one did not reach the job."""
+    complete = cursor.execute(
+        """
+        SELECT id FROM jobs WHERE state = 'RUNNING' AND NOT EXISTS (
+            SELECT FROM shards WHERE job_id = jobs.id AND state <> 'DONE'
+        ) ORDER BY id
+        """
+    ).fetchall()
+    return sum(move_job(cursor, row["id"], JobState.STITCHING, shards_remaining=0) is not None for row in complete)
+
+
+def resend(cursor: Cursor, *, stuck_seconds: float) -> int:
+    """The message of what has not moved for `stuck_seconds`, nor been sent again within them."""
+    return (
+        _resend_slides(cursor, stuck_seconds)
+        + _resend_jobs(cursor, stuck_seconds)
+        + _resend_shards(cursor, stuck_seconds)
+    )
+
+
+def _resend_slides(cursor: Cursor, stuck_seconds: float) -> int:
+    stuck = cursor.execute(
+        """
+        UPDATE slides SET woken_at = now() WHERE state = 'UPLOADED' AND woken_at < now() - make_interval(secs => %s)
+        RETURNING id
+        """,
+        (stuck_seconds,),
+    ).fetchall()
+    for row in stuck:
+        slides.send_to_inspection(cursor, slides.get(cursor, row["id"]))
+    return len(stuck)
+
+
+def _resend_jobs(cursor: Cursor, stuck_seconds: float) -> int:
+    stuck = cursor.execute(
+        """
+        UPDATE jobs SET woken_at = now() WHERE state = ANY(%s) AND woken_at < now() - make_interval(secs => %s)
+        RETURNING *
+        """,
+        ([state.value for state in STUCK_TOPIC], stuck_seconds),
+    ).fetchall()
+    for job in map(rows.job, stuck):
+        send(cursor, job, STUCK_TOPIC[job.state], job_message(job.id))
+    return len(stuck)
+
+
+def _resend_shards(cursor: Cursor, stuck_seconds: float) -> int:
+    stuck = cursor.execute(
+        """
+        SELECT job_id, array_agg(index ORDER BY index) AS indices FROM shards
+        WHERE state = 'QUEUED' AND woken_at < now() - make_interval(secs => %s)
+        GROUP BY job_id ORDER BY job_id
+        """,
+        (stuck_seconds,),
+    ).fetchall()
+    for row in stuck:
+        if job := locked_job(cursor, row["job_id"]):
+            wake_shards(cursor, job, row["indices"])
+    return sum(len(row["indices"]) for row in stuck)
+
+
+def abandon_uploads(cursor: Cursor, *, days: float) -> int:
+    old = cursor.execute(
+        "SELECT id FROM slides WHERE state = 'UPLOADING' AND created_at < now() - make_interval(secs => %s)",
+        (days * 86_400,),
+    ).fetchall()
+    return sum(slides.move(cursor, row["id"], SlideState.DELETED) for row in old)

@@ -1,0 +1,95 @@
+"""What every ledger decides alike: limits, the sentences of refusals, the bodies of messages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from wsi.errors import Conflict, NotFound
+from wsi.records.jobs import Job
+from wsi.records.notices import MESSAGE_SCHEMA
+from wsi.records.shards import ShardCount
+from wsi.records.slides import Slide
+from wsi.states import JobState, SlideState
+
+POISON_FAILURES = 3  #: in-process failures of one shard; leases that run out and releases do not count (F-5)
+PUSH_SECONDS = 1.0  #: least time between two pushes of a job's progress
+RATE_SECONDS = 60.0  #: how long a worker's last reported rate counts towards its job's
+SENT_DAYS = 7.0  #: how long a sent outbox row is kept
+
+#: The queue that hears of a job when it comes into this state.
+ENTRY_TOPIC: Mapping[JobState, str] = {JobState.QUEUED: "plan", JobState.STITCHING: "stitch"}
+#: The queue that hears again of a job that is stuck in this state; a planner enters PLANNING itself, and may die in it.
+STUCK_TOPIC: Mapping[JobState, str] = {**ENTRY_TOPIC, JobState.PLANNING: "plan"}
+REUSABLE: tuple[JobState, ...] = tuple(state for state in JobState if state.is_success)
+LEASE_EXPIRED = "The worker's lease ran out."
+
+
+def slide_message(slide_id: UUID) -> dict[str, Any]:
+    return {"v": MESSAGE_SCHEMA, "slide_id": str(slide_id)}
+
+
+def job_message(job_id: UUID) -> dict[str, Any]:
+    return {"v": MESSAGE_SCHEMA, "job_id": str(job_id)}
+
+
+def shard_message(job_id: UUID, index: int) -> dict[str, Any]:
+    return {"v": MESSAGE_SCHEMA, "job_id": str(job_id), "shard": index}
+
+
+def shard_detail(index: int, attempt: int, owner: str | None, **more: Any) -> dict[str, Any]:
+    """`detail` of a job event about a shard."""
+    return {"shard": index, "attempt": attempt, "owner": owner, **more}
+
+
+def check_count(count: ShardCount, tiles: int) -> None:
+    """Raises ValueError: tiles planned = inferred + unreadable, for every shard."""
+    if count.inferred < 0 or count.unreadable < 0 or count.inferred + count.unreadable != tiles:
+        raise ValueError(f"a shard of {tiles} tiles can not end with {count.inferred} + {count.unreadable}")
+
+
+def poison_sentence(index: int) -> str:
+    return f"Part {index + 1} of the slide failed {POISON_FAILURES} times, so the job was stopped."
+
+
+def no_slide() -> NotFound:
+    return NotFound("There is no slide with this id.")
+
+
+def no_job() -> NotFound:
+    return NotFound("There is no job with this id.")
+
+
+def no_model() -> NotFound:
+    return NotFound("There is no model with this name and version; GET /models lists them.")
+
+
+def check_readable(slide: Slide) -> None:
+    """Raises Conflict unless a job may read the slide."""
+    if slide.state is SlideState.DELETED:
+        raise Conflict("The slide was deleted.")
+    if slide.state is SlideState.REJECTED:
+        raise Conflict(f"The slide can not be analysed: {slide.sentence}")
+    if slide.state is not SlideState.READY:
+        raise Conflict(f"The slide is {slide.state.value}; a job can start once it is READY.")
+
+
+def deleted_slide() -> Conflict:
+    return Conflict("The slide was deleted; upload it again.")
+
+
+def slide_in_use() -> Conflict:
+    return Conflict("A job is running on this slide; cancel it first, or wait until it ends.")
+
+
+def other_body() -> Conflict:
+    return Conflict("This Idempotency-Key came before with another request; use a new key.")
+
+
+def already_final(job: Job) -> Conflict:
+    return Conflict(f"The job is {job.state.value} and can not be cancelled any more.")
+
+
+def other_model_digest() -> Conflict:
+    return Conflict("This version is registered with another package; versions never change, so register a new one.")
