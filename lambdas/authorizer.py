@@ -28,7 +28,7 @@ Handler = Callable[[dict[str, Any], Any], dict[str, Any]]
 
 CACHE_SECONDS = 60  #: how long AppSync may keep an answer; a revoked key works no longer than this
 LEEWAY_SECONDS = 10  #: between the issuer's clock and ours
-_API_KEY = re.compile(r"tsk_([A-Za-z0-9]+)_([A-Za-z0-9_-]+)")
+_API_KEY = re.compile(r"tsk_([A-Za-z0-9]+)_(\S+)")
 
 
 def make_handler(wiring: AuthorizerWiring, jwks: Jwks | None = None) -> Handler:

@@ -39,6 +39,7 @@ class ApiWiring:
     queues: Queues
     allowed_buckets: frozenset[str] = frozenset()  #: from which slides may be registered by reference
     dollars_per_gpu_hour: float
+    realtime_url: str | None = None
     clock: Callable[[], datetime] = utc_now
 
 
@@ -95,6 +96,7 @@ def api_wiring(settings: Api) -> ApiWiring:
         queues=SqsQueues(clients, settings.queue_prefix),
         allowed_buckets=allowed,
         dollars_per_gpu_hour=settings.dollars_per_gpu_hour,
+        realtime_url=settings.realtime_url,
     )
 
 

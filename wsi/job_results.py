@@ -42,7 +42,7 @@ def partial_results(
     for shard in fresh:
         seen |= 1 << shard.index
     if fresh:
-        ledger.audit(actor, "partial.linked", f"job:{job_id}", {"shards": [shard.index for shard in fresh]})
+        ledger.audit(actor, "job.link_partial", str(job_id), {"shards": [shard.index for shard in fresh]})
     links = tuple(
         LinkedShard(
             shard=shard,
@@ -59,7 +59,7 @@ def result_links(actor: Actor, job_id: UUID, *, ledger: TenantLedger, objects: O
     if not job.state.is_success:
         raise Conflict(f"The job is {job.state.value}; it has results once it is COMPLETED.")
     files = ledger.results(actor, job_id)
-    ledger.audit(actor, "results.linked", f"job:{job_id}", {"files": [file.name for file in files]})
+    ledger.audit(actor, "job.link_results", str(job_id), {"files": [file.name for file in files]})
     return tuple(
         Linked(file=file, url=objects.link(file.key, filename=file.name, seconds=LINK_SECONDS)) for file in files
     )

@@ -33,6 +33,7 @@ class Api(Aws, Database):
     allowed_buckets: str = ""  #: comma-separated buckets from which slides may be registered by reference
     queue_prefix: str = "tessera-"
     dollars_per_gpu_hour: float = Field(default=0.53, gt=0)
+    realtime_url: str | None = None  #: of the AppSync subscriptions, told to clients by /health
 
 
 class SlideJobs(Aws, Database):

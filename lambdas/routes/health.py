@@ -1,9 +1,11 @@
-"""Open to all: is the API up, and what does it offer."""
+"""Open to all: is the API up, and where does it push."""
 
 from __future__ import annotations
 
 from aws_lambda_powertools.event_handler.router import APIGatewayRouter
+from pydantic import Field
 
+from lambdas.requests import Wiring
 from lambdas.schemas.common import Answer
 
 router = APIGatewayRouter()
@@ -11,8 +13,9 @@ router = APIGatewayRouter()
 
 class Health(Answer):
     status: str
+    realtime_url: str | None = Field(description="Where job updates can be subscribed to (AppSync).")
 
 
 @router.get("/health", tags=["health"], summary="Is the API up")
-def health() -> Health:
-    return Health(status="ok")
+def health(wiring: Wiring) -> Health:
+    return Health(status="ok", realtime_url=wiring.realtime_url)
