@@ -1,1 +1,1 @@
-"""The Python client of the REST API and the `tessera` command."""
+"""The Python client of the REST API, and the `tessera` command."""

@@ -150,12 +150,17 @@ def pinned_options(slide: Slide, options: JobOptions) -> JobOptions:
 
 
 def identity(slide: Slide, model_digest: str, options: JobOptions) -> str:
-    """Hex sha256 of all that decides the result. Raises Conflict for a slide whose bytes are not complete."""
+    """Of a job over `slide`. Raises Conflict for a slide whose bytes are not complete."""
     if slide.digest is None:
         raise Conflict(f"The slide is {slide.state.value}; a job needs a slide that is READY.")
+    return result_identity(slide.digest, model_digest, options)
+
+
+def result_identity(slide_digest: str, model_digest: str, options: JobOptions) -> str:
+    """Hex sha256 of all that decides a result: equal identity, equal result."""
     return _digest(
         {
-            "slide": slide.digest,
+            "slide": slide_digest,
             "model": model_digest,
             "options": options.as_json(),
             "numerics": NUMERICS_VERSION,

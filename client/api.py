@@ -1,0 +1,154 @@
+"""The REST API as typed calls. Answers keep what a client acts on; fields that it does not know are ignored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, TypeVar
+
+from client.transport import Transport
+from wsi.digests import PART_SIZE
+from wsi.errors import Invalid
+from wsi.records.jobs import Priority
+from wsi.records.notices import JobUpdate
+
+_Answer = TypeVar("_Answer")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Part:
+    file: int  #: 0-based
+    n: int  #: 1-based
+    size: int  #: bytes
+    sha256: str  #: hex
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StoredPart:
+    file: int
+    n: int
+    size: int
+    sha256: str | None  #: hex; None when its whole file is stored already
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GrantedPart:
+    url: str  #: a presigned PUT. A secret: never logged
+    headers: Mapping[str, str]  #: signed with the URL
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Slide:
+    slide_id: str
+    status: str  #: SlideState
+    reason: str | None
+    sentence: str | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Job:
+    job_id: str
+    slide_id: str
+    status: str  #: JobState
+    version: int
+    progress_seq: int
+    tiles_planned: int
+    tiles_inferred: int
+    tiles_unreadable: int
+    reason: str | None
+    sentence: str | None
+    waiting_for_capacity: bool = False
+    replayed: bool = False  #: the same Idempotency-Key came before
+    reused: bool = False  #: an equal job had finished; its result is the answer
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ResultLink:
+    name: str
+    size: int  #: bytes
+    sha256: str  #: hex
+    url: str  #: a presigned GET. A secret: never logged
+
+
+class Api:
+    """Every call raises the typed errors of `wsi.errors`, with the API's own sentence."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    # --- uploads
+    def begin_upload(self, files: Sequence[tuple[str, int]], *, mpp: float | None = None) -> str:
+        """The id of a slide in state UPLOADING, for files of (name, bytes). Not repeated when the answer is lost: it
+        would make a second slide. Raises Invalid when the server's parts are not of the size that digests need."""
+        body: dict[str, Any] = {"files": [{"name": name, "size": size} for name, size in files]}
+        if mpp is not None:
+            body["mpp"] = mpp
+        answer = self._transport.call("POST", "/uploads", body=body, repeatable=False)
+        if answer["part_size"] != PART_SIZE:
+            raise Invalid(f"The server wants parts of {answer['part_size']} bytes: this client is too old for it.")
+        return answer["slide_id"]
+
+    def grant_part(self, slide_id: str, part: Part) -> GrantedPart:
+        body = {"parts": [{"file": part.file, "n": part.n, "size": part.size, "sha256": part.sha256}]}
+        answer = self._transport.call("POST", f"/uploads/{slide_id}/parts", body=body, repeatable=True)
+        return _read(GrantedPart, answer["parts"][0])
+
+    def stored_parts(self, slide_id: str) -> tuple[StoredPart, ...]:
+        return tuple(_read(StoredPart, item) for item in self._pages(f"/uploads/{slide_id}/parts"))
+
+    def complete_upload(self, slide_id: str) -> Slide:
+        return _read(Slide, self._transport.call("POST", f"/uploads/{slide_id}/complete", repeatable=True))
+
+    # --- slides
+    def slide(self, slide_id: str) -> Slide:
+        return _read(Slide, self._transport.call("GET", f"/slides/{slide_id}", repeatable=True))
+
+    # --- jobs
+    def submit_job(
+        self,
+        slide_id: str,
+        model: str,
+        *,
+        idempotency_key: str,
+        priority: Priority = Priority.NORMAL,
+        mpp: float | None = None,
+        label: str | None = None,
+    ) -> Job:
+        """The key makes the call repeatable: however often it is sent, there is one job."""
+        body: dict[str, Any] = {"slide_id": slide_id, "model": model, "priority": priority.value}
+        body |= {name: value for name, value in (("mpp", mpp), ("label", label)) if value is not None}
+        headers = {"Idempotency-Key": idempotency_key}
+        return _read(Job, self._transport.call("POST", "/jobs", body=body, headers=headers, repeatable=True))
+
+    def job(self, job_id: str) -> Job:
+        return _read(Job, self._job(job_id))
+
+    def job_update(self, job_id: str) -> JobUpdate:
+        """The job as a subscriber would see it."""
+        return _read(JobUpdate, self._job(job_id))
+
+    def results(self, job_id: str) -> tuple[ResultLink, ...]:
+        return tuple(_read(ResultLink, item) for item in self._pages(f"/jobs/{job_id}/results"))
+
+    def _job(self, job_id: str) -> Any:
+        return self._transport.call("GET", f"/jobs/{job_id}", repeatable=True)
+
+    # --- the installation
+    def realtime_url(self) -> str | None:
+        """Where job updates can be subscribed to, when the installation says so."""
+        return self._transport.call("GET", "/health", repeatable=True).get("realtime_url")
+
+    def _pages(self, path: str) -> Iterator[dict[str, Any]]:
+        cursor: str | None = None
+        while True:
+            query = {"cursor": cursor} if cursor is not None else None
+            page = self._transport.call("GET", path, query=query, repeatable=True)
+            yield from page["items"]
+            cursor = page["next_cursor"]
+            if cursor is None:
+                return
+
+
+def _read(kind: type[_Answer], value: Mapping[str, Any]) -> _Answer:
+    names = {field.name for field in fields(kind)}  # pyright: ignore[reportArgumentType]  # all are dataclasses
+    return kind(**{name: item for name, item in value.items() if name in names})

@@ -1,0 +1,71 @@
+"""Many slides, one after the other. One bad slide never stops the rest; each ends in exactly one outcome."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from client.inputs import SlideInput
+from client.outcomes import Outcome, SlideOutcome, check_sum
+from wsi.errors import JobFailed, SlideRejected, SourceMissing, TesseraError
+
+ERROR_LOG = "error.log"
+FolderOf = Callable[[SlideInput], Path | None]  #: where a slide's files go, if anywhere
+
+
+def folders(slides: Sequence[SlideInput], out: Path) -> Callable[[SlideInput], Path]:
+    """One slide's files lie in DIR itself, those of several in DIR/<name>."""
+    return lambda slide: out if len(slides) == 1 else out / slide.name
+
+
+def run_batch(
+    slides: Sequence[SlideInput],
+    run: Callable[[SlideInput], SlideOutcome],
+    *,
+    folder_of: FolderOf,
+    on_outcome: Callable[[SlideOutcome], None],
+) -> tuple[SlideOutcome, ...]:
+    """An outcome a slide, in the order of `slides`. Raises only what is no slide's fault: an interruption."""
+    outcomes: list[SlideOutcome] = []
+    for slide in slides:
+        outcome = _guarded(slide, run, folder_of(slide))
+        outcomes.append(outcome)
+        on_outcome(outcome)
+    check_sum([slide.name for slide in slides], outcomes)
+    return tuple(outcomes)
+
+
+def _guarded(slide: SlideInput, run: Callable[[SlideInput], SlideOutcome], folder: Path | None) -> SlideOutcome:
+    try:
+        outcome = run(slide)
+    except SlideRejected as error:
+        return _ended(slide, Outcome.REJECTED, error.reason.value, error.sentence)
+    except SourceMissing as error:
+        return _ended(slide, Outcome.REJECTED, error.code, error.sentence)
+    except JobFailed as error:
+        return _ended(slide, Outcome.FAILED, error.reason.value, error.sentence)
+    except TesseraError as error:
+        return _ended(slide, Outcome.FAILED, error.code, error.sentence)
+    except Exception as error:  # noqa: BLE001  the border of one slide: recorded as failed, and the rest goes on
+        return _ended(slide, Outcome.FAILED, type(error).__name__, _write_error_log(folder, error))
+    if folder is not None:
+        (folder / ERROR_LOG).unlink(missing_ok=True)  # of an earlier run that failed
+    return outcome
+
+
+def _write_error_log(folder: Path | None, error: Exception) -> str:
+    """Returns the sentence that says where the traceback is."""
+    if folder is None:
+        return f"An unexpected error: {error}"
+    path = folder / ERROR_LOG
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(traceback.format_exception(error)), encoding="utf-8")
+    except OSError as unwritable:  # a full disk fails the slide and its log alike
+        return f"An unexpected error ({error}); its traceback can not be written: {unwritable}."
+    return f"An unexpected error; its traceback is in {path}."
+
+
+def _ended(slide: SlideInput, outcome: Outcome, reason: str, sentence: str) -> SlideOutcome:
+    return SlideOutcome(name=slide.name, outcome=outcome, reason=reason, sentence=sentence)

@@ -1,0 +1,32 @@
+"""The `tessera` command."""
+
+from __future__ import annotations
+
+import typer
+
+from client.commands.inspect import inspect
+from client.commands.run import run
+from client.commands.submit import submit
+from client.inputs import UsageError
+from client.outcomes import USAGE
+from client.progress import complain
+
+app = typer.Typer(
+    name="tessera",
+    help="AI models over whole-slide images.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.command()(run)
+app.command()(inspect)
+app.command()(submit)
+
+
+def main() -> None:
+    """Exit codes: 0 done, 2 wrong call, 3 slide rejected, 4 job failed, 130 interrupted."""
+    try:
+        app()
+    except UsageError as error:
+        complain(str(error))
+        raise SystemExit(USAGE) from None

@@ -1,0 +1,96 @@
+"""`tessera inspect`: what a slide's header says, as inspection would store it."""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from client.inputs import UsageError, expand
+from client.outcomes import REJECTED
+from client.progress import complain
+from wsi.errors import SlideRejected, SourceError
+
+if TYPE_CHECKING:
+    from client.inputs import SlideInput
+    from client.sources import Sources
+    from wsi.records.slides import Inspection
+
+
+def inspect(
+    slide: Annotated[str, typer.Argument(metavar="SLIDE", help="A slide, a folder of one DICOM series, an s3:// URL.")],
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
+    mpp: Annotated[
+        float | None, typer.Option(min=0.01, max=100, help="Microns a pixel of the slide; wins over the file.")
+    ] = None,
+) -> None:
+    """Prints format, size, levels and scale of a slide. A slide without a scale is readable: mpp_x is null then."""
+    from client.sources import Sources
+
+    sources = Sources()
+    found = expand([slide], mpp=mpp, listing=sources.list_uris)
+    if len(found) != 1:
+        raise UsageError(f"{slide} holds {len(found)} slides; name one of them")
+    try:
+        facts = summary_of(_inspection(found[0], sources))
+    except SlideRejected as error:
+        complain(f"rejected ({error.reason.value}): {error.sentence}")
+        raise typer.Exit(REJECTED) from None
+    except SourceError as error:
+        complain(f"rejected ({error.code}): {error.sentence}")
+        raise typer.Exit(REJECTED) from None
+    if as_json:
+        typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
+    else:
+        Console().print(_table(facts))
+
+
+def _inspection(slide: SlideInput, sources: Sources) -> Inspection:
+    from wsi.slide.opening import open_slide
+
+    with sources.opened(slide) as source, closing(open_slide(source, mpp=slide.mpp)) as reader:
+        return reader.inspection
+
+
+def summary_of(inspection: Inspection) -> dict[str, Any]:
+    """The facts in the order in which they are read. Tile size is that of level 0."""
+    first = inspection.levels[0]
+    return {
+        "format": inspection.format,
+        "reading_path": inspection.reading_path,
+        "vendor": inspection.vendor,
+        "width": inspection.width,
+        "height": inspection.height,
+        "tile_width": first.tile_width,
+        "tile_height": first.tile_height,
+        "levels": [
+            {"width": level.width, "height": level.height, "downsample": level.downsample}
+            | {"tile_width": level.tile_width, "tile_height": level.tile_height}
+            for level in inspection.levels
+        ],
+        "mpp_x": inspection.mpp_x,
+        "mpp_y": inspection.mpp_y,
+        "mpp_source": inspection.mpp_source,
+        "warnings": list(inspection.warnings),
+    }
+
+
+def _table(facts: dict[str, Any]) -> Table:
+    drawn = Table(show_header=False, highlight=False)
+    drawn.add_column(style="bold")
+    drawn.add_column()
+    for name, value in facts.items():
+        if name == "levels":
+            value = "\n".join(
+                f"{level['width']:,} x {level['height']:,}  (1/{level['downsample']:.4g})" for level in value
+            )
+        elif isinstance(value, list):
+            value = "\n".join(value)
+        drawn.add_row(name, escape("" if value is None else str(value)))
+    return drawn

@@ -1,0 +1,89 @@
+"""`tessera run`: models over slides in this process, with no service at all."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from types import FrameType
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from client.inputs import SlideInput, UsageError, expand
+from client.outcomes import INTERRUPTED, SlideOutcome, exit_code, table
+from client.progress import TilesBar, complain, report
+
+
+class Device(StrEnum):
+    CPU = "cpu"
+    CUDA = "cuda"
+
+
+def run(
+    paths: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="PATH…", help="Slides, folders, s3:// URLs or prefixes.", show_default=False),
+    ] = None,
+    *,
+    model: Annotated[str, typer.Option(help="A built-in model (stain-density) or a package folder (WSInfer layout).")],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where results go; of several slides, in DIR/<name>.")],
+    mpp: Annotated[
+        float | None, typer.Option(min=0.01, max=100, help="Microns a pixel of the slide; wins over the file.")
+    ] = None,
+    device: Annotated[Device, typer.Option(help="Where the model runs.")] = Device.CPU,
+    workers: Annotated[int, typer.Option(min=1, help="Threads that decode.")] = min(4, os.cpu_count() or 1),
+    manifest: Annotated[
+        Path | None, typer.Option(help='A CSV with the columns path, mpp, roi ("x,y,w,h" in level-0 pixels).')
+    ] = None,
+) -> None:
+    """Runs a model over each slide. Finished slides are skipped, interrupted ones taken up where they were."""
+    # A model's code, numpy and the readers are loaded for this command alone.
+    from client.batch import folders, run_batch
+    from client.local_run import Watched, choose_model, run_slide
+    from client.sources import Sources
+
+    sources = Sources()
+    slides = expand(paths or [], manifest, mpp=mpp, skip=out, listing=sources.list_uris)
+    chosen = choose_model(model, device.value)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"The folder {out} can not be written: {error.strerror}") from error
+
+    folder_of = folders(slides, out)
+    with TilesBar() as bar, _stop_on_signals() as stop:
+
+        def analyse(slide: SlideInput) -> SlideOutcome:
+            watched = Watched(stop=stop, on_planned=bar.begin(slide.name), on_tiles=bar.advance)
+            return run_slide(slide, folder_of(slide), chosen, sources=sources, decode_workers=workers, watched=watched)
+
+        try:
+            outcomes = run_batch(slides, analyse, folder_of=folder_of, on_outcome=report)
+        except KeyboardInterrupt:
+            complain("interrupted: run the same command again, and it goes on where it stopped")
+            raise typer.Exit(INTERRUPTED) from None
+    Console(soft_wrap=False).print(table(outcomes))
+    raise typer.Exit(exit_code(outcomes))
+
+
+@contextmanager
+def _stop_on_signals() -> Iterator[threading.Event]:
+    """The first SIGINT or SIGTERM asks for a stop after the batch in flight; a second SIGINT does not wait for it."""
+    stop = threading.Event()
+
+    def ask(number: int, frame: FrameType | None) -> None:
+        stop.set()
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

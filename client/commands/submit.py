@@ -1,0 +1,95 @@
+"""`tessera submit`: the client of the REST API."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from client.api import Api, Job
+from client.batch import folders, run_batch
+from client.inputs import SlideInput, UsageError, expand
+from client.outcomes import INTERRUPTED, SlideOutcome, exit_code, table
+from client.progress import complain, report
+from client.submission import Asked, submit_slide
+from client.transport import Transport
+from client.watch import Realtime
+from wsi.errors import NotFound, SourceUnavailable
+from wsi.records.jobs import Priority
+
+
+def submit(
+    slides: Annotated[list[str], typer.Argument(metavar="SLIDE…", help="Slides, or folders of them.")],
+    *,
+    api: Annotated[str, typer.Option(metavar="URL", envvar="TESSERA_API", help="The installation.")],
+    model: Annotated[str, typer.Option(help="Name of a registered model.")],
+    api_key: Annotated[str, typer.Option(envvar="TESSERA_API_KEY", help="API key, or the token of a person.")],
+    watching: Annotated[bool, typer.Option("--watch", help="Stay until the job is done, with live progress.")] = False,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Download the results there when done. Implies --watch.")
+    ] = None,
+    mpp: Annotated[float | None, typer.Option(min=0.01, max=100, help="Microns a pixel; wins over the file.")] = None,
+    priority: Annotated[Priority, typer.Option(help="Which queue the work takes.")] = Priority.NORMAL,
+    label: Annotated[str | None, typer.Option(help="Free text for finding the job again.")] = None,
+    idempotency_key: Annotated[
+        str | None, typer.Option(help="The same key again gives the same job. One slide only.")
+    ] = None,
+    resume: Annotated[
+        str | None, typer.Option(metavar="SLIDE_ID", help="Go on with an upload that broke off. One slide only.")
+    ] = None,
+    realtime_url: Annotated[
+        str | None, typer.Option(envvar="TESSERA_REALTIME_URL", help="Where to subscribe; without it, as the API says.")
+    ] = None,
+) -> None:
+    """Uploads slides, starts a job for each and, with --watch, follows it to its end."""
+    found = expand(slides, mpp=mpp, skip=out, listing=_refuse)
+    if len(found) > 1 and (idempotency_key or resume):
+        raise UsageError("--idempotency-key and --resume are for one slide")
+    transport = Transport(api, api_key)
+    client = Api(transport)
+    watching = watching or out is not None
+    url = realtime_url or (_realtime_url(client) if watching else None)
+    asked = Asked(
+        model=model,
+        priority=priority,
+        label=label,
+        idempotency_key=idempotency_key,
+        resume=resume,
+        watch=watching,
+        realtime=Realtime(url=url, credential=api_key) if url else None,
+    )
+
+    def folder_of(slide: SlideInput) -> Path | None:
+        return folders(found, out)(slide) if out is not None else None
+
+    def announce(job: Job) -> None:
+        note = " (an equal job had finished; this is its result)" if job.reused else ""
+        Console(soft_wrap=True, highlight=False).print(f"job {job.job_id}{note}")
+
+    def send(slide: SlideInput) -> SlideOutcome:
+        return submit_slide(client, slide, asked, folder_of(slide), on_job=announce)
+
+    try:
+        outcomes = run_batch(found, send, folder_of=folder_of, on_outcome=report)
+    except KeyboardInterrupt:
+        complain("interrupted: jobs that were started go on without this command")
+        raise typer.Exit(INTERRUPTED) from None
+    finally:
+        transport.close()
+    Console().print(table(outcomes))
+    raise typer.Exit(exit_code(outcomes))
+
+
+def _refuse(url: str) -> Sequence[str]:
+    raise UsageError("A slide on S3 is registered with POST /slides, not uploaded again")
+
+
+def _realtime_url(client: Api) -> str | None:
+    """None also when the API can not be asked: the first slide then says so with its own outcome."""
+    try:
+        return client.realtime_url()
+    except (NotFound, SourceUnavailable):
+        return None

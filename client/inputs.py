@@ -1,0 +1,194 @@
+"""From what the user names to a list of slides: files, folders, DICOM series, s3:// URLs and prefixes, a manifest."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+
+DICOM_SUFFIX = ".dcm"
+MIRAX_SUFFIX = ".mrxs"
+SLIDE_SUFFIXES = frozenset(
+    {".svs", ".tif", ".tiff", ".btf", ".ndpi", ".scn", MIRAX_SUFFIX, ".vms", ".vmu", ".bif", ".svslide"}
+)
+#: Our own output: a folder of results under the input folder is no slide.
+RESULT_NAMES = frozenset({"heatmap.ome.tif"})
+
+Listing = Callable[[str], Sequence[str]]  #: all object URLs below an s3:// prefix
+
+
+class UsageError(Exception):
+    """The command was called wrongly. One sentence; nothing has run."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SlideInput:
+    location: str  #: a path or an s3:// URL; of a DICOM series its folder or prefix
+    files: tuple[str, ...] = ()  #: s3:// URLs of the slide's files, the opened one first; empty for a local path
+    name: str = ""  #: of the output folder; unique within a run
+    mpp: float | None = None  #: microns per level-0 px that the user states
+    region: tuple[int, int, int, int] | None = None  #: x, y, width, height in level-0 px
+
+    @property
+    def is_remote(self) -> bool:
+        return self.location.startswith("s3://")
+
+
+def expand(
+    paths: Sequence[str],
+    manifest: Path | None = None,
+    *,
+    mpp: float | None = None,
+    skip: Path | None = None,
+    listing: Listing,
+) -> tuple[SlideInput, ...]:
+    """The slides that `paths` and `manifest` name, each once, with distinct names, in the order given.
+
+    `mpp` holds for every slide whose manifest row states none. `skip` is a folder that is not searched (the output).
+    Raises UsageError for a path of the command line that does not exist, a folder without slides, a bad manifest.
+    """
+    rows = [(path, SlideInput(location=path, mpp=mpp), True) for path in paths]
+    if manifest is not None:
+        rows += [(row.location, replace(row, mpp=row.mpp or mpp), False) for row in read_manifest(manifest)]
+    if not rows:
+        raise UsageError("Name at least one slide, or a --manifest.")
+    found: list[SlideInput] = []
+    for path, row, must_exist in rows:
+        found += _expand_one(path, row, must_exist=must_exist, skip=skip, listing=listing)
+    return _named(tuple(dict.fromkeys(found)))
+
+
+def _expand_one(
+    path: str, row: SlideInput, *, must_exist: bool, skip: Path | None, listing: Listing
+) -> Iterator[SlideInput]:
+    if path.startswith("s3://"):
+        found = [replace(row, location=files[0], files=files) for files in _remote_slides(path, listing)]
+    elif Path(path).is_dir():
+        found = [replace(row, location=str(slide)) for slide in local_slides(Path(path), skip=skip)]
+    elif must_exist and not Path(path).exists():
+        raise UsageError(f"There is no file or folder {path}")
+    else:  # a manifest row whose file is missing is rejected alone, so that it does not stop the rest
+        found = [replace(row, location=path)]
+    if not found:
+        raise UsageError(f"No slide lies in {path}")
+    yield from found
+
+
+def local_slides(folder: Path, *, skip: Path | None = None) -> tuple[Path, ...]:
+    """Slides in `folder` and below, sorted. A folder that holds DICOM files is one slide: one series a folder."""
+    if skip is not None and folder.resolve() == skip.resolve():
+        return ()
+    with os.scandir(folder) as entries:
+        visible = sorted((entry for entry in entries if not entry.name.startswith(".")), key=lambda entry: entry.name)
+    files = [Path(entry.path) for entry in visible if entry.is_file()]
+    folders = [Path(entry.path) for entry in visible if entry.is_dir(follow_symlinks=False)]
+    found = [folder] if any(file.suffix.lower() == DICOM_SUFFIX for file in files) else []
+    found += [file for file in files if _is_slide_name(file.name)]
+    for below in folders:
+        found += local_slides(below, skip=skip)
+    return tuple(found)
+
+
+def _is_slide_name(name: str) -> bool:
+    return PurePosixPath(name).suffix.lower() in SLIDE_SUFFIXES and name not in RESULT_NAMES
+
+
+def _remote_slides(url: str, listing: Listing) -> tuple[tuple[str, ...], ...]:
+    """Files of each slide below an s3:// URL, the opened one first."""
+    is_mirax = url.lower().endswith(MIRAX_SUFFIX)
+    if _is_slide_name(url) and not is_mirax:
+        return ((url,),)
+    objects = sorted(listing(_mirax_folder(url) if is_mirax else url))
+    if is_mirax:
+        objects = [item for item in objects if item == url or item.startswith(f"{_mirax_folder(url)}/")]
+    series: dict[str, list[str]] = {}
+    slides: list[tuple[str, ...]] = []
+    for item in objects:
+        if item.lower().endswith(DICOM_SUFFIX):
+            series.setdefault(item.rpartition("/")[0], []).append(item)
+        elif item.lower().endswith(MIRAX_SUFFIX):
+            slides.append((item, *(other for other in objects if other.startswith(f"{_mirax_folder(item)}/"))))
+        elif _is_slide_name(item):
+            slides.append((item,))
+    return (*slides, *(tuple(files) for files in series.values()))
+
+
+def _mirax_folder(url: str) -> str:
+    """A MIRAX slide is its .mrxs and the folder of the same name beside it."""
+    return url[: -len(MIRAX_SUFFIX)]
+
+
+def read_manifest(path: Path) -> tuple[SlideInput, ...]:
+    """Rows of a CSV with the columns path, mpp and roi ("x,y,w,h"); other columns are left alone. Relative paths
+    start at the manifest's folder. Raises UsageError naming the line."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")  # spreadsheets write a byte order mark
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"The manifest {path} can not be read: {error}") from error
+    reader = csv.DictReader(text.splitlines())
+    if "path" not in (reader.fieldnames or ()):
+        raise UsageError(f"The manifest {path} has no column named path; its first line must be: path,mpp,roi")
+    rows = [_manifest_row(row, f"{path}, line {reader.line_num}", path.parent) for row in reader]
+    if not rows:
+        raise UsageError(f"The manifest {path} names no slide")
+    return tuple(rows)
+
+
+def _manifest_row(row: dict[str, str | None], where: str, folder: Path) -> SlideInput:
+    location = (row["path"] or "").strip()
+    if not location:
+        raise UsageError(f"{where}: the path is empty")
+    if not location.startswith("s3://"):
+        location = str(folder / location)
+    stated, roi = (row.get("mpp") or "").strip(), (row.get("roi") or "").strip()
+    try:
+        mpp = float(stated) if stated else None
+    except ValueError:
+        raise UsageError(f"{where}: mpp must be a number, not {stated!r}") from None
+    return SlideInput(location=location, mpp=mpp, region=parse_region(roi, where) if roi else None)
+
+
+def parse_region(text: str, where: str) -> tuple[int, int, int, int]:
+    """ "x,y,w,h" in level-0 px. Raises UsageError."""
+    try:
+        x, y, width, height = (int(part) for part in text.split(","))
+    except ValueError:
+        raise UsageError(f"{where}: roi must be x,y,w,h in whole level-0 pixels, not {text!r}") from None
+    if x < 0 or y < 0 or width <= 0 or height <= 0:
+        raise UsageError(f"{where}: roi must begin inside the slide and have a size, not {text!r}")
+    return x, y, width, height
+
+
+def _named(slides: Iterable[SlideInput]) -> tuple[SlideInput, ...]:
+    """Each slide with a name of its own: the stem; where different files share it the file's name; then that with its
+    folder; then a number (two regions of one file). Case is ignored, since file systems do."""
+    slides = tuple(slides)
+    places = [_place(slide) for slide in slides]
+    names = [place.stem for place in places]
+    for longer in (lambda place: place.name, lambda place: f"{place.parent.name}_{place.name}"):
+        counts = Counter(
+            name for name, _ in {(name.casefold(), place) for name, place in zip(names, places, strict=True)}
+        )
+        names = [
+            longer(place) if counts[name.casefold()] > 1 else name for name, place in zip(names, places, strict=True)
+        ]
+    taken: set[str] = set()
+    unique: list[SlideInput] = []
+    for slide, name in zip(slides, names, strict=True):
+        chosen, number = name, 1
+        while chosen.casefold() in taken:
+            number += 1
+            chosen = f"{name}-{number}"
+        taken.add(chosen.casefold())
+        unique.append(replace(slide, name=chosen))
+    return tuple(unique)
+
+
+def _place(slide: SlideInput) -> PurePosixPath:
+    if not slide.is_remote:
+        return PurePosixPath(Path(slide.location).resolve().as_posix())
+    place = PurePosixPath(slide.location.removeprefix("s3:/"))
+    return place.parent if place.suffix.lower() == DICOM_SUFFIX else place

@@ -1,0 +1,215 @@
+"""One slide in this process: open, examine, plan, compute each shard, stitch, publish. Needs no service.
+
+The same functions as the lambdas and the worker call, with a folder in place of S3 and of the ledger.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import threading
+import time
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from client.inputs import SlideInput, UsageError
+from client.outcomes import Outcome, SlideOutcome
+from client.partial import Partial
+from client.sources import Sources, plan_uris
+from gpu_worker.models.loaded import LoadedModel
+from gpu_worker.models.registry import load_model
+from gpu_worker.models.wsinfer import read_package
+from gpu_worker.pipeline import Drained, run_shard
+from wsi.builtin_models import BUILTIN
+from wsi.errors import ModelError, SlideRejected
+from wsi.examination import examine
+from wsi.jobs import result_identity
+from wsi.model_card import ModelCard
+from wsi.plan import Plan
+from wsi.planning import THREADS, make_plan
+from wsi.records.jobs import JobOptions
+from wsi.results.sink import FolderSink
+from wsi.shard_result import ShardResult
+from wsi.slide.opening import open_slide
+from wsi.slide.slide import SlideReader
+from wsi.slide.source import SlideSource
+from wsi.stitching import stitch
+
+SUMMARY = "summary.json"  #: stands only when every other file of the slide stands
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ModelToRun:
+    loaded: LoadedModel
+    device: str  #: "cpu" | "cuda"
+    threads: int  #: CPU threads of the model
+
+    @property
+    def card(self) -> ModelCard:
+        return self.loaded.card
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Watched:
+    """How a run is seen and stopped from outside."""
+
+    stop: threading.Event
+    on_planned: Callable[[int], None]  #: tiles of the slide
+    on_tiles: Callable[[int], None]  #: tiles finished since the last call; resumed ones too
+
+
+def choose_model(name: str, device: str) -> ModelToRun:
+    """A built-in model by its name, or a package folder. Raises UsageError."""
+    package = None if name in BUILTIN else Path(name)
+    if package is not None and not package.is_dir():
+        raise UsageError(f"There is no built-in model or package folder {name}; built in: {', '.join(BUILTIN)}")
+    try:
+        card = read_package(package) if package is not None else BUILTIN[name]
+        loaded = load_model(card, package, device)
+    except ModelError as error:
+        raise UsageError(error.sentence) from error
+    # Built-in models are computed as the queue's workers compute them, to the last bit and with the same plan digest.
+    # For a network on the CPU one thread would waste the machine.
+    threads = THREADS if package is None or device != "cpu" else os.cpu_count() or 1
+    return ModelToRun(loaded=loaded, device=device, threads=threads)
+
+
+def run_slide(
+    slide: SlideInput,
+    folder: Path,
+    model: ModelToRun,
+    *,
+    sources: Sources,
+    decode_workers: int,
+    watched: Watched,
+) -> SlideOutcome:
+    """Results of `slide` in `folder`, or nothing of them. Raises every error as it is, and KeyboardInterrupt
+    once `watched.stop` is set: what was computed stays in the folder and the next run takes it up."""
+    began = time.monotonic()
+    options = JobOptions(mpp=slide.mpp, region=slide.region)
+    with sources.opened(slide) as source:
+        digest = sources.digest(slide, source)
+        identity = result_identity(digest, model.card.digest, options)
+        if _finished(folder) == identity:
+            return SlideOutcome(name=slide.name, outcome=Outcome.SKIPPED)
+        partial = Partial(folder, f"{identity} {model.device} {model.threads}")
+
+        def plan_of(reader: SlideReader) -> Plan:
+            return make_plan(
+                slide_digest=digest,
+                slide_uris=plan_uris(slide, source),
+                reader=reader,
+                examination=examine(reader),
+                card=model.card,
+                package_uri=None,
+                options=options,
+                shard_tiles=None,
+                threads=model.threads,
+            )
+
+        try:
+            plan = _compute(source, options.mpp, plan_of, partial, model, decode_workers, watched)
+        except SlideRejected:
+            partial.remove()  # nothing in it that a later run could use
+            raise
+    run = {
+        "identity": identity,
+        "options": options.as_json(),
+        "device": model.device,
+        "machine": platform.machine(),
+        "seconds": round(time.monotonic() - began, 3),
+    }
+    shards = (partial.shard(index) for index in range(len(plan.shard_sizes)))
+    stitch(plan, shards, FolderSink(partial.results), run=run)
+    outcome = _publish(partial, folder, slide.name, time.monotonic() - began)
+    partial.remove()
+    return outcome
+
+
+def _compute(
+    source: SlideSource,
+    mpp: float | None,
+    plan_of: Callable[[SlideReader], Plan],
+    partial: Partial,
+    model: ModelToRun,
+    decode_workers: int,
+    watched: Watched,
+) -> Plan:
+    """Every shard's result in `partial`, by the plan that lies there or a new one."""
+    plan = partial.plan()
+    with closing(open_slide(source, mpp=mpp, index=plan.index if plan is not None else None)) as reader:
+        if plan is None:
+            plan = plan_of(reader)
+            partial.save_plan(plan)
+        watched.on_planned(len(plan.tiles))
+        for index, size in enumerate(plan.shard_sizes):
+            if watched.stop.is_set():
+                raise KeyboardInterrupt
+            if partial.finished(index):
+                watched.on_tiles(size)
+            else:
+                _compute_shard(plan, index, reader, partial, model, decode_workers, watched)
+    return plan
+
+
+def _compute_shard(
+    plan: Plan,
+    index: int,
+    reader: SlideReader,
+    partial: Partial,
+    model: ModelToRun,
+    decode_workers: int,
+    watched: Watched,
+) -> None:
+    resume = partial.checkpoint(index)
+    if resume is not None:
+        watched.on_tiles(resume.done)
+
+    def save(result: ShardResult) -> None:
+        partial.save_checkpoint(index, result)
+
+    try:
+        result = run_shard(
+            plan,
+            index,
+            reader,
+            model.loaded,
+            resume=resume,
+            on_checkpoint=save,
+            decode_workers=decode_workers,
+            stop=watched.stop,
+            on_batch=watched.on_tiles,
+        )
+    except Drained:
+        raise KeyboardInterrupt from None
+    partial.save_shard(index, result)
+
+
+def _finished(folder: Path) -> str | None:
+    """The identity of the result that stands in `folder`."""
+    path = folder / SUMMARY
+    if not path.exists():
+        return None
+    try:
+        return json.loads(path.read_bytes())["run"]["identity"]
+    except (ValueError, KeyError, TypeError):
+        return None  # not one of ours, or of an older version: it is replaced
+
+
+def _publish(partial: Partial, folder: Path, name: str, seconds: float) -> SlideOutcome:
+    """Moves each file into place, the summary last: where it stands, the others stand."""
+    summary = json.loads((partial.results / SUMMARY).read_bytes())
+    (folder / SUMMARY).unlink(missing_ok=True)
+    for path in sorted(partial.results.iterdir(), key=lambda path: (path.name == SUMMARY, path.name)):
+        path.replace(folder / path.name)
+    tiles = summary["tiles"]
+    return SlideOutcome(
+        name=name,
+        outcome=Outcome[summary["status"]],
+        tiles=tiles["planned"],
+        unreadable=tiles["unreadable"],
+        seconds=round(seconds, 3),
+    )

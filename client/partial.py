@@ -1,0 +1,86 @@
+"""What an interrupted run leaves behind: the plan, finished shards, the last checkpoint of the one that was running.
+
+DIR/.tessera-partial/
+    run.json              which result this is on the way to
+    plan.json.gz
+    shard-00000.npz       finished
+    checkpoint-00001.npz  as far as it got
+    results/              files on their way to DIR
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+from wsi.plan import Plan
+from wsi.shard_result import ShardResult
+
+FOLDER = ".tessera-partial"
+
+
+class Partial:
+    """The state of one slide's run on disk. Every file is written under a temporary name and renamed, so what stands
+    is whole."""
+
+    def __init__(self, folder: Path, key: str) -> None:
+        """`key` names the result (identity and device): what another run left is thrown away."""
+        self.folder = folder / FOLDER
+        self._marker = self.folder / "run.json"
+        self._key = key
+        if self.folder.exists() and self._left_by() != key:
+            self.remove()
+
+    @property
+    def results(self) -> Path:
+        return self.folder / "results"
+
+    def plan(self) -> Plan | None:
+        data = _read(self.folder / "plan.json.gz")
+        return Plan.from_bytes(data) if data is not None else None
+
+    def save_plan(self, plan: Plan) -> None:
+        self._write(self._marker, json.dumps({"key": self._key}).encode())
+        self._write(self.folder / "plan.json.gz", plan.to_bytes())
+
+    def finished(self, shard: int) -> bool:
+        return self._shard(shard).exists()
+
+    def shard(self, shard: int) -> ShardResult:
+        return ShardResult.from_bytes(self._shard(shard).read_bytes())
+
+    def save_shard(self, shard: int, result: ShardResult) -> None:
+        self._write(self._shard(shard), result.to_bytes())
+        self._checkpoint(shard).unlink(missing_ok=True)
+
+    def checkpoint(self, shard: int) -> ShardResult | None:
+        data = _read(self._checkpoint(shard))
+        return ShardResult.from_bytes(data) if data is not None else None
+
+    def save_checkpoint(self, shard: int, result: ShardResult) -> None:
+        self._write(self._checkpoint(shard), result.to_bytes())
+
+    def remove(self) -> None:
+        if self.folder.exists():
+            shutil.rmtree(self.folder)
+
+    def _left_by(self) -> str | None:
+        data = _read(self._marker)
+        return json.loads(data)["key"] if data is not None else None
+
+    def _shard(self, shard: int) -> Path:
+        return self.folder / f"shard-{shard:05d}.npz"
+
+    def _checkpoint(self, shard: int) -> Path:
+        return self.folder / f"checkpoint-{shard:05d}.npz"
+
+    def _write(self, path: Path, data: bytes) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_suffix(".new")
+        temporary.write_bytes(data)
+        temporary.replace(path)
+
+
+def _read(path: Path) -> bytes | None:
+    return path.read_bytes() if path.exists() else None

@@ -1,0 +1,89 @@
+"""Progress bars and complaints on stderr; stdout stays for results."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from types import TracebackType
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+    TransferSpeedColumn,
+)
+
+from client.outcomes import Outcome, SlideOutcome
+
+
+def complain(sentence: str) -> None:
+    """One line on stderr, above a bar when one stands."""
+    Console(stderr=True, highlight=False, soft_wrap=True, markup=False).print(f"tessera: {sentence}")
+
+
+def report(outcome: SlideOutcome) -> None:
+    """Why a slide has no results: reason code and one sentence."""
+    if outcome.outcome in (Outcome.REJECTED, Outcome.FAILED):
+        complain(f"{outcome.name}: {outcome.outcome.value} ({outcome.reason}): {outcome.sentence}")
+
+
+class TilesBar:
+    """One line for the slide that runs: tiles done, tiles a second, time left."""
+
+    def __init__(self) -> None:
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[rate]}"),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+        )
+        self._task: TaskID | None = None
+        self._since = 0.0
+        self._done = 0
+
+    def __enter__(self) -> TilesBar:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bar.stop()
+
+    def begin(self, name: str) -> Callable[[int], None]:
+        """A line for the next slide in place of the last one's: what came of that stands in the table. The function
+        returned tells how many tiles the slide has."""
+        for old in self._bar.task_ids:
+            self._bar.remove_task(old)
+        task = self._task = self._bar.add_task(escape(name), total=None, rate="")
+        self._since, self._done = time.monotonic(), 0
+        return lambda tiles: self._bar.update(task, total=tiles)
+
+    def advance(self, tiles: int) -> None:
+        self._done += tiles
+        self.show(self._done, rate=self._done / max(time.monotonic() - self._since, 1e-3))
+
+    def show(self, done: int, *, rate: float | None) -> None:
+        if self._task is not None:
+            self._bar.update(self._task, completed=done, rate=f"{rate:,.0f} tiles/s" if rate else "")
+
+
+def bytes_bar() -> Progress:
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+    )

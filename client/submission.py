@@ -1,0 +1,122 @@
+"""One slide's way through the API: upload, inspection, job, live progress, results."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import uuid4
+
+from rich.markup import escape
+
+from client.api import Api, Job, Slide
+from client.download import download
+from client.inputs import SlideInput
+from client.outcomes import Outcome, SlideOutcome
+from client.progress import TilesBar, bytes_bar, complain
+from client.sources import Sources
+from client.upload import upload
+from client.watch import Realtime, watch
+from wsi.errors import TesseraError
+from wsi.records.jobs import Priority
+from wsi.records.notices import JobUpdate
+from wsi.states import JobState, SlideState
+
+INSPECTION_PAUSE = 0.5  #: seconds between looks at a slide that is being inspected
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Asked:
+    """What is asked for each slide."""
+
+    model: str
+    priority: Priority = Priority.NORMAL
+    label: str | None = None
+    idempotency_key: str | None = None  #: None: a new one, so that a lost answer makes no second job
+    resume: str | None = None  #: slide id of an upload that broke off
+    watch: bool = True
+    realtime: Realtime | None = None
+
+
+def submit_slide(
+    api: Api, slide: SlideInput, asked: Asked, folder: Path | None, *, on_job: Callable[[Job], None]
+) -> SlideOutcome:
+    """The outcome of the job, or SUBMITTED when it is not watched; results lie in `folder` then, if one is given.
+    Raises what the API raises."""
+    began = time.monotonic()
+    slide_id = upload_slide(api, slide, resume=asked.resume)
+    inspected = wait_until_inspected(api, slide_id)
+    if inspected.status != SlideState.READY:
+        reason = inspected.reason or inspected.status.lower()
+        sentence = inspected.sentence or f"The slide is {inspected.status}."
+        return SlideOutcome(name=slide.name, outcome=Outcome.REJECTED, reason=reason, sentence=sentence)
+    job = api.submit_job(
+        slide_id,
+        asked.model,
+        idempotency_key=asked.idempotency_key or str(uuid4()),
+        priority=asked.priority,
+        label=asked.label,
+    )
+    on_job(job)
+    if not asked.watch:
+        return SlideOutcome(name=slide.name, outcome=Outcome.SUBMITTED)
+    follow(api, job.job_id, slide.name, asked.realtime)
+    job = api.job(job.job_id)
+    if folder is not None and JobState(job.status).is_success:
+        download(api, job.job_id, folder)
+    return outcome_of(job, slide.name, time.monotonic() - began)
+
+
+def upload_slide(api: Api, slide: SlideInput, *, resume: str | None = None) -> str:
+    """Uploads with a progress bar and returns the slide's id."""
+    begun: list[str] = []
+    with Sources().opened(slide) as source, bytes_bar() as bar:
+        task = bar.add_task(f"uploading {escape(slide.name)}", total=source.size)
+        try:
+            return upload(
+                api,
+                source.files,
+                mpp=slide.mpp,
+                resume=resume,
+                on_begin=begun.append,
+                on_progress=lambda size: bar.advance(task, size),
+            )
+        except (TesseraError, KeyboardInterrupt):
+            if begun:
+                complain(f"{slide.name}: the upload broke off; go on with --resume {begun[0]}")
+            raise
+
+
+def wait_until_inspected(api: Api, slide_id: str, *, sleep: Callable[[float], None] = time.sleep) -> Slide:
+    while (slide := api.slide(slide_id)).status == SlideState.UPLOADED:
+        sleep(INSPECTION_PAUSE)
+    return slide
+
+
+def follow(api: Api, job_id: str, name: str, realtime: Realtime | None) -> JobUpdate:
+    """Shows a progress bar until the job has ended."""
+    with TilesBar() as bar:
+        planned = bar.begin(name)
+
+        def show(update: JobUpdate) -> None:
+            if update.tiles_planned:
+                planned(update.tiles_planned)
+            bar.show(update.tiles_inferred + update.tiles_unreadable, rate=update.tiles_per_second)
+
+        return asyncio.run(watch(job_id, read=lambda: api.job_update(job_id), realtime=realtime, on_update=show))
+
+
+def outcome_of(job: Job, name: str, seconds: float) -> SlideOutcome:
+    """Of a job that has ended."""
+    state = JobState(job.status)
+    return SlideOutcome(
+        name=name,
+        outcome=Outcome[state.value] if state.is_success else Outcome.FAILED,
+        reason=None if state.is_success else job.reason or state.value.lower(),
+        sentence=None if state.is_success else job.sentence or f"The job is {state.value}.",
+        tiles=job.tiles_planned,
+        unreadable=job.tiles_unreadable,
+        seconds=round(seconds, 1),
+    )

@@ -1,0 +1,116 @@
+"""Multipart upload as a browser does it: digest a part, ask for its URL, PUT it; ask again for what is missing.
+
+A part's URL signs its length and SHA-256, so S3 itself refuses a part that was changed on the way. What S3 already
+holds is read from the API and never sent twice, so that an upload goes on where it broke off.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from itertools import islice
+
+import httpx
+
+from client.api import Api, Part, StoredPart
+from client.transport import ATTEMPTS, pause
+from wsi.digests import PART_SIZE
+from wsi.errors import SourceUnavailable
+from wsi.slide.ranges import ByteRange, RangeSource
+
+PARALLEL = 4  #: parts in flight; each holds one part (16 MiB) in memory
+PUT_TIMEOUT = httpx.Timeout(300.0, connect=10.0)
+
+Progress = Callable[[int], None]  #: bytes that have safely arrived since the last call
+
+
+@dataclass(frozen=True, slots=True)
+class _Chunk:
+    file: int  #: position in the upload's files
+    n: int  #: 1-based part number
+    start: int
+    size: int
+
+
+def upload(
+    api: Api,
+    files: Sequence[tuple[str, RangeSource]],
+    *,
+    mpp: float | None = None,
+    resume: str | None = None,
+    parallel: int = PARALLEL,
+    on_begin: Callable[[str], None] = lambda slide_id: None,
+    on_progress: Progress = lambda size: None,
+    sleep: Callable[[float], None] = time.sleep,
+) -> str:
+    """Uploads the files of one slide, (name, bytes) with the opened one first, and returns the slide's id. `on_begin`
+    hears the id first, so that the caller can `resume` with it later. Raises what the API raises, and
+    SourceUnavailable when S3 does not take a part in several tries."""
+    slide_id = resume or api.begin_upload([(name, file.size) for name, file in files], mpp=mpp)
+    on_begin(slide_id)
+    stored = {(part.file, part.n): part for part in api.stored_parts(slide_id)} if resume else {}
+    chunks = [chunk for number, (_, file) in enumerate(files) for chunk in _chunks(number, file.size)]
+    with httpx.Client(timeout=PUT_TIMEOUT) as http, ThreadPoolExecutor(parallel) as pool:
+
+        def send(chunk: _Chunk) -> int:
+            part, data = _part(files[chunk.file][1], chunk)
+            if not _holds(stored.get((part.file, part.n)), part):
+                _put(api, http, slide_id, part, data, sleep)
+            return part.size
+
+        for size in _bounded(pool, send, chunks, parallel):
+            on_progress(size)
+    api.complete_upload(slide_id)
+    return slide_id
+
+
+def _chunks(file: int, size: int) -> Iterator[_Chunk]:
+    for index, start in enumerate(range(0, size, PART_SIZE)):
+        yield _Chunk(file, index + 1, start, min(PART_SIZE, size - start))
+
+
+def _part(file: RangeSource, chunk: _Chunk) -> tuple[Part, bytes]:
+    data = file.read(ByteRange(chunk.start, chunk.start + chunk.size))
+    return Part(file=chunk.file, n=chunk.n, size=len(data), sha256=hashlib.sha256(data).hexdigest()), data
+
+
+def _holds(stored: StoredPart | None, part: Part) -> bool:
+    """Whether S3 has these very bytes. A file that is whole tells no digests of its parts; its own is checked when
+    the upload is completed."""
+    return stored is not None and stored.size == part.size and stored.sha256 in (None, part.sha256)
+
+
+def _put(api: Api, http: httpx.Client, slide_id: str, part: Part, data: bytes, sleep: Callable[[float], None]) -> None:
+    refusal = ""
+    for attempt in range(ATTEMPTS):
+        granted = api.grant_part(slide_id, part)  # a fresh URL each time: the last may have run out while we waited
+        try:
+            answer = http.put(granted.url, content=data, headers=dict(granted.headers))
+            if answer.is_success:
+                return
+            refusal = f"status {answer.status_code}"
+        except httpx.TransportError as error:
+            refusal = type(error).__name__
+        if attempt + 1 < ATTEMPTS:
+            sleep(pause(attempt))
+    raise SourceUnavailable(f"Part {part.n} of file {part.file} could not be uploaded ({refusal}).")
+
+
+def _bounded(
+    pool: ThreadPoolExecutor, send: Callable[[_Chunk], int], chunks: Sequence[_Chunk], parallel: int
+) -> Iterator[int]:
+    """Results as they come; the first error stops what has not begun."""
+    waiting = iter(chunks)
+    running: set[Future[int]] = {pool.submit(send, chunk) for chunk in islice(waiting, parallel)}
+    try:
+        while running:
+            done, running = wait(running, return_when=FIRST_COMPLETED)
+            for future in done:
+                yield future.result()
+            running |= {pool.submit(send, chunk) for chunk in islice(waiting, len(done))}
+    finally:
+        for future in running:
+            future.cancel()

@@ -1,0 +1,171 @@
+"""Watching a job: push is a hint, the API is the truth.
+
+Subscribe, read a snapshot on `start_ack`, merge by (version, progress_seq), read again some seconds later (an event
+right after `start_ack` can still be lost: aws-appsync-community#405), every 30 s and after each reconnect. Without a
+realtime URL, or while the websocket can not connect, read every two seconds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import logging
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from gql import Client, GraphQLRequest
+from gql.transport.appsync_auth import AppSyncJWTAuthentication
+from gql.transport.appsync_websockets import AppSyncWebsocketsTransport
+from gql.transport.exceptions import TransportError
+from websockets.exceptions import WebSocketException
+
+from client.transport import pause
+from wsi.records.notices import JobUpdate
+from wsi.states import JobState
+
+log = logging.getLogger(__name__)
+
+POLL_SECONDS = 2.0  #: between reads while nothing is pushed
+REREAD_SECONDS = 30.0  #: between reads while the subscription stands
+SETTLE_SECONDS = 3.0  #: after `start_ack`, when its events may still be lost
+KEEP_ALIVE_SECONDS = 150.0  #: silence after which the connection is given up; the server's `ka` comes every 60 s
+
+_FIELDS = {re.sub(r"_(\w)", lambda hit: hit[1].upper(), field.name): field.name for field in fields(JobUpdate)}
+SUBSCRIPTION = f"subscription Watch($jobId: ID) {{ onJobUpdate(jobId: $jobId) {{ {' '.join(_FIELDS)} }} }}"
+
+
+def update_of(pushed: dict[str, Any]) -> JobUpdate:
+    """A `JobUpdate` from the GraphQL type of that name."""
+    values: dict[str, Any] = {name: pushed[camel] for camel, name in _FIELDS.items()}
+    return JobUpdate(**values)
+
+
+def merge(known: JobUpdate | None, update: JobUpdate) -> JobUpdate:
+    """The newer of two views of one job. Any order, repetition or loss of updates ends at the newest one seen."""
+    if known is None or (update.version, update.progress_seq) > (known.version, known.progress_seq):
+        return update
+    return known
+
+
+def is_final(update: JobUpdate) -> bool:
+    return JobState(update.status).is_final
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Realtime:
+    """Where and as whom to subscribe."""
+
+    url: str  #: ws(s)://…; of the real service wss://<id>.appsync-realtime-api.<region>.amazonaws.com/graphql
+    credential: str  #: API key or token
+
+
+class _Authorization(AppSyncJWTAuthentication):
+    """The Authorization mode for any credential. gql leaves the "+" of base64 in the query, where it means a space."""
+
+    def get_auth_url(self, url: str) -> str:
+        header = base64.b64encode(json.dumps(self.get_headers(), separators=(",", ":")).encode()).decode()
+        return f"{url}?header={quote(header, safe='')}&payload=e30="
+
+
+class _Transport(AppSyncWebsocketsTransport):
+    """gql's transport, which drops `start_ack`; here it is told."""
+
+    def __init__(self, realtime: Realtime, started: Callable[[], None]) -> None:
+        self._started = started
+        host = urlsplit(realtime.url).netloc
+        super().__init__(
+            realtime.url,
+            auth=_Authorization(host=host, jwt=realtime.credential),
+            ssl=realtime.url.startswith("wss://"),
+            keep_alive_timeout=KEEP_ALIVE_SECONDS,
+        )
+
+    def _parse_answer(self, answer: str) -> Any:
+        parsed = super()._parse_answer(answer)
+        if parsed[0] == "start_ack":
+            self._started()
+        return parsed
+
+
+class _Watch:
+    def __init__(self, job_id: str, read: Callable[[], JobUpdate], on_update: Callable[[JobUpdate], None]) -> None:
+        self._job_id = job_id
+        self._read = read
+        self._on_update = on_update
+        self._known: JobUpdate | None = None
+        self._read_now = asyncio.Event()
+        self._connected = False
+
+    def _take(self, update: JobUpdate) -> None:
+        merged = merge(self._known, update)
+        if merged is not self._known:
+            self._known = merged
+            self._on_update(merged)
+
+    async def read_until_final(self) -> JobUpdate:
+        while True:
+            self._read_now.clear()
+            self._take(await asyncio.to_thread(self._read))
+            assert self._known is not None
+            if is_final(self._known):
+                return self._known
+            try:
+                seconds = REREAD_SECONDS if self._connected else POLL_SECONDS
+                await asyncio.wait_for(self._read_now.wait(), seconds)
+            except TimeoutError:
+                continue
+
+    def _started(self) -> None:
+        self._connected = True
+        self._read_now.set()
+        asyncio.get_running_loop().call_later(SETTLE_SECONDS, self._read_now.set)
+
+    async def listen(self, realtime: Realtime) -> None:
+        """Subscribes again for as long as the job is watched; while it can not, the reading goes on at its pace."""
+        attempt = 0
+        while True:
+            try:
+                async with Client(transport=_Transport(realtime, self._started)) as session:
+                    query = GraphQLRequest(SUBSCRIPTION, variable_values={"jobId": self._job_id})
+                    async for data in session.subscribe(query):
+                        attempt = 0
+                        self._pushed(data["onJobUpdate"])
+            except (TransportError, WebSocketException, OSError, TimeoutError) as error:
+                log.info("subscription lost: %s", type(error).__name__)
+            self._connected = False
+            self._read_now.set()
+            await asyncio.sleep(pause(attempt))
+            attempt = min(attempt + 1, 10)
+
+    def _pushed(self, value: dict[str, Any] | None) -> None:
+        if value is None or value["jobId"] != self._job_id:
+            return
+        update = update_of(value)
+        self._take(update)
+        if is_final(update):  # the last word is the API's
+            self._read_now.set()
+
+
+async def watch(
+    job_id: str,
+    *,
+    read: Callable[[], JobUpdate],
+    realtime: Realtime | None,
+    on_update: Callable[[JobUpdate], None],
+) -> JobUpdate:
+    """Returns the final update of a job. `read` asks the API (blocking; called in a thread); `on_update` is called
+    for each newer view. Raises what `read` raises."""
+    watched = _Watch(job_id, read, on_update)
+    listening = asyncio.create_task(watched.listen(realtime)) if realtime else None
+    try:
+        return await watched.read_until_final()
+    finally:
+        if listening is not None:
+            listening.cancel()
+            (ended,) = await asyncio.gather(listening, return_exceptions=True)
+            if isinstance(ended, Exception):
+                log.warning("the subscription ended early, reading went on: %s", type(ended).__name__)
