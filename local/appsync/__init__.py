@@ -1,0 +1,1 @@
+"""AppSync on this machine: its realtime protocol and its HTTP endpoint in front of the real schema and resolvers."""

@@ -1,0 +1,143 @@
+"""One connection of AppSync's realtime protocol (subprotocol graphql-ws, AWS's flavour).
+
+https://docs.aws.amazon.com/appsync/latest/devguide/real-time-websocket-client.html
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import json
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import unquote
+
+from aiohttp import WSMsgType, web
+from graphql import GraphQLSchema, OperationType
+
+from local.appsync.callers import Caller, Doorkeeper, Refused
+from local.appsync.operations import OperationRefused, read_operation, resolver_context
+from local.appsync.resolvers import ResolverRefused, Resolvers
+from local.appsync.subscriptions import Subscription, Subscriptions
+
+TIMEOUT_MS = 300_000  #: a client that hears nothing for so long reconnects
+KEEP_ALIVE = 60.0  #: s
+MOST_SUBSCRIPTIONS = 100  #: a connection, AppSync's default quota
+
+
+class Connection:
+    def __init__(
+        self, schema: GraphQLSchema, resolvers: Resolvers, subscriptions: Subscriptions, doorkeeper: Doorkeeper
+    ) -> None:
+        self._schema = schema
+        self._resolvers = resolvers
+        self._subscriptions = subscriptions
+        self._doorkeeper = doorkeeper
+        self._outgoing: asyncio.Queue[Mapping[str, Any]] = asyncio.Queue()
+        self._initialised = False
+
+    async def serve(self, request: web.Request) -> web.WebSocketResponse:
+        socket = web.WebSocketResponse(protocols=("graphql-ws",))
+        await socket.prepare(request)
+        try:
+            await self._doorkeeper.admit(_handshake_headers(request), {})
+        except Refused as refusal:
+            await socket.send_json(_errors("connection_error", None, "UnauthorizedException", 401, str(refusal)))
+            await socket.close()
+            return socket
+        writing = asyncio.create_task(self._write(socket))
+        try:
+            async for message in socket:
+                if message.type is not WSMsgType.TEXT:
+                    break
+                await self._take(json.loads(message.data))
+        finally:
+            self._subscriptions.drop(self)
+            writing.cancel()
+        return socket
+
+    async def _write(self, socket: web.WebSocketResponse) -> None:
+        while True:
+            try:
+                message = await asyncio.wait_for(self._outgoing.get(), KEEP_ALIVE)
+            except TimeoutError:
+                message = {"type": "ka"}
+            await socket.send_json(message)
+
+    async def _take(self, message: Mapping[str, Any]) -> None:
+        match message.get("type"):
+            case "connection_init":
+                self._initialised = True
+                self._send({"type": "connection_ack", "payload": {"connectionTimeoutMs": TIMEOUT_MS}})
+                self._send({"type": "ka"})
+            case "start":
+                await self._start(message)
+            case "stop":
+                self._subscriptions.remove(self, message["id"])
+                self._send({"type": "complete", "id": message["id"]})
+            case kind:
+                self._send(_errors("error", message.get("id"), "UnsupportedOperation", 400, f"Unknown message {kind}"))
+
+    async def _start(self, message: Mapping[str, Any]) -> None:
+        subscription_id = message["id"]
+        try:
+            subscription = await self._subscription(subscription_id, message["payload"])
+        except Refused as refusal:
+            self._send(_errors("error", subscription_id, "UnauthorizedException", 401, str(refusal)))
+        except (OperationRefused, ResolverRefused) as refusal:
+            code = 401 if refusal.kind == "Unauthorized" else 400
+            self._send(_errors("error", subscription_id, refusal.kind, code, refusal.message))
+        else:
+            self._subscriptions.add(self, subscription)
+            self._send({"type": "start_ack", "id": subscription_id})
+
+    async def _subscription(self, subscription_id: str, payload: Mapping[str, Any]) -> Subscription:
+        """Authorised again for each subscription; its resolver decides the filter."""
+        if not self._initialised:
+            raise OperationRefused("BadRequestException", "The connection was not initialised.")
+        if self._subscriptions.count(self) >= MOST_SUBSCRIPTIONS:
+            raise OperationRefused("MaxSubscriptionsReachedError", "This connection has too many subscriptions.")
+        request = json.loads(payload["data"])
+        headers = _lower(payload.get("extensions", {}).get("authorization", {}))
+        caller: Caller = await self._doorkeeper.admit(headers, request)
+        operation = read_operation(self._schema, request, caller)
+        if operation.node.operation != OperationType.SUBSCRIPTION:
+            raise OperationRefused("BadRequestException", "Only subscriptions are started here.")
+        field = operation.field.name.value
+        evaluated = await self._resolvers.resolve(field, resolver_context(caller, operation.arguments))
+        return Subscription(
+            id=subscription_id,
+            field=field,
+            arguments=operation.arguments,
+            filter=evaluated.filter,
+            document=operation.document,
+            variables=operation.variables,
+            send=self._send,
+        )
+
+    def _send(self, message: Mapping[str, Any]) -> None:
+        self._outgoing.put_nowait(message)
+
+
+def _handshake_headers(request: web.Request) -> dict[str, str]:
+    """From `?header=<base64 JSON>` (gql sends + unescaped, which arrives as a space) or, as Amplify does, from the
+    subprotocol `header-<base64url JSON>`. Empty when there is neither, or nothing readable."""
+    offered = request.headers.get("Sec-WebSocket-Protocol", "").split(",")
+    in_protocol = (name.strip().removeprefix("header-") for name in offered if name.strip().startswith("header-"))
+    in_query = (unquote(pair[7:]) for pair in request.query_string.split("&") if pair.startswith("header="))
+    encoded = next(in_protocol, None) or next(in_query, "")
+    standard = encoded.replace("-", "+").replace("_", "/").replace(" ", "+")
+    try:
+        return _lower(json.loads(base64.b64decode(standard + "=" * (-len(standard) % 4))))
+    except (binascii.Error, ValueError, AttributeError):
+        return {}
+
+
+def _lower(headers: Mapping[str, Any]) -> dict[str, str]:
+    return {name.lower(): str(value) for name, value in headers.items()}
+
+
+def _errors(kind: str, subscription_id: str | None, error: str, code: int, message: str) -> dict[str, Any]:
+    named = {} if subscription_id is None else {"id": subscription_id}
+    return {"type": kind, **named, "payload": {"errors": [{"errorType": error, "errorCode": code, "message": message}]}}

@@ -1,0 +1,74 @@
+"""The two endpoints of an AppSync API: POST /graphql, and the realtime protocol at /graphql/realtime."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from aiohttp import web
+
+from adapters.sigv4 import ALGORITHM
+from local.appsync.callers import Doorkeeper, Refused
+from local.appsync.operations import OperationRefused, answer, error_json, read_operation
+from local.appsync.realtime import Connection
+from local.appsync.resolvers import Resolvers
+from local.appsync.schema import load_schema
+from local.appsync.subscriptions import Subscriptions
+
+FOLDER = Path(__file__).resolve().parents[2] / "cdk" / "appsync"
+CORS = {
+    "Access-Control-Allow-Origin": "*",
+    "Access-Control-Allow-Headers": "*",
+    "Access-Control-Allow-Methods": "POST, OPTIONS",
+}
+
+
+def appsync_app(doorkeeper: Doorkeeper, *, folder: Path = FOLDER) -> web.Application:
+    """`folder` holds schema.graphql and a resolver file for each field."""
+    schema = load_schema(folder / "schema.graphql")
+    resolvers = Resolvers(folder)
+    subscriptions = Subscriptions(schema)
+
+    async def graphql(request: web.Request) -> web.Response:
+        body = await request.read()
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        try:
+            asked: Mapping[str, object] = json.loads(body)
+            if headers.get("authorization", "").startswith(ALGORITHM):
+                caller = doorkeeper.admit_signed(request.method, str(request.url), headers, body)
+            else:
+                caller = await doorkeeper.admit(headers, asked)
+            operation = read_operation(schema, asked, caller)
+            answered = await answer(schema, resolvers, subscriptions, operation, caller)
+        except ValueError:
+            return _failure(400, "BadRequestException", "The body is not JSON.")
+        except Refused as refusal:
+            return _failure(401, "UnauthorizedException", str(refusal))
+        except OperationRefused as refusal:
+            return _failure(200, refusal.kind, refusal.message)
+        return web.json_response(answered, headers=CORS)
+
+    async def realtime(request: web.Request) -> web.WebSocketResponse:
+        return await Connection(schema, resolvers, subscriptions, doorkeeper).serve(request)
+
+    async def preflight(_: web.Request) -> web.Response:
+        return web.Response(status=204, headers=CORS)
+
+    async def start(_: web.Application) -> None:
+        await resolvers.start()
+
+    async def stop(_: web.Application) -> None:
+        await resolvers.stop()
+
+    app = web.Application()
+    app.router.add_post("/graphql", graphql)
+    app.router.add_options("/graphql", preflight)
+    app.router.add_get("/graphql/realtime", realtime)
+    app.on_startup.append(start)
+    app.on_cleanup.append(stop)
+    return app
+
+
+def _failure(status: int, kind: str, message: str) -> web.Response:
+    return web.json_response({"data": None, "errors": [error_json(kind, message)]}, status=status, headers=CORS)

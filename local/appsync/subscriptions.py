@@ -1,0 +1,78 @@
+"""Who hears what: the subscriptions of all connections, and what a mutation sends to each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from graphql import DocumentNode, FieldNode, GraphQLSchema, SelectionSetNode, execute_sync
+
+from local.appsync.filters import lets_through, matches_arguments
+from local.appsync.schema import fed_by
+
+
+@dataclass(frozen=True, slots=True)
+class Subscription:
+    id: str  #: the client's, unique in its connection
+    field: str
+    arguments: Mapping[str, Any]
+    filter: Mapping[str, Any] | None  #: what the resolver set; None: it set none
+    document: DocumentNode
+    variables: Mapping[str, Any]
+    send: Callable[[Mapping[str, Any]], None]
+
+    def hears(self, payload: Mapping[str, Any]) -> bool:
+        """A filter that the resolver sets replaces the match of the arguments; nothing is added to it."""
+        if self.filter is not None:
+            return lets_through(self.filter, payload)
+        return matches_arguments(self.arguments, payload)
+
+
+class Subscriptions:
+    def __init__(self, schema: GraphQLSchema) -> None:
+        self._schema = schema
+        self._fed = fed_by(schema)
+        self._held: dict[tuple[object, str], Subscription] = {}
+
+    def add(self, connection: object, subscription: Subscription) -> None:
+        self._held[connection, subscription.id] = subscription
+
+    def remove(self, connection: object, subscription_id: str) -> None:
+        self._held.pop((connection, subscription_id), None)
+
+    def count(self, connection: object) -> int:
+        return sum(1 for owner, _ in self._held if owner is connection)
+
+    def drop(self, connection: object) -> None:
+        for key in [key for key in self._held if key[0] is connection]:
+            del self._held[key]
+
+    def publish(self, mutation: str, payload: Mapping[str, Any]) -> None:
+        """`payload`: only the fields that the mutation selected, under the schema's names."""
+        for subscription in list(self._held.values()):
+            if subscription.field in self._fed.get(mutation, ()) and subscription.hears(payload):
+                subscription.send(
+                    {"id": subscription.id, "type": "data", "payload": self._shape(subscription, payload)}
+                )
+
+    def _shape(self, subscription: Subscription, payload: Mapping[str, Any]) -> dict[str, Any]:
+        result = execute_sync(
+            self._schema,
+            subscription.document,
+            {subscription.field: payload},
+            variable_values=dict(subscription.variables),
+            field_resolver=lambda source, info, **_: source.get(info.field_name),
+        )
+        errors = {"errors": [error.formatted for error in result.errors]} if result.errors else {}
+        return {"data": result.data, **errors}
+
+
+def selected(value: Mapping[str, Any], selection: SelectionSetNode | None) -> dict[str, Any]:
+    """A mutation's answer under the schema's names, with only what it selected: aliases undone."""
+    out: dict[str, Any] = {}
+    for node in selection.selections if selection else ():
+        if isinstance(node, FieldNode):
+            held = value.get((node.alias or node.name).value)
+            out[node.name.value] = selected(held, node.selection_set) if isinstance(held, dict) else held
+    return out
