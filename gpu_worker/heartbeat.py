@@ -60,23 +60,21 @@ class Heartbeats:
             self._until[held] = time.monotonic() + self._lease_seconds
 
     def remove(self, held: Held) -> None:
+        """Returns once no beat is under way: a message given back after this stays given back."""
         with self._lock:
             self._until.pop(held, None)
 
     def beat(self) -> None:
         """Extends every lease once. One that is lost is dropped and its work stopped."""
         with self._lock:
-            known = list(self._until.items())
-        for held, until in known:
-            extended_until = self._extend(held, until)
-            with self._lock:
+            for held, until in list(self._until.items()):
+                extended_until = self._extend(held, until)
                 if extended_until is None:
-                    self._until.pop(held, None)
-                elif held in self._until:
+                    log.warning("lease lost", extra=held.log_fields)
+                    del self._until[held]
+                    held.stop.set()
+                else:
                     self._until[held] = extended_until
-            if extended_until is None:
-                log.warning("lease lost", extra=held.log_fields)
-                held.stop.set()
 
     def _extend(self, held: Held, until: float) -> float | None:
         now = time.monotonic()

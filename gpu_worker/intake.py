@@ -8,6 +8,7 @@ from uuid import UUID
 
 from gpu_worker.drain import Drain
 from gpu_worker.heartbeat import Heartbeats, Held
+from wsi.errors import LeaseLost
 from wsi.ports.ledger import SystemLedger
 from wsi.ports.queues import Queues
 from wsi.records.jobs import Priority
@@ -68,6 +69,22 @@ class Intake:
                 if held is not None:
                     return held
         return None
+
+    def let_go(self, held: Held) -> None:
+        """No more heartbeats: the lease is about to be settled."""
+        self._heartbeats.remove(held)
+        self._drain.unfollow(held.stop)
+
+    def give_back(self, held: Held) -> None:
+        """The message becomes visible to others at once."""
+        try:
+            self._queues.extend(held.queue, held.message.receipt, seconds=0)
+        except LeaseLost:
+            log.info("message was visible already", extra=held.log_fields)
+
+    def finish(self, held: Held) -> None:
+        """The work is settled: the message goes."""
+        self._queues.delete(held.queue, held.message.receipt)
 
     def _lease(self, queue: str, message: QueueMessage) -> Held | None:
         try:

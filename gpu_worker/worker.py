@@ -50,7 +50,6 @@ class Worker:
         """`objects`: the results bucket; `packages`: the models bucket."""
         self._settings = settings
         self._ledger = ledger
-        self._queues = queues
         self._objects = objects
         self._drain = drain
         self._plans = Plans(
@@ -138,9 +137,7 @@ class Worker:
             self._settle(held, error)
         except Exception:  # a process border: the lease runs out and the sweep puts it right
             log.exception("shard not settled", extra=held.log_fields)
-        finally:
-            self._let_go(held)
-            self._running = None
+        self._running = None
 
     def _compute(self, held: Held) -> None:
         lease, settings = held.lease, self._settings
@@ -184,18 +181,15 @@ class Worker:
             log.warning("shard given up", extra=fields)
         if decided.later:
             self._drain.wait(RETRY_SECONDS)
+        self._intake.let_go(held)
         if decided.job_failure is not None:
             self._ledger.fail_job(held.lease.job.id, decided.job_failure.reason, decided.job_failure.sentence)
         if decided.release:
             self._ledger.release_shard(held.lease, reason=decided.reason, failed=decided.failed)
         if decided.message is Message.DELETE:
-            self._queues.delete(held.queue, held.message.receipt)
+            self._intake.finish(held)
         elif decided.message is Message.RETURN:
-            self._queues.extend(held.queue, held.message.receipt, seconds=0)
-
-    def _let_go(self, held: Held) -> None:
-        self._heartbeats.remove(held)
-        self._drain.unfollow(held.stop)
+            self._intake.give_back(held)
 
     def _leave(self, held: Held | None) -> None:
         """Gives back what was taken and not begun, and closes what is open."""
@@ -204,12 +198,11 @@ class Worker:
         for unstarted in (held, taken):
             if unstarted is None:
                 continue
+            self._intake.let_go(unstarted)
             try:
                 self._ledger.release_shard(unstarted.lease, reason="the worker is leaving", failed=False)
-                self._queues.extend(unstarted.queue, unstarted.message.receipt, seconds=0)
+                self._intake.give_back(unstarted)
             except Exception:  # a process border: the lease runs out and the sweep puts it right
                 log.exception("lease not given back", extra=unstarted.log_fields)
-            finally:
-                self._let_go(unstarted)
         self._heartbeats.end()
         self._plans.close()

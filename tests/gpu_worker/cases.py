@@ -1,0 +1,150 @@
+"""Slides and plans that the worker's tests share."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpu_worker.models.stain_density import StainDensity, densities
+from gpu_worker.pipeline import run_shard
+from tests.slides import write_svs
+from wsi.builtin_models import STAIN_DENSITY
+from wsi.errors import TileUnreadable
+from wsi.examination import Examination
+from wsi.model_card import ModelCard
+from wsi.plan import Numerics, Plan
+from wsi.planning import make_plan
+from wsi.records.jobs import JobOptions
+from wsi.records.slides import Inspection
+from wsi.shard_result import ShardResult
+from wsi.slide.opening import local_source, open_slide
+from wsi.slide.slide import RGB, EncodedTile, SlideReader
+
+#: 8 x 7 boxes of 256 px, the last column and row past the edge; 9 x 7 file tiles of 240 px.
+WIDTH, HEIGHT = 2000, 1600
+
+
+def small_slide(folder: Path, *, width: int = WIDTH, height: int = HEIGHT) -> Path:
+    return write_svs(folder / "slide.svs", width=width, height=height, associated=False)
+
+
+def open_path(path: Path) -> SlideReader:
+    return open_slide(local_source(path))
+
+
+def whole_plan(
+    reader: SlideReader,
+    *,
+    card: ModelCard = STAIN_DENSITY,
+    batch: int = 8,
+    shard_tiles: int | None = 20,
+    uri: str = "memory",
+    etag: str = "1",
+    package_uri: str | None = None,
+) -> Plan:
+    """All boxes of the slide, tissue or not."""
+    examination = Examination(
+        inspection=replace(reader.inspection, tissue_fraction=1.0),
+        thumbnail_jpeg=b"",
+        mask=np.ones((16, 16), bool),
+        mask_downsample=reader.inspection.width / 16,
+    )
+    return make_plan(
+        slide_digest="0" * 64 + "-1",
+        slide_uris=[("slide.svs", uri, etag)],
+        reader=reader,
+        examination=examination,
+        card=replace(card, batch=batch),
+        package_uri=package_uri,
+        options=JobOptions(),
+        shard_tiles=shard_tiles,
+        threads=1,
+    )
+
+
+def run_all(plan: Plan, reader: SlideReader, *, decode_workers: int = 2) -> ShardResult:
+    """All shards of a plan as one result."""
+    model = StainDensity(plan.card)
+    results = [
+        run_shard(plan, index, reader, model, decode_workers=decode_workers, stop=threading.Event())
+        for index in range(len(plan.shard_sizes))
+    ]
+    tiles = np.concatenate([result.tiles for result in results])
+    order = np.argsort(tiles)
+    return ShardResult(
+        plan_digest=plan.digest,
+        tiles=tiles[order],
+        scores=np.concatenate([result.scores for result in results])[order],
+        unreadable={tile: reason for result in results for tile, reason in sorted(result.unreadable.items())},
+    )
+
+
+def boxes(plan: Plan, reader: SlideReader, fill: int = 255) -> NDArray[np.uint8]:
+    """[tiles, side, side, 3] cut out of the whole decoded level: the direct way, without the pipeline."""
+    level = plan.inspection.levels[plan.grid.level]
+    columns = -(-level.width // level.tile_width)
+    rows = -(-level.height // level.tile_height)
+    side = plan.grid.level_side
+    canvas = np.full((rows * level.tile_height + side, columns * level.tile_width + side, 3), fill, np.uint8)
+    for tile in reader.encoded(plan.grid.level, range(columns * rows)):
+        y, x = tile.index // columns * level.tile_height, tile.index % columns * level.tile_width
+        canvas[y : y + level.tile_height, x : x + level.tile_width] = reader.decode(tile)
+    canvas[level.height :] = fill
+    canvas[:, level.width :] = fill
+    origins = np.rint(plan.tiles / plan.grid.level_downsample).astype(int)
+    return np.stack([canvas[y : y + side, x : x + side] for x, y in origins])
+
+
+def direct(plan: Plan, reader: SlideReader) -> NDArray[np.float32]:
+    """[tiles, 4] stain densities."""
+    return np.stack([densities(box) for box in boxes(plan, reader)])
+
+
+class DamagedReader:
+    """A reader some of whose file tiles can not be decoded."""
+
+    def __init__(self, reader: SlideReader, broken: Sequence[int]) -> None:
+        self._reader = reader
+        self._broken = frozenset(broken)
+
+    @property
+    def inspection(self) -> Inspection:
+        return self._reader.inspection
+
+    def encoded(self, level: int, tiles: Sequence[int]) -> Iterator[EncodedTile]:
+        return self._reader.encoded(level, tiles)
+
+    def decode(self, tile: EncodedTile) -> RGB:
+        if tile.index in self._broken:
+            raise TileUnreadable("bad Huffman code")
+        return self._reader.decode(tile)
+
+    def index_bytes(self) -> bytes | None:
+        return self._reader.index_bytes()
+
+    def close(self) -> None:
+        self._reader.close()
+
+
+class CountingModel:
+    """Stain density that counts its batches; `after(n)` is called after batch n (from 1)."""
+
+    def __init__(self, card: ModelCard, after=lambda number: None) -> None:
+        self._model = StainDensity(card)
+        self._after = after
+        self.batches = 0
+
+    @property
+    def card(self) -> ModelCard:
+        return self._model.card
+
+    def infer(self, pixels: NDArray[np.uint8], numerics: Numerics) -> NDArray[np.float32]:
+        scores = self._model.infer(pixels, numerics)
+        self.batches += 1
+        self._after(self.batches)
+        return scores

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+
+import pytest
+
+from gpu_worker.drain import Drain, Step, next_step
+
+
+@pytest.mark.parametrize(
+    ("draining", "holds_shard", "idle_for", "idle_seconds", "step"),
+    [
+        (False, False, 0.0, 90.0, Step.TAKE),
+        (False, True, 500.0, 90.0, Step.RUN),
+        (False, False, 90.0, 90.0, Step.LEAVE),
+        (False, False, 1e9, 0.0, Step.TAKE),
+        (True, True, 0.0, 0.0, Step.LEAVE),
+        (True, False, 0.0, 90.0, Step.LEAVE),
+    ],
+)
+def test_next_step(draining, holds_shard, idle_for, idle_seconds, step):
+    assert (
+        next_step(draining=draining, holds_shard=holds_shard, idle_for=idle_for, idle_seconds=idle_seconds) is step
+    )
+
+
+def test_the_request_reaches_those_who_follow_before_and_after():
+    drain, early, late, gone = Drain(), threading.Event(), threading.Event(), threading.Event()
+    drain.follow(early)
+    drain.follow(gone)
+    drain.unfollow(gone)
+    drain.request()
+    drain.follow(late)
+    assert (early.is_set(), late.is_set(), gone.is_set(), drain.requested) == (True, True, False, True)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_requests_the_drain_while_the_main_thread_waits(number):
+    program = textwrap.dedent(
+        """
+        import sys
+        from gpu_worker.drain import Drain, drain_on_signals
+        drain = Drain()
+        drain_on_signals(drain)
+        sys.stdout.write("ready\\n"); sys.stdout.flush()
+        sys.exit(0 if drain.wait(20) else 1)
+        """
+    )
+    process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    with process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        os.kill(process.pid, number)
+        assert process.wait(10) == 0

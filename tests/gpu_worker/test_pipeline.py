@@ -1,0 +1,277 @@
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from gpu_worker.models.stain_density import StainDensity
+from gpu_worker.pipeline import Drained, run_shard
+from tests.gpu_worker.cases import (
+    CountingModel,
+    DamagedReader,
+    boxes,
+    direct,
+    open_path,
+    run_all,
+    small_slide,
+    whole_plan,
+)
+from tests.shared_slides import shared_slide
+from wsi.errors import ModelError, SourceChanged
+from wsi.model_card import EdgeFill
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory):
+    opened = open_path(small_slide(tmp_path_factory.mktemp("slide")))
+    yield opened
+    opened.close()
+
+
+def no_stop() -> threading.Event:
+    return threading.Event()
+
+
+def test_a_shard_equals_the_direct_computation(reader):
+    plan = whole_plan(reader)
+    result = run_shard(plan, 1, reader, StainDensity(plan.card), stop=no_stop())
+    expected = direct(plan, reader)
+    assert result.tiles.tolist() == sorted(plan.shard_tiles(1).tolist())
+    assert result.scores.tobytes() == expected[result.tiles].tobytes()
+    assert not result.unreadable
+
+
+def test_edge_tile_is_padded_not_dropped(reader):
+    plan = whole_plan(reader, shard_tiles=None)
+    assert plan.tiles[:, 0].max() + plan.grid.side > plan.inspection.width
+    assert run_all(plan, reader).done == len(plan.tiles)
+
+
+def test_what_lies_past_the_edge_has_the_cards_colour(reader):
+    plan = whole_plan(reader, shard_tiles=None)
+    black = replace(plan, card=replace(plan.card, edge_fill=EdgeFill.BLACK))
+    result = run_all(black, reader)
+    expected = np.stack([StainDensity(plan.card).infer(box[None], plan.numerics)[0] for box in boxes(plan, reader, 0)])
+    assert result.scores.tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize(("shard_tiles", "batch", "workers"), [(7, 8, 1), (20, 5, 3), (None, 64, 2), (1, 3, 1)])
+def test_the_result_does_not_depend_on_shards_batches_or_threads(reader, shard_tiles, batch, workers):
+    reference = whole_plan(reader)
+    plan = whole_plan(reader, shard_tiles=shard_tiles, batch=batch)
+    result = run_all(plan, reader, decode_workers=workers)
+    assert result.scores.tobytes() == run_all(reference, reader).scores.tobytes()
+    assert result.tiles.tolist() == list(range(len(plan.tiles)))
+
+
+def test_the_tail_is_padded_to_the_one_shape(reader):
+    shapes = []
+    plan = whole_plan(reader, shard_tiles=20, batch=8)
+
+    class Shapes(StainDensity):
+        def infer(self, pixels, numerics):
+            shapes.append(pixels.shape)
+            return super().infer(pixels, numerics)
+
+    run_shard(plan, 0, reader, Shapes(plan.card), stop=no_stop())
+    assert shapes == [(8, 256, 256, 3)] * 3
+
+
+def test_a_broken_file_tile_makes_exactly_its_model_tiles_unreadable(reader):
+    plan = whole_plan(reader, shard_tiles=None)
+    broken = [10, 11]
+    result = run_all(plan, DamagedReader(reader, broken))
+    whole = run_all(plan, reader)
+    level = plan.inspection.levels[0]
+    columns = -(-level.width // level.tile_width)
+    for number, (x, y) in enumerate(plan.tiles):
+        touched = [
+            tile
+            for tile in broken
+            if x < (tile % columns + 1) * 240 and x + 256 > tile % columns * 240
+            if y < (tile // columns + 1) * 240 and y + 256 > tile // columns * 240
+        ]
+        if touched:
+            assert result.unreadable[number] == "; ".join(f"file tile {tile}: bad Huffman code" for tile in touched)
+        else:
+            assert number not in result.unreadable
+            row = result.scores[result.tiles == number][0]
+            assert row.tobytes() == whole.scores[number].tobytes()
+    assert result.done == len(plan.tiles)
+
+
+def test_two_damaged_tiles_of_a_real_slide_are_named():
+    path = shared_slide("derived/cmu-small-region.two-tiles-damaged.svs")
+    reader = open_path(path)
+    result = run_all(whole_plan(reader, shard_tiles=None), reader)
+    assert result.unreadable
+    assert {reason.split(":")[0] for text in result.unreadable.values() for reason in text.split("; ")} == {
+        "file tile 65",
+        "file tile 66",
+    }
+
+
+def test_a_shard_of_unreadable_tiles_runs_no_model(reader):
+    plan = whole_plan(reader, shard_tiles=None)
+    model = CountingModel(plan.card)
+    result = run_shard(plan, 0, DamagedReader(reader, range(1000)), model, stop=no_stop())
+    assert (model.batches, len(result.tiles), len(result.unreadable)) == (0, 0, len(plan.tiles))
+
+
+def test_checkpoints_come_every_so_many_batches_and_hold_all_so_far(reader):
+    plan = whole_plan(reader, shard_tiles=None, batch=4)
+    seen = []
+    run_shard(plan, 0, reader, StainDensity(plan.card), on_checkpoint=seen.append, checkpoint_batches=3, stop=no_stop())
+    # 56 tiles make 14 batches: the last checkpoint is due at 12, and the end is the result itself.
+    assert [result.done for result in seen] == [12, 24, 36, 48]
+
+
+def test_checkpoints_come_by_time_too(reader):
+    plan = whole_plan(reader, shard_tiles=None, batch=8)
+    seen = []
+    run_shard(plan, 0, reader, StainDensity(plan.card), on_checkpoint=seen.append, checkpoint_seconds=0, stop=no_stop())
+    assert len(seen) == 6
+
+
+def test_stop_finishes_the_batch_in_flight_and_the_next_attempt_computes_none_of_it_again(reader):
+    plan = whole_plan(reader, shard_tiles=None, batch=8)
+    whole = run_shard(plan, 0, reader, StainDensity(plan.card), stop=no_stop())
+    stop, seen = no_stop(), []
+    model = CountingModel(plan.card, after=lambda number: stop.set() if number == 3 else None)
+    with pytest.raises(Drained):
+        run_shard(plan, 0, reader, model, on_checkpoint=seen.append, stop=stop)
+    assert model.batches == 3
+    assert seen[-1].done == 3 * 8
+    again = CountingModel(plan.card)
+    resumed = run_shard(plan, 0, reader, again, resume=seen[-1], stop=no_stop())
+    assert again.batches == 4
+    assert resumed.to_bytes() == whole.to_bytes()
+
+
+@pytest.mark.parametrize("checkpoint", range(4))
+def test_resume_from_any_checkpoint_gives_the_same_bytes(reader, checkpoint):
+    plan = whole_plan(reader, shard_tiles=None, batch=4)
+    damaged = DamagedReader(reader, [0, 30])
+    seen = []
+    whole = run_shard(
+        plan, 0, damaged, StainDensity(plan.card), on_checkpoint=seen.append, checkpoint_batches=2, stop=no_stop()
+    )
+    saved = type(whole).from_bytes(seen[checkpoint].to_bytes())
+    resumed = run_shard(plan, 0, damaged, StainDensity(plan.card), resume=saved, stop=no_stop())
+    assert resumed.to_bytes() == whole.to_bytes()
+
+
+def test_a_finished_checkpoint_reads_nothing(reader):
+    plan = whole_plan(reader, shard_tiles=None)
+    whole = run_shard(plan, 0, reader, StainDensity(plan.card), stop=no_stop())
+    model = CountingModel(plan.card)
+    assert run_shard(plan, 0, reader, model, resume=whole, stop=no_stop()).to_bytes() == whole.to_bytes()
+    assert model.batches == 0
+
+
+def test_a_checkpoint_of_another_plan_or_shard_is_refused(reader):
+    plan, other = whole_plan(reader), whole_plan(reader, batch=16)
+    first = run_shard(plan, 0, reader, StainDensity(plan.card), stop=no_stop())
+    with pytest.raises(ValueError, match="another plan"):
+        run_shard(other, 0, reader, StainDensity(other.card), resume=first, stop=no_stop())
+    with pytest.raises(ValueError, match="another shard"):
+        run_shard(plan, 1, reader, StainDensity(plan.card), resume=first, stop=no_stop())
+
+
+def test_stop_before_the_first_batch_writes_no_checkpoint(reader):
+    plan, seen, stop = whole_plan(reader), [], no_stop()
+    stop.set()
+    with pytest.raises(Drained):
+        run_shard(plan, 0, reader, StainDensity(plan.card), on_checkpoint=seen.append, stop=stop)
+    assert seen == []
+
+
+class FailingReader(DamagedReader):
+    """Fails in `stage` at the third tile."""
+
+    def __init__(self, reader, stage):
+        super().__init__(reader, ())
+        self._stage = stage
+        self._decoded = 0
+
+    def encoded(self, level, tiles):
+        for number, tile in enumerate(super().encoded(level, tiles)):
+            if self._stage == "fetch" and number == 2:
+                raise SourceChanged("The slide was replaced.")
+            yield tile
+
+    def decode(self, tile):
+        self._decoded += 1
+        if self._stage == "decode" and self._decoded == 3:
+            raise SourceChanged("The slide was replaced.")
+        return super().decode(tile)
+
+
+@pytest.mark.parametrize("stage", ["fetch", "decode"])
+def test_an_error_while_reading_ends_the_run_as_it_is(reader, stage):
+    plan = whole_plan(reader, shard_tiles=None)
+    with pytest.raises(SourceChanged):
+        run_shard(plan, 0, FailingReader(reader, stage), StainDensity(plan.card), stop=no_stop())
+    assert_no_stage_is_left()
+
+
+def test_an_error_of_the_model_or_of_a_callback_ends_the_run_as_it_is(reader):
+    plan = whole_plan(reader, shard_tiles=None)
+
+    def fail(_):
+        raise KeyError("broken")
+
+    with pytest.raises(KeyError):
+        run_shard(plan, 0, reader, CountingModel(plan.card, after=fail), stop=no_stop())
+    with pytest.raises(KeyError):
+        run_shard(plan, 0, reader, StainDensity(plan.card), on_batch=fail, stop=no_stop())
+    assert_no_stage_is_left()
+
+
+def test_a_score_that_is_no_number_is_an_error_of_the_model(reader):
+    class NotANumber(StainDensity):
+        def infer(self, pixels, numerics):
+            return np.full((len(pixels), 4), np.nan, np.float32)
+
+    plan = whole_plan(reader)
+    with pytest.raises(ModelError, match="not numbers"):
+        run_shard(plan, 0, reader, NotANumber(plan.card), stop=no_stop())
+
+
+def test_reading_waits_for_a_slow_model(tmp_path):
+    reader = open_path(small_slide(tmp_path, width=240 * 30, height=240 * 20))
+    handed_out = []
+
+    class Counting(DamagedReader):
+        def encoded(self, level, tiles):
+            for tile in super().encoded(level, tiles):
+                handed_out.append(tile.index)
+                yield tile
+
+    plan = whole_plan(reader, shard_tiles=None, batch=8)
+    release = threading.Event()
+    model = CountingModel(plan.card, after=lambda number: release.wait(30))
+    run = threading.Thread(
+        target=lambda: run_shard(plan, 0, Counting(reader, ()), model, stop=no_stop()), daemon=True
+    )
+    run.start()
+    time.sleep(1.5)
+    ahead = len(handed_out)
+    release.set()
+    run.join(60)
+    assert ahead < 300 < len(handed_out) == 600
+
+
+def test_on_batch_counts_every_tile_once(reader):
+    plan = whole_plan(reader, shard_tiles=None)
+    counts = []
+    run_shard(plan, 0, DamagedReader(reader, [20]), StainDensity(plan.card), on_batch=counts.append, stop=no_stop())
+    assert sum(counts) == len(plan.tiles)
+
+
+def assert_no_stage_is_left():
+    names = {"fetch", "decode", "batch", "forward"}
+    assert not [thread for thread in threading.enumerate() if thread.name in names]
