@@ -100,10 +100,11 @@ def _close_all(held: dict[threading.Thread, _Held]) -> None:
 
 def iam_password(dsn: str, region: str | None) -> Callable[[], str]:
     """Makes a token a call; boto3 is loaded only where IAM is used."""
-    from boto3.session import Session
+    import boto3
 
     parts = conninfo_to_dict(dsn)
-    client: Any = Session(region_name=region).client("rds")
+    session: Any = boto3.Session(region_name=region)
+    client: Any = session.client("rds")
     host, user, port = str(parts["host"]), str(parts["user"]), int(parts.get("port") or 5432)
 
     def token() -> str:

@@ -65,6 +65,7 @@ def lease(cursor: Cursor, job_id: UUID, index: int, *, owner: str, seconds: floa
     row = cursor.execute(
         """
         UPDATE shards SET state = 'RUNNING', attempt = attempt + 1, lease_owner = %(owner)s, leased_at = now(),
+            tiles_per_second = NULL, reported_at = NULL,
             lease_until = now() + make_interval(secs => %(seconds)s)
         WHERE job_id = %(job)s AND index = %(index)s
             AND (state = 'QUEUED' OR state = 'RUNNING' AND lease_until < now())
@@ -114,7 +115,7 @@ def checkpoint(cursor: Cursor, held: Lease, *, key: str, done: int, unreadable: 
     if done >= shard["tiles_done"]:
         cursor.execute(
             """
-            UPDATE shards SET checkpoint_key = %s, tiles_done = %s, tiles_unreadable = %s, tiles_per_second = %s,
+            UPDATE shards SET checkpoint_key = %s, tiles_done = %s, tiles_unreadable = %s, tiles_per_second = coalesce(%s, tiles_per_second),
                 reported_at = now()
             WHERE job_id = %s AND index = %s
             """,

@@ -115,8 +115,8 @@ def delete(cursor: Cursor, slide_id: UUID) -> tuple[Slide, bool]:
     return get(cursor, slide_id), True
 
 
-def move(cursor: Cursor, slide_id: UUID, to: SlideState, **changes: Any) -> bool:
-    """Compare-and-set. False: another state was first."""
+def move(cursor: Cursor, slide_id: UUID, to: SlideState, *, source: SlideState | None = None, **changes: Any) -> bool:
+    """Compare-and-set, from `source` only when given. False: another state was first."""
     also = sql.SQL("").join(sql.SQL(", {} = {}").format(sql.Identifier(k), sql.Placeholder(k)) for k in changes)
     query = sql.SQL(
         """
@@ -124,7 +124,7 @@ def move(cursor: Cursor, slide_id: UUID, to: SlideState, **changes: Any) -> bool
         WHERE id = %(id)s AND state = ANY(%(sources)s)
         """
     ).format(also=also)
-    guard = [state.value for state in sources(SLIDE_MOVES, to)]
+    guard = [state.value for state in sources(SLIDE_MOVES, to) if source in (None, state)]
     return cursor.execute(query, {**changes, "to": to, "id": slide_id, "sources": guard}).rowcount == 1
 
 

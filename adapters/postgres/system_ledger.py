@@ -38,9 +38,10 @@ class PostgresSystemLedger:
             return slide if slide.state is SlideState.UPLOADED else None
 
     def accept_slide(self, slide_id: UUID, inspection: Mapping[str, Any], thumbnail_key: str) -> bool:
-        found = Jsonb(dict(inspection))
+        found = {"inspection": Jsonb(dict(inspection)), "thumbnail_key": thumbnail_key}
         with self._connections.transaction() as cursor:
-            return slides.move(cursor, slide_id, SlideState.READY, inspection=found, thumbnail_key=thumbnail_key)
+            # RESTORING -> READY is not an inspection's move.
+            return slides.move(cursor, slide_id, SlideState.READY, source=SlideState.UPLOADED, **found)
 
     def reject_slide(self, slide_id: UUID, reason: RejectReason, sentence: str) -> bool:
         with self._connections.transaction() as cursor:

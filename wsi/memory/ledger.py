@@ -1,0 +1,42 @@
+"""The ledger in memory: for tests of the use cases, and to read what a ledger does without reading SQL."""
+
+from __future__ import annotations
+
+from uuid import UUID, uuid4
+
+from wsi.memory.ledger_books import Books, Clock
+from wsi.memory.ledger_shards import MemoryShards
+from wsi.memory.ledger_system import MemorySystemLedger
+from wsi.memory.ledger_tenant import MemoryTenantLedger
+from wsi.records.identity import Actor, Role
+
+
+class MemoryLedger(MemoryTenantLedger, MemorySystemLedger, MemoryShards):
+    """TenantLedger, SystemLedger and Identities over one set of books. Thread-safe; time passes as `clock` says."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.books = Books(clock=clock)
+
+    # --- Identities
+
+    def user(self, issuer: str, subject: str) -> Actor | None:
+        with self.books.lock:
+            return self.books.users.get((issuer, subject))
+
+    def api_key(self, prefix: str, secret_sha256: str) -> Actor | None:
+        with self.books.lock:
+            return self.books.keys.get((prefix, secret_sha256))
+
+    # --- what seeding does to a database
+
+    def add_user(self, tenant: UUID, issuer: str, subject: str, role: Role) -> Actor:
+        with self.books.lock:
+            actor = Actor(tenant=tenant, subject=f"user:{uuid4()}", role=role)
+            self.books.users[issuer, subject] = actor
+            return actor
+
+    def add_api_key(self, tenant: UUID, prefix: str, secret_sha256: str, role: Role) -> Actor:
+        with self.books.lock:
+            actor = Actor(tenant=tenant, subject=f"key:{uuid4()}", role=role)
+            self.books.keys[prefix, secret_sha256] = actor
+            return actor

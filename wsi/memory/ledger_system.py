@@ -1,0 +1,238 @@
+"""The system's face of the memory ledger: planning, results, notices, sweep, models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+from wsi.errors import FailReason, RejectReason
+from wsi.ledger_rules import (
+    LEASE_EXPIRED,
+    STUCK_TOPIC,
+    job_message,
+    other_model_digest,
+    shard_detail,
+    slide_message,
+)
+from wsi.memory.ledger_books import Books
+from wsi.memory.ledger_tenant import finished_shards
+from wsi.ports.ledger import PlanningBrief, StitchBrief, Swept
+from wsi.records.jobs import Job
+from wsi.records.models import ModelVersion
+from wsi.records.notices import OutboxRow
+from wsi.records.results import ResultFile
+from wsi.records.shards import Shard
+from wsi.records.slides import Slide
+from wsi.states import JobState, ShardState, SlideState
+from wsi.tracing import new_traceparent
+
+
+class MemorySystemLedger:
+    """`wsi.ports.ledger.SystemLedger` in this process's memory, but for the shards."""
+
+    books: Books
+
+    # --- slides
+
+    def uninspected_slide(self, slide_id: UUID) -> Slide | None:
+        with self.books.lock:
+            slide = self.books.slides.get(slide_id)
+            return slide if slide and slide.state is SlideState.UPLOADED else None
+
+    def accept_slide(self, slide_id: UUID, inspection: Mapping[str, Any], thumbnail_key: str) -> bool:
+        with self.books.lock:
+            if self.uninspected_slide(slide_id) is None:  # RESTORING -> READY is not an inspection's move
+                return False
+            found = {"inspection": dict(inspection), "thumbnail_key": thumbnail_key}
+            return self.books.move_slide(slide_id, SlideState.READY, **found) is not None
+
+    def reject_slide(self, slide_id: UUID, reason: RejectReason, sentence: str) -> bool:
+        with self.books.lock:
+            moved = self.books.move_slide(slide_id, SlideState.REJECTED, reason=reason.value, sentence=sentence)
+            return moved is not None
+
+    # --- jobs
+
+    def begin_planning(self, job_id: UUID) -> PlanningBrief | None:
+        with self.books.lock:
+            job = self.books.move_job(job_id, JobState.PLANNING) or self.books.jobs.get(job_id)
+            if job is None or job.state is not JobState.PLANNING:
+                return None
+            model = self.books.models[job.model, job.model_version]
+            return PlanningBrief(job=job, slide=self.books.slides[job.slide_id], model=model)
+
+    def commit_plan(self, job_id: UUID, *, plan_key: str, plan_digest: str, shard_tiles: Sequence[int]) -> bool:
+        with self.books.lock:
+            job = self.books.jobs.get(job_id)
+            if job is None or job.state is not JobState.PLANNING:
+                return False
+            shards = self._take_over(job, plan_digest, shard_tiles)
+            self.books.shards[job_id] = shards
+            done = [shard for shard in shards if shard.state is ShardState.DONE]
+            remaining = len(shards) - len(done)
+            moved = self.books.move_job(
+                job_id,
+                JobState.RUNNING if remaining else JobState.STITCHING,
+                detail={"shards": len(shards), "taken_over": len(done)},
+                plan_key=plan_key,
+                plan_digest=plan_digest,
+                shards_total=len(shards),
+                shards_remaining=remaining,
+                tiles_planned=sum(shard_tiles),
+                tiles_inferred=sum(shard.tiles_done - shard.tiles_unreadable for shard in done),
+                tiles_unreadable=sum(shard.tiles_unreadable for shard in done),
+            )
+            assert moved is not None, "the job was PLANNING"
+            self.books.wake_shards(moved)
+            return True
+
+    def _take_over(self, job: Job, plan_digest: str, sizes: Sequence[int]) -> list[Shard]:
+        fresh = [
+            Shard(job_id=job.id, index=index, state=ShardState.QUEUED, tiles=tiles) for index, tiles in enumerate(sizes)
+        ]
+        retried = self.books.jobs.get(job.retry_of) if job.retry_of else None
+        if retried is None or retried.tenant != job.tenant or retried.plan_digest != plan_digest:
+            return fresh
+        earlier = self.books.shards.get(retried.id, [])
+        if [shard.tiles for shard in earlier] != list(sizes):
+            return fresh
+        return [
+            replace(
+                mine,
+                state=ShardState.DONE,
+                result_key=theirs.result_key,
+                tiles_done=theirs.tiles_done,
+                tiles_unreadable=theirs.tiles_unreadable,
+            )
+            if theirs.state is ShardState.DONE
+            else mine
+            for mine, theirs in zip(fresh, earlier, strict=True)
+        ]
+
+    def finish_without_tissue(self, job_id: UUID, results: Sequence[ResultFile]) -> bool:
+        with self.books.lock:
+            return self._finish(job_id, JobState.NO_TISSUE, results)
+
+    def fail_job(self, job_id: UUID, reason: FailReason, sentence: str) -> bool:
+        with self.books.lock:
+            return self.books.fail_job(job_id, reason, sentence)
+
+    # --- results
+
+    def stitch_brief(self, job_id: UUID) -> StitchBrief | None:
+        with self.books.lock:
+            job = self.books.jobs.get(job_id)
+            if job is None or job.state is not JobState.STITCHING:
+                return None
+            model = self.books.models[job.model, job.model_version]
+            shards = finished_shards(self.books, job_id)
+            return StitchBrief(job=job, slide=self.books.slides[job.slide_id], model=model, shards=shards)
+
+    def commit_results(self, job_id: UUID, results: Sequence[ResultFile]) -> bool:
+        with self.books.lock:
+            job = self.books.jobs.get(job_id)
+            flawed = job is not None and job.tiles_unreadable > 0
+            to = JobState.COMPLETED_WITH_UNREADABLE_TILES if flawed else JobState.COMPLETED
+            return self._finish(job_id, to, results)
+
+    def _finish(self, job_id: UUID, to: JobState, results: Sequence[ResultFile]) -> bool:
+        if self.books.move_job(job_id, to) is None:
+            return False
+        self.books.results[job_id] = tuple(sorted(results, key=lambda file: file.name))
+        return True
+
+    # --- notices
+
+    def claim_outbox(self, *, limit: int, seconds: float) -> tuple[OutboxRow, ...]:
+        with self.books.lock:
+            now = self.books.now()
+            free = [
+                entry
+                for entry in self.books.outbox
+                if entry.sent_at is None and (entry.claimed_until is None or entry.claimed_until < now)
+            ][:limit]
+            for entry in free:
+                entry.claimed_until = self.books.hence(seconds)
+            return tuple(entry.row for entry in free)
+
+    def mark_sent(self, ids: Sequence[int]) -> None:
+        with self.books.lock:
+            for entry in self.books.outbox:
+                if entry.row.id in ids and entry.sent_at is None:
+                    entry.sent_at = self.books.now()
+
+    # --- sweep
+
+    def sweep(self, *, upload_days: float, stuck_seconds: float) -> Swept:
+        with self.books.lock:
+            return Swept(
+                leases_expired=sum(self._expire_leases(job) for job in list(self.books.jobs.values())),
+                stitches_woken=sum(self._wake_stitch(job) for job in list(self.books.jobs.values())),
+                messages_resent=self._resend(stuck_seconds),
+                uploads_abandoned=self._abandon_uploads(upload_days),
+            )
+
+    def _expire_leases(self, job: Job) -> int:
+        now = self.books.now()
+        silent = [
+            shard
+            for shard in self.books.shards.get(job.id, ())
+            if shard.state is ShardState.RUNNING and shard.lease_until is not None and shard.lease_until < now
+        ]
+        for shard in silent:
+            freed = replace(shard, state=ShardState.QUEUED, lease_until=None, reason=LEASE_EXPIRED)
+            self.books.put_shard(freed)
+            detail = shard_detail(shard.index, shard.attempt, shard.lease_owner, reason=LEASE_EXPIRED)
+            self.books.append_event(job, "shard_released", detail)
+        self.books.wake_shards(job, [shard.index for shard in silent])
+        return len(silent)
+
+    def _wake_stitch(self, job: Job) -> bool:
+        if any(shard.state is not ShardState.DONE for shard in self.books.shards.get(job.id, ())):
+            return False
+        complete = job.state is JobState.RUNNING
+        return complete and self.books.move_job(job.id, JobState.STITCHING, shards_remaining=0) is not None
+
+    def _resend(self, stuck_seconds: float) -> int:
+        before = self.books.ago(stuck_seconds)
+        stuck = [key for key, at in self.books.woken_at.items() if at < before]
+        return sum(self._resend_one(owner, shard) for owner, shard in stuck)
+
+    def _resend_one(self, owner: UUID, index: int | None) -> bool:
+        job, slide = self.books.jobs.get(owner), self.books.slides.get(owner)
+        if job and index is not None and self.books.shards[owner][index].state is ShardState.QUEUED:
+            self.books.wake_shards(job, [index])
+        elif job and index is None and job.state in STUCK_TOPIC:
+            self.books.send(job.tenant, STUCK_TOPIC[job.state], job_message(job.id), job.traceparent)
+        elif slide and slide.state is SlideState.UPLOADED:
+            self.books.send(slide.tenant, "inspect", slide_message(slide.id), new_traceparent())
+        else:
+            return False
+        self.books.woken_at[owner, index] = self.books.now()
+        return True
+
+    def _abandon_uploads(self, days: float) -> int:
+        before = self.books.ago(days * 86_400)
+        old = [
+            slide.id
+            for slide in self.books.slides.values()
+            if slide.state is SlideState.UPLOADING and slide.created_at < before
+        ]
+        return sum(self.books.move_slide(slide_id, SlideState.DELETED) is not None for slide_id in old)
+
+    # --- models
+
+    def register_model(self, model: ModelVersion) -> None:
+        with self.books.lock:
+            known = self.books.models.get((model.name, model.version))
+            if known is not None:
+                if known.digest != model.digest:
+                    raise other_model_digest()
+                return
+            if model.is_default:
+                for key, other in self.books.models.items():
+                    if other.name == model.name:
+                        self.books.models[key] = replace(other, is_default=False)
+            self.books.models[model.name, model.version] = model
