@@ -72,9 +72,10 @@ def drain_on_signals(drain: Drain, signals: Iterable[signal.Signals] = (signal.S
         signal.signal(number, lambda *_: None)
     signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
 
-    def wait() -> None:
-        reader.recv(1)
-        drain.request()
-        writer.close  # keeps the socket alive as long as this thread
+    threading.Thread(target=_await_signals, args=(drain, reader, writer), name="signals", daemon=True).start()
 
-    threading.Thread(target=wait, name="signals", daemon=True).start()
+
+def _await_signals(drain: Drain, reader: socket.socket, writer: socket.socket) -> None:
+    """Holds both ends of the wake-up socket open for as long as the process lives."""
+    while reader.recv(1):
+        drain.request()

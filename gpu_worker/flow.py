@@ -98,7 +98,7 @@ class Flow:
                 channel.put(item)
         except _Halted:
             pass
-        except Exception as error:  # a thread's border: raise_error brings it to the caller
+        except Exception as error:  # noqa: BLE001  # a thread's border: raise_error brings it to the caller
             self._errors.append(error)
             self._halt.set()
         finally:

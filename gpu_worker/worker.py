@@ -131,7 +131,7 @@ class Worker:
         error: Exception | None = None
         try:
             self._compute(held)
-        except Exception as caught:  # the border of a shard: `settlement` decides, `_settle` logs
+        except Exception as caught:  # noqa: BLE001  # the border of a shard: `settlement` decides, `_settle` logs
             error = caught
         try:
             self._settle(held, error)

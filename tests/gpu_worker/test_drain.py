@@ -24,9 +24,7 @@ from gpu_worker.drain import Drain, Step, next_step
     ],
 )
 def test_next_step(draining, holds_shard, idle_for, idle_seconds, step):
-    assert (
-        next_step(draining=draining, holds_shard=holds_shard, idle_for=idle_for, idle_seconds=idle_seconds) is step
-    )
+    assert next_step(draining=draining, holds_shard=holds_shard, idle_for=idle_for, idle_seconds=idle_seconds) is step
 
 
 def test_the_request_reaches_those_who_follow_before_and_after():

@@ -254,9 +254,7 @@ def test_reading_waits_for_a_slow_model(tmp_path):
     plan = whole_plan(reader, shard_tiles=None, batch=8)
     release = threading.Event()
     model = CountingModel(plan.card, after=lambda number: release.wait(30))
-    run = threading.Thread(
-        target=lambda: run_shard(plan, 0, Counting(reader, ()), model, stop=no_stop()), daemon=True
-    )
+    run = threading.Thread(target=lambda: run_shard(plan, 0, Counting(reader, ()), model, stop=no_stop()), daemon=True)
     run.start()
     time.sleep(1.5)
     ahead = len(handed_out)

@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import pytest
+
+from gpu_worker.models.wsinfer import read_package
+from gpu_worker.packages import fetch_package
+from tests.gpu_worker.packages import write_package
+from wsi.errors import ModelError
+from wsi.memory.objects import MemoryObjects
+
+BUCKET = "tessera-models"
+
+
+@pytest.fixture
+def registered(tmp_path):
+    """Card, uri and bucket of a registered package."""
+    folder = write_package(tmp_path / "source")
+    card = read_package(folder)
+    objects = MemoryObjects()
+    for name in ("config.json", "torchscript_model.pt"):
+        objects.put(f"models/{card.digest}/{name}", (folder / name).read_bytes())
+    return card, f"s3://{BUCKET}/models/{card.digest}/", objects
+
+
+def test_a_package_is_fetched_once_and_is_the_registered_one(tmp_path, registered):
+    card, uri, objects = registered
+    folder = fetch_package(card, uri, objects, BUCKET, tmp_path / "cache")
+    assert read_package(folder).digest == card.digest
+    objects.held.clear()
+    assert fetch_package(card, uri, objects, BUCKET, tmp_path / "cache") == folder
+    assert [entry.name for entry in (tmp_path / "cache").iterdir()] == [card.digest]
+
+
+def test_other_bytes_than_those_registered_are_refused_and_not_kept(tmp_path, registered):
+    card, uri, objects = registered
+    objects.put(f"models/{card.digest}/torchscript_model.pt", b"other weights")
+    with pytest.raises(ModelError, match="digest"):
+        fetch_package(card, uri, objects, BUCKET, tmp_path / "cache")
+    assert list((tmp_path / "cache").iterdir()) == []
+
+
+def test_a_missing_file_and_another_bucket_are_named(tmp_path, registered):
+    card, uri, objects = registered
+    with pytest.raises(ModelError, match="bucket"):
+        fetch_package(card, uri.replace(BUCKET, "elsewhere"), objects, BUCKET, tmp_path / "cache")
+    objects.held.clear()
+    with pytest.raises(ModelError, match="complete"):
+        fetch_package(card, uri, objects, BUCKET, tmp_path / "cache")

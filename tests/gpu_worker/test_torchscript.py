@@ -1,0 +1,187 @@
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from gpu_worker.models.registry import load_model
+from gpu_worker.models.torchscript import refuse_graphs
+from gpu_worker.models.wsinfer import read_package
+from gpu_worker.pipeline import run_shard
+from tests.gpu_worker.cases import boxes, open_path, small_slide, whole_plan
+from tests.gpu_worker.packages import Small, network, scripted, write_package
+from wsi.errors import ModelError
+from wsi.plan import Numerics
+from wsi.slide.resample import resize
+
+NUMERICS = Numerics(version="1", precision="fp32", batch=8, threads=1)
+
+
+def loaded(folder, device="cpu"):
+    return load_model(read_package(folder), folder, device)
+
+
+def eager(pixels, module, mean=(0.7238, 0.5716, 0.6779), std=(0.112, 0.1459, 0.1089), side=64):
+    planes = torch.from_numpy(resize(pixels, side)).permute(0, 3, 1, 2) / 255
+    normal = (planes - torch.tensor(mean).view(1, 3, 1, 1)) / torch.tensor(std).view(1, 3, 1, 1)
+    with torch.inference_mode():
+        logits = module(normal)
+    return (torch.softmax(logits, 1) if logits.shape[1] > 1 else torch.sigmoid(logits)).numpy()
+
+
+@pytest.fixture
+def pixels():
+    return np.random.default_rng(0).integers(0, 256, (8, 256, 256, 3), np.uint8)
+
+
+@pytest.mark.parametrize("classes", [1, 2, 6])
+def test_a_package_equals_eager_torch(tmp_path, pixels, classes):
+    names = [f"class {number}" for number in range(classes)]
+    folder = write_package(tmp_path / "small", network(classes), num_classes=classes, class_names=names)
+    scores = loaded(folder).infer(pixels, NUMERICS)
+    assert scores.shape == (8, classes)
+    np.testing.assert_allclose(scores, eager(pixels, network(classes)), atol=1e-6)
+
+
+def test_the_first_call_gives_the_numbers_of_the_later_ones(tmp_path, pixels):
+    model = loaded(write_package(tmp_path / "small"))
+    calls = {model.infer(pixels, NUMERICS).tobytes() for _ in range(4)}
+    assert len(calls) == 1
+
+
+def test_a_rows_place_in_the_batch_changes_nothing(tmp_path, pixels):
+    model = loaded(write_package(tmp_path / "small"))
+    assert model.infer(pixels[::-1].copy(), NUMERICS)[::-1].tobytes() == model.infer(pixels, NUMERICS).tobytes()
+
+
+def test_a_slide_through_the_pipeline_equals_eager_torch_for_any_shards(tmp_path):
+    reader = open_path(small_slide(tmp_path))
+    folder = write_package(tmp_path / "small")
+    model = loaded(folder)
+    tables = []
+    for shard_tiles in (None, 20, 7):
+        plan = whole_plan(reader, card=model.card, shard_tiles=shard_tiles)
+        results = [
+            run_shard(plan, index, reader, model, stop=threading.Event()) for index in range(len(plan.shard_sizes))
+        ]
+        tiles = np.concatenate([result.tiles for result in results])
+        tables.append(np.concatenate([result.scores for result in results])[np.argsort(tiles)])
+    np.testing.assert_allclose(tables[0], eager(boxes(plan, reader, fill=0), network()), atol=1e-6)
+    assert tables[0].tobytes() == tables[1].tobytes() == tables[2].tobytes()
+
+
+class SavesInside(torch.nn.Module):
+    """The same one call deeper, behind a branch that the first call does not take."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = Small()
+        self.calls = 0
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.calls += 1
+        if self.calls > 100:
+            write(x)
+        return self.inner(x)
+
+
+def write(x: torch.Tensor) -> None:
+    torch.save(x, "written-by-the-model.pt")
+
+
+class ReadsFile(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = Small()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.inner(x) + torch.from_file("/etc/hostname", False, 1).sum()
+
+
+class CallsPython(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return call_python(x)
+
+
+@torch.jit.ignore
+def call_python(x):
+    return x
+
+
+class SavesWhileLoading(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = torch.zeros(2)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x.mean(dim=(2, 3))[:, :2] + self.weight
+
+    @torch.jit.export
+    def __getstate__(self) -> tuple[torch.Tensor, bool]:
+        return self.weight, self.training
+
+    @torch.jit.export
+    def __setstate__(self, state: tuple[torch.Tensor, bool]) -> None:
+        torch.save(state[0], "written-by-the-model.pt")
+        self.weight = state[0]
+        self.training = state[1]
+
+
+@pytest.mark.parametrize("module", [SavesInside, SavesWhileLoading])
+def test_a_network_that_writes_a_file_is_refused_before_it_can(tmp_path, monkeypatch, module):
+    monkeypatch.chdir(tmp_path)
+    folder = write_package(tmp_path / "evil", module().eval())
+    with pytest.raises(ModelError, match="aten::save"):
+        loaded(folder)
+    assert not (tmp_path / "written-by-the-model.pt").exists()
+
+
+def test_a_network_that_reads_a_file_is_refused(tmp_path):
+    with pytest.raises(ModelError, match="aten::from_file"):
+        loaded(write_package(tmp_path / "evil", ReadsFile().eval()))
+
+
+@pytest.mark.parametrize(
+    ("module", "operation"), [(SavesInside, "save"), (ReadsFile, "from_file"), (CallsPython, "PythonOp")]
+)
+def test_graphs_are_checked_with_their_functions_branches_and_submodules(module, operation):
+    refuse_graphs(scripted(network()))
+    with pytest.raises(ModelError, match=operation):
+        refuse_graphs(scripted(torch.nn.Sequential(module())))
+
+
+def test_a_network_that_does_not_fit_its_card_is_found_at_loading(tmp_path):
+    with pytest.raises(ModelError, match="3 values"):
+        loaded(write_package(tmp_path / "three", network(3)))
+
+
+def test_weights_that_are_no_archive_are_named(tmp_path):
+    folder = write_package(tmp_path / "small")
+    (folder / "torchscript_model.pt").write_bytes(b"<html>")
+    with pytest.raises(ModelError, match="archive"):
+        loaded(folder)
+    with pytest.raises(ModelError, match="kind"):
+        load_model(replace(read_package(folder), kind="pickle"), folder, "cpu")
+
+
+def test_devices_and_precisions_that_are_not_there_are_named(tmp_path, pixels):
+    folder = write_package(tmp_path / "small")
+    with pytest.raises(ModelError, match="device"):
+        loaded(folder, "abacus")
+    if not torch.cuda.is_available():
+        with pytest.raises(ModelError, match="CUDA"):
+            loaded(folder, "cuda")
+    with pytest.raises(ModelError, match="fp16"):
+        loaded(folder).infer(pixels, replace(NUMERICS, precision="fp16"))
+
+
+@pytest.mark.gpu
+def test_cpu_and_cuda_agree(tmp_path, pixels):
+    if not torch.cuda.is_available():
+        pytest.skip("needs a CUDA device")
+    folder = write_package(tmp_path / "small")
+    on_gpu = loaded(folder, "cuda").infer(pixels, NUMERICS)
+    np.testing.assert_allclose(on_gpu, loaded(folder).infer(pixels, NUMERICS), atol=5e-3)
