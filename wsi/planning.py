@@ -10,7 +10,7 @@ from uuid import UUID
 import numpy as np
 
 from wsi import keys
-from wsi.errors import FailReason, JobFailed, SlideRejected, SourceChanged, SourceError
+from wsi.errors import FailReason, Forbidden, JobFailed, SlideRejected, SourceChanged, SourceError
 from wsi.examination import Examination, examine
 from wsi.grid import file_order, make_grid, select_tiles
 from wsi.model_card import ModelCard
@@ -117,7 +117,7 @@ def plan_job(
     except SourceChanged:
         sentence = "The slide was replaced after it was inspected: upload or register it again."
         return ledger.fail_job(job_id, FailReason.SLIDE_CHANGED, sentence)
-    except SourceError as error:
+    except (SourceError, Forbidden) as error:  # Forbidden: its bucket is no longer on the list
         if error.retryable:
             raise
         return ledger.fail_job(job_id, FailReason.SLIDE_UNREADABLE, error.sentence)
