@@ -1,0 +1,43 @@
+"""The API on the in-memory ports."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from lambdas.api import make_handler
+from lambdas.wiring import ApiWiring
+from tests.installation import ADMIN, ALLOWED_BUCKET, ANALYST, STRANGER, VIEWER, Installation
+from tests.lambdas.rest import Caller
+
+
+@pytest.fixture
+def installation():
+    return Installation()
+
+
+@pytest.fixture
+def wiring(installation):
+    return ApiWiring(
+        ledger=installation.ledger,
+        slides=installation.slides,
+        objects=installation.objects,
+        queues=installation.queues,
+        allowed_buckets=frozenset({ALLOWED_BUCKET}),
+        dollars_per_gpu_hour=1.0,
+        realtime_url="wss://push.example/graphql/realtime",
+        clock=installation.clock,
+    )
+
+
+@pytest.fixture
+def callers(wiring):
+    handler = make_handler(wiring)
+    people = {"viewer": VIEWER, "analyst": ANALYST, "admin": ADMIN, "stranger": STRANGER, "nobody": None}
+    return SimpleNamespace(**{name: Caller(handler, actor) for name, actor in people.items()})
+
+
+@pytest.fixture
+def analyst(callers):
+    return callers.analyst

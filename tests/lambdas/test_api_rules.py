@@ -1,0 +1,252 @@
+"""What holds for every route: roles, problems, openness, models, the description."""
+
+from __future__ import annotations
+
+import json
+import logging
+import subprocess
+import sys
+import threading
+from dataclasses import replace
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from lambdas.api import make_app, make_handler
+from lambdas.openapi import openapi_json
+from tests.installation import ANALYST, STRANGER
+from tests.lambdas.rest import Caller
+from wsi import errors
+from wsi.errors import RejectReason
+
+ROOT = Path(__file__).parents[2]
+SOME = str(uuid4())
+
+WRITES = [
+    ("POST", "/uploads", {"files": [{"name": "a.svs", "size": 5}]}),
+    ("POST", f"/uploads/{SOME}/parts", {"parts": [{"file": 0, "n": 1, "size": 5, "sha256": "0" * 64}]}),
+    ("POST", f"/uploads/{SOME}/complete", None),
+    ("DELETE", f"/uploads/{SOME}", None),
+    ("POST", "/slides", {"s3_uri": "s3://customer-slides/a.svs"}),
+    ("DELETE", f"/slides/{SOME}", None),
+    ("POST", "/jobs", {"slide_id": SOME, "model": "stain-density"}),
+    ("POST", f"/jobs/{SOME}/cancel", None),
+    ("POST", f"/jobs/{SOME}/retry", None),
+]
+READS = ["/slides", f"/slides/{SOME}", "/jobs", f"/jobs/{SOME}", f"/jobs/{SOME}/events", "/models"]
+
+
+@pytest.mark.parametrize(("method", "path", "body"), WRITES)
+def test_a_viewer_writes_nothing(callers, method, path, body):
+    reply = callers.viewer(method, path, body)
+    assert (reply.status, reply.body["type"]) == (403, "/problems/forbidden")
+    assert "Your role is viewer" in reply.body["detail"]
+
+
+@pytest.mark.parametrize(("method", "path", "body"), [*WRITES, *(("GET", path, None) for path in READS)])
+def test_nobody_gets_in_without_the_authorizers_word(callers, method, path, body):
+    reply = callers.nobody(method, path, body)
+    assert (reply.status, reply.body["type"]) == (401, "/problems/unauthenticated")
+
+
+def test_health_and_the_description_are_open(callers):
+    assert callers.nobody("GET", "/health").body == {
+        "status": "ok",
+        "realtime_url": "wss://push.example/graphql/realtime",
+    }
+    assert callers.nobody("GET", "/openapi.json").body["openapi"].startswith("3.1")
+
+
+class Failing:
+    """A ledger that answers everything with one error."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    def __getattr__(self, name):
+        def fail(*_, **__):
+            raise self.error
+
+        return fail
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        errors.Unauthenticated("s"),
+        errors.Forbidden("s"),
+        errors.NotFound("s"),
+        errors.Conflict("s"),
+        errors.Invalid("s"),
+        errors.TooManyRequests("s"),
+        errors.SlideRejected(RejectReason.NO_MPP, "s"),
+        errors.SourceMissing("s"),
+        errors.SourceChanged("s"),
+        errors.SourceUnavailable("s"),
+        errors.ModelError("s"),
+    ],
+    ids=lambda error: error.code,
+)
+def test_every_error_of_ours_is_a_problem_with_its_stable_type(wiring, error):
+    caller = Caller(make_handler(replace(wiring, ledger=Failing(error))), ANALYST)
+    reply = caller("GET", f"/jobs/{SOME}")
+    assert reply.media_type == "application/problem+json"
+    assert reply.status == reply.body["status"] == error.status
+    assert reply.body["type"] == f"/problems/{error.code}"
+    assert reply.body["detail"] == "s"
+    assert reply.body["traceparent"].startswith("00-")
+    assert reply.body.get("reason") == getattr(error, "reason", None)
+    assert ("retry-after" in reply.headers) == error.retryable
+
+
+def test_an_unexpected_error_leaks_nothing(wiring):
+    caller = Caller(make_handler(replace(wiring, ledger=Failing(KeyError("password=secret")))), ANALYST)
+    reply = caller("GET", f"/jobs/{SOME}")
+    assert (reply.status, reply.body["type"], reply.media_type) == (
+        500,
+        "/problems/internal",
+        "application/problem+json",
+    )
+    assert "secret" not in json.dumps(reply.body)
+    assert "KeyError" not in json.dumps(reply.body)
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"notify": {"email": "a@b.c"}}, "notify"),
+        ({"slide_id": "x"}, "slide_id"),
+        ({"model": ""}, "model"),
+        ({"priority": "urgent"}, "priority"),
+        ({"mpp": 0}, "mpp"),
+        ({"mpp": "NaN"}, "mpp"),
+        ({"region": [0, 0, 0, 5]}, "region[2]"),
+        ({"region": [0, 0, 5]}, "region[3]"),
+        ({"options": {"min_tissue": 2}}, "options.min_tissue"),
+        ({"options": {"overlap": 2}}, "options.overlap"),
+    ],
+)
+def test_a_wrong_body_names_the_field_in_words(analyst, change, field):
+    reply = analyst("POST", "/jobs", {"slide_id": SOME, "model": "stain-density", **change})
+    assert (reply.status, reply.body["type"], reply.media_type) == (
+        422,
+        "/problems/invalid",
+        "application/problem+json",
+    )
+    assert field in [error["field"] for error in reply.body["errors"]]
+    assert field in reply.body["detail"]
+
+
+@pytest.mark.parametrize("body", ["{", "[]", "null", '"text"', ""])
+def test_a_body_that_is_no_object_is_a_problem(analyst, body):
+    reply = analyst("POST", "/jobs", body)
+    assert (reply.status, reply.media_type) == (422, "application/problem+json")
+
+
+def test_a_body_of_another_media_type_is_a_problem(analyst):
+    reply = analyst("POST", "/jobs", "<xml/>", headers={"Content-Type": "application/xml"})
+    assert reply.media_type == "application/problem+json"
+    assert reply.status in (415, 422)
+
+
+def test_an_id_that_is_none_is_a_problem(analyst):
+    reply = analyst("GET", "/jobs/none")
+    assert (reply.status, reply.media_type) == (422, "application/problem+json")
+
+
+def test_an_unknown_route_is_a_problem(analyst):
+    reply = analyst("GET", "/batches", query={"a": "b"})
+    assert (reply.status, reply.body["type"]) == (404, "/problems/no_such_route")
+
+
+def test_a_filter_that_does_not_exist_is_not_ignored(analyst):
+    reply = analyst("GET", "/jobs", query={"stauts": "FAILED"})
+    assert reply.status == 422
+    assert "stauts" in reply.body["detail"]
+
+
+@pytest.mark.parametrize("limit", ["0", "101", "x"])
+def test_pages_have_a_bound(analyst, limit):
+    assert analyst("GET", "/jobs", query={"limit": limit}).status == 422
+
+
+def test_models_are_listed_with_their_cards(callers, installation):
+    second = installation.ledger.model("stain-density")
+    installation.ledger.register_model(replace(second, name="zeta", digest="z" * 64))
+    first_page = callers.viewer("GET", "/models", query={"limit": "1"}).body
+    last_page = callers.viewer("GET", "/models", query={"limit": "1", "cursor": first_page["next_cursor"]}).body
+    assert [page["items"][0]["name"] for page in (first_page, last_page)] == ["stain-density", "zeta"]
+    assert last_page["next_cursor"] is None
+    got = callers.viewer("GET", "/models/stain-density", query={"version": "1.0"}).body
+    assert got["card"]["mpp"] == 0.5
+    assert callers.viewer("GET", "/models/unknown").status == 404
+
+
+def test_no_log_line_holds_a_name_a_label_or_a_url(analyst, installation, caplog):
+    with caplog.at_level(logging.DEBUG):
+        opened = analyst("POST", "/uploads", {"files": [{"name": "Jane-Doe.svs", "size": 5}]}).body
+        asked = {"parts": [{"file": 0, "n": 1, "size": 5, "sha256": "0" * 64}]}
+        analyst("POST", f"/uploads/{opened['slide_id']}/parts", asked)
+        analyst("POST", f"/uploads/{opened['slide_id']}/complete")
+    ours = [record for record in caplog.records if record.name.split(".")[0] in ("wsi", "adapters", "api")]
+    assert not any("Jane" in str(vars(record)) or "memory://" in str(vars(record)) for record in ours)
+
+
+def test_two_installations_in_one_process_answer_side_by_side(wiring, installation):
+    mine, theirs = Caller(make_handler(wiring), ANALYST), Caller(make_handler(wiring), STRANGER)
+    slide = installation.ready()
+    wrong: list[int] = []
+
+    def ask(caller, expected):
+        statuses = [caller("GET", f"/slides/{slide}").status for _ in range(40)]
+        wrong.extend(status for status in statuses if status != expected)
+
+    threads = [threading.Thread(target=ask, args=each) for each in [(mine, 200), (theirs, 404)] * 3]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def test_the_committed_description_is_the_generated_one():
+    generated = openapi_json(make_app())
+    assert (ROOT / "docs" / "openapi.json").read_text() == generated, (
+        "run: python -m lambdas.openapi > docs/openapi.json"
+    )
+
+
+def test_the_description_has_exactly_the_routes_of_this_version():
+    paths = json.loads(openapi_json(make_app()))["paths"]
+    base = "/api/v1/wsi"
+    assert {(method.upper(), path.removeprefix(base)) for path, methods in paths.items() for method in methods} == {
+        ("POST", "/uploads"),
+        ("POST", "/uploads/{slide_id}/parts"),
+        ("GET", "/uploads/{slide_id}/parts"),
+        ("POST", "/uploads/{slide_id}/complete"),
+        ("DELETE", "/uploads/{slide_id}"),
+        ("POST", "/slides"),
+        ("GET", "/slides"),
+        ("GET", "/slides/{slide_id}"),
+        ("DELETE", "/slides/{slide_id}"),
+        ("POST", "/jobs"),
+        ("GET", "/jobs"),
+        ("GET", "/jobs/{job_id}"),
+        ("GET", "/jobs/{job_id}/events"),
+        ("GET", "/jobs/{job_id}/partial"),
+        ("GET", "/jobs/{job_id}/results"),
+        ("POST", "/jobs/{job_id}/cancel"),
+        ("POST", "/jobs/{job_id}/retry"),
+        ("GET", "/models"),
+        ("GET", "/models/{name}"),
+        ("GET", "/health"),
+        ("GET", "/openapi.json"),
+    }
+
+
+@pytest.mark.parametrize("module", ["lambdas.api", "lambdas.authorizer", "lambdas.relay", "lambdas.sweep"])
+def test_the_light_handlers_load_no_numpy(module):
+    code = f"import sys, {module}; print(sorted({{'numpy', 'obstore', 'imagecodecs', 'tifffile'}} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout.strip() == "[]"

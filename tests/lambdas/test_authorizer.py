@@ -1,0 +1,212 @@
+"""The authorizer on real RS256 tokens, with the issuer's keys served over HTTP."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+import json
+import logging
+import threading
+import time
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from uuid import UUID
+
+import jwt
+import pytest
+from cryptography.hazmat.primitives.asymmetric import rsa
+
+from lambdas.authorizer import logger, make_handler
+from lambdas.jwks import Jwks, fetch_over_http
+from lambdas.wiring import AuthorizerWiring
+from wsi.errors import SourceUnavailable
+from wsi.records.identity import Actor, Role
+
+ISSUER = "https://cognito-idp.eu-central-1.amazonaws.com/eu-central-1_Pool"
+CLIENT = "client-1"
+TENANT = UUID("11111111-1111-4111-8111-111111111111")
+ARN = "arn:aws:execute-api:eu-central-1:123456789012:abcdef/v1/GET/api/v1/wsi/jobs"
+PERSON = Actor(tenant=TENANT, subject="user:7", role=Role.ANALYST)
+SERVICE = Actor(tenant=TENANT, subject="key:9", role=Role.VIEWER)
+
+KEY = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+FORGED = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+
+
+@dataclass(frozen=True)
+class Known:
+    """Identities: one person, one key."""
+
+    def user(self, issuer: str, subject: str) -> Actor | None:
+        return PERSON if (issuer, subject) == (ISSUER, "sub-7") else None
+
+    def api_key(self, prefix: str, secret_sha256: str) -> Actor | None:
+        return SERVICE if (prefix, secret_sha256) == ("abc", hashlib.sha256(b"s3cr_et-1").hexdigest()) else None
+
+
+def jwk(key_id: str, key: rsa.RSAPrivateKey) -> dict[str, str]:
+    return {**json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(key.public_key())), "kid": key_id, "use": "sig"}
+
+
+@pytest.fixture(scope="module")
+def jwks_url():
+    body = json.dumps({"keys": [jwk("k1", KEY), {"kty": "EC", "kid": "other"}]}).encode()
+
+    class Keys(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Keys)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/jwks.json"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture
+def authorize(jwks_url):
+    return make_handler(AuthorizerWiring(identities=Known(), issuer=ISSUER, client_id=CLIENT, jwks_url=jwks_url))
+
+
+def token(key=KEY, key_id="k1", algorithm="RS256", **changes) -> str:
+    now = int(time.time())
+    claims = {
+        "iss": ISSUER,
+        "sub": "sub-7",
+        "token_use": "access",
+        "client_id": CLIENT,
+        "iat": now,
+        "exp": now + 300,
+        **changes,
+    }
+    claims = {name: value for name, value in claims.items() if value is not None}
+    return jwt.encode(claims, key, algorithm=algorithm, headers={"kid": key_id})
+
+
+def id_token(**changes) -> str:
+    return token(**{"token_use": "id", "client_id": None, "aud": CLIENT, **changes})
+
+
+def gateway(credential: str) -> dict:
+    return {"type": "TOKEN", "authorizationToken": credential, "methodArn": ARN}
+
+
+def appsync(credential: str) -> dict:
+    return {"authorizationToken": credential, "requestContext": {"apiId": "x", "queryString": "subscription {}"}}
+
+
+@pytest.mark.parametrize("credential", [token(), f"Bearer {token()}", f"bearer {id_token()}", id_token()])
+def test_a_good_token_opens_the_whole_api_for_its_person(authorize, credential):
+    answer = authorize(gateway(credential), None)
+    assert answer["principalId"] == "user:7"
+    assert answer["context"] == {"tenant": str(TENANT), "subject": "user:7", "role": "analyst"}
+    (statement,) = answer["policyDocument"]["Statement"]
+    assert statement["Effect"] == "Allow"
+    assert statement["Resource"] == "arn:aws:execute-api:eu-central-1:123456789012:abcdef/v1/*/*"
+
+
+def test_a_request_event_is_read_from_its_header_in_any_case(authorize):
+    event = {"type": "REQUEST", "methodArn": ARN, "headers": {"authorization": f"Bearer {token()}"}}
+    assert authorize(event, None)["context"]["subject"] == "user:7"
+
+
+def test_appsync_gets_the_same_context(authorize):
+    answer = authorize(appsync(token()), None)
+    assert answer["isAuthorized"] is True
+    assert answer["resolverContext"] == {"tenant": str(TENANT), "subject": "user:7", "role": "analyst"}
+    assert answer["ttlOverride"] <= 60
+
+
+@pytest.mark.parametrize("credential", ["tsk_abc_s3cr_et-1", "Bearer tsk_abc_s3cr_et-1"])
+def test_an_api_key_is_known_by_its_hash(authorize, credential):
+    assert authorize(gateway(credential), None)["context"]["subject"] == "key:9"
+    assert authorize(appsync(credential), None)["resolverContext"]["role"] == "viewer"
+
+
+def unsigned() -> str:
+    header = base64.urlsafe_b64encode(b'{"alg":"none","kid":"k1"}').decode().rstrip("=")
+    return f"{header}.{token().split('.')[1]}."
+
+
+BAD = {
+    "nothing": "",
+    "not a token": "hello",
+    "expired": token(exp=int(time.time()) - 60),
+    "without expiry": token(exp=None),
+    "not yet valid": token(nbf=int(time.time()) + 600),
+    "another issuer": token(iss=ISSUER + "2"),
+    "another client": token(client_id="client-2"),
+    "another audience": id_token(aud="client-2"),
+    "an id token that says access": token(client_id=None, aud=CLIENT),
+    "an access token that says id": token(token_use="id"),
+    "no use": token(token_use=None),
+    "another use": token(token_use="refresh"),
+    "forged": token(key=FORGED),
+    "unknown key id": token(key_id="k2"),
+    "no person of ours": token(sub="sub-8"),
+    "unsigned": unsigned(),
+    "signed with a shared secret": token(key="x" * 64, algorithm="HS256"),
+    "API key with another secret": "tsk_abc_s3cr_et-2",
+    "API key with another prefix": "tsk_abd_s3cr_et-1",
+    "API key without a secret": "tsk_abc_",
+}
+
+
+@pytest.mark.parametrize("credential", BAD.values(), ids=BAD.keys())
+def test_anything_else_is_unauthorized(authorize, credential):
+    with pytest.raises(Exception, match=r"^Unauthorized$"):
+        authorize(gateway(credential), None)
+    assert authorize(appsync(credential), None) == {"isAuthorized": False, "ttlOverride": 0}
+
+
+def test_no_credential_is_logged(authorize):
+    stream = io.StringIO()
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(logger.registered_formatter)
+    logger.addHandler(handler)
+    try:
+        for credential in (token(), "tsk_abc_s3cr_et-1", token(exp=1)):
+            authorize(appsync(credential), None)
+            assert credential.split(".")[-1] not in stream.getvalue()
+    finally:
+        logger.removeHandler(handler)
+    lines = [json.loads(line) for line in stream.getvalue().splitlines()]
+    assert [(line["message"], line["subject"]) for line in lines] == [
+        ("authorized", "user:7"),
+        ("authorized", "key:9"),
+        ("unauthorized", None),
+    ]
+    assert "s3cr_et" not in stream.getvalue()
+
+
+def test_an_unknown_key_id_asks_the_issuer_at_most_once_a_minute():
+    asked, now = [], [0.0]
+
+    def fetch():
+        asked.append(now[0])
+        return {"keys": [jwk("k1", KEY)] + ([jwk("k2", FORGED)] if now[0] > 90 else [])}
+
+    keys = Jwks(fetch, clock=lambda: now[0])
+    assert keys.key("k1") is not None
+    for _ in range(5):
+        assert keys.key("k2") is None
+    assert asked == [0.0]
+    now[0] = 100.0
+    assert keys.key("k2") is not None
+    assert keys.key("k1") is not None
+    assert asked == [0.0, 100.0]
+
+
+def test_an_issuer_that_does_not_answer_is_no_verdict_on_the_token():
+    keys = Jwks(fetch_over_http("http://127.0.0.1:1/jwks.json"))
+    wiring = AuthorizerWiring(identities=Known(), issuer=ISSUER, client_id=CLIENT, jwks_url="unused")
+    with pytest.raises(SourceUnavailable):
+        make_handler(wiring, keys)(gateway(token()), None)

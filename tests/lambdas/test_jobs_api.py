@@ -1,0 +1,227 @@
+"""Jobs over REST events."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import pytest
+
+from tests.installation import ANALYST
+from wsi import keys
+from wsi.errors import FailReason
+from wsi.records.results import ResultFile
+from wsi.records.shards import ShardCount
+from wsi.tracing import new_traceparent
+
+
+@pytest.fixture
+def slide(installation):
+    return installation.ready()
+
+
+def submit(caller, slide, *, key=None, **body):
+    headers = {"Idempotency-Key": key} if key else {}
+    return caller("POST", "/jobs", {"slide_id": str(slide), "model": "stain-density", **body}, headers=headers)
+
+
+def plan(installation, job, sizes=(10, 20, 30)):
+    job = UUID(job)
+    assert installation.ledger.begin_planning(job)
+    assert installation.ledger.commit_plan(job, plan_key="plan", plan_digest="d" * 64, shard_tiles=sizes)
+
+
+def finish_shard(installation, job, index, tiles):
+    lease = installation.ledger.lease_shard(UUID(job), index, owner="worker", seconds=60)
+    key = keys.shard_result(ANALYST.tenant, UUID(job), index, lease.attempt)
+    count = ShardCount(inferred=tiles, unreadable=0)
+    assert installation.ledger.commit_shard(lease, result_key=key, count=count, tiles_per_second=10.0)
+
+
+def finish(installation, job):
+    plan(installation, job, (10,))
+    finish_shard(installation, job, 0, 10)
+    key = keys.result(ANALYST.tenant, UUID(job), "tiles.csv")
+    file = ResultFile(name="tiles.csv", key=key, size=3, sha256="0" * 64, media_type="text/csv")
+    assert installation.ledger.commit_results(UUID(job), [file])
+
+
+def test_a_job_is_accepted_and_pinned(analyst, slide, installation):
+    reply = submit(analyst, slide, priority="high", region=[0, 0, 1000, 1000], label="trial 7")
+    assert reply.status == 202
+    job = reply.body
+    assert (job["status"], job["version"], job["progress"], job["replayed"], job["reused"]) == (
+        "QUEUED",
+        1,
+        0.0,
+        False,
+        False,
+    )
+    assert (job["model_version"], len(job["model_digest"])) == ("1.0", 64)
+    assert job["options"] == {
+        "mpp": None,
+        "region": [0, 0, 1000, 1000],
+        "min_tissue": 0.1,
+        "allow_upsampling": False,
+    }
+    got = analyst("GET", f"/jobs/{job['job_id']}").body
+    assert got == {name: value for name, value in job.items() if name not in ("replayed", "reused")}
+
+
+def test_the_trace_of_the_request_goes_on_in_the_job(analyst, slide):
+    given = new_traceparent()
+    body = {"slide_id": str(slide), "model": "stain-density"}
+    job = analyst("POST", "/jobs", body, headers={"Traceparent": given}).body
+    assert job["traceparent"].split("-")[1] == given.split("-")[1]
+
+
+def test_the_mpp_stated_with_the_slide_is_pinned_unless_the_job_states_its_own(analyst, installation):
+    slide = installation.ready(mpp=0.25)
+    assert submit(analyst, slide).body["options"]["mpp"] == 0.25
+    assert submit(analyst, slide, mpp=0.3).body["options"]["mpp"] == 0.3
+
+
+def test_the_same_key_with_the_same_body_gives_the_first_job(analyst, slide):
+    first = submit(analyst, slide, key="k1").body
+    again = submit(analyst, slide, key="k1").body
+    assert (again["job_id"], again["replayed"]) == (first["job_id"], True)
+    assert submit(analyst, slide, key="k2").body["job_id"] != first["job_id"]
+    other = submit(analyst, slide, key="k1", label="other")
+    assert (other.status, other.body["type"]) == (409, "/problems/conflict")
+
+
+def test_a_finished_equal_job_is_the_answer_unless_forced(analyst, slide, installation):
+    first = submit(analyst, slide).body["job_id"]
+    finish(installation, first)
+    again = submit(analyst, slide)
+    assert (again.status, again.body["job_id"], again.body["reused"]) == (202, first, True)
+    assert submit(analyst, slide, force=True).body["job_id"] != first
+    assert submit(analyst, slide, options={"min_tissue": 0.5}).body["job_id"] != first
+    assert submit(analyst, slide, mpp=0.4).body["job_id"] != first
+
+
+def test_another_slide_with_the_same_bytes_shares_the_answer_but_not_with_another_stated_mpp(analyst, installation):
+    first = submit(analyst, installation.ready()).body["job_id"]
+    finish(installation, first)
+    assert submit(analyst, installation.ready()).body["job_id"] == first
+    assert submit(analyst, installation.ready(mpp=0.4)).body["job_id"] != first
+    assert submit(analyst, installation.ready(seed=1)).body["job_id"] != first
+
+
+def test_a_dry_run_is_arithmetic_and_makes_no_job(callers, slide):
+    body = {"slide_id": str(slide), "model": "stain-density"}
+    reply = callers.viewer("POST", "/jobs", body, query={"dry_run": "true"})
+    assert reply.status == 200
+    assert reply.body["tiles"] > 1000
+    assert reply.body["dollars"] == pytest.approx(reply.body["seconds"] / 3600)
+    assert callers.viewer("GET", "/jobs").body["items"] == []
+
+
+def test_a_job_needs_a_slide_that_is_ready(analyst, installation):
+    for slide in (installation.opened(5), installation.uploaded(5)):
+        assert submit(analyst, slide.id).status == 409
+        dry = analyst("POST", "/jobs", {"slide_id": str(slide.id), "model": "stain-density"}, query={"dry_run": "1"})
+        assert dry.status == 409
+
+
+def test_an_unknown_model_or_slide_is_not_found(analyst, slide):
+    assert submit(analyst, slide, model="unknown").status == 404
+    assert submit(analyst, slide, model_version="9").status == 404
+    assert submit(analyst, "33333333-3333-4333-8333-333333333333").status == 404
+
+
+def test_a_running_job_says_that_it_waits_for_capacity_after_a_minute(analyst, slide, installation):
+    job = submit(analyst, slide).body["job_id"]
+    plan(installation, job)
+    assert analyst("GET", f"/jobs/{job}").body["waiting_for_capacity"] is False
+    installation.clock.pass_seconds(61)
+    assert analyst("GET", f"/jobs/{job}").body["waiting_for_capacity"] is True
+    finish_shard(installation, job, 0, 10)
+    running = analyst("GET", f"/jobs/{job}").body
+    assert running["waiting_for_capacity"] is False
+    assert (running["tiles_planned"], running["tiles_inferred"]) == (60, 10)
+    assert running["eta_seconds"] == pytest.approx(5.0)
+
+
+def test_partial_results_are_those_that_finished_since_the_last_look(analyst, slide, installation):
+    job = submit(analyst, slide).body["job_id"]
+    plan(installation, job)
+    finish_shard(installation, job, 2, 30)
+    first = analyst("GET", f"/jobs/{job}/partial").body
+    assert [(item["shard"], item["tiles"]) for item in first["items"]] == [(2, 30)]
+    finish_shard(installation, job, 0, 10)
+    second = analyst("GET", f"/jobs/{job}/partial", query={"after": first["after"]}).body
+    assert [item["shard"] for item in second["items"]] == [0]
+    third = analyst("GET", f"/jobs/{job}/partial", query={"after": second["after"]}).body
+    assert (third["items"], third["after"]) == ([], second["after"])
+    assert analyst("GET", f"/jobs/{job}/partial", query={"after": "!"}).status == 422
+
+
+def test_results_are_links_and_issuing_them_is_audited(callers, slide, installation):
+    job = submit(callers.analyst, slide).body["job_id"]
+    early = callers.viewer("GET", f"/jobs/{job}/results")
+    assert (early.status, early.body["detail"]) == (409, "The job is QUEUED; it has results once it is COMPLETED.")
+    finish(installation, job)
+    (file,) = callers.viewer("GET", f"/jobs/{job}/results").body["items"]
+    assert (file["name"], file["size"], file["media_type"]) == ("tiles.csv", 3, "text/csv")
+    assert "seconds=900" in file["url"]
+
+
+def test_events_tell_the_history_in_pages(analyst, slide, installation):
+    job = submit(analyst, slide).body["job_id"]
+    finish(installation, job)
+    whole = analyst("GET", f"/jobs/{job}/events").body["items"]
+    first = analyst("GET", f"/jobs/{job}/events", query={"limit": "2"}).body
+    rest = analyst("GET", f"/jobs/{job}/events", query={"cursor": first["next_cursor"]}).body
+    assert first["items"] + rest["items"] == whole
+    assert rest["next_cursor"] is None
+    assert [event["seq"] for event in whole] == sorted(event["seq"] for event in whole)
+
+
+def test_a_cancelled_job_can_be_tried_again_with_the_same_pins(analyst, slide, installation):
+    job = submit(analyst, slide, mpp=0.3, label="trial").body
+    early = analyst("POST", f"/jobs/{job['job_id']}/retry")
+    assert early.status == 409
+    for _ in range(2):
+        assert analyst("POST", f"/jobs/{job['job_id']}/cancel").body["status"] == "CANCELLED"
+    retried = analyst("POST", f"/jobs/{job['job_id']}/retry", headers={"Idempotency-Key": "r"})
+    assert retried.status == 202
+    assert retried.body["retry_of"] == job["job_id"]
+    for pin in ("slide_id", "model", "model_version", "model_digest", "options", "label", "priority"):
+        assert retried.body[pin] == job[pin]
+    again = analyst("POST", f"/jobs/{job['job_id']}/retry", headers={"Idempotency-Key": "r"})
+    assert (again.body["job_id"], again.body["replayed"]) == (retried.body["job_id"], True)
+
+
+def test_a_failed_job_says_why_and_can_be_tried_again(analyst, slide, installation):
+    job = submit(analyst, slide).body["job_id"]
+    installation.ledger.fail_job(UUID(job), FailReason.POISON_SHARD, "A shard failed three times.")
+    failed = analyst("GET", f"/jobs/{job}").body
+    assert (failed["reason"], failed["sentence"]) == ("poison_shard", "A shard failed three times.")
+    assert analyst("POST", f"/jobs/{job}/retry").status == 202
+    assert analyst("POST", f"/jobs/{job}/cancel").status == 409
+
+
+def test_jobs_are_found_by_label_model_state_and_slide(analyst, slide, installation):
+    other = installation.ready(seed=3)
+    first = submit(analyst, slide, label="Trial 7").body["job_id"]
+    second = submit(analyst, other).body["job_id"]
+    for query, expected in [
+        ({}, [second, first]),
+        ({"q": "trial"}, [first]),
+        ({"label": "Trial 7"}, [first]),
+        ({"slide_id": str(other)}, [second]),
+        ({"status": "COMPLETED"}, []),
+        ({"model": "stain-density", "limit": "1"}, [second]),
+    ]:
+        assert [item["job_id"] for item in analyst("GET", "/jobs", query=query).body["items"]] == expected
+
+
+@pytest.mark.parametrize(
+    ("method", "tail"),
+    [("GET", ""), ("GET", "/events"), ("GET", "/partial"), ("GET", "/results"), ("POST", "/cancel"), ("POST", "/retry")],
+)
+def test_another_tenants_job_does_not_exist(callers, slide, method, tail):
+    job = submit(callers.analyst, slide).body["job_id"]
+    reply = callers.stranger(method, f"/jobs/{job}{tail}")
+    assert (reply.status, reply.body["type"]) == (404, "/problems/not_found")
+    assert submit(callers.stranger, slide).status == 404

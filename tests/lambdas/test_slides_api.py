@@ -1,0 +1,83 @@
+"""Slides over REST events."""
+
+from __future__ import annotations
+
+from tests.installation import ALLOWED_BUCKET
+
+URI = f"s3://{ALLOWED_BUCKET}/case 7/scan.svs"
+
+
+def test_a_slide_is_registered_by_reference(analyst, installation):
+    installation.slides.put_object(URI, b"slide")
+    reply = analyst("POST", "/slides", {"s3_uri": URI, "mpp": 0.25})
+    assert reply.status == 201
+    assert (reply.body["status"], reply.body["name"], reply.body["size"]) == ("UPLOADED", "scan.svs", 5)
+    assert reply.body["digest"].startswith("ref-")
+    assert installation.queues.depth("wake") == 1
+
+
+def test_only_what_lies_in_an_allowed_bucket_is_registered(analyst, installation):
+    other = installation.uploaded(5)
+    for uri, status in [
+        ("s3://elsewhere/scan.svs", 403),
+        (other.files[0].uri, 403),
+        ("https://example.com/scan.svs", 422),
+        (f"s3://{ALLOWED_BUCKET}/", 422),
+        (f"s3://{ALLOWED_BUCKET}/missing.svs", 404),
+    ]:
+        assert analyst("POST", "/slides", {"s3_uri": uri}).status == status
+
+
+def test_a_deleted_slide_leaves_nothing_of_ours(analyst, installation):
+    slide = installation.uploaded(5)
+    thumbnail = f"{slide.tenant}/slides/{slide.id}/thumbnail.jpeg"
+    installation.objects.put(thumbnail, b"jpeg")
+    for _ in range(2):
+        assert analyst("DELETE", f"/slides/{slide.id}").status == 204
+    assert installation.objects.held == {}
+    assert slide.files[0].uri not in installation.slides._objects
+    assert analyst("GET", "/slides").body["items"] == []
+
+
+def test_deleting_a_slide_by_reference_leaves_the_customers_file(analyst, installation):
+    installation.slides.put_object(URI, b"slide")
+    slide = analyst("POST", "/slides", {"s3_uri": URI}).body["slide_id"]
+    assert analyst("DELETE", f"/slides/{slide}").status == 204
+    assert installation.slides.head(URI).size == 5
+
+
+def test_a_slide_that_a_live_job_reads_is_not_deleted(analyst, installation):
+    slide = installation.ready()
+    analyst("POST", "/jobs", {"slide_id": str(slide), "model": "stain-density"})
+    assert analyst("DELETE", f"/slides/{slide}").status == 409
+
+
+def test_slides_come_in_pages_newest_first(analyst, installation):
+    made = [str(installation.uploaded(5).id) for _ in range(5)]
+    found, cursor = [], None
+    while True:
+        query = {"limit": "2", **({"cursor": cursor} if cursor else {})}
+        page = analyst("GET", "/slides", query=query).body
+        found += [item["slide_id"] for item in page["items"]]
+        cursor = page["next_cursor"]
+        if cursor is None:
+            break
+    assert found == made[::-1]
+
+
+def test_slides_are_found_by_name_and_state(analyst, installation):
+    ready = installation.ready()
+    installation.opened(5)
+    assert [item["slide_id"] for item in analyst("GET", "/slides", query={"status": "READY"}).body["items"]] == [
+        str(ready)
+    ]
+    assert len(analyst("GET", "/slides", query={"q": "SCAN"}).body["items"]) == 2
+    assert analyst("GET", "/slides", query={"q": "nothing"}).body["items"] == []
+
+
+def test_another_tenants_slides_do_not_exist(callers, installation):
+    slide = installation.ready()
+    assert callers.stranger("GET", f"/slides/{slide}").status == 404
+    assert callers.stranger("DELETE", f"/slides/{slide}").status == 404
+    assert callers.stranger("GET", "/slides").body["items"] == []
+    assert callers.viewer("GET", f"/slides/{slide}").body["inspection"]["width"] == 20_000

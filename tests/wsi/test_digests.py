@@ -1,0 +1,23 @@
+"""The slide digest is S3's composite SHA-256."""
+
+from __future__ import annotations
+
+import hashlib
+
+from wsi.digests import PART_SIZE, composite_digest, file_digest, slide_digest
+
+
+def test_a_file_has_the_digest_that_s3_composes_of_its_parts(tmp_path):
+    data = bytes(range(256)) * ((PART_SIZE + 1024) // 256)
+    parts = [hashlib.sha256(data[:PART_SIZE]), hashlib.sha256(data[PART_SIZE:])]
+    expected = hashlib.sha256(parts[0].digest() + parts[1].digest()).hexdigest() + "-2"
+    path = tmp_path / "slide"
+    path.write_bytes(data)
+    assert file_digest(path) == expected
+    assert composite_digest([part.hexdigest() for part in parts]) == expected
+
+
+def test_a_slide_of_one_file_has_its_files_digest_and_of_several_depends_on_their_order():
+    assert slide_digest(["a-1"]) == "a-1"
+    assert slide_digest(["a-1", "b-1"]) == hashlib.sha256(b"a-1\nb-1").hexdigest()
+    assert slide_digest(["a-1", "b-1"]) != slide_digest(["b-1", "a-1"])
