@@ -1,0 +1,177 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.shared_slides import shared_slide
+from tests.slides import write_pyramid_tiff, write_svs
+from tests.wsi.slide.sources import CountingSource, read_level, remote
+from wsi.errors import RejectReason, SlideRejected, SourceChanged, SourceMissing
+from wsi.memory.ranges import MemoryRangeSource
+from wsi.slide.index import SlideIndex
+from wsi.slide.opening import local_source, open_slide
+from wsi.slide.source import SlideSource
+
+
+@pytest.mark.parametrize(
+    ("name", "reason", "words"),
+    [
+        ("broken/random-text.svs", RejectReason.NOT_A_SLIDE, "not a whole-slide image"),
+        ("broken/html-error-page.svs", RejectReason.NOT_A_SLIDE, "web page"),
+        ("broken/mrxs-without-data-folder.CMU-1-Saved-1_16.mrxs", RejectReason.MISSING_FILES, "folder of .dat files"),
+        ("broken/mirax-dummy-data/Mirax2-Fluorescence-1.mrxs", RejectReason.DAMAGED, "expected version"),
+        ("broken/pillow.seek_too_large.tif", RejectReason.TRUNCATED, "cut short"),
+        ("derived/cmu-small-region.truncated-1000000.svs", RejectReason.TRUNCATED, "cut short"),
+        ("real/strips-packbits-224.kather1.tif", RejectReason.UNSUPPORTED_FORMAT, "without tiles"),
+        ("odd-tiff/imagecodecs.rgb.tiled.jpeg.u2.tif", RejectReason.UNSUPPORTED_PIXELS, "12 bits"),
+        ("dicom/highdicom-sm-image-jpegls", RejectReason.DAMAGED, "transfer syntax"),
+        ("dicom/wrong-sop-nuclear-medicine", RejectReason.UNSUPPORTED_FORMAT, "scanner wrote"),
+    ],
+)
+def test_what_is_no_readable_slide_is_rejected_with_a_sentence(name: str, reason: RejectReason, words: str):
+    path = shared_slide(name)
+    with pytest.raises(SlideRejected) as caught:
+        open_slide(local_source(path))
+    assert caught.value.reason is reason
+    assert words in caught.value.sentence
+    assert caught.value.sentence.endswith(".")
+    assert path.stem not in caught.value.sentence
+
+
+@pytest.mark.parametrize(
+    ("name", "format_name"),
+    [
+        ("derived/cmu-small-region.crop512-nompp-lzw.tif", "tiff"),
+        ("derived/cmu-small-region-dicom", "dicom"),
+        ("real/aperio-jp2k33005-frozen-nompp-icc.TCGA-CR-7395-01A-01-TS1.svs", "svs"),
+    ],
+)
+def test_formats_without_an_index_of_ours_open_through_openslide(name: str, format_name: str):
+    reader = open_slide(local_source(shared_slide(name)))
+    assert (reader.inspection.format, reader.inspection.reading_path) == (format_name, "scratch")
+    assert reader.index_bytes() is None
+    reader.close()
+
+
+def test_pixels_that_are_reduced_on_reading_are_warned_of():
+    reader = open_slide(local_source(shared_slide("odd-tiff/imagecodecs.gray.tiled.u2.tif")))
+    assert "16 bits" in reader.inspection.warnings[0]
+    reader.close()
+
+
+def test_the_mpp_that_is_given_wins_on_both_paths(tmp_path: Path):
+    native = open_slide(local_source(write_svs(tmp_path / "a.svs", width=500, height=500)), mpp=0.3)
+    other = open_slide(local_source(shared_slide("derived/cmu-small-region.crop512-nompp-lzw.tif")), mpp=0.3)
+    for reader in (native, other):
+        found = reader.inspection
+        assert (found.mpp_x, found.mpp_y, found.mpp_source) == (0.3, 0.3, "override")
+        reader.close()
+
+
+def test_an_index_opens_the_slide_without_any_request(tmp_path: Path):
+    data = write_svs(tmp_path / "a.svs", width=1300, height=900, levels=(1, 4)).read_bytes()
+    first = open_slide(remote(CountingSource(data)))
+    index = first.index_bytes()
+    assert index is not None
+    source = CountingSource(data)
+    second = open_slide(remote(source), index=index)
+    assert source.asked == []
+    assert second.inspection == first.inspection
+    for level in (0, 1):
+        np.testing.assert_array_equal(read_level(second, level), read_level(first, level))
+    assert second.index_bytes() == index
+
+
+def test_an_index_of_another_version_of_the_file_is_refused(tmp_path: Path):
+    data = write_svs(tmp_path / "a.svs", width=500, height=500).read_bytes()
+    index = open_slide(remote(CountingSource(data))).index_bytes()
+    other = MemoryRangeSource(lambda: (data, "etag-2"))
+    with pytest.raises(SourceChanged):
+        open_slide(remote(other), index=index)
+
+
+def test_an_index_that_another_version_of_the_program_wrote_is_made_again(tmp_path: Path):
+    data = write_svs(tmp_path / "a.svs", width=500, height=500).read_bytes()
+    reader = open_slide(remote(CountingSource(data)), index=b"tessera-index-9\n...")
+    assert reader.inspection.width == 500
+
+
+def test_the_index_is_small(tmp_path: Path):
+    path = write_svs(tmp_path / "a.svs", width=24_000, height=24_000, levels=(1,))
+    index = open_slide(local_source(path)).index_bytes()
+    assert index is not None
+    assert len(index) < 4 * 10_000
+    parsed = SlideIndex.from_bytes(index)
+    assert parsed is not None
+    assert len(parsed.levels[0].offsets) == 10_000
+
+
+def test_a_remote_slide_is_copied_to_scratch_and_the_copy_dies_with_the_reader(tmp_path: Path):
+    path = shared_slide("derived/cmu-small-region.crop512-nompp-lzw.tif")
+    reader = open_slide(remote(CountingSource(path.read_bytes()), "folder/a.tif"), scratch=tmp_path)
+    local = open_slide(local_source(path))
+    np.testing.assert_array_equal(read_level(reader, 0), read_level(local, 0))
+    assert len(list(tmp_path.iterdir())) == 1
+    reader.close()
+    local.close()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_remote_series_is_copied_with_its_names(tmp_path: Path):
+    source = local_source(shared_slide("derived/cmu-small-region-dicom"))
+    assert len(source.files) == 5
+    reader = open_slide(replace(source, local_path=None), scratch=tmp_path)
+    assert len(reader.inspection.levels) == 5
+    reader.close()
+
+
+def test_a_copy_that_would_be_too_large_is_refused_before_it_begins(tmp_path: Path):
+    source = CountingSource(shared_slide("derived/cmu-small-region.crop512-nompp-lzw.tif").read_bytes())
+    with pytest.raises(SlideRejected) as caught:
+        open_slide(remote(source), scratch=tmp_path, max_scratch_bytes=100_000)
+    assert caught.value.reason is RejectReason.TOO_LARGE_FOR_FORMAT
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_name_that_leads_out_of_the_scratch_folder_is_refused(tmp_path: Path):
+    data = shared_slide("derived/cmu-small-region.crop512-nompp-lzw.tif").read_bytes()
+    with pytest.raises(SlideRejected, match="leads out"):
+        open_slide(remote(CountingSource(data), "../../a.tif"), scratch=tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_native_slide_is_never_copied(tmp_path: Path):
+    data = write_pyramid_tiff(tmp_path / "a.tif", width=700, height=500).read_bytes()
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    open_slide(remote(CountingSource(data)), scratch=scratch, max_scratch_bytes=0)
+    assert list(scratch.iterdir()) == []
+
+
+def test_a_mirax_slide_brings_its_data_folder():
+    source = local_source(shared_slide("broken/mirax-dummy-data/Mirax2-Fluorescence-1.mrxs"))
+    assert source.files[0][0] == "Mirax2-Fluorescence-1.mrxs"
+    assert "Mirax2-Fluorescence-1/Slidedat.ini" in dict(source.files)
+
+
+def test_what_is_not_there_is_missing(tmp_path: Path):
+    with pytest.raises(SourceMissing):
+        local_source(tmp_path / "absent.svs")
+    with pytest.raises(SourceMissing, match="no DICOM files"):
+        local_source(tmp_path)
+
+
+def test_an_empty_file_is_not_a_slide(tmp_path: Path):
+    (tmp_path / "a.svs").write_bytes(b"")
+    with pytest.raises(SlideRejected) as caught:
+        open_slide(local_source(tmp_path / "a.svs"))
+    assert caught.value.reason is RejectReason.NOT_A_SLIDE
+
+
+def test_memory_sources_and_files_read_alike(tmp_path: Path):
+    path = write_svs(tmp_path / "a.svs", width=500, height=500)
+    source = SlideSource(files=(("a.svs", CountingSource(path.read_bytes())),))
+    np.testing.assert_array_equal(read_level(open_slide(source), 0), read_level(open_slide(local_source(path)), 0))

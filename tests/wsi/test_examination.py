@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import simplejpeg
+
+from tests.shared_slides import shared_slide
+from tests.slides import damage, write_svs
+from wsi.errors import RejectReason, SlideRejected
+from wsi.examination import examine
+from wsi.slide.opening import local_source, open_slide
+
+
+def test_tissue_area_is_that_of_the_block_on_the_slide(tmp_path):
+    path = write_svs(
+        tmp_path / "a.svs", width=4000, height=3000, levels=(1, 4), tissue=(1000, 500, 3000, 2500), mpp=0.5
+    )
+    found = examine(open_slide(local_source(path)), max_px=1000)
+    block_um2 = 2000 * 2000 * 0.25
+    assert found.inspection.tissue_um2 == pytest.approx(block_um2, rel=0.05)
+    assert found.inspection.tissue_fraction == pytest.approx(2000 * 2000 / (4000 * 3000), rel=0.05)
+    assert found.mask_downsample == 4.0
+    assert found.mask.shape == (750, 1000)
+    assert simplejpeg.decode_jpeg(found.thumbnail_jpeg).shape == (750, 1000, 3)
+
+
+def test_what_can_not_be_decoded_stays_in_the_mask_and_out_of_the_tissue_area():
+    whole = examine(open_slide(local_source(shared_slide("real/aperio-jpeg-20x.CMU-1-Small-Region.svs"))))
+    hurt = examine(open_slide(local_source(shared_slide("derived/cmu-small-region.two-tiles-damaged.svs"))))
+    assert "2 of the 130 tiles" in hurt.inspection.warnings[0]
+    assert hurt.mask[720:840, 600:840].all()
+    assert hurt.inspection.tissue_um2 < whole.inspection.tissue_um2
+    # Elsewhere the masks agree, but for the two pixels that the blur reaches.
+    rows, columns = np.nonzero(hurt.mask != whole.mask)
+    assert rows.min() >= 718
+    assert rows.max() < 842
+    assert columns.min() >= 598
+    assert columns.max() < 842
+
+
+def test_a_slide_without_resolution_is_rejected_before_a_tile_is_read():
+    reader = open_slide(local_source(shared_slide("derived/cmu-small-region.crop512-nompp-lzw.tif")))
+    with pytest.raises(SlideRejected) as caught:
+        examine(reader)
+    assert caught.value.reason is RejectReason.NO_MPP
+    reader.close()
+
+
+def test_a_slide_of_which_nothing_can_be_decoded_is_rejected(tmp_path):
+    path = write_svs(tmp_path / "a.svs", width=400, height=400, associated=False)
+
+    def break_every_tile(data: bytearray) -> None:
+        at = data.find(b"\xff\xc0")
+        while at >= 0:
+            data[at : at + 2] = b"\xff\xc3"
+            at = data.find(b"\xff\xc0", at + 2)
+
+    with pytest.raises(SlideRejected) as caught:
+        examine(open_slide(local_source(damage(path, break_every_tile))))
+    assert caught.value.reason is RejectReason.DAMAGED
+
+
+def test_blank_glass_has_no_tissue(tmp_path):
+    path = write_svs(tmp_path / "a.svs", width=1000, height=800, tissue=(0, 0, 0, 0))
+    found = examine(open_slide(local_source(path)))
+    assert found.inspection.tissue_um2 == 0
+    assert not found.mask.any()
