@@ -29,9 +29,6 @@ from wsi.states import JobState
 
 log = logging.getLogger(__name__)
 
-POLL_SECONDS = 2.0  #: between reads while nothing is pushed
-REREAD_SECONDS = 30.0  #: between reads while the subscription stands
-SETTLE_SECONDS = 3.0  #: after `start_ack`, when its events may still be lost
 KEEP_ALIVE_SECONDS = 150.0  #: silence after which the connection is given up; the server's `ka` comes every 60 s
 
 _FIELDS = {re.sub(r"_(\w)", lambda hit: hit[1].upper(), field.name): field.name for field in fields(JobUpdate)}
@@ -63,6 +60,15 @@ class Realtime:
     credential: str  #: API key or token
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pace:
+    """How often the API is asked."""
+
+    poll: float = 2.0  #: seconds between reads while nothing is pushed
+    reread: float = 30.0  #: seconds between reads while the subscription stands
+    settle: float = 3.0  #: seconds after `start_ack` until events are no longer lost
+
+
 class _Authorization(AppSyncJWTAuthentication):
     """The Authorization mode for any credential. gql leaves the "+" of base64 in the query, where it means a space."""
 
@@ -92,7 +98,10 @@ class _Transport(AppSyncWebsocketsTransport):
 
 
 class _Watch:
-    def __init__(self, job_id: str, read: Callable[[], JobUpdate], on_update: Callable[[JobUpdate], None]) -> None:
+    def __init__(
+        self, job_id: str, read: Callable[[], JobUpdate], on_update: Callable[[JobUpdate], None], pace: Pace
+    ) -> None:
+        self._pace = pace
         self._job_id = job_id
         self._read = read
         self._on_update = on_update
@@ -114,7 +123,7 @@ class _Watch:
             if is_final(self._known):
                 return self._known
             try:
-                seconds = REREAD_SECONDS if self._connected else POLL_SECONDS
+                seconds = self._pace.reread if self._connected else self._pace.poll
                 await asyncio.wait_for(self._read_now.wait(), seconds)
             except TimeoutError:
                 continue
@@ -122,7 +131,7 @@ class _Watch:
     def _started(self) -> None:
         self._connected = True
         self._read_now.set()
-        asyncio.get_running_loop().call_later(SETTLE_SECONDS, self._read_now.set)
+        asyncio.get_running_loop().call_later(self._pace.settle, self._read_now.set)
 
     async def listen(self, realtime: Realtime) -> None:
         """Subscribes again for as long as the job is watched; while it can not, the reading goes on at its pace."""
@@ -156,10 +165,11 @@ async def watch(
     read: Callable[[], JobUpdate],
     realtime: Realtime | None,
     on_update: Callable[[JobUpdate], None],
+    pace: Pace | None = None,
 ) -> JobUpdate:
     """Returns the final update of a job. `read` asks the API (blocking; called in a thread); `on_update` is called
     for each newer view. Raises what `read` raises."""
-    watched = _Watch(job_id, read, on_update)
+    watched = _Watch(job_id, read, on_update, pace or Pace())
     listening = asyncio.create_task(watched.listen(realtime)) if realtime else None
     try:
         return await watched.read_until_final()

@@ -1,0 +1,155 @@
+"""A small real HTTP server standing for the API and for S3's presigned URLs, on a thread."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from aiohttp import web
+
+BASE = "/api/v1/wsi"
+SLIDE, JOB = "slide-1", "job-1"
+PROBLEM = "application/problem+json"
+
+
+@dataclass
+class Installation:
+    """Its state, and how it misbehaves: what `refuse_puts` and `fail_calls` name is refused that often first."""
+
+    part_size: int = 16 * 1024 * 1024
+    refuse_puts: dict[tuple[int, int], int] = field(default_factory=dict)
+    fail_calls: dict[str, int] = field(default_factory=dict)
+    stored: dict[tuple[int, int], bytes] = field(default_factory=dict)
+    granted: list[tuple[int, int]] = field(default_factory=list)
+    calls: list[str] = field(default_factory=list)
+    credentials: set[str] = field(default_factory=set)
+    job: dict[str, Any] = field(default_factory=dict)
+    results: dict[str, bytes] = field(default_factory=dict)
+    page: int = 2  #: items a page
+    url: str = ""
+
+    def routes(self) -> list[web.RouteDef]:
+        return [
+            web.get(f"{BASE}/health", self.health),
+            web.post(f"{BASE}/uploads", self.begin),
+            web.post(f"{BASE}/uploads/{SLIDE}/parts", self.grant),
+            web.get(f"{BASE}/uploads/{SLIDE}/parts", self.listed),
+            web.post(f"{BASE}/uploads/{SLIDE}/complete", self.complete),
+            web.get(f"{BASE}/slides/{SLIDE}", self.slide),
+            web.post(f"{BASE}/jobs", self.submit),
+            web.get(f"{BASE}/jobs/{JOB}", self.get_job),
+            web.get(f"{BASE}/jobs/{JOB}/results", self.links),
+            web.put("/s3/{file}/{n}/{sha256}/{serial}", self.put),
+            web.get("/s3/results/{name}", self.fetch),
+        ]
+
+    @web.middleware
+    async def middleware(self, request: web.Request, handler: Any) -> web.StreamResponse:
+        call = f"{request.method} {request.path.removeprefix(BASE)}"
+        self.calls.append(call)
+        if request.path.startswith(BASE):
+            self.credentials.add(request.headers.get("Authorization", ""))
+        if self.fail_calls.get(call, 0):
+            self.fail_calls[call] -= 1
+            return web.json_response({"detail": "Try again in a moment."}, status=503, content_type=PROBLEM)
+        return await handler(request)
+
+    async def health(self, request: web.Request) -> web.Response:
+        return web.json_response({"status": "ok", "realtime_url": None})
+
+    async def begin(self, request: web.Request) -> web.Response:
+        files = (await request.json())["files"]
+        opened = [{"file": number, "upload_id": "u"} for number in range(len(files))]
+        return web.json_response({"slide_id": SLIDE, "part_size": self.part_size, "files": opened}, status=201)
+
+    async def grant(self, request: web.Request) -> web.Response:
+        parts = (await request.json())["parts"]
+        answer: list[dict[str, Any]] = []
+        for part in parts:
+            self.granted.append((part["file"], part["n"]))
+            url = f"{self.url}/s3/{part['file']}/{part['n']}/{part['sha256']}/{len(self.granted)}"
+            checksum = base64.b64encode(bytes.fromhex(part["sha256"])).decode()
+            headers = {"x-amz-checksum-sha256": checksum}
+            answer.append({"file": part["file"], "n": part["n"], "url": url, "headers": headers})
+        return web.json_response({"parts": answer})
+
+    async def put(self, request: web.Request) -> web.Response:
+        key = (int(request.match_info["file"]), int(request.match_info["n"]))
+        data = await request.read()
+        digest = hashlib.sha256(data)
+        signed = base64.b64encode(digest.digest()).decode()
+        if digest.hexdigest() != request.match_info["sha256"] or request.headers["x-amz-checksum-sha256"] != signed:
+            return web.Response(status=400)
+        if self.refuse_puts.get(key, 0):
+            self.refuse_puts[key] -= 1
+            return web.Response(status=500)
+        self.stored[key] = data
+        return web.Response()
+
+    async def listed(self, request: web.Request) -> web.Response:
+        parts = [
+            {"file": file, "n": n, "size": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+            for (file, n), data in sorted(self.stored.items())
+        ]
+        first = int(request.query.get("cursor", 0))
+        following = first + self.page
+        cursor = str(following) if following < len(parts) else None
+        body = {"part_size": self.part_size, "items": parts[first:following], "next_cursor": cursor}
+        return web.json_response(body)
+
+    async def complete(self, request: web.Request) -> web.Response:
+        return await self.slide(request)
+
+    async def slide(self, request: web.Request) -> web.Response:
+        return web.json_response({"slide_id": SLIDE, "status": "READY", "reason": None, "sentence": None, "version": 3})
+
+    async def submit(self, request: web.Request) -> web.Response:
+        self.job = {**self.job, "key": request.headers["Idempotency-Key"]}
+        return await self.get_job(request)
+
+    async def get_job(self, request: web.Request) -> web.Response:
+        return web.json_response({**self.job, "job_id": JOB})
+
+    async def links(self, request: web.Request) -> web.Response:
+        items = [
+            {"name": name, "size": len(data), "sha256": hashlib.sha256(data).hexdigest(), "media_type": "x/y"}
+            | {"url": f"{self.url}/s3/results/{name}"}
+            for name, data in self.results.items()
+        ]
+        return web.json_response({"items": items, "next_cursor": None})
+
+    async def fetch(self, request: web.Request) -> web.Response:
+        return web.Response(body=self.results[request.match_info["name"]])
+
+
+@contextmanager
+def served(installation: Installation) -> Iterator[str]:
+    """Its address."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+
+    async def start() -> tuple[web.AppRunner, int]:
+        app = web.Application(middlewares=[installation.middleware], client_max_size=64 * 1024**2)
+        app.add_routes(installation.routes())
+        runner = web.AppRunner(app)
+        await runner.setup()
+        site = web.TCPSite(runner, "127.0.0.1", 0)
+        await site.start()
+        return runner, runner.addresses[0][1]
+
+    runner, port = asyncio.run_coroutine_threadsafe(start(), loop).result()
+    installation.url = f"http://127.0.0.1:{port}"
+    try:
+        yield installation.url
+    finally:
+        asyncio.run_coroutine_threadsafe(runner.cleanup(), loop).result()
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()

@@ -1,0 +1,55 @@
+"""`tessera inspect`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from typer.testing import CliRunner, Result
+
+from client.cli import app
+from tests.shared_slides import shared_slide
+from tests.slides import write_svs
+
+
+def inspect(*arguments: object) -> Result:
+    return CliRunner().invoke(app, ["inspect", *map(str, arguments)])
+
+
+def test_json_says_what_the_header_says(tmp_path: Path) -> None:
+    write_svs(tmp_path / "a.svs", width=1000, height=800, levels=(1, 4), mpp=0.25)
+    result = inspect(tmp_path / "a.svs", "--json")
+    assert result.exit_code == 0, result.output
+    facts = json.loads(result.stdout)
+    assert (facts["format"], facts["reading_path"], facts["vendor"]) == ("svs", "native", "aperio")
+    assert (facts["width"], facts["height"], facts["tile_width"], facts["tile_height"]) == (1000, 800, 240, 240)
+    assert (facts["mpp_x"], facts["mpp_y"], facts["mpp_source"]) == (0.25, 0.25, "aperio")
+    assert [level["width"] for level in facts["levels"]] == [1000, 250]
+    assert facts["warnings"] == []
+
+
+def test_without_json_it_is_a_table(tmp_path: Path) -> None:
+    write_svs(tmp_path / "a.svs", width=1000, height=800)
+    result = inspect(tmp_path / "a.svs")
+    assert result.exit_code == 0
+    assert "1,000 x 800" in result.stdout
+
+
+def test_a_slide_without_a_scale_is_readable_and_says_so() -> None:
+    result = inspect(shared_slide("derived/cmu-small-region.crop512-nompp-lzw.tif"), "--json")
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["mpp_x"] is None
+
+
+def test_a_folder_of_dicom_files_is_one_slide() -> None:
+    result = inspect(shared_slide("derived/cmu-small-region-dicom"), "--json")
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["format"] == "dicom"
+
+
+def test_an_unreadable_slide_exits_3_with_one_sentence() -> None:
+    result = inspect(shared_slide("broken/random-text.svs"), "--json")
+    assert result.exit_code == 3
+    assert result.stdout == ""
+    assert result.stderr.startswith("tessera: rejected (not_a_slide): ")
+    assert result.stderr.count("\n") == 1

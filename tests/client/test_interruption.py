@@ -1,0 +1,71 @@
+"""Ctrl-C leaves a state that the next run takes up."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from client.partial import FOLDER
+from tests.slides import write_svs
+from wsi.shard_result import ShardResult
+
+COMMAND = (sys.executable, "-c", "from client.cli import main; main()", "run", "--model", "stain-density")
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """More tiles than one checkpoint holds."""
+    path = tmp_path_factory.mktemp("slides") / "large.svs"
+    write_svs(path, width=9_216, height=9_216)
+    return path
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(large: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("uninterrupted")
+    assert finish(large, out).returncode == 0
+    return out
+
+
+def finish(slide: Path, out: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*COMMAND, str(slide), "--out", str(out)], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_goes_on_where_it_stopped(
+    large: Path, uninterrupted: Path, tmp_path: Path, number: signal.Signals
+) -> None:
+    out = tmp_path / "out"
+    running = subprocess.Popen(
+        [*COMMAND, str(large), "--out", str(out)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    deadline = time.monotonic() + 60
+    while not list((out / FOLDER).glob("checkpoint-*.npz")) and running.poll() is None:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    running.send_signal(number)
+    _, said = running.communicate(timeout=60)
+    assert running.returncode == 130, said
+    assert "Traceback" not in said
+    assert "run the same command again" in said
+    assert not (out / "summary.json").exists()
+    (checkpoint,) = (out / FOLDER).glob("checkpoint-*.npz")
+    assert ShardResult.from_bytes(checkpoint.read_bytes()).done >= 256
+
+    done = finish(large, out)
+    assert done.returncode == 0, done.stderr
+    assert not (out / FOLDER).exists()
+    for name in ("tiles.csv", "tiles.geojson.gz", "heatmap.ome.tif"):
+        assert (out / name).read_bytes() == (uninterrupted / name).read_bytes()
+
+
+def test_a_wrong_call_exits_2_with_a_sentence(tmp_path: Path) -> None:
+    done = finish(tmp_path / "absent.svs", tmp_path / "out")
+    assert done.returncode == 2
+    assert done.stderr.startswith("tessera: There is no file")
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,165 @@
+"""`tessera run` over files: results, exit codes, isolation, skipping."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from client.cli import app
+from client.inputs import UsageError
+from tests.shared_slides import shared_slide
+from tests.slides import write_svs
+
+RESULTS = {"summary.json", "tiles.csv", "tiles.geojson.gz", "heatmap.ome.tif"}
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("slides") / "good.svs"
+    write_svs(path, width=1536, height=1280)
+    return path
+
+
+def tessera(*arguments: object) -> Result:
+    return CliRunner().invoke(app, ["run", "--model", "stain-density", *map(str, arguments)])
+
+
+def summary(folder: Path) -> dict[str, Any]:
+    return json.loads((folder / "summary.json").read_bytes())
+
+
+def table(folder: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader((folder / "tiles.csv").read_text().splitlines()))
+
+
+def names(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+def test_one_slide_writes_its_results_into_the_folder_itself(good: Path, tmp_path: Path) -> None:
+    result = tessera(good, "--out", tmp_path)
+    assert result.exit_code == 0, result.output
+    assert names(tmp_path) == RESULTS
+    rows = table(tmp_path)
+    assert summary(tmp_path)["tiles"] == {"planned": len(rows), "inferred": len(rows), "unreadable": 0}
+    assert len(rows) > 0
+    assert "1 slide = 1 completed" in result.stdout
+
+
+def test_a_bad_slide_does_not_stop_the_rest(good: Path, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    shutil.copy(good, tmp_path / "in/a.svs")
+    (tmp_path / "in/b.svs").write_text("not a slide")
+    shutil.copy(good, tmp_path / "in/c.svs")
+    result = tessera(tmp_path / "in", "--out", tmp_path / "out")
+    assert result.exit_code == 3
+    assert names(tmp_path / "out") == {"a", "c"}
+    assert names(tmp_path / "out/a") == names(tmp_path / "out/c") == RESULTS
+    assert "3 slides = 2 completed + 1 rejected" in result.stdout
+    assert result.stderr.count("b: rejected (not_a_slide)") == 1
+
+
+def test_finished_slides_are_skipped_and_left_alone(good: Path, tmp_path: Path) -> None:
+    tessera(good, "--out", tmp_path)
+    before = {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+    result = tessera(good, "--out", tmp_path)
+    assert result.exit_code == 0
+    assert "1 slide = 1 skipped" in result.stdout
+    assert {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()} == before
+
+
+def test_another_question_is_no_finished_slide(good: Path, tmp_path: Path) -> None:
+    tessera(good, "--out", tmp_path)
+    result = tessera(good, "--out", tmp_path, "--mpp", "0.25")
+    assert "1 slide = 1 completed" in result.stdout
+    assert summary(tmp_path)["slide"]["mpp"] == 0.25
+
+
+def test_a_result_that_was_cut_short_is_no_finished_slide(good: Path, tmp_path: Path) -> None:
+    tessera(good, "--out", tmp_path)
+    (tmp_path / "summary.json").write_text('{"run": ')
+    assert "1 slide = 1 completed" in tessera(good, "--out", tmp_path).stdout
+
+
+def test_a_slide_with_no_tissue_is_done(tmp_path: Path) -> None:
+    write_svs(tmp_path / "glass.svs", width=1024, height=1024, tissue=(0, 0, 0, 0))
+    result = tessera(tmp_path / "glass.svs", "--out", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    assert "1 no_tissue" in result.stdout
+    assert summary(tmp_path / "out")["status"] == "NO_TISSUE"
+
+
+def test_a_manifest_gives_a_region_and_a_scale_to_each_slide(good: Path, tmp_path: Path) -> None:
+    manifest = tmp_path / "m.csv"
+    manifest.write_text(f'path,mpp,roi\n{good},,"0,0,512,512"\n{good},0.25,\nabsent.svs,,\n')
+    result = tessera("--manifest", manifest, "--out", tmp_path / "out")
+    assert result.exit_code == 3
+    assert "3 slides = 2 completed + 1 rejected" in result.stdout
+    region, whole = summary(tmp_path / "out/good"), summary(tmp_path / "out/good-2")
+    assert region["run"]["options"]["region"] == [0, 0, 512, 512]
+    assert whole["slide"]["mpp"] == 0.25
+    rows = table(tmp_path / "out/good")
+    assert 0 < len(rows) <= 4
+    assert all(int(row["minx"]) < 512 and int(row["miny"]) < 512 for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("broken/random-text.svs", "not_a_slide"),
+        ("broken/html-error-page.svs", "not_a_slide"),
+        ("broken/mrxs-without-data-folder.CMU-1-Saved-1_16.mrxs", "missing_files"),
+        ("derived/cmu-small-region.truncated-1000000.svs", "truncated"),
+        ("derived/cmu-small-region.crop512-nompp-lzw.tif", "no_mpp"),
+    ],
+)
+def test_a_broken_slide_exits_3_with_its_reason_and_one_sentence(name: str, reason: str, tmp_path: Path) -> None:
+    result = tessera(shared_slide(name), "--out", tmp_path / "out")
+    assert result.exit_code == 3
+    (line,) = [line for line in result.stderr.splitlines() if line.startswith("tessera: ")]
+    assert f"rejected ({reason}): " in line
+    assert line.endswith(".")
+    assert "Traceback" not in result.output
+    assert names(tmp_path / "out") == set()
+
+
+def test_a_slide_without_a_scale_runs_when_it_is_told(tmp_path: Path) -> None:
+    slide = shared_slide("derived/cmu-small-region.crop512-nompp-lzw.tif")
+    assert tessera(slide, "--out", tmp_path, "--mpp", "0.5").exit_code == 0
+
+
+def test_unreadable_tiles_are_named_and_absent_and_the_others_equal(tmp_path: Path) -> None:
+    whole = shared_slide("real/aperio-jpeg-20x.CMU-1-Small-Region.svs")
+    damaged = shared_slide("derived/cmu-small-region.two-tiles-damaged.svs")
+    assert tessera(whole, damaged, "--out", tmp_path).exit_code == 0
+    found = summary(tmp_path / damaged.stem)
+    assert found["status"] == "COMPLETED_WITH_UNREADABLE_TILES"
+    assert all("file tile 65" in tile["reason"] or "file tile 66" in tile["reason"] for tile in found["unreadable"])
+    rows = (tmp_path / whole.stem / "tiles.csv").read_text().splitlines()
+    left = (tmp_path / damaged.stem / "tiles.csv").read_text().splitlines()
+    broken = {f"{tile['minx']},{tile['miny']}," for tile in found["unreadable"]}
+    assert broken
+    assert left == [row for row in rows if not any(row.startswith(start) for start in broken)]
+
+
+@pytest.mark.parametrize("arguments", [[], ["absent.svs"]])
+def test_a_wrong_path_is_a_wrong_call(arguments: list[str], tmp_path: Path) -> None:
+    result = tessera(*arguments, "--out", tmp_path / "out")
+    assert isinstance(result.exception, UsageError)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_model_that_does_not_exist_is_a_wrong_call(good: Path, tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["run", str(good), "--model", "nothing", "--out", str(tmp_path)])
+    assert isinstance(result.exception, UsageError)
+    assert "stain-density" in str(result.exception)
+
+
+def test_options_are_required() -> None:
+    assert CliRunner().invoke(app, ["run", "a.svs"]).exit_code == 2

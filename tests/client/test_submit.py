@@ -1,0 +1,98 @@
+"""`tessera submit` against a small real server: upload, job, polling, download, exit codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from client.cli import app
+from client.inputs import UsageError
+from tests.client.server import JOB, Installation, served
+from tests.client.test_watch_merge import update
+
+RESULTS = {"tiles.csv": b"minx,miny\n", "summary.json": b"{}\n", "heatmap.ome.tif": b"II*\0" * 9}
+
+
+@pytest.fixture
+def slide(tmp_path: Path) -> Path:
+    path = tmp_path / "a.svs"
+    path.write_bytes(b"any bytes: the server looks at them, not the client")
+    return path
+
+
+def job(status: str, **more: Any) -> dict[str, Any]:
+    return {**update(3, 1).as_json(), "status": status, "slide_id": "s", "sentence": None, **more}
+
+
+def submit(installation: Installation, *arguments: object) -> Result:
+    with served(installation) as url:
+        options = ["--api", url, "--model", "stain-density", "--api-key", "tsk_a_b", *map(str, arguments)]
+        return CliRunner().invoke(app, ["submit", *options])
+
+
+def test_it_uploads_follows_and_downloads(slide: Path, tmp_path: Path) -> None:
+    installation = Installation(job=job("COMPLETED", tiles_planned=7, tiles_inferred=7), results=RESULTS)
+    result = submit(installation, slide, "--watch", "--out", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    assert f"job {JOB}" in result.stdout
+    assert "1 slide = 1 completed" in result.stdout
+    assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == RESULTS
+
+
+def test_without_watch_it_ends_when_the_job_is_made(slide: Path) -> None:
+    installation = Installation(job=job("QUEUED"))
+    result = submit(installation, slide, "--idempotency-key", "mine")
+    assert result.exit_code == 0
+    assert "1 submitted" in result.stdout
+    assert installation.job["key"] == "mine"
+
+
+def test_a_lost_answer_makes_no_second_job(slide: Path) -> None:
+    installation = Installation(job=job("QUEUED"), fail_calls={"POST /jobs": 1})
+    assert submit(installation, slide).exit_code == 0
+    assert installation.calls.count("POST /jobs") == 2
+    assert installation.job["key"]
+
+
+def test_a_failed_job_exits_4_with_its_sentence(slide: Path, tmp_path: Path) -> None:
+    installation = Installation(job=job("FAILED", reason="poison_shard", sentence="A shard failed three times."))
+    result = submit(installation, slide, "--out", tmp_path / "out")
+    assert result.exit_code == 4
+    assert "a: failed (poison_shard): A shard failed three times." in result.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_upload_that_breaks_off_says_how_to_go_on(slide: Path) -> None:
+    result = submit(Installation(fail_calls={"POST /uploads/slide-1/complete": 99}), slide)
+    assert result.exit_code == 4
+    assert "--resume slide-1" in result.stderr
+
+
+def test_the_credential_is_never_printed(slide: Path) -> None:
+    result = submit(Installation(fail_calls={"POST /uploads": 9}), slide)
+    assert "tsk_a_b" not in result.output
+
+
+def test_a_key_is_for_one_slide(slide: Path, tmp_path: Path) -> None:
+    (tmp_path / "b.svs").write_bytes(b"x")
+    result = submit(Installation(), tmp_path, "--idempotency-key", "mine")
+    assert isinstance(result.exception, UsageError)
+
+
+def test_a_file_whose_bytes_are_not_those_announced_is_not_kept(slide: Path, tmp_path: Path) -> None:
+    class Lying(Installation):
+        async def fetch(self, request: Any) -> Any:
+            answer = await super().fetch(request)
+            if request.match_info["name"] == "summary.json" and not hasattr(self, "lied"):
+                self.lied = True
+                answer.body = b"{"
+            return answer
+
+    installation = Lying(job=job("COMPLETED"), results=RESULTS)
+    assert submit(installation, slide, "--out", tmp_path / "out").exit_code == 0
+    assert json.loads((tmp_path / "out/summary.json").read_text()) == {}
+    assert {path.name for path in (tmp_path / "out").iterdir()} == set(RESULTS)
