@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from adapters.postgres.identities import PostgresIdentities
-from adapters.postgres.system_ledger import PostgresSystemLedger
-from adapters.postgres.tenant_ledger import PostgresTenantLedger
-
 from adapters.appsync import AppSyncPublisher
 from adapters.aws_clients import AwsClients
 from adapters.postgres.connections import Connections
+from adapters.postgres.identities import PostgresIdentities
+from adapters.postgres.system_ledger import PostgresSystemLedger
+from adapters.postgres.tenant_ledger import PostgresTenantLedger
 from adapters.s3.objects import S3Objects
 from adapters.s3.slides import S3SlideStore
 from adapters.settings.processes import Api, Authorizer, Aws, Database, Relay, SlideJobs, Stitch, Sweep

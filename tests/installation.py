@@ -117,5 +117,3 @@ class Installation:
 
 def part_bytes(number: int, n: int, size: int, seed: int = 0) -> bytes:
     return bytes([(number + 7 * n + seed) % 251]) * size
-
-

@@ -218,7 +218,14 @@ def test_jobs_are_found_by_label_model_state_and_slide(analyst, slide, installat
 
 @pytest.mark.parametrize(
     ("method", "tail"),
-    [("GET", ""), ("GET", "/events"), ("GET", "/partial"), ("GET", "/results"), ("POST", "/cancel"), ("POST", "/retry")],
+    [
+        ("GET", ""),
+        ("GET", "/events"),
+        ("GET", "/partial"),
+        ("GET", "/results"),
+        ("POST", "/cancel"),
+        ("POST", "/retry"),
+    ],
 )
 def test_another_tenants_job_does_not_exist(callers, slide, method, tail):
     job = submit(callers.analyst, slide).body["job_id"]

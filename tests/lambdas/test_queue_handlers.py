@@ -1,0 +1,144 @@
+"""The handlers behind queues and schedules, on SQS and EventBridge events."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from lambdas import inspect, plan, relay, stitch, sweep
+from lambdas.wiring import RelayWiring, SlideJobsWiring, StitchWiring, SweepWiring
+from tests.installation import ANALYST, Installation
+from tests.slides import write_svs
+from wsi.digests import PART_SIZE
+from wsi.jobs import JobRequest, submit_job
+from wsi.states import JobState, SlideState
+from wsi.tracing import new_traceparent
+
+
+def sqs_event(*bodies: dict[str, Any], receives: int = 1) -> dict[str, Any]:
+    return {
+        "Records": [
+            {
+                "messageId": f"m{number}",
+                "receiptHandle": f"r{number}",
+                "body": json.dumps(body),
+                "attributes": {"ApproximateReceiveCount": str(receives), "SentTimestamp": "0"},
+                "messageAttributes": {"traceparent": {"stringValue": new_traceparent(), "dataType": "String"}},
+                "md5OfBody": "",
+                "eventSource": "aws:sqs",
+                "eventSourceARN": "arn:aws:sqs:eu-central-1:123456789012:tessera-plan",
+                "awsRegion": "eu-central-1",
+            }
+            for number, body in enumerate(bodies)
+        ]
+    }
+
+
+def failed(answer: dict[str, Any]) -> list[str]:
+    return [item["itemIdentifier"] for item in answer["batchItemFailures"]]
+
+
+@pytest.fixture
+def slide_jobs(installation, tmp_path):
+    return SlideJobsWiring(
+        ledger=installation.ledger,
+        slides=installation.slides,
+        objects=installation.objects,
+        queues=installation.queues,
+        scratch=tmp_path,
+        max_scratch_bytes=1 << 30,
+    )
+
+
+@pytest.fixture
+def uploaded(installation, tmp_path):
+    path = tmp_path / "written.svs"
+    write_svs(path, width=2000, height=1500, mpp=0.5)
+    data = path.read_bytes()
+    assert len(data) <= PART_SIZE
+    slide = installation.opened(len(data))
+    installation.send_part(slide, 0, 1, data)
+    return installation.complete(slide.id).id
+
+
+def submitted(installation: Installation, slide_id: UUID) -> UUID:
+    return submit_job(
+        ANALYST,
+        JobRequest(slide_id=slide_id, model="stain-density"),
+        idempotency_key=None,
+        traceparent=new_traceparent(),
+        ledger=installation.ledger,
+        queues=installation.queues,
+    ).job.id
+
+
+@dataclass
+class BrokenSlides:
+    """A slide store with a bug."""
+
+    calls: list[str] = field(default_factory=list)
+
+    def open(self, uri, *, etag=None):
+        self.calls.append(uri)
+        raise RuntimeError("a bug")
+
+
+def test_inspect_then_plan_brings_a_job_to_its_workers(installation, slide_jobs, uploaded):
+    body = {"v": 1, "slide_id": str(uploaded)}
+    assert failed(inspect.make_handler(slide_jobs)(sqs_event(body, body), None)) == []
+    assert installation.ledger.slide(ANALYST, uploaded).state is SlideState.READY
+    job = submitted(installation, uploaded)
+    woken = installation.queues.depth("wake")
+    assert failed(plan.make_handler(slide_jobs)(sqs_event({"v": 1, "job_id": str(job)}), None)) == []
+    running = installation.ledger.job(ANALYST, job)
+    assert running.state is JobState.RUNNING
+    assert running.tiles_planned > 0
+    assert installation.queues.depth("wake") == woken + 1
+    stitching = StitchWiring(ledger=installation.ledger, objects=installation.objects, queues=installation.queues)
+    early = sqs_event({"v": 1, "job_id": str(job)})
+    assert failed(stitch.make_handler(stitching)(early, None)) == []
+    assert installation.ledger.job(ANALYST, job).state is JobState.RUNNING
+
+
+def test_only_the_failed_message_of_a_batch_comes_again(installation, slide_jobs, uploaded):
+    good, bad = {"v": 1, "slide_id": str(uploaded)}, {"v": 1}
+    assert failed(inspect.make_handler(slide_jobs)(sqs_event(good, bad), None)) == ["m1"]
+    assert installation.ledger.slide(ANALYST, uploaded).state is SlideState.READY
+
+
+def test_a_batch_of_one_that_fails_is_no_error_of_the_function(installation, slide_jobs):
+    job = submitted(installation, installation.ready())
+    handle = plan.make_handler(replace(slide_jobs, slides=BrokenSlides()))
+    assert failed(handle(sqs_event({"v": 1, "job_id": str(job)}), None)) == ["m0"]
+    assert installation.ledger.job(ANALYST, job).state is JobState.PLANNING
+
+
+def test_the_last_try_fails_the_job_so_that_nobody_waits_for_it(installation, slide_jobs):
+    job = submitted(installation, installation.ready())
+    handle = plan.make_handler(replace(slide_jobs, slides=BrokenSlides()))
+    assert failed(handle(sqs_event({"v": 1, "job_id": str(job)}, receives=5), None)) == ["m0"]
+    ended = installation.ledger.job(ANALYST, job)
+    assert (ended.state, ended.reason) == (JobState.FAILED, "planning_failed")
+    assert ended.sentence
+    assert "bug" not in ended.sentence
+
+
+@pytest.mark.parametrize("event", [sqs_event({}, {}), {"source": "aws.events", "detail-type": "Scheduled Event"}])
+def test_a_wake_up_and_the_schedule_both_empty_the_outbox(installation, event):
+    submitted(installation, installation.ready())
+    wiring = RelayWiring(ledger=installation.ledger, queues=installation.queues, publisher=installation.publisher)
+    assert relay.make_handler(wiring)(event, None) == {"batchItemFailures": []}
+    assert installation.queues.depth("plan") == 1
+    assert len(installation.publisher.published) == 1
+
+
+def test_the_sweep_tells_what_it_put_right(installation):
+    submitted(installation, installation.ready())
+    wiring = SweepWiring(ledger=installation.ledger, queues=installation.queues, upload_days=3, stuck_seconds=900)
+    answer = sweep.make_handler(wiring)({}, None)
+    assert set(answer) == {"leases_expired", "stitches_woken", "messages_resent", "uploads_abandoned"}
+    json.dumps(answer)
