@@ -1,4 +1,5 @@
-"""Buckets, queues and users for the embedded stack: made by the CDK on AWS, and here on the emulator.
+"""Buckets, queues and users for the embedded stack: made by the CDK on AWS, and here on the emulator. Run twice, it
+changes nothing.
 
 Visibility and receive counts are those of DESIGN section 6.
 """
@@ -31,8 +32,10 @@ def create_buckets(clients: AwsClients, names: Iterable[str], *, origins: Iterab
     """Versioned, with the CORS that presigned parts from a browser need (F-43)."""
     # S3 knows us-east-1 only by the absence of a constraint.
     placed = {} if clients.region == "us-east-1" else {"LocationConstraint": clients.region}
+    there = {bucket["Name"] for bucket in clients.s3.list_buckets()["Buckets"]}
     for name in names:
-        clients.s3.create_bucket(Bucket=name, **({"CreateBucketConfiguration": placed} if placed else {}))
+        if name not in there:
+            clients.s3.create_bucket(Bucket=name, **({"CreateBucketConfiguration": placed} if placed else {}))
         clients.s3.put_bucket_versioning(Bucket=name, VersioningConfiguration={"Status": "Enabled"})
         rule = {
             "AllowedOrigins": list(origins),
@@ -65,25 +68,38 @@ def create_queues(clients: AwsClients, prefix: str, *, lambda_visibility: Mappin
 
 def create_user_pool(clients: AwsClients, name: str, passwords: Mapping[str, str]) -> UserPool:
     """A pool with an app client and one confirmed user for each name (an e-mail address) in `passwords`."""
-    pool = clients.cognito.create_user_pool(PoolName=name, UsernameAttributes=["email"])["UserPool"]["Id"]
-    client = clients.cognito.create_user_pool_client(
+    pools = clients.cognito.list_user_pools(MaxResults=60)["UserPools"]
+    pool = next((found["Id"] for found in pools if found["Name"] == name), None)
+    if pool is None:
+        pool = clients.cognito.create_user_pool(PoolName=name, UsernameAttributes=["email"])["UserPool"]["Id"]
+    return UserPool(
+        issuer=f"https://cognito-idp.{clients.region}.amazonaws.com/{pool}",
+        jwks_url=f"{clients.endpoint_url}/{pool}/.well-known/jwks.json",
+        client_id=_app_client(clients, pool),
+        subjects={user: _confirmed_user(clients, pool, user, password) for user, password in passwords.items()},
+    )
+
+
+def _app_client(clients: AwsClients, pool: str) -> str:
+    there = clients.cognito.list_user_pool_clients(UserPoolId=pool, MaxResults=60)["UserPoolClients"]
+    if there:
+        return there[0]["ClientId"]
+    made = clients.cognito.create_user_pool_client(
         UserPoolId=pool,
         ClientName="page",
         ExplicitAuthFlows=["ALLOW_USER_PASSWORD_AUTH", "ALLOW_REFRESH_TOKEN_AUTH"],
     )
-    subjects: dict[str, str] = {}
-    for user, password in passwords.items():
+    return made["UserPoolClient"]["ClientId"]
+
+
+def _confirmed_user(clients: AwsClients, pool: str, email: str, password: str) -> str:
+    """The user's `sub`."""
+    there = clients.cognito.list_users(UserPoolId=pool, Filter=f'email = "{email}"')["Users"]
+    if not there:
+        attributes = [{"Name": "email", "Value": email}, {"Name": "email_verified", "Value": "true"}]
         made = clients.cognito.admin_create_user(
-            UserPoolId=pool,
-            Username=user,
-            MessageAction="SUPPRESS",
-            UserAttributes=[{"Name": "email", "Value": user}, {"Name": "email_verified", "Value": "true"}],
+            UserPoolId=pool, Username=email, MessageAction="SUPPRESS", UserAttributes=attributes
         )
-        clients.cognito.admin_set_user_password(UserPoolId=pool, Username=user, Password=password, Permanent=True)
-        subjects[user] = next(item["Value"] for item in made["User"]["Attributes"] if item["Name"] == "sub")
-    return UserPool(
-        issuer=f"https://cognito-idp.{clients.region}.amazonaws.com/{pool}",
-        jwks_url=f"{clients.endpoint_url}/{pool}/.well-known/jwks.json",
-        client_id=client["UserPoolClient"]["ClientId"],
-        subjects=subjects,
-    )
+        there = [made["User"]]
+    clients.cognito.admin_set_user_password(UserPoolId=pool, Username=email, Password=password, Permanent=True)
+    return next(item["Value"] for item in there[0]["Attributes"] if item["Name"] == "sub")

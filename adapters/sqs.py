@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -21,7 +22,10 @@ _VOID_RECEIPT = {"ReceiptHandleIsInvalid", "MessageNotInflight", "InvalidParamet
 
 
 class SqsQueues:
-    """Queues named `prefix` + name. Bodies are JSON objects; the tenant is the MessageGroupId (fair queues)."""
+    """Queues named `prefix` + name. Bodies are JSON objects; the tenant is the MessageGroupId (fair queues).
+
+    Every method raises SourceUnavailable when SQS does not answer or refuses.
+    """
 
     def __init__(self, clients: AwsClients, prefix: str) -> None:
         self._clients = clients
@@ -53,24 +57,23 @@ class SqsQueues:
         return tuple(map(_message, answer.get("Messages", [])))
 
     def extend(self, queue: str, receipt: str, *, seconds: int) -> None:
-        try:
-            self._call("change_message_visibility", queue, ReceiptHandle=receipt, VisibilityTimeout=seconds)
-        except ClientError as error:
-            if error.response["Error"]["Code"].rpartition(".")[2] not in _VOID_RECEIPT:
-                raise
-            raise LeaseLost("The message was given to somebody else or is gone.") from error
+        self._call("change_message_visibility", queue, ReceiptHandle=receipt, VisibilityTimeout=seconds)
 
     def delete(self, queue: str, receipt: str) -> None:
-        try:
+        # LeaseLost: the message went to somebody else, who will delete it under the newer receipt.
+        with contextlib.suppress(LeaseLost):
             self._call("delete_message", queue, ReceiptHandle=receipt)
-        except ClientError as error:
-            # The message went to somebody else, who will delete it under the newer receipt.
-            if error.response["Error"]["Code"].rpartition(".")[2] not in _VOID_RECEIPT:
-                raise
 
     def _call(self, operation: str, queue: str, **parameters: Any) -> Any:
         try:
             return getattr(self._clients.sqs, operation)(QueueUrl=self._url(queue), **parameters)
+        except ClientError as error:
+            code = str(error.response["Error"]["Code"]).rpartition(".")[2]
+            if code in _VOID_RECEIPT and "ReceiptHandle" in parameters:
+                raise LeaseLost("The message was given to somebody else or is gone.") from error
+            raise SourceUnavailable(
+                f"The queue service refused the request ({code}); try again in a minute."
+            ) from error
         except BotoCoreError as error:
             raise SourceUnavailable("The queue service did not answer; try again in a minute.") from error
 

@@ -14,7 +14,7 @@ from local.appsync.schema import Mode
 
 log = logging.getLogger(__name__)
 
-Authorizer = Callable[[Mapping[str, Any], Any], Mapping[str, Any]]
+Authorizer = Callable[[dict[str, Any], Any], dict[str, Any]]  #: the Lambda's handler
 #: (method, url, headers by lower-case name, body, now) -> why the signature is refused, or None
 SignatureCheck = Callable[[str, str, Mapping[str, str], bytes, datetime], str | None]
 

@@ -23,6 +23,7 @@ from local.appsync.subscriptions import Subscription, Subscriptions
 
 TIMEOUT_MS = 300_000  #: a client that hears nothing for so long reconnects
 KEEP_ALIVE = 60.0  #: s
+FIRST_WORD = 5.0  #: s
 MOST_SUBSCRIPTIONS = 100  #: a connection, AppSync's default quota
 
 
@@ -43,6 +44,8 @@ class Connection:
         try:
             await self._doorkeeper.admit(_handshake_headers(request), {})
         except Refused as refusal:
+            # A client that is refused before it has said connection_init may not read why.
+            await socket.receive(timeout=FIRST_WORD)
             await socket.send_json(_errors("connection_error", None, "UnauthorizedException", 401, str(refusal)))
             await socket.close()
             return socket

@@ -1,0 +1,157 @@
+"""HTTP to API Gateway REST (v1) proxy events: what stands between a client and the API's Lambda on AWS."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import fnmatch
+import json
+import logging
+import time
+import uuid
+from collections.abc import Callable, Collection, Mapping
+from http import HTTPStatus
+from typing import Any
+
+from aiohttp import web
+
+from local.lambda_context import LambdaContext
+
+log = logging.getLogger(__name__)
+
+LambdaHandler = Callable[[dict[str, Any], Any], dict[str, Any]]
+
+LARGEST_BODY = 10 * 1024**2  #: bytes, REST API quota
+STAGE = "local"
+ARN = f"arn:aws:execute-api:local:000000000000:local/{STAGE}"
+TEXT = ("text/", "application/json", "application/problem+json", "application/xml", "application/x-www-form-urlencoded")
+CORS = {
+    "Access-Control-Allow-Origin": "*",
+    "Access-Control-Allow-Headers": "Authorization,Content-Type,Idempotency-Key,traceparent",
+    "Access-Control-Allow-Methods": "GET,POST,PUT,DELETE,OPTIONS",
+    "Access-Control-Max-Age": "3600",
+}
+
+
+def api_app(api: LambdaHandler, authorizer: LambdaHandler, *, public_paths: Collection[str]) -> web.Application:
+    """One `ANY /{proxy+}` behind the authorizer; `public_paths` are reached without it."""
+
+    async def serve(request: web.Request) -> web.Response:
+        if request.method == "OPTIONS":
+            return web.Response(status=204, headers=CORS)
+        body = await request.content.read(LARGEST_BODY + 1)
+        while len(body) <= LARGEST_BODY and (more := await request.content.read(LARGEST_BODY + 1 - len(body))):
+            body += more
+        if len(body) > LARGEST_BODY:
+            return problem(413, "request_too_large", "The request is larger than 10 MB; send fewer items at a time.")
+        context: Mapping[str, Any] | None = None
+        if request.path not in public_paths:
+            refused, context = await _authorised(request, authorizer)
+            if refused is not None:
+                return refused
+        event = proxy_event(request, body, context)
+        try:
+            return to_response(await asyncio.to_thread(api, event, LambdaContext("api")))
+        except Exception:
+            log.exception("The API's handler failed.")
+            return problem(502, "bad_gateway", "The service failed to answer; try again in a minute.")
+
+    app = web.Application(client_max_size=LARGEST_BODY + 1)
+    app.router.add_route("*", "/{proxy:.*}", serve)
+    return app
+
+
+async def _authorised(
+    request: web.Request, authorizer: LambdaHandler
+) -> tuple[web.Response | None, Mapping[str, Any] | None]:
+    """A refusal, or the context that the authorizer gives. Without its identity source the gateway never calls it."""
+    if not request.headers.get("Authorization"):
+        return problem(401, "unauthenticated", "Sign in or send an API key in the Authorization header."), None
+    arn = f"{ARN}/{request.method}{request.path}"
+    event = {**proxy_event(request, b"", None), "type": "REQUEST", "methodArn": arn}
+    try:
+        policy = await asyncio.to_thread(authorizer, event, LambdaContext("authorizer"))
+    except Exception as error:
+        if str(error) == "Unauthorized":
+            return problem(401, "unauthenticated", "The token or API key is unknown or has expired."), None
+        log.exception("The authorizer failed.")
+        return problem(500, "internal", "Something went wrong on our side; try again in a minute."), None
+    if not allows(policy, arn):
+        return problem(403, "forbidden", "Your account may not use this address."), None
+    return None, {**policy.get("context", {}), "principalId": policy["principalId"]}
+
+
+def allows(policy: Mapping[str, Any], arn: str) -> bool:
+    """IAM's rule: a Deny wins, and without an Allow it is refused."""
+    effects: set[str] = set()
+    for statement in policy["policyDocument"]["Statement"]:
+        resources = statement["Resource"]
+        for pattern in [resources] if isinstance(resources, str) else resources:
+            if fnmatch.fnmatchcase(arn, pattern):
+                effects.add(statement["Effect"])
+    return effects == {"Allow"}
+
+
+def proxy_event(request: web.Request, body: bytes, authorizer: Mapping[str, Any] | None) -> dict[str, Any]:
+    headers: dict[str, list[str]] = {}
+    query: dict[str, list[str]] = {}
+    for name, value in request.headers.items():
+        headers.setdefault(name, []).append(value)
+    for name, value in request.query.items():
+        query.setdefault(name, []).append(value)
+    is_text = not body or request.content_type.startswith(TEXT)
+    context: dict[str, Any] = {
+        "accountId": "000000000000",
+        "apiId": "local",
+        "stage": STAGE,
+        "requestId": str(uuid.uuid4()),
+        "protocol": "HTTP/1.1",
+        "httpMethod": request.method,
+        "path": request.path,
+        "resourcePath": "/{proxy+}",
+        "requestTimeEpoch": int(time.time() * 1000),
+        "domainName": request.host,
+        "identity": {"sourceIp": request.remote, "userAgent": request.headers.get("User-Agent")},
+    }
+    if authorizer is not None:
+        context["authorizer"] = dict(authorizer)
+    return {
+        "resource": "/{proxy+}",
+        "path": request.path,
+        "httpMethod": request.method,
+        # Of a repeated header or parameter the single-value maps hold the last one.
+        "headers": {name: values[-1] for name, values in headers.items()},
+        "multiValueHeaders": headers,
+        "queryStringParameters": {name: values[-1] for name, values in query.items()} or None,
+        "multiValueQueryStringParameters": query or None,
+        "pathParameters": {"proxy": request.path.lstrip("/")},
+        "stageVariables": None,
+        "requestContext": context,
+        "body": (body.decode() if is_text else base64.b64encode(body).decode()) if body else None,
+        "isBase64Encoded": bool(body) and not is_text,
+    }
+
+
+def to_response(answer: Mapping[str, Any]) -> web.Response:
+    """Raises when the answer is not in the proxy format: API Gateway calls that a malformed response, 502."""
+    text = answer.get("body") or ""
+    response = web.Response(
+        status=int(answer["statusCode"]),
+        body=base64.b64decode(text) if answer.get("isBase64Encoded") else str(text).encode(),
+    )
+    for name, value in (answer.get("headers") or {}).items():
+        response.headers[name] = str(value)
+    for name, values in (answer.get("multiValueHeaders") or {}).items():
+        response.headers.popall(name, None)
+        for value in values:
+            response.headers.add(name, str(value))
+    return response
+
+
+def problem(status: int, code: str, sentence: str) -> web.Response:
+    """The gateway's own refusals, in the API's form (RFC 9457)."""
+    title = HTTPStatus(status).phrase
+    body = {"type": f"/problems/{code}", "title": title, "status": status, "detail": sentence}
+    return web.Response(
+        status=status, body=json.dumps(body).encode(), content_type="application/problem+json", headers=CORS
+    )

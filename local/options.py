@@ -1,0 +1,30 @@
+"""What may differ between one embedded stack and another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+REGION = "eu-central-1"
+SLIDES = "tessera-slides"
+RESULTS = "tessera-results"
+MODELS = "tessera-models"
+SHARED = "tessera-shared"  #: allow-listed: slides here can be registered by reference
+QUEUE_PREFIX = "tessera-"
+DATABASE = "tessera"
+
+#: s, by function: the timeouts that the CDK sets.
+TIMEOUTS: Mapping[str, int] = {"relay": 30, "inspect": 300, "plan": 300, "stitch": 900, "sweep": 60}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StackOptions:
+    workers: int = 1
+    durable: bool = True  #: data survives a stop and a lost machine; False is faster, for tests
+    shard_tiles: int | None = None  #: fixed shard size; None: by the model's rate
+    stuck_seconds: float = 900.0
+    upload_days: float = 3.0
+    schedule_seconds: float = 60.0  #: between two sweeps, and between two runs of the relay that nothing woke
+    #: Fields of settings.processes.Worker that differ: lease_seconds, checkpoint_seconds, checkpoint_batches, device …
+    worker: Mapping[str, Any] = field(default_factory=dict)

@@ -1,0 +1,159 @@
+"""What wakes the Lambdas on AWS: an event source mapping for each queue, and a schedule. Threads that call handlers."""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from local.lambda_context import LambdaContext
+from wsi.errors import SourceUnavailable
+from wsi.ports.queues import Queues
+from wsi.records.notices import QueueMessage
+
+log = logging.getLogger(__name__)
+
+LambdaHandler = Callable[[dict[str, Any], Any], dict[str, Any]]
+
+POLL_SECONDS = 1.0  #: a stop waits for the poll that runs
+PAUSE_SECONDS = 0.5  #: after a poll that failed
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Mapped:
+    """One event source mapping."""
+
+    queue: str
+    function: str
+    handler: LambdaHandler
+    timeout_seconds: int  #: of the function
+    batch_size: int = 1
+
+    @property
+    def visibility_seconds(self) -> int:
+        return 6 * self.timeout_seconds
+
+
+class QueuePoller:
+    """Receives a batch, calls the handler, deletes what it did not name as failed; the rest comes back when its
+    visibility ends, and goes to the dead letters by the queue's own redrive policy."""
+
+    def __init__(self, queues: Queues, mapped: Mapped) -> None:
+        self._queues = queues
+        self._mapped = mapped
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=f"poll-{mapped.queue}", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def ask_to_stop(self) -> None:
+        self._stopping.set()
+
+    def join(self) -> None:
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def poll(self) -> int:
+        """One batch; returns how many messages it had."""
+        mapped = self._mapped
+        messages = self._queues.receive(
+            mapped.queue,
+            limit=mapped.batch_size,
+            wait_seconds=POLL_SECONDS,
+            visibility_seconds=mapped.visibility_seconds,
+        )
+        if not messages:
+            return 0
+        ids = {str(uuid.uuid4()): message for message in messages}
+        event = sqs_event(mapped.queue, ids)
+        try:
+            answer = mapped.handler(event, LambdaContext(mapped.function, float(mapped.timeout_seconds)))
+        except Exception:
+            log.exception("The function %s failed; its messages come again.", mapped.function)
+            return len(messages)
+        failed = failed_ids(answer, ids)
+        for message_id, message in ids.items():
+            if message_id not in failed:
+                self._queues.delete(mapped.queue, message.receipt)
+        return len(messages)
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                self.poll()
+            except SourceUnavailable as error:
+                log.warning("Queue %s: %s", self._mapped.queue, error.sentence)
+                self._stopping.wait(PAUSE_SECONDS)
+
+
+class Schedule:
+    """Calls a handler every `seconds` with EventBridge's event."""
+
+    def __init__(self, function: str, handler: LambdaHandler, *, seconds: float) -> None:
+        self._function = function
+        self._handler = handler
+        self._seconds = seconds
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=f"every-{function}", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def ask_to_stop(self) -> None:
+        self._stopping.set()
+
+    def join(self) -> None:
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def fire(self) -> None:
+        event = {
+            "id": str(uuid.uuid4()),
+            "detail-type": "Scheduled Event",
+            "source": "aws.events",
+            "time": datetime.now(UTC).isoformat(timespec="seconds"),
+            "detail": {},
+        }
+        try:
+            self._handler(event, LambdaContext(self._function, self._seconds))
+        except Exception:
+            log.exception("The scheduled function %s failed.", self._function)
+
+    def _run(self) -> None:
+        while not self._stopping.wait(self._seconds):
+            self.fire()
+
+
+def sqs_event(queue: str, messages: Mapping[str, QueueMessage]) -> dict[str, Any]:
+    return {"Records": [_record(queue, message_id, message) for message_id, message in messages.items()]}
+
+
+def _record(queue: str, message_id: str, message: QueueMessage) -> dict[str, Any]:
+    trace = message.traceparent
+    attributes = {"ApproximateReceiveCount": str(message.receives)}
+    if message.sent_at:
+        attributes["SentTimestamp"] = str(int(message.sent_at.timestamp() * 1000))
+    return {
+        "messageId": message_id,
+        "receiptHandle": message.receipt,
+        "body": json.dumps(message.body),
+        "attributes": attributes,
+        "messageAttributes": {"traceparent": {"stringValue": trace, "dataType": "String"}} if trace else {},
+        "eventSource": "aws:sqs",
+        "eventSourceARN": f"arn:aws:sqs:local:000000000000:{queue}",
+        "awsRegion": "local",
+    }
+
+
+def failed_ids(answer: Mapping[str, Any] | None, ids: Mapping[str, QueueMessage]) -> frozenset[str]:
+    """As an event source mapping with ReportBatchItemFailures reads the answer: nothing named, nothing failed; an id
+    that is not of this batch, all failed."""
+    named: Sequence[Mapping[str, Any]] = (answer or {}).get("batchItemFailures") or []
+    failed = frozenset(str(item.get("itemIdentifier")) for item in named)
+    return failed if failed <= ids.keys() else frozenset(ids)

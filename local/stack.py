@@ -1,0 +1,208 @@
+"""The embedded stack: the same handlers and worker as on AWS, on MiniStack and a real Postgres, in one process tree."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from adapters.appsync import SERVICE
+from adapters.aws_clients import AwsClients
+from adapters.postgres.migrate import migrate
+from adapters.postgres.seeding import seed
+from adapters.provisioning import UserPool, create_buckets, create_queues, create_user_pool
+from adapters.sigv4 import refusal
+from adapters.sqs import SqsQueues
+from lambdas.api import BASE_PATH
+from local import functions
+from local.access import FIRST, SECOND, Access, kept_access
+from local.appsync.callers import Doorkeeper
+from local.appsync.server import appsync_app
+from local.environment import LocalCredentials
+from local.functions import Addresses
+from local.http_api import api_app
+from local.http_server import HttpServer
+from local.lambda_context import LambdaContext
+from local.ministack import MiniStack
+from local.options import DATABASE, MODELS, QUEUE_PREFIX, REGION, RESULTS, SHARED, SLIDES, StackOptions
+from local.pollers import QueuePoller, Schedule
+from local.postgres import EmbeddedPostgres
+from local.stack_file import StackFile
+from local.workers import Workers
+from wsi.builtin_models import BUILTIN
+from wsi.records.models import ModelVersion
+
+PUBLIC_PATHS = (f"{BASE_PATH}/health", f"{BASE_PATH}/openapi.json")
+
+
+class Stack:
+    """Everything lies below `folder`. `start` and `stop` may be called once each; stop is idempotent and safe after a
+    start that failed half-way."""
+
+    def __init__(self, folder: Path, options: StackOptions | None = None) -> None:
+        self.folder = folder.absolute()
+        self.options = options or StackOptions()
+        self.postgres = EmbeddedPostgres(self.folder / "postgres", durable=self.options.durable)
+        self.ministack = MiniStack(self.folder / "ministack", region=REGION, durable=self.options.durable)
+        self.pollers: dict[str, QueuePoller] = {}  #: by queue
+        self.schedules: tuple[Schedule, ...] = ()
+        self.access: Access
+        self.addresses: Addresses
+        self.workers: Workers
+        self.clients: AwsClients
+        self._api: HttpServer
+        self._appsync: HttpServer
+        self._file = StackFile(self.folder)
+        self._credentials = LocalCredentials()
+        self._undo = ExitStack()
+
+    # --- where it answers
+
+    @property
+    def api_url(self) -> str:
+        return f"{self._api.url}{BASE_PATH}"
+
+    @property
+    def graphql_url(self) -> str:
+        return f"{self._appsync.url}/graphql"
+
+    @property
+    def realtime_url(self) -> str:
+        return f"ws://127.0.0.1:{self._appsync.port}/graphql/realtime"
+
+    @property
+    def api_key(self) -> str:
+        return self.access.key_of(FIRST)
+
+    @property
+    def other_api_key(self) -> str:
+        """Of the second tenant."""
+        return self.access.key_of(SECOND)
+
+    # --- life
+
+    def start(self) -> None:
+        """Returns when everything answers. Raises RuntimeError when another process runs a stack in this folder."""
+        if not self._file.take():
+            raise RuntimeError(f"A stack is running in {self.folder} already.")
+        self._undo.callback(self._file.give_back)
+        try:
+            self._start()
+        except BaseException:
+            self.stop()
+            raise
+
+    def stop(self) -> None:
+        """In the reverse of the order of start, whatever has been started."""
+        self._undo.close()
+
+    def _start(self) -> None:
+        self._credentials.take()
+        self._undo.callback(self._credentials.give_back)
+        owner_dsn = self._start_servers()
+        self.clients = AwsClients(REGION, self.ministack.url)
+        self.access = kept_access(self.folder / "access.json")
+        pool = self._provision()
+        models = [_built_in(name) for name in BUILTIN]
+        seed(owner_dsn, tenants=self.access.seed_tenants(pool), models=models)
+        self.addresses = Addresses(
+            region=REGION,
+            endpoint_url=self.ministack.url,
+            api_dsn=self.postgres.dsn("tessera_api", DATABASE),
+            system_dsn=self.postgres.dsn("tessera_system", DATABASE),
+            issuer=pool.issuer,
+            jwks_url=pool.jwks_url,
+            client_id=pool.client_id,
+        )
+        self._start_http()
+        self._start_pollers()
+        self.workers = Workers(self.addresses, self.folder, self.options.worker, on_change=self._write_file)
+        self._undo.callback(self.workers.stop_all)
+        for _ in range(self.options.workers):
+            self.workers.start()
+        self._write_file()
+
+    def _start_servers(self) -> str:
+        """Postgres and MiniStack side by side; returns the dsn of the database's owner."""
+        self._undo.callback(self.postgres.stop)
+        self._undo.callback(self.ministack.stop)
+        with ThreadPoolExecutor(1) as beside:
+            emulator = beside.submit(self.ministack.start)
+            self.postgres.start()
+            owner_dsn = self.postgres.create_database(DATABASE)
+            migrate(owner_dsn)
+            emulator.result()
+        return owner_dsn
+
+    def _provision(self) -> UserPool:
+        create_buckets(self.clients, (SLIDES, RESULTS, MODELS, SHARED))
+        create_queues(self.clients, QUEUE_PREFIX, lambda_visibility=functions.lambda_visibility())
+        return create_user_pool(self.clients, "tessera", self.access.passwords)
+
+    def _start_http(self) -> None:
+        authorizer = functions.authorizer_handler(self.addresses)
+        credentials = self.clients.credentials().get_frozen_credentials()
+        check: Callable[..., str | None] = refusal
+        doorkeeper = Doorkeeper(
+            authorizer=authorizer,
+            signature_refusal=lambda method, url, headers, body, now: check(
+                method, url, headers, body, credentials, region=REGION, service=SERVICE, now=now
+            ),
+            lambda_context=partial(LambdaContext, "authorizer"),
+        )
+        self._appsync = HttpServer("appsync", lambda: appsync_app(doorkeeper))
+        self._appsync.start()
+        self._undo.callback(self._appsync.stop)
+        api = functions.api_handler(self.addresses, realtime_url=self.realtime_url)
+        self._api = HttpServer("api", lambda: api_app(api, authorizer, public_paths=PUBLIC_PATHS))
+        self._api.start()
+        self._undo.callback(self._api.stop)
+
+    def _start_pollers(self) -> None:
+        queues = SqsQueues(self.clients, QUEUE_PREFIX)
+        mapped = functions.queue_functions(self.addresses, self.options, graphql_url=self.graphql_url)
+        self.pollers = {one.queue: QueuePoller(queues, one) for one in mapped}
+        self.schedules = functions.schedules(self.addresses, self.options, graphql_url=self.graphql_url)
+        waiting = (*self.pollers.values(), *self.schedules)
+        self._undo.callback(_stop_together, waiting)
+        for one in waiting:
+            one.start()
+
+    def _write_file(self) -> None:
+        self._file.write(self.as_json())
+
+    def as_json(self) -> dict[str, Any]:
+        """What stack.json says. It holds passwords: for this machine's user alone."""
+        return {
+            "pid": os.getpid(),
+            "api_url": self.api_url,
+            "openapi_url": f"{self.api_url}/openapi.json",
+            "graphql_url": self.graphql_url,
+            "realtime_url": self.realtime_url,
+            "endpoint_url": self.ministack.url,
+            "region": REGION,
+            "issuer": self.addresses.issuer,
+            "client_id": self.addresses.client_id,
+            "api_key": self.api_key,
+            **self.access.as_json(),
+            "buckets": {"slides": SLIDES, "results": RESULTS, "models": MODELS, "by_reference": SHARED},
+            "ministack_pid": self.ministack.pid,
+            "worker_pids": list(self.workers.pids.values()),
+            "logs": str(self.folder / "logs"),
+        }
+
+
+def _stop_together(waiting: tuple[QueuePoller | Schedule, ...]) -> None:
+    for one in waiting:
+        one.ask_to_stop()
+    for one in waiting:
+        one.join()
+
+
+def _built_in(name: str) -> ModelVersion:
+    card = BUILTIN[name]
+    return ModelVersion(name=card.name, version=card.version, digest=card.digest, card=card.as_json(), package_uri=None)
