@@ -8,8 +8,9 @@ from client.commands.inspect import inspect
 from client.commands.run import run
 from client.commands.submit import submit
 from client.inputs import UsageError
-from client.outcomes import USAGE
+from client.outcomes import FAILED, USAGE
 from client.progress import complain
+from wsi.errors import TesseraError
 
 app = typer.Typer(
     name="tessera",
@@ -30,3 +31,6 @@ def main() -> None:
     except UsageError as error:
         complain(str(error))
         raise SystemExit(USAGE) from None
+    except TesseraError as error:  # before the first slide: S3 can not be listed, the API not be asked
+        complain(error.sentence)
+        raise SystemExit(FAILED) from None

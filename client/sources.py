@@ -10,8 +10,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from client.inputs import SlideInput
+from client.inputs import SlideInput, UsageError
 from wsi.digests import PART_SIZE, composite_digest, slide_digest
+from wsi.errors import SourceMissing
 from wsi.slide.opening import local_source
 from wsi.slide.ranges import ByteRange, RangeSource
 from wsi.slide.source import SlideSource
@@ -29,9 +30,13 @@ class Sources:
     usual way."""
 
     def list_uris(self, prefix: str) -> Sequence[str]:
+        """Raises UsageError for a bucket that is not there."""
         from adapters.s3.listing import list_uris
 
-        return list_uris(self._clients, prefix)
+        try:
+            return list_uris(self._clients, prefix)
+        except SourceMissing as error:
+            raise UsageError(f"The bucket of {prefix} does not exist or may not be listed") from error
 
     @contextmanager
     def opened(self, slide: SlideInput) -> Iterator[SlideSource]:

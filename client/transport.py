@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import random
 import time
 from collections.abc import Callable, Mapping
@@ -20,6 +21,9 @@ from wsi.errors import (
     TooManyRequests,
     Unauthenticated,
 )
+
+# It writes whole URLs at level INFO, and those of S3 are presigned: whoever reads the log could read the slide.
+logging.getLogger("httpx").setLevel(logging.WARNING)
 
 BASE_PATH = "/api/v1/wsi"
 ATTEMPTS = 6

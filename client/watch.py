@@ -28,6 +28,8 @@ from wsi.records.notices import JobUpdate
 from wsi.states import JobState
 
 log = logging.getLogger(__name__)
+# It writes each message at level INFO, and the first one holds the credential.
+logging.getLogger("gql.transport").setLevel(logging.WARNING)
 
 KEEP_ALIVE_SECONDS = 150.0  #: silence after which the connection is given up; the server's `ka` comes every 60 s
 
