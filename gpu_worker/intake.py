@@ -56,16 +56,16 @@ class Intake:
         order = poll_order(self._turn)
         self._turn += 1
         for queue in order:
-            if self._drain.requested:
-                return None
-            messages = self._queues.receive(
-                queue,
-                limit=1,
-                wait_seconds=POLL_SECONDS if queue == order[-1] else 0,
-                visibility_seconds=math.ceil(self._lease_seconds),
-            )
-            for message in messages:
-                held = self._lease(queue, message)
+            while not self._drain.requested:
+                messages = self._queues.receive(
+                    queue,
+                    limit=1,
+                    wait_seconds=POLL_SECONDS if queue == order[-1] else 0,
+                    visibility_seconds=math.ceil(self._lease_seconds),
+                )
+                if not messages:
+                    break
+                held = self._lease(queue, messages[0])
                 if held is not None:
                     return held
         return None

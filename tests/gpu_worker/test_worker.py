@@ -1,0 +1,301 @@
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from gpu_worker.drain import Drain
+from gpu_worker.models.wsinfer import read_package
+from tests.gpu_worker.cases import direct
+from tests.gpu_worker.installation import Installation, version_of
+from tests.gpu_worker.packages import write_package
+from wsi import keys
+from wsi.errors import SourceUnavailable
+from wsi.memory.objects import MemoryObjects
+from wsi.records.jobs import Priority
+from wsi.states import JobState
+
+
+@pytest.fixture
+def installation(tmp_path) -> Installation:
+    return Installation(tmp_path)
+
+
+@pytest.fixture(autouse=True)
+def short_waits(monkeypatch):
+    monkeypatch.setattr("gpu_worker.intake.POLL_SECONDS", 0.05)
+    monkeypatch.setattr("gpu_worker.worker.RETRY_SECONDS", 0.01)
+
+
+def shards_of(installation, job):
+    return installation.ledger.books.shards[job.id]
+
+
+def test_a_job_is_computed_to_the_last_tile_and_goes_to_stitching(installation):
+    job, plan = installation.planned_job()
+    installation.worker().run()
+    done = installation.job(job.id)
+    assert done.state is JobState.STITCHING
+    assert (done.tiles_inferred, done.tiles_unreadable) == (len(plan.tiles), 0)
+    tiles, scores = installation.table(job.id)
+    assert tiles == list(range(len(plan.tiles)))
+    assert scores == direct(plan, installation.reader).tobytes()
+    assert installation.queues.depth("shards-normal") == 0
+    assert done.tiles_per_second
+
+
+def test_several_workers_give_the_bytes_of_one(tmp_path, installation):
+    job, _ = installation.planned_job(shard_tiles=5)
+    installation.worker().run()
+    other, _ = installation.planned_job(shard_tiles=3)
+    workers = [threading.Thread(target=installation.worker().run) for _ in range(3)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join(60)
+    assert installation.table(other.id) == installation.table(job.id)
+
+
+def test_every_message_twice_changes_nothing(installation):
+    job, plan = installation.planned_job(shard_tiles=10)
+    for index in range(len(plan.shard_sizes)):
+        body = {"v": 1, "job_id": str(job.id), "shard": index}
+        installation.queues.send("shards-normal", body, group="t", traceparent="")
+    # A message of a shard that runs comes back after a third of the lease.
+    installation.worker(lease_seconds=1.5, idle_seconds=1.3).run()
+    assert installation.job(job.id).tiles_inferred == len(plan.tiles)
+    assert len(installation.events(job.id, "shard_committed")) == len(plan.shard_sizes)
+    assert installation.queues.depth("shards-normal") == 0
+
+
+def test_urgent_work_is_leased_first(installation):
+    low, _ = installation.planned_job(priority=Priority.LOW, shard_tiles=None)
+    normal, _ = installation.planned_job(shard_tiles=None)
+    high, _ = installation.planned_job(priority=Priority.HIGH, shard_tiles=None)
+    installation.worker().run()
+    leased = sorted(
+        (installation.events(job.id, "shard_leased")[0].at, name)
+        for name, job in [("low", low), ("normal", normal), ("high", high)]
+    )
+    assert [name for _, name in leased] == ["high", "normal", "low"]
+
+
+def test_at_most_two_leases_are_held(installation):
+    job, _ = installation.planned_job(shard_tiles=4)
+    running: list[int] = []
+
+    class Watching(MemoryObjects):
+        def put(self, key, data, *, media_type="application/octet-stream"):
+            states = Counter(shard.state.value for shard in shards_of(installation, job))
+            running.append(states["RUNNING"])
+            super().put(key, data, media_type=media_type)
+
+    watching = Watching()
+    watching.held = installation.objects.held
+    installation.objects = watching
+    installation.worker(checkpoint_batches=1).run()
+    assert max(running) == 2
+    assert installation.job(job.id).state is JobState.STITCHING
+
+
+class Drops(MemoryObjects):
+    """Runs `at(key)` before a put."""
+
+    def __init__(self, held, at) -> None:
+        super().__init__()
+        self.held = held
+        self._at = at
+
+    def put(self, key, data, *, media_type="application/octet-stream"):
+        self._at(key)
+        super().put(key, data, media_type=media_type)
+
+
+def test_a_lease_that_was_lost_commits_nothing(installation):
+    """The shard is taken over while it runs: the late worker's result lies under a key that nobody names."""
+    job, _ = installation.planned_job(shard_tiles=None)
+    taken = []
+
+    def take_over(key):
+        if key.endswith("result.npz") and not taken:
+            shard = shards_of(installation, job)[0]
+            # The first attempt's lease runs out, another worker takes it.
+            installation.ledger.books.put_shard(expired(shard))
+            taken.append(installation.ledger.lease_shard(job.id, 0, owner="other", seconds=60))
+
+    installation.objects = Drops(installation.objects.held, take_over)
+    installation.worker().run()
+    assert taken[0].attempt == 2
+    assert installation.events(job.id, "shard_committed") == []
+    assert installation.events(job.id, "shard_released") == []
+    assert installation.job(job.id).state is JobState.RUNNING
+    assert installation.queues.depth("shards-normal") == 1
+
+
+def expired(shard):
+    return replace(shard, lease_until=shard.lease_until.replace(year=2000))
+
+
+def test_a_refused_heartbeat_stops_the_work(tmp_path, caplog):
+    installation = Installation(tmp_path, width=240 * 40, height=240 * 40)
+    job, _ = installation.planned_job(shard_tiles=None)
+    cancel = threading.Timer(0.3, lambda: installation.ledger.cancel_job(installation.actor, job.id))
+    cancel.start()
+    installation.worker(lease_seconds=0.6, checkpoint_seconds=1000, checkpoint_batches=10**6).run()
+    cancel.join()
+    assert "lease lost" in caplog.messages
+    assert "shard given up" in caplog.messages
+    assert installation.job(job.id).state is JobState.CANCELLED
+    assert installation.events(job.id, "shard_committed") == []
+
+
+def test_heartbeats_keep_a_lease_far_beyond_its_length(tmp_path):
+    installation = Installation(tmp_path, width=240 * 40, height=240 * 40)
+    job, plan = installation.planned_job(shard_tiles=None)
+    began = time.monotonic()
+    installation.worker(lease_seconds=0.6).run()
+    assert time.monotonic() - began > 1.2
+    assert len(installation.events(job.id, "shard_leased")) == 1
+    assert installation.job(job.id).tiles_inferred == len(plan.tiles)
+
+
+def test_three_failures_in_process_poison_the_shard(installation):
+    job, _ = installation.planned_job(shard_tiles=None)
+
+    def fail(key):
+        raise OSError("/data/Jane Doe/full disk")
+
+    installation.objects = Drops(installation.objects.held, fail)
+    installation.worker().run()
+    failed = installation.job(job.id)
+    assert (failed.state, failed.reason) == (JobState.FAILED, "poison_shard")
+    events = installation.events(job.id, "shard_failed")
+    assert len(events) == 3
+    assert "Jane" not in str(events)
+    assert installation.queues.depth("shards-normal") == 0
+
+
+def test_a_store_that_is_away_fails_no_shard(installation):
+    job, plan = installation.planned_job(shard_tiles=None)
+    failures = iter(range(5))
+
+    def away(key):
+        if next(failures, None) is not None:
+            raise SourceUnavailable("S3 does not answer.")
+
+    installation.objects = Drops(installation.objects.held, away)
+    installation.worker().run()
+    assert installation.job(job.id).tiles_inferred == len(plan.tiles)
+    assert installation.events(job.id, "shard_failed") == []
+
+
+def test_a_replaced_slide_fails_the_job_with_its_reason(installation):
+    job, _ = installation.planned_job()
+    installation.slides.put_object(installation.uri, b"another slide")
+    installation.worker().run()
+    failed = installation.job(job.id)
+    assert (failed.state, failed.reason) == (JobState.FAILED, "slide_changed")
+    assert installation.queues.depth("shards-normal") == 0
+
+
+def test_a_drain_checkpoints_gives_back_and_the_next_worker_computes_at_most_one_batch_again(installation):
+    job, plan = installation.planned_job(shard_tiles=30)
+    drain = Drain()
+
+    def leave_at_first_checkpoint(key):
+        if "checkpoint" in key:
+            drain.request()
+
+    kept = installation.objects
+    installation.objects = Drops(kept.held, leave_at_first_checkpoint)
+    installation.worker(drain, checkpoint_batches=3).run()
+    shards = shards_of(installation, job)
+    assert [shard.state.value for shard in shards] == ["QUEUED", "QUEUED"]
+    assert shards[0].tiles_done >= 3 * 4
+    released = installation.events(job.id, "shard_released")
+    assert installation.events(job.id, "shard_failed") == []
+    assert released[0].detail["reason"] == "the worker is leaving"
+    installation.objects = kept
+    installation.worker().run()
+    assert installation.job(job.id).tiles_inferred == len(plan.tiles)
+    assert installation.table(job.id)[1] == direct(plan, installation.reader).tobytes()
+
+
+def test_the_lease_taken_ahead_is_given_back_unbegun(installation):
+    job, plan = installation.planned_job(shard_tiles=20)
+    drain = Drain()
+
+    def leave_once_two_are_leased(key):
+        deadline = time.monotonic() + 5
+        if "checkpoint-00004" not in key:  # of five batches: half is done, the next one was asked for
+            return
+        while len(installation.events(job.id, "shard_leased")) < 2 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        drain.request()
+
+    installation.objects = Drops(installation.objects.held, leave_once_two_are_leased)
+    installation.worker(drain, checkpoint_batches=1).run()
+    assert len(installation.events(job.id, "shard_leased")) == 2
+    states = [shard.state.value for shard in shards_of(installation, job)]
+    assert "RUNNING" not in states
+    installation.worker().run()
+    assert installation.job(job.id).tiles_inferred == len(plan.tiles)
+
+
+def test_a_checkpoint_of_any_attempt_is_resumed_and_a_broken_one_is_not_fatal(installation):
+    job, plan = installation.planned_job(shard_tiles=None)
+    lease = installation.ledger.lease_shard(job.id, 0, owner="dead", seconds=0)
+    key = keys.checkpoint(job.tenant, job.id, 0, 1, 1)
+    installation.objects.put(key, b"half an object")
+    installation.ledger.record_checkpoint(lease, key=key, done=8, unreadable=0, tiles_per_second=None)
+    time.sleep(0.01)
+    installation.worker().run()
+    assert installation.job(job.id).tiles_inferred == len(plan.tiles)
+
+
+def test_messages_that_mean_nothing_are_left_for_the_dead_letter_queue(installation):
+    installation.queues.send("shards-high", {"v": 1, "job": "?"}, group="t", traceparent="")
+    installation.queues.send(
+        "shards-high", {"v": 99, "job_id": str(installation.tenant), "shard": 0}, group="t", traceparent=""
+    )
+    installation.worker(idle_seconds=1.5).run()
+    assert installation.queues.depth("shards-high") == 2
+
+
+def test_an_idle_worker_leaves_and_a_lasting_one_waits_for_its_signal(installation):
+    installation.worker(idle_seconds=0.2).run()
+    drain = Drain()
+    lasting = threading.Thread(target=installation.worker(drain, idle_seconds=0).run)
+    lasting.start()
+    time.sleep(0.5)
+    assert lasting.is_alive()
+    drain.request()
+    lasting.join(5)
+    assert not lasting.is_alive()
+
+
+def test_a_registered_wsinfer_package_runs(tmp_path, installation):
+    card = read_package(write_package(tmp_path / "source"))
+    for name in ("config.json", "torchscript_model.pt"):
+        installation.packages.put(f"models/{card.digest}/{name}", (tmp_path / "source" / name).read_bytes())
+    installation.ledger.register_model(version_of(card))
+    job, plan = installation.planned_job(card=card, package_uri=f"s3://tessera-models/models/{card.digest}/")
+    installation.worker().run()
+    tiles, scores = installation.table(job.id)
+    assert tiles == list(range(len(plan.tiles)))
+    np.testing.assert_allclose(np.frombuffer(scores, np.float32).reshape(-1, 2).sum(axis=1), 1, atol=1e-6)
+
+
+def test_a_package_that_was_tampered_with_fails_the_job(tmp_path, installation):
+    card = read_package(write_package(tmp_path / "source"))
+    for name in ("config.json", "torchscript_model.pt"):
+        installation.packages.put(f"models/{card.digest}/{name}", b"{}")
+    installation.ledger.register_model(version_of(card))
+    job, _ = installation.planned_job(card=card, package_uri=f"s3://tessera-models/models/{card.digest}/")
+    installation.worker().run()
+    failed = installation.job(job.id)
+    assert (failed.state, failed.reason) == (JobState.FAILED, "model_unavailable")
