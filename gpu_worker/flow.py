@@ -12,6 +12,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from types import TracebackType
 from typing import Generic, TypeVar
 
@@ -36,36 +37,38 @@ class Channel(Generic[Item]):
         self.name = name
         self.waited = 0.0  #: seconds that the consumer waited for items
         self._halted = halted
-        self._queue: queue.Queue[Item] = queue.Queue(capacity)
-        self._closed = threading.Event()
+        self._queue: queue.Queue[tuple[Item] | None] = queue.Queue(capacity)  # None: no more items will come
 
     def put(self, item: Item) -> None:
+        """Raises _Halted."""
+        self._put((item,))
+
+    def close(self) -> None:
+        """No more items will come."""
+        with suppress(_Halted):
+            self._put(None)
+
+    def _put(self, entry: tuple[Item] | None) -> None:
         while not self._halted():
             try:
-                return self._queue.put(item, timeout=GLANCE)
+                return self._queue.put(entry, timeout=GLANCE)
             except queue.Full:
                 continue
         raise _Halted
 
-    def close(self) -> None:
-        """No more items will come."""
-        self._closed.set()
-
     def __iter__(self) -> Iterator[Item]:
         """Ends when the producer is done, or at once when the flow is halted."""
         while not self._halted():
-            # Read before the queue is: a producer that closes in between has put its last item already.
-            closed = self._closed.is_set()
             began = time.perf_counter()
             try:
-                item = self._queue.get_nowait() if closed else self._queue.get(timeout=GLANCE)
+                entry = self._queue.get(timeout=GLANCE)
             except queue.Empty:
-                self.waited += time.perf_counter() - began
-                if closed:
-                    return
                 continue
-            self.waited += time.perf_counter() - began
-            yield item
+            finally:
+                self.waited += time.perf_counter() - began
+            if entry is None:
+                return
+            yield entry[0]
 
 
 class Flow:
