@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 
 from wsi.digests import PART_SIZE, composite_digest, file_digest, slide_digest
+from wsi.ports.objects import StoredObject
+from wsi.slides import referenced_digest
 
 
 def test_a_file_has_the_digest_that_s3_composes_of_its_parts(tmp_path):
@@ -21,3 +23,11 @@ def test_a_slide_of_one_file_has_its_files_digest_and_of_several_depends_on_thei
     assert slide_digest(["a-1"]) == "a-1"
     assert slide_digest(["a-1", "b-1"]) == hashlib.sha256(b"a-1\nb-1").hexdigest()
     assert slide_digest(["a-1", "b-1"]) != slide_digest(["b-1", "a-1"])
+
+
+def test_a_slide_by_reference_has_s3s_own_digest_or_one_of_its_version():
+    assert referenced_digest("s3://b/k", StoredObject(size=5, etag="e", sha256="abc-1")) == "abc-1"
+    unknown = StoredObject(size=5, etag="e")
+    assert referenced_digest("s3://b/k", unknown) == referenced_digest("s3://b/k", unknown)
+    others = [("s3://b/k", StoredObject(size=5, etag="f")), ("s3://b/k2", unknown)]
+    assert all(referenced_digest(*other) != referenced_digest("s3://b/k", unknown) for other in others)

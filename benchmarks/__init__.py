@@ -1,0 +1,1 @@
+"""Measurements. Each prints its numbers and the machine that they hold for."""

@@ -1,0 +1,128 @@
+"""Latency of the API's handler in process: create a job, get a job. `python -m benchmarks.api_latency`.
+
+Real: the resolver with validation, the use cases, Postgres through the API's own role. In memory: the queue that takes
+the wake-up. Every call makes a new job (own Idempotency-Key), so the tables grow as they do in production.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import statistics
+import tempfile
+import time
+from pathlib import Path
+from uuid import UUID, uuid4
+
+from adapters.postgres.connections import Connections
+from adapters.postgres.migrate import migrate
+from adapters.postgres.seeding import SeedTenant, seed
+from adapters.postgres.system_ledger import PostgresSystemLedger
+from adapters.postgres.tenant_ledger import PostgresTenantLedger
+from lambdas.api import make_handler
+from lambdas.wiring import ApiWiring, utc_now
+from local.postgres import EmbeddedPostgres
+from tests.installation import INSPECTION
+from tests.lambdas.rest import BASE, rest_event
+from wsi.builtin_models import STAIN_DENSITY
+from wsi.memory.objects import MemoryObjects
+from wsi.memory.queues import MemoryQueues
+from wsi.memory.slides import MemorySlideStore
+from wsi.records.identity import Actor, Role
+from wsi.records.models import ModelVersion
+from wsi.records.slides import SlideFile
+
+CALLS = 2000
+WARM_UP = 50
+TARGET_P50_MS, TARGET_P99_MS = 10.0, 50.0
+DATABASE = "api_latency"
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        server = EmbeddedPostgres(Path(folder) / "postgres", durable=True)
+        server.start()
+        try:
+            measure(server)
+        finally:
+            server.stop()
+
+
+def measure(server: EmbeddedPostgres) -> None:
+    owner = server.create_database(DATABASE)
+    migrate(owner)
+    model = ModelVersion(
+        name=STAIN_DENSITY.name,
+        version=STAIN_DENSITY.version,
+        digest=STAIN_DENSITY.digest,
+        card=STAIN_DENSITY.as_json(),
+        package_uri=None,
+    )
+    tenant = seed(owner, tenants=[SeedTenant(name="hospital")], models=[model])["hospital"]
+    actor = Actor(tenant=tenant, subject="user:benchmark", role=Role.ANALYST)
+    api, system = (Connections(server.dsn(role, DATABASE)) for role in ("tessera_api", "tessera_system"))
+    wiring = ApiWiring(
+        ledger=PostgresTenantLedger(api),
+        slides=MemorySlideStore(),
+        objects=MemoryObjects(),
+        queues=MemoryQueues(utc_now),
+        dollars_per_gpu_hour=0.53,
+    )
+    slide = ready_slide(wiring, PostgresSystemLedger(system), actor)
+    handler = make_handler(wiring)
+
+    def call(method: str, path: str, expected: int, **how: object) -> tuple[float, dict]:
+        event = rest_event(method, BASE + path, actor=actor, **how)
+        began = time.perf_counter()
+        answer = handler(event, None)
+        elapsed = time.perf_counter() - began
+        assert answer["statusCode"] == expected, answer
+        return elapsed * 1000, json.loads(answer["body"])
+
+    def create() -> tuple[float, dict]:
+        body = {"slide_id": str(slide), "model": model.name}
+        return call("POST", "/jobs", 202, body=body, headers={"Idempotency-Key": uuid4().hex})
+
+    for _ in range(WARM_UP):
+        create()
+    created = [create() for _ in range(CALLS)]
+    ids = [job["job_id"] for _, job in created]
+    assert len(set(ids)) == CALLS, "every call makes a job"
+    got = [call("GET", f"/jobs/{job_id}", 200) for job_id in ids]
+    assert [job["job_id"] for _, job in got] == ids
+    print(f"{CALLS} calls each, {machine()}")
+    report("create job", [elapsed for elapsed, _ in created])
+    report("get job", [elapsed for elapsed, _ in got])
+    api.close()
+    system.close()
+
+
+def ready_slide(wiring: ApiWiring, system: PostgresSystemLedger, actor: Actor) -> UUID:
+    file = SlideFile(name="scan.svs", uri="s3://customer-slides/scan.svs", size=1000, etag="e")
+    slide = wiring.ledger.register_slide(actor, uuid4(), file.name, [file], mpp=None, digest="d")
+    assert system.accept_slide(slide.id, INSPECTION.as_json(), "thumbnail.jpeg")
+    return slide.id
+
+
+def report(what: str, elapsed: list[float]) -> None:
+    hundredths = statistics.quantiles(elapsed, n=100)
+    p50, p99 = hundredths[49], hundredths[98]
+    verdict = "met" if p50 < TARGET_P50_MS and p99 < TARGET_P99_MS else "MISSED"
+    target = f"target {TARGET_P50_MS:.0f} / {TARGET_P99_MS:.0f} ms {verdict}"
+    quarter = len(elapsed) // 4
+    medians = [statistics.median(elapsed[start : start + quarter]) for start in range(0, quarter * 4, quarter)]
+    print(f"{what:12} p50 {p50:6.2f} ms   p99 {p99:6.2f} ms   max {max(elapsed):6.2f} ms   {target}")
+    # Rising medians would mean that calls slow down as the tables grow; a lone high one, that something disturbed.
+    print(f"{'':12} p50 of each quarter, in order: " + ", ".join(f"{median:.2f}" for median in medians))
+
+
+def machine() -> str:
+    cpuinfo = Path("/proc/cpuinfo")
+    lines = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
+    name = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine())
+    return f"{name}, {os.cpu_count()} cores, Python {platform.python_version()}, load {os.getloadavg()[0]:.1f}"
+
+
+if __name__ == "__main__":
+    main()
