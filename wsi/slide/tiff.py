@@ -140,7 +140,7 @@ def parse(source: RangeSource) -> Tiff:
     while offset:
         if offset in seen:
             raise damaged("The file's directories point back at each other.")
-        if len(seen) == MAX_DIRECTORIES:
+        if len(directories) == MAX_DIRECTORIES:
             raise damaged(f"The file holds more than {MAX_DIRECTORIES} directories.")
         seen.add(offset)
         directory, offset = layout.directory(offset)
