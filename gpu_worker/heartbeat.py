@@ -15,6 +15,9 @@ from wsi.records.shards import Lease
 
 log = logging.getLogger(__name__)
 
+#: Seconds that the thread gets to come back from Postgres or SQS at the end; it is a daemon.
+JOIN_SECONDS = 5.0
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Held:
@@ -53,7 +56,7 @@ class Heartbeats:
 
     def end(self) -> None:
         self._ended.set()
-        self._thread.join()
+        self._thread.join(JOIN_SECONDS)
 
     def add(self, held: Held) -> None:
         with self._lock:

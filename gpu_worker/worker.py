@@ -23,9 +23,11 @@ from gpu_worker.packages import Models
 from gpu_worker.pipeline import run_shard
 from gpu_worker.plans import Plans
 from gpu_worker.settlement import Message, settlement
+from wsi.notices import wake
 from wsi.ports.ledger import SystemLedger
 from wsi.ports.objects import Objects, SlideStore
 from wsi.ports.queues import Queues
+from wsi.shard_result import ShardResult
 
 log = logging.getLogger(__name__)
 
@@ -50,6 +52,7 @@ class Worker:
         """`objects`: the results bucket; `packages`: the models bucket."""
         self._settings = settings
         self._ledger = ledger
+        self._queues = queues
         self._objects = objects
         self._drain = drain
         self._plans = Plans(
@@ -154,13 +157,17 @@ class Worker:
             if done * 2 >= lease.tiles:
                 self._take_ahead()
 
+        def record(result: ShardResult) -> None:
+            checkpoints.record(result)
+            wake(self._queues, traceparent=lease.job.traceparent)  # progress waits in the outbox
+
         result = run_shard(
             opened.plan,
             lease.index,
             opened.reader,
             model,
             resume=resume,
-            on_checkpoint=checkpoints.record,
+            on_checkpoint=record,
             checkpoint_seconds=settings.checkpoint_seconds,
             checkpoint_batches=settings.checkpoint_batches,
             decode_workers=settings.decode_workers,
@@ -186,6 +193,7 @@ class Worker:
             self._ledger.fail_job(held.lease.job.id, decided.job_failure.reason, decided.job_failure.sentence)
         if decided.release:
             self._ledger.release_shard(held.lease, reason=decided.reason, failed=decided.failed)
+        wake(self._queues, traceparent=held.lease.job.traceparent)
         if decided.message is Message.DELETE:
             self._intake.finish(held)
         elif decided.message is Message.RETURN:
@@ -201,6 +209,7 @@ class Worker:
             self._intake.let_go(unstarted)
             try:
                 self._ledger.release_shard(unstarted.lease, reason="the worker is leaving", failed=False)
+                wake(self._queues, traceparent=unstarted.lease.job.traceparent)
                 self._intake.give_back(unstarted)
             except Exception:  # a process border: the lease runs out and the sweep puts it right
                 log.exception("lease not given back", extra=unstarted.log_fields)

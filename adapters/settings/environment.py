@@ -14,7 +14,8 @@ Self = TypeVar("Self", bound="Environment")
 class Environment(BaseModel):
     """A process's settings. Values are plain strings and numbers: CDK fills them with tokens."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    # Without the input: an error about one field would print all of them, and a DSN holds a password.
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     def environ(self) -> dict[str, str]:
         """The variables to give to the process. A field that is None is left out."""
