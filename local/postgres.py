@@ -66,6 +66,12 @@ class EmbeddedPostgres:
         if self._run("pg_ctl", "status", "-D", str(self._data), check=False) == 0:
             self._run("pg_ctl", "stop", "-w", "-D", str(self._data), "-m", mode)
 
+    def remove(self) -> None:
+        """Stops the server and deletes its data, wherever they lie. Idempotent."""
+        self.stop()
+        if self._data.exists():
+            shutil.rmtree(self._data)
+
     def dsn(self, role: str, database: str) -> str:
         return f"postgresql://{role}@127.0.0.1:{self.port}/{database}"
 
@@ -97,6 +103,7 @@ class EmbeddedPostgres:
             "max_connections": 200,
             "timezone": "UTC",
             "log_timezone": "UTC",
+            "log_line_prefix": "%t,%u@%d,%p:",
         }
         if not self._durable:
             settings |= {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "autovacuum": "off"}

@@ -38,8 +38,16 @@ class Connections:
     `iam=True` signs in with an IAM token for `region` in place of a password, over TLS.
     """
 
-    def __init__(self, dsn: str, *, iam: bool = False, region: str | None = None) -> None:
+    def __init__(
+        self,
+        dsn: str,
+        *,
+        iam: bool = False,
+        region: str | None = None,
+        recycle_seconds: float = RECYCLE_SECONDS,
+    ) -> None:
         self._dsn = dsn
+        self._recycle_seconds = recycle_seconds
         self._password = iam_password(dsn, region) if iam else None
         self._held: dict[threading.Thread, _Held] = {}
         self._lock = threading.Lock()
@@ -62,7 +70,7 @@ class Connections:
     def _connection(self) -> psycopg.Connection[Row]:
         thread = threading.current_thread()
         held = self._held.get(thread)
-        if held and _usable(held):
+        if held and time.monotonic() - held.opened_at < self._recycle_seconds and _usable(held.connection):
             return held.connection
         if held:
             held.connection.close()
@@ -85,12 +93,13 @@ class Connections:
         )
 
 
-def _usable(held: _Held) -> bool:
+def _usable(connection: psycopg.Connection[Row]) -> bool:
     """Without a round trip: between transactions the server has nothing to say except that it hangs up."""
-    if held.connection.closed or time.monotonic() - held.opened_at > RECYCLE_SECONDS:
+    if connection.closed:
         return False
-    readable, _, _ = select.select([held.connection.fileno()], [], [], 0)
-    return not readable
+    poll = select.poll()  # not select(), which refuses descriptors above 1023
+    poll.register(connection.fileno(), select.POLLIN)
+    return not poll.poll(0)
 
 
 def _close_all(held: dict[threading.Thread, _Held]) -> None:

@@ -115,8 +115,8 @@ def checkpoint(cursor: Cursor, held: Lease, *, key: str, done: int, unreadable: 
     if done >= shard["tiles_done"]:
         cursor.execute(
             """
-            UPDATE shards SET checkpoint_key = %s, tiles_done = %s, tiles_unreadable = %s, tiles_per_second = coalesce(%s, tiles_per_second),
-                reported_at = now()
+            UPDATE shards SET checkpoint_key = %s, tiles_done = %s, tiles_unreadable = %s,
+                tiles_per_second = coalesce(%s, tiles_per_second), reported_at = now()
             WHERE job_id = %s AND index = %s
             """,
             (key, done, unreadable, rate, job.id, held.index),

@@ -109,7 +109,8 @@ def delete(cursor: Cursor, slide_id: UUID) -> tuple[Slide, bool]:
     slide = locked(cursor, slide_id)
     if slide.state is SlideState.DELETED:
         return slide, False
-    if cursor.execute("SELECT FROM jobs WHERE slide_id = %s AND finished_at IS NULL LIMIT 1", (slide_id,)).fetchone():
+    live = cursor.execute("SELECT id FROM jobs WHERE slide_id = %s AND finished_at IS NULL LIMIT 1", (slide_id,))
+    if live.fetchone():
         raise slide_in_use()
     move(cursor, slide_id, SlideState.DELETED)
     return get(cursor, slide_id), True

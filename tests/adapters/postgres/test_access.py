@@ -1,0 +1,132 @@
+"""What the roles may not do, tried with plain SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from uuid import UUID
+
+import psycopg
+import pytest
+from psycopg import errors
+
+from tests.adapters.postgres.world import PostgresWorld
+from tests.contracts.ledger_world import completed_job, queued_job, ready_slide, running_job
+from tests.postgres import Database
+
+TENANT_TABLES = (
+    *("slides", "slide_files", "jobs", "idempotency_keys", "shards", "job_events", "results"),
+    *("outbox", "webhook_deliveries", "audit_log", "usage"),
+)
+
+
+@pytest.fixture
+def api(database: Database) -> Iterator[psycopg.Connection]:
+    with psycopg.connect(database.api_dsn, autocommit=True) as connection:
+        yield connection
+
+
+@pytest.fixture
+def system(database: Database) -> Iterator[psycopg.Connection]:
+    with psycopg.connect(database.system_dsn, autocommit=True) as connection:
+        yield connection
+
+
+@pytest.mark.parametrize("table", [table for table in TENANT_TABLES if table != "outbox"])
+def test_without_a_tenant_no_row_exists(world: PostgresWorld, api: psycopg.Connection, table: str) -> None:
+    completed_job(world)
+    running_job(world)
+    assert api.execute(f"SELECT count(*) FROM {table}".encode()).fetchone() == (0,)
+
+
+def test_rows_of_another_tenant_can_be_neither_written_nor_changed(
+    world: PostgresWorld, api: psycopg.Connection
+) -> None:
+    ready_slide(world)
+    with api.transaction():
+        api.execute("SELECT tessera.enter(%s)", (world.other.tenant,))
+        assert api.execute("UPDATE slides SET name = 'x'").rowcount == 0
+        assert api.execute("SELECT count(*) FROM slide_files").fetchone() == (0,)
+
+    def as_tenant(tenant: UUID, statement: str) -> None:
+        with api.transaction():
+            api.execute("SELECT tessera.enter(%s)", (tenant,))
+            api.execute(statement.encode())
+
+    ours, theirs = world.actor.tenant, world.other.tenant
+    with pytest.raises(errors.InsufficientPrivilege):
+        as_tenant(
+            theirs,
+            f"INSERT INTO slides (id, tenant, name, state, created_by) VALUES ('{ours}', '{ours}', '', 'DELETED', '')",
+        )
+    with pytest.raises(errors.InsufficientPrivilege):
+        as_tenant(ours, f"UPDATE slides SET tenant = '{theirs}'")
+
+
+def test_every_table_with_a_tenant_forces_row_security(api: psycopg.Connection) -> None:
+    unforced = api.execute(
+        """
+        SELECT relname FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid AND attname = 'tenant'
+        WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace AND NOT (relrowsecurity AND relforcerowsecurity)
+        """
+    ).fetchall()
+    assert unforced == []
+
+
+@pytest.mark.parametrize("table", ["users", "api_keys", "tenants", "alembic_version"])
+def test_people_and_key_hashes_are_closed_to_processes(
+    world: PostgresWorld, api: psycopg.Connection, system: psycopg.Connection, table: str
+) -> None:
+    for connection in (api, system):
+        with pytest.raises(errors.InsufficientPrivilege):
+            connection.execute(f"SELECT * FROM {table}".encode())
+
+
+def test_api_reads_no_outbox_and_plans_no_shards(world: PostgresWorld, api: psycopg.Connection) -> None:
+    for statement in (b"SELECT * FROM outbox", b"DELETE FROM jobs", b"INSERT INTO shards DEFAULT VALUES"):
+        with pytest.raises(errors.InsufficientPrivilege):
+            api.execute(statement)
+
+
+@pytest.mark.parametrize("table", ["job_events", "audit_log"])
+@pytest.mark.parametrize("statement", ["UPDATE {} SET detail = '{{}}'", "DELETE FROM {}", "TRUNCATE {}"])
+def test_history_can_not_be_rewritten(
+    world: PostgresWorld, api: psycopg.Connection, system: psycopg.Connection, table: str, statement: str
+) -> None:
+    queued_job(world)
+    for connection in (api, system):
+        with pytest.raises(errors.InsufficientPrivilege):
+            connection.execute(statement.format(table).encode())
+    # Not even for who may everything: a trigger stands behind the missing grant.
+    guarded = api.execute(
+        "SELECT count(*) FROM pg_trigger WHERE tgrelid = %s::regclass AND tgname = 'append_only' AND tgenabled = 'O'",
+        (table,),
+    ).fetchone()
+    assert guarded == (1,)
+
+
+def test_no_process_is_more_than_it_should_be(api: psycopg.Connection) -> None:
+    found = api.execute(
+        """
+        SELECT rolname FROM pg_roles WHERE rolname LIKE 'tessera%' AND (rolsuper OR rolbypassrls OR rolcreatedb)
+        """
+    ).fetchall()
+    assert found == []
+    assert api.execute("SELECT rolcreaterole FROM pg_roles WHERE rolname = current_user").fetchone() == (False,)
+
+
+def test_nothing_pins_a_session_of_the_proxy(database: Database) -> None:
+    database.log_statements()
+    world = PostgresWorld(database)
+    completed_job(world)
+    running_job(world, [100] * 3000)
+    world.system.sweep(upload_days=1, stuck_seconds=1)
+    world.system.mark_sent([row.id for row in world.system.claim_outbox(limit=10, seconds=1)])
+    world.close()
+    statements = database.statements()
+    assert len(statements) > 50
+    for statement in statements:
+        kind, _, text = statement.partition(": ")
+        assert kind in ("statement", "execute <unnamed>"), statement  # a named one would be a prepared statement
+        assert not text.lstrip().upper().startswith(("SET ", "PREPARE ", "LISTEN ", "DISCARD ")), statement
+    entered = [text for text in statements if "tessera.enter" in text]
+    assert entered

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from importlib.resources import files
+
+import psycopg
+import pytest
+
+import adapters.migrations.versions
+from adapters.postgres.migrate import migrate
+from adapters.postgres.seeding import SeedKey, SeedTenant, SeedUser, split_key
+from tests.contracts.ledger_world import MODEL
+from tests.postgres import Database, PostgresServer
+from wsi.records.identity import Role
+from wsi.records.jobs import Priority
+from wsi.states import JobState, ShardState, SlideState
+
+
+def test_two_runners_on_an_empty_database_take_turns(postgres: PostgresServer) -> None:
+    owner = postgres.empty_database()
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(migrate, [owner, owner]))
+    migrate(owner)
+
+
+def test_there_is_no_way_back() -> None:
+    revisions = [entry for entry in files(adapters.migrations.versions).iterdir() if entry.name.startswith("r")]
+    assert revisions
+    for revision in revisions:
+        assert "def downgrade" not in revision.read_text()
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "values"),
+    [
+        ("slides", "state", SlideState),
+        ("jobs", "state", JobState),
+        ("shards", "state", ShardState),
+        ("jobs", "priority", Priority),
+    ],
+)
+def test_columns_take_exactly_the_values_of_the_domain(
+    database: Database, table: str, column: str, values: Iterable[str]
+) -> None:
+    with psycopg.connect(database.api_dsn) as connection:
+        found = connection.execute(
+            "SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conname = %s", (f"{table}_{column}_check",)
+        ).fetchone()
+    assert found
+    assert set(re.findall(r"'([^']*)'", found[0])) == set(values)
+
+
+def test_seeding_twice_changes_nothing_but_roles(database: Database) -> None:
+    def tenant(role: Role) -> SeedTenant:
+        return SeedTenant(
+            name="one",
+            users=(SeedUser(issuer="i", subject="s", role=role),),
+            keys=(SeedKey(key="tsk_abc_secret", role=role),),
+        )
+
+    first = database.seed(tenants=[tenant(Role.VIEWER)], models=[MODEL])
+    again = database.seed(tenants=[tenant(Role.ADMIN)], models=[MODEL])
+    assert first == again
+    prefix, secret_sha256 = split_key("tsk_abc_secret")
+    with psycopg.connect(database.api_dsn) as connection:
+        for query, parameters in (
+            ("SELECT tenant, role FROM tessera.identify_user(%s, %s)", ("i", "s")),
+            ("SELECT tenant, role FROM tessera.identify_api_key(%s, %s)", (prefix, secret_sha256)),
+        ):
+            assert connection.execute(query, parameters).fetchall() == [(first["one"], "admin")]
+
+
+@pytest.mark.parametrize("key", ["", "abc", "tsk_abc", "tsk__secret", "tsk_a b_secret"])
+def test_malformed_key_is_not_seeded(key: str) -> None:
+    with pytest.raises(ValueError, match="tsk_"):
+        split_key(key)

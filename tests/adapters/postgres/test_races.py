@@ -1,0 +1,97 @@
+"""Races that only a real database can lose."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+from tests.adapters.postgres.world import PostgresWorld
+from tests.contracts.ledger_world import commit, lease, new_job, ready_slide, running_job, stitching_job, submit, topics
+from wsi.errors import Conflict
+from wsi.records.shards import Lease
+from wsi.states import JobState
+
+REPETITIONS = 50
+
+
+def test_last_two_shards_at_the_same_moment_stitch_exactly_once(world: PostgresWorld) -> None:
+    barrier = threading.Barrier(4)  # each message delivered twice
+
+    def deliver(held: Lease) -> bool:
+        barrier.wait()
+        return commit(world, held)
+
+    with ThreadPoolExecutor(4) as pool:
+        for _ in range(REPETITIONS):
+            job = running_job(world, (3, 3))
+            pair = [lease(world, job, 0), lease(world, job, 1)]
+            assert sum(pool.map(deliver, pair + pair)) == 2
+            done = world.tenants.job(world.actor, job.id)
+            assert (done.state, done.shards_remaining, done.tiles_inferred) == (JobState.STITCHING, 0, 6)
+            assert [body["job_id"] for body in topics(world, "stitch")].count(str(job.id)) == 1
+    assert len(topics(world, "stitch")) == REPETITIONS
+
+
+def test_results_committed_by_two_stitchers_are_committed_once(world: PostgresWorld) -> None:
+    with ThreadPoolExecutor(2) as pool:
+        for _ in range(10):
+            job = stitching_job(world)
+            barrier = threading.Barrier(2)
+
+            def finish(_: int, job_id: object = job.id, barrier: threading.Barrier = barrier) -> bool:
+                barrier.wait()
+                return world.system.commit_results(job_id, ())  # type: ignore[arg-type]
+
+            assert sorted(pool.map(finish, range(2))) == [False, True]
+
+
+def test_commits_leases_sweeps_and_cancels_side_by_side_do_not_deadlock(world: PostgresWorld) -> None:
+    jobs = [running_job(world, [2] * 12) for _ in range(3)]
+
+    def work(n: int) -> None:
+        for job in jobs[n % 3 :] + jobs[: n % 3]:
+            for index in range(12):
+                held = world.system.lease_shard(job.id, index, owner=f"w{n}", seconds=30)
+                if isinstance(held, Lease):
+                    world.system.extend_lease(held, seconds=30)
+                    commit(world, held)
+                if n == 0:
+                    world.system.sweep(upload_days=1, stuck_seconds=0)
+
+    def cancel(_: int) -> None:
+        world.tenants.cancel_job(world.actor, jobs[2].id)
+
+    with ThreadPoolExecutor(7) as pool:
+        workers = [pool.submit(work, n) for n in range(6)]
+        pool.submit(cancel, 0).result()
+        for worker in workers:
+            worker.result()
+    states = [world.tenants.job(world.actor, job.id) for job in jobs]
+    assert [job.state for job in states] == [JobState.STITCHING, JobState.STITCHING, JobState.CANCELLED]
+    assert [job.tiles_inferred for job in states[:2]] == [24, 24]
+
+
+def test_a_slide_is_not_deleted_while_a_job_on_it_is_being_made(world: PostgresWorld) -> None:
+    for _ in range(10):
+        slide = ready_slide(world)
+        barrier = threading.Barrier(2)
+
+        def make(slide: object = slide, barrier: threading.Barrier = barrier) -> bool:
+            barrier.wait()
+            try:
+                submit(world, new_job(slide), reuse=False)  # type: ignore[arg-type]
+            except Conflict:
+                return False
+            return True
+
+        def delete(slide_id: object = slide.id, barrier: threading.Barrier = barrier) -> bool:
+            barrier.wait()
+            try:
+                world.tenants.delete_slide(world.actor, slide_id)  # type: ignore[arg-type]
+            except Conflict:
+                return False
+            return True
+
+        with ThreadPoolExecutor(2) as pool:
+            made, deleted = pool.submit(make), pool.submit(delete)
+            assert made.result() != deleted.result()

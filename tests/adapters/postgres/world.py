@@ -1,0 +1,62 @@
+"""The ledger contract's world on Postgres."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from adapters.postgres.connections import Connections
+from adapters.postgres.identities import PostgresIdentities
+from adapters.postgres.seeding import SeedKey, SeedTenant, SeedUser
+from adapters.postgres.system_ledger import PostgresSystemLedger
+from adapters.postgres.tenant_ledger import PostgresTenantLedger
+from tests.contracts.ledger_world import ISSUER, KEY_PREFIX, KEY_SECRET, MODEL, SUBJECT
+from tests.postgres import Database
+from wsi.records.identity import Actor, Role
+
+
+class PostgresWorld:
+    def __init__(self, database: Database) -> None:
+        database.seed(
+            tenants=[
+                SeedTenant(
+                    name="one",
+                    users=(SeedUser(issuer=ISSUER, subject=SUBJECT, role=Role.ANALYST),),
+                    keys=(SeedKey(key=f"tsk_{KEY_PREFIX}_{KEY_SECRET}", role=Role.ANALYST),),
+                ),
+                SeedTenant(name="two", users=(SeedUser(issuer=ISSUER, subject="other", role=Role.ADMIN),)),
+            ],
+            models=[MODEL],
+        )
+        self.api, self.worker = Connections(database.api_dsn), Connections(database.system_dsn)
+        self.tenants, self.system = PostgresTenantLedger(self.api), PostgresSystemLedger(self.worker)
+        self.identities = PostgresIdentities(self.api)
+        self.actor, self.other = self._actor(SUBJECT), self._actor("other")
+        self.pass_time = database.pass_time
+
+    def _actor(self, subject: str) -> Actor:
+        actor = self.identities.user(ISSUER, subject)
+        assert actor is not None
+        return actor
+
+    def outbox(self) -> list[tuple[str, dict[str, Any]]]:
+        with self.worker.transaction() as cursor:
+            return [(row["topic"], row["body"]) for row in cursor.execute("SELECT * FROM outbox ORDER BY id")]
+
+    def audit_lines(self, actor: Actor) -> list[tuple[str, str, str]]:
+        with self.api.transaction(actor.tenant) as cursor:
+            lines = cursor.execute("SELECT * FROM audit_log ORDER BY seq")
+            return [(line["actor"], line["action"], line["subject"]) for line in lines]
+
+    def usage(self, actor: Actor) -> tuple[int, float]:
+        with self.api.transaction(actor.tenant) as cursor:
+            used = cursor.execute("SELECT * FROM usage").fetchall()
+        return sum(row["tiles"] for row in used), float(sum(row["worker_seconds"] for row in used))
+
+    def close(self) -> None:
+        self.api.close()
+        self.worker.close()
+
+    def forget_stitching(self, job_id: UUID) -> None:
+        with self.worker.transaction() as cursor:
+            cursor.execute("UPDATE jobs SET state = 'RUNNING' WHERE id = %s", (job_id,))

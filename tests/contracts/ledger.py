@@ -1,0 +1,14 @@
+"""The whole ledger contract: what runs on the memory ledger and on Postgres alike."""
+
+from __future__ import annotations
+
+from tests.contracts.ledger_jobs import JobMovesContract, SubmissionContract
+from tests.contracts.ledger_shards import ShardLedgerContract
+from tests.contracts.ledger_slides import SlideLedgerContract, TenancyContract
+from tests.contracts.ledger_upkeep import UpkeepContract
+
+
+class LedgerContract(
+    SlideLedgerContract, TenancyContract, SubmissionContract, JobMovesContract, ShardLedgerContract, UpkeepContract
+):
+    """Subclasses give the fixture `world`."""

@@ -1,0 +1,210 @@
+"""The ledger contract: slides, models, identities, audit."""
+
+from __future__ import annotations
+
+from uuid import uuid4
+
+import pytest
+
+from tests.contracts.ledger_world import (
+    INSPECTION,
+    ISSUER,
+    KEY_PREFIX,
+    KEY_SECRET,
+    MODEL,
+    SUBJECT,
+    LedgerWorld,
+    completed_job,
+    files,
+    queued_job,
+    ready_slide,
+    sha256,
+    topics,
+    uploaded_slide,
+    uploading_slide,
+)
+from wsi.errors import Conflict, Invalid, NotFound, RejectReason
+from wsi.records.identity import Role
+from wsi.records.models import ModelVersion
+from wsi.states import SlideState
+
+
+class SlideLedgerContract:
+    def test_created_slide_keeps_its_files_in_order(self, world: LedgerWorld) -> None:
+        slide_id = uuid4()
+        asked = files(slide_id, count=3)
+        slide = world.tenants.create_slide(world.actor, slide_id, "Ärztin.svs", asked, mpp=0.25)
+        assert slide == world.tenants.slide(world.actor, slide_id)
+        assert (slide.state, slide.files, slide.mpp, slide.name) == (SlideState.UPLOADING, asked, 0.25, "Ärztin.svs")
+        assert slide.tenant == world.actor.tenant
+        assert slide.created_by == world.actor.subject
+        assert slide.created_at.utcoffset() is not None
+        assert not topics(world, "inspect")
+
+    def test_completed_upload_is_inspected_once(self, world: LedgerWorld) -> None:
+        slide = uploaded_slide(world)
+        again = world.tenants.complete_upload(world.actor, slide.id, digest="other", etags={})
+        assert again == slide
+        assert (slide.state, slide.digest) == (SlideState.UPLOADED, "abc-1")
+        assert (slide.files[0].etag, slide.files[0].upload_id) == ("etag-0", None)
+        assert topics(world, "inspect") == [{"v": 1, "slide_id": str(slide.id)}]
+
+    def test_registered_slide_is_inspected_at_once(self, world: LedgerWorld) -> None:
+        slide_id = uuid4()
+        slide = world.tenants.register_slide(world.actor, slide_id, "x", files(slide_id), mpp=None, digest="abc-1")
+        assert slide.state is SlideState.UPLOADED
+        assert topics(world, "inspect") == [{"v": 1, "slide_id": str(slide_id)}]
+
+    def test_accepted_slide_is_ready_and_is_not_inspected_again(self, world: LedgerWorld) -> None:
+        slide = uploaded_slide(world)
+        found = world.system.uninspected_slide(slide.id)
+        assert found == slide
+        assert world.system.accept_slide(slide.id, INSPECTION, "thumbnail.jpeg")
+        assert world.system.uninspected_slide(slide.id) is None
+        assert not world.system.accept_slide(slide.id, INSPECTION, "thumbnail.jpeg")
+        assert not world.system.reject_slide(slide.id, RejectReason.NO_MPP, "No scale.")
+        ready = world.tenants.slide(world.actor, slide.id)
+        assert (ready.state, ready.inspection) == (SlideState.READY, INSPECTION)
+        assert ready.thumbnail_key == "thumbnail.jpeg"
+        assert ready.version > slide.version
+
+    def test_rejected_slide_says_why(self, world: LedgerWorld) -> None:
+        slide = uploaded_slide(world)
+        assert world.system.reject_slide(slide.id, RejectReason.NO_MPP, "The slide has no scale.")
+        rejected = world.tenants.slide(world.actor, slide.id)
+        assert rejected.state is SlideState.REJECTED
+        assert (rejected.reason, rejected.sentence) == ("no_mpp", "The slide has no scale.")
+        assert not world.system.accept_slide(slide.id, INSPECTION, "thumbnail.jpeg")
+
+    def test_unknown_slide_is_not_inspected(self, world: LedgerWorld) -> None:
+        assert world.system.uninspected_slide(uuid4()) is None
+        assert not world.system.accept_slide(uuid4(), INSPECTION, "thumbnail.jpeg")
+
+    def test_upload_that_is_not_complete_can_not_be_accepted(self, world: LedgerWorld) -> None:
+        assert not world.system.accept_slide(uploading_slide(world).id, INSPECTION, "thumbnail.jpeg")
+
+    def test_delete_is_idempotent_and_final(self, world: LedgerWorld) -> None:
+        slide = ready_slide(world)
+        assert world.tenants.delete_slide(world.actor, slide.id).state is SlideState.DELETED
+        assert world.tenants.delete_slide(world.actor, slide.id).state is SlideState.DELETED
+        with pytest.raises(Conflict):
+            world.tenants.complete_upload(world.actor, slide.id, digest="abc", etags={})
+
+    def test_slide_is_not_deleted_under_a_live_job(self, world: LedgerWorld) -> None:
+        job = queued_job(world)
+        with pytest.raises(Conflict, match="running"):
+            world.tenants.delete_slide(world.actor, job.slide_id)
+        world.tenants.cancel_job(world.actor, job.id)
+        assert world.tenants.delete_slide(world.actor, job.slide_id).state is SlideState.DELETED
+
+    def test_slides_are_found_by_name_and_state(self, world: LedgerWorld) -> None:
+        ready, uploading = ready_slide(world, name="Lymph NODE 3"), uploading_slide(world, name="Ödem_50%")
+        deleted = ready_slide(world, name="Lymph node 4")
+        world.tenants.delete_slide(world.actor, deleted.id)
+
+        def found(q: str | None, state: SlideState | None = None) -> list[object]:
+            page = world.tenants.slides(world.actor, q=q, state=state, cursor=None, limit=10)
+            assert page.next_cursor is None
+            return [slide.id for slide in page.items]
+
+        assert found(None) == [uploading.id, ready.id]
+        assert found("node") == [ready.id]
+        assert found("ödem_50%") == [uploading.id]
+        assert found("_") == [uploading.id]
+        assert found(None, SlideState.READY) == [ready.id]
+        assert found(None, SlideState.DELETED) == [deleted.id]
+
+    def test_pages_of_slides_are_complete_and_without_duplicates(self, world: LedgerWorld) -> None:
+        made = [uploading_slide(world).id for _ in range(7)]
+        seen: list[object] = []
+        cursor = None
+        while True:
+            page = world.tenants.slides(world.actor, q=None, state=None, cursor=cursor, limit=3)
+            seen += [slide.id for slide in page.items]
+            if len(seen) == 3:
+                uploading_slide(world)  # what is newer than the first page does not shift the next ones
+            cursor = page.next_cursor
+            if cursor is None:
+                break
+        assert len(seen) == len(set(seen))
+        assert set(seen) == set(made)
+
+    def test_cursor_of_somebody_else_is_refused(self, world: LedgerWorld) -> None:
+        for cursor in ("nonsense", "bm90IGEgY3Vyc29y", "MjAyNi0wMS0wMSAx"):
+            with pytest.raises(Invalid):
+                world.tenants.slides(world.actor, q=None, state=None, cursor=cursor, limit=3)
+
+
+class TenancyContract:
+    def test_other_tenants_slides_do_not_exist(self, world: LedgerWorld) -> None:
+        slide = ready_slide(world)
+        for act in (world.tenants.slide, world.tenants.delete_slide):
+            with pytest.raises(NotFound):
+                act(world.other, slide.id)
+        with pytest.raises(NotFound):
+            world.tenants.complete_upload(world.other, slide.id, digest="abc", etags={})
+        page = world.tenants.slides(world.other, q=None, state=None, cursor=None, limit=10)
+        assert page.items == ()
+
+    def test_other_tenants_jobs_do_not_exist(self, world: LedgerWorld) -> None:
+        job = completed_job(world)
+        for act in (
+            world.tenants.job,
+            world.tenants.finished_shards,
+            world.tenants.results,
+            world.tenants.cancel_job,
+            lambda actor, job_id: world.tenants.job_events(actor, job_id, after=0, limit=10),
+        ):
+            with pytest.raises(NotFound):
+                act(world.other, job.id)
+
+    def test_model_versions_never_change(self, world: LedgerWorld) -> None:
+        world.system.register_model(MODEL)
+        with pytest.raises(Conflict):
+            world.system.register_model(
+                ModelVersion(name=MODEL.name, version="1", digest="f" * 64, card={}, package_uri=None)
+            )
+        assert world.tenants.models() == (MODEL,)
+
+    def test_newest_default_is_what_a_name_alone_means(self, world: LedgerWorld) -> None:
+        second = ModelVersion(name=MODEL.name, version="2", digest="2" * 64, card={"x": 1.5}, package_uri="s3://m/2/")
+        trial = ModelVersion(name=MODEL.name, version="3", digest="3" * 64, card={}, package_uri=None, is_default=False)
+        world.system.register_model(second)
+        world.system.register_model(trial)
+        assert world.tenants.model(MODEL.name) == second
+        assert world.tenants.model(MODEL.name, "3") == trial
+        assert [model.is_default for model in world.tenants.models()] == [False, True, False]
+        for name, version in ((MODEL.name, "9"), ("unknown", None)):
+            with pytest.raises(NotFound):
+                world.tenants.model(name, version)
+
+    def test_callers_are_known_by_token_and_by_key(self, world: LedgerWorld) -> None:
+        assert world.identities.user(ISSUER, SUBJECT) == world.actor
+        assert world.identities.user(ISSUER, "somebody") is None
+        assert world.identities.user("https://other.example", SUBJECT) is None
+        service = world.identities.api_key(KEY_PREFIX, sha256(KEY_SECRET))
+        assert service is not None
+        assert (service.tenant, service.role) == (world.actor.tenant, Role.ANALYST)
+        assert service.subject.startswith("key:")
+        assert world.identities.api_key(KEY_PREFIX, sha256("guess")) is None
+        assert world.identities.api_key("zzz", sha256(KEY_SECRET)) is None
+
+    def test_every_write_and_every_issued_link_is_audited(self, world: LedgerWorld) -> None:
+        job = queued_job(world)
+        world.tenants.cancel_job(world.actor, job.id)
+        world.tenants.cancel_job(world.actor, job.id)
+        world.tenants.delete_slide(world.actor, job.slide_id)
+        world.tenants.audit(world.actor, "result.link", str(job.id), {"name": "tiles.csv"})
+        slide, made = str(job.slide_id), str(job.id)
+        assert world.audit_lines(world.actor) == [
+            (world.actor.subject, action, subject)
+            for action, subject in (
+                ("slide.create", slide),
+                ("slide.complete", slide),
+                ("job.submit", made),
+                ("job.cancel", made),
+                ("slide.delete", slide),
+                ("result.link", made),
+            )
+        ]
+        assert world.audit_lines(world.other) == []

@@ -1,0 +1,125 @@
+"""The ledger contract: outbox and sweep."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+from tests.contracts.ledger_world import (
+    TRACE,
+    LedgerWorld,
+    commit,
+    completed_job,
+    kinds,
+    lease,
+    queued_job,
+    running_job,
+    stitching_job,
+    topics,
+    uploaded_slide,
+    uploading_slide,
+)
+from wsi.ports.ledger import Swept
+from wsi.states import JobState, SlideState
+
+DAY = 86_400.0
+
+
+def sweep(world: LedgerWorld) -> Swept:
+    return world.system.sweep(upload_days=3, stuck_seconds=900)
+
+
+class UpkeepContract:
+    def test_outbox_rows_are_claimed_once_oldest_first(self, world: LedgerWorld) -> None:
+        job = queued_job(world)
+        rows = world.system.claim_outbox(limit=2, seconds=30)
+        rest = world.system.claim_outbox(limit=100, seconds=30)
+        assert [row.topic for row in rows + rest] == [topic for topic, _ in world.outbox()]
+        assert [row.body for row in rows + rest] == [body for _, body in world.outbox()]
+        assert [row.id for row in rows + rest] == sorted({row.id for row in rows + rest})
+        assert {row.tenant for row in rows + rest} == {job.tenant}
+        assert rest[-1].traceparent == TRACE
+        assert world.system.claim_outbox(limit=100, seconds=30) == ()
+
+    def test_unsent_row_of_a_dead_relay_is_claimed_again(self, world: LedgerWorld) -> None:
+        queued_job(world)
+        first = world.system.claim_outbox(limit=100, seconds=30)
+        world.system.mark_sent([row.id for row in first[1:]])
+        world.pass_time(31)
+        assert world.system.claim_outbox(limit=100, seconds=30) == first[:1]
+        world.system.mark_sent([first[0].id])
+        world.pass_time(31)
+        assert world.system.claim_outbox(limit=100, seconds=30) == ()
+
+    def test_relays_side_by_side_share_the_rows(self, world: LedgerWorld) -> None:
+        running_job(world, [1] * 40)
+        with ThreadPoolExecutor(8) as pool:
+            claims = list(pool.map(lambda _: world.system.claim_outbox(limit=7, seconds=30), range(8)))
+        ids = [row.id for rows in claims for row in rows]
+        assert len(ids) == len(set(ids))
+        assert len(ids) == min(8 * 7, len(world.outbox()))
+
+    def test_nothing_to_repair(self, world: LedgerWorld) -> None:
+        running_job(world)
+        completed_job(world)
+        assert sweep(world) == Swept()
+
+    def test_expired_lease_goes_back_to_its_queue(self, world: LedgerWorld) -> None:
+        job = running_job(world, (10, 5))
+        held = lease(world, job, 0, owner="worker-1", seconds=60)
+        lease(world, job, 1, seconds=600)
+        assert sweep(world) == Swept()
+        world.pass_time(61)
+        assert sweep(world) == Swept(leases_expired=1)
+        assert sweep(world) == Swept()
+        assert [body["shard"] for body in topics(world, "shards-high")] == [0, 1, 0]
+        assert kinds(world, job)[-1] == "shard_released"
+        assert not commit(world, held)
+        assert lease(world, job, 0).attempt == 2
+
+    def test_lost_stitch_is_found(self, world: LedgerWorld) -> None:
+        job = stitching_job(world)
+        world.forget_stitching(job.id)
+        assert sweep(world).stitches_woken == 1
+        assert world.tenants.job(world.actor, job.id).state is JobState.STITCHING
+        assert len(topics(world, "stitch")) == 2
+        assert sweep(world) == Swept()
+
+    def test_message_of_a_stuck_job_is_sent_again_once_a_period(self, world: LedgerWorld) -> None:
+        job = queued_job(world)
+        world.pass_time(800)
+        assert sweep(world) == Swept()
+        world.pass_time(200)
+        assert sweep(world) == Swept(messages_resent=1)
+        assert sweep(world) == Swept()
+        assert topics(world, "plan") == [{"v": 1, "job_id": str(job.id)}] * 2
+        world.pass_time(901)
+        assert sweep(world) == Swept(messages_resent=1)
+
+    def test_every_stage_that_can_be_stuck_is_woken(self, world: LedgerWorld) -> None:
+        slide = uploaded_slide(world)
+        planning = queued_job(world)
+        assert world.system.begin_planning(planning.id)
+        stitching = stitching_job(world)
+        running = running_job(world, (10, 5))
+        assert commit(world, lease(world, running, 0))
+        sent = len(world.outbox())
+        world.pass_time(901)
+        assert sweep(world) == Swept(messages_resent=4)
+        again = sorted((topic, body.get("job_id") or body["slide_id"]) for topic, body in world.outbox()[sent:])
+        assert again == [
+            ("inspect", str(slide.id)),
+            ("plan", str(planning.id)),
+            ("shards-high", str(running.id)),
+            ("stitch", str(stitching.id)),
+        ]
+
+    def test_abandoned_upload_is_deleted(self, world: LedgerWorld) -> None:
+        slide, finished = uploading_slide(world), completed_job(world)
+        world.pass_time(2.9 * DAY)
+        assert sweep(world) == Swept()
+        fresh = uploading_slide(world)
+        world.pass_time(0.2 * DAY)
+        assert sweep(world) == Swept(uploads_abandoned=1)
+        assert world.tenants.slide(world.actor, slide.id).state is SlideState.DELETED
+        assert world.tenants.slide(world.actor, fresh.id).state is SlideState.UPLOADING
+        assert world.tenants.slide(world.actor, finished.slide_id).state is SlideState.READY

@@ -1,0 +1,61 @@
+"""The launcher of embedded Postgres; as root it also proves that no parent folder is opened."""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from local.postgres import PORTS, EmbeddedPostgres
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """Below /tmp itself: pytest's own folder is closed to `nobody`."""
+    with tempfile.TemporaryDirectory(prefix="tessera-launcher-") as name:
+        yield Path(name)
+
+
+def test_data_outlive_a_restart_and_a_running_server_is_taken_over(folder: Path) -> None:
+    server = EmbeddedPostgres(folder, durable=True)
+    server.start()
+    try:
+        assert server.port in PORTS
+        owner = server.create_database("slides")
+        assert server.create_database("slides") == owner
+        with psycopg.connect(owner) as connection:
+            connection.execute("CREATE TABLE kept (id int)")
+            assert connection.execute("SELECT lower('ÄÖ')").fetchone() == ("äö",)
+        successor = EmbeddedPostgres(folder, durable=True)
+        successor.start()
+        assert successor.port == server.port
+        server.stop()
+        server.start()
+        with psycopg.connect(server.dsn("tessera_owner", "slides")) as connection:
+            assert connection.execute("SELECT count(*) FROM kept").fetchone() == (0,)
+    finally:
+        server.stop()
+    server.stop()
+
+
+def test_a_closed_parent_stays_closed(tmp_path: Path) -> None:
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o700)
+    before = {path: stat.S_IMODE(path.stat().st_mode) for path in (closed, *closed.parents)}
+    server = EmbeddedPostgres(closed / "postgres", durable=False)
+    try:
+        server.start()
+        with psycopg.connect(server.dsn("postgres", "postgres")) as connection:
+            assert connection.execute("SELECT 1").fetchone() == (1,)
+            shared = connection.execute("SHOW data_directory").fetchone()
+    finally:
+        server.remove()
+    assert {path: stat.S_IMODE(path.stat().st_mode) for path in before} == before
+    assert shared
+    assert not Path(shared[0]).exists()
+    assert Path(shared[0]).is_relative_to(closed) == (os.geteuid() != 0)

@@ -1,0 +1,110 @@
+"""Real Postgres for tests: one server a session, one database a test, cloned from a migrated template.
+
+Set-up connects as the owner (to migrate and to seed) and as the superuser (to clone, and to let time pass). Tests get
+the DSNs of the roles that processes have, and no other.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import tempfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from uuid import UUID
+
+import psycopg
+import pytest
+
+from adapters.postgres.migrate import migrate
+from adapters.postgres.seeding import SeedTenant, seed
+from local.postgres import SUPERUSER, EmbeddedPostgres
+from wsi.records.models import ModelVersion
+
+_TEMPLATE = "tessera_template"
+
+
+@dataclass
+class Database:
+    """A migrated, empty database."""
+
+    name: str
+    server: EmbeddedPostgres
+
+    @property
+    def api_dsn(self) -> str:
+        return self.server.dsn("tessera_api", self.name)
+
+    @property
+    def system_dsn(self) -> str:
+        return self.server.dsn("tessera_system", self.name)
+
+    def seed(self, *, tenants: Iterable[SeedTenant] = (), models: Iterable[ModelVersion] = ()) -> dict[str, UUID]:
+        return seed(self.server.create_database(self.name), tenants=tenants, models=models)
+
+    def pass_time(self, seconds: float) -> None:
+        """Makes everything `seconds` older: what a clock is to the memory ledger."""
+        with psycopg.connect(self.server.dsn(SUPERUSER, self.name)) as connection:
+            connection.execute("SET session_replication_role = replica")  # history refuses updates otherwise
+            columns = connection.execute(
+                """
+                SELECT table_name, array_agg(column_name::text) FROM information_schema.columns
+                WHERE table_schema = 'public' AND data_type = 'timestamp with time zone' GROUP BY table_name
+                """
+            ).fetchall()
+            for table, names in columns:
+                moved = ", ".join(f"{name} = {name} - make_interval(secs => {seconds})" for name in names)
+                connection.execute(f"UPDATE {table} SET {moved}".encode())
+
+    def log_statements(self) -> None:
+        """Every statement of connections made from now on appears in `statements`."""
+        with psycopg.connect(self.server.dsn(SUPERUSER, self.name)) as connection:
+            connection.execute(f"ALTER DATABASE {self.name} SET log_statement = 'all'".encode())
+
+    def statements(self) -> list[str]:
+        """What the server logged of the roles of processes, oldest first."""
+        mark = re.compile(rf",tessera_(?:api|system)@{self.name},\d+:LOG:\s+(.*)")
+        return [found[1] for line in self.server.log.read_text().splitlines() if (found := mark.search(line))]
+
+
+@dataclass
+class PostgresServer:
+    server: EmbeddedPostgres
+    _numbers: Iterator[int] = field(default_factory=itertools.count)
+
+    def empty_database(self) -> str:
+        """The owner's dsn of a database without any table."""
+        return self.server.create_database(f"empty_{next(self._numbers)}")
+
+    def clone(self) -> Database:
+        database = Database(f"test_{next(self._numbers)}", self.server)
+        self._as_superuser(f"CREATE DATABASE {database.name} TEMPLATE {_TEMPLATE} OWNER tessera_owner")
+        return database
+
+    def drop(self, database: Database) -> None:
+        self._as_superuser(f"DROP DATABASE {database.name} WITH (FORCE)")
+
+    def _as_superuser(self, statement: str) -> None:
+        with psycopg.connect(self.server.dsn(SUPERUSER, "postgres"), autocommit=True) as connection:
+            connection.execute(statement.encode())
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    # Not below pytest's own folder: that one is closed to `nobody`, as whom Postgres runs when root runs the tests.
+    with tempfile.TemporaryDirectory(prefix="tessera-postgres-") as folder:
+        server = EmbeddedPostgres(Path(folder), durable=False)
+        server.start()
+        try:
+            migrate(server.create_database(_TEMPLATE))
+            yield PostgresServer(server)
+        finally:
+            server.stop()
+
+
+@pytest.fixture
+def database(postgres: PostgresServer) -> Iterator[Database]:
+    database = postgres.clone()
+    yield database
+    postgres.drop(database)
