@@ -11,7 +11,7 @@ import pytest
 from gpu_worker.drain import Drain
 from gpu_worker.models.wsinfer import read_package
 from tests.gpu_worker.cases import direct
-from tests.gpu_worker.installation import Installation, version_of
+from tests.gpu_worker.installation import Installation, now, version_of
 from tests.gpu_worker.packages import write_package
 from wsi import keys
 from wsi.errors import SourceUnavailable
@@ -140,25 +140,40 @@ def expired(shard):
     return replace(shard, lease_until=shard.lease_until.replace(year=2000))
 
 
-def test_a_refused_heartbeat_stops_the_work(tmp_path, caplog):
-    installation = Installation(tmp_path, width=240 * 40, height=240 * 40)
+def test_a_refused_heartbeat_stops_the_work(installation, caplog):
     job, _ = installation.planned_job(shard_tiles=None)
-    cancel = threading.Timer(0.3, lambda: installation.ledger.cancel_job(installation.actor, job.id))
-    cancel.start()
-    installation.worker(lease_seconds=0.6, checkpoint_seconds=1000, checkpoint_batches=10**6).run()
-    cancel.join()
+    checkpoints = []
+
+    def cancel_and_wait(key):
+        if not checkpoints:
+            installation.ledger.cancel_job(installation.actor, job.id)
+        checkpoints.append(key)
+        for _ in range(100):
+            if "lease lost" in caplog.messages:
+                return
+            time.sleep(0.05)
+
+    installation.objects = Drops(installation.objects.held, cancel_and_wait)
+    installation.worker(lease_seconds=0.6, checkpoint_batches=4).run()
     assert "lease lost" in caplog.messages
     assert "shard given up" in caplog.messages
+    assert len(checkpoints) == 1
     assert installation.job(job.id).state is JobState.CANCELLED
     assert installation.events(job.id, "shard_committed") == []
 
 
-def test_heartbeats_keep_a_lease_far_beyond_its_length(tmp_path):
-    installation = Installation(tmp_path, width=240 * 40, height=240 * 40)
+def test_heartbeats_keep_a_lease_far_beyond_its_length(installation):
     job, plan = installation.planned_job(shard_tiles=None)
-    began = time.monotonic()
-    installation.worker(lease_seconds=0.6).run()
-    assert time.monotonic() - began > 1.2
+    extended_until = []
+
+    def slow(key):
+        time.sleep(0.5)
+        extended_until.append(shards_of(installation, job)[0].lease_until)
+
+    installation.objects = Drops(installation.objects.held, slow)
+    began = now()
+    installation.worker(lease_seconds=0.6, checkpoint_batches=4).run()
+    assert (extended_until[-1] - began).total_seconds() > 2 * 0.6
     assert len(installation.events(job.id, "shard_leased")) == 1
     assert installation.job(job.id).tiles_inferred == len(plan.tiles)
 
