@@ -113,9 +113,11 @@ class Api:
         priority: Priority = Priority.NORMAL,
         mpp: float | None = None,
         label: str | None = None,
+        force: bool = False,
     ) -> Job:
-        """The key makes the call repeatable: however often it is sent, there is one job."""
-        body: dict[str, Any] = {"slide_id": slide_id, "model": model, "priority": priority.value}
+        """The key makes the call repeatable: however often it is sent, there is one job. `force` computes again what
+        an equal job has computed."""
+        body: dict[str, Any] = {"slide_id": slide_id, "model": model, "priority": priority.value, "force": force}
         body |= {name: value for name, value in (("mpp", mpp), ("label", label)) if value is not None}
         headers = {"Idempotency-Key": idempotency_key}
         return _read(Job, self._transport.call("POST", "/jobs", body=body, headers=headers, repeatable=True))

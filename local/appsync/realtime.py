@@ -66,7 +66,10 @@ class Connection:
                 message = await asyncio.wait_for(self._outgoing.get(), KEEP_ALIVE)
             except TimeoutError:
                 message = {"type": "ka"}
-            await socket.send_json(message)
+            try:
+                await socket.send_json(message)
+            except ConnectionError:  # the client left; `serve` ends with it
+                return
 
     async def _take(self, message: Mapping[str, Any]) -> None:
         match message.get("type"):

@@ -39,7 +39,7 @@ class _PutsObjects:
 
 
 class TestOnMoto(_PutsObjects, SlideAccessContract):
-    """Not the uploads: moto's ListParts leaves out the parts' checksums. It knows the least part size, MiniStack not."""
+    """Not the uploads: moto lists parts without their checksums. It knows the least part size, MiniStack does not."""
 
     @pytest.fixture
     def clients(self, credentials):  # noqa: F811

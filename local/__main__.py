@@ -1,0 +1,84 @@
+"""`python -m local up | down | demo`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import typer
+from rich.console import Console
+
+from local import daemon
+from local.options import StackOptions
+
+app = typer.Typer(
+    name="local", help="The whole installation on this machine.", no_args_is_help=True, add_completion=False
+)
+
+Folder = Annotated[Path, typer.Option(help="Where its data lies.")]
+WorkerCount = Annotated[int, typer.Option("--workers", min=0, help="How many workers run.")]
+
+
+def _console() -> Console:
+    return Console(highlight=False, soft_wrap=True)
+
+
+@app.command()
+def up(folder: Folder = daemon.FOLDER, workers: WorkerCount = 1) -> None:
+    """Starts the stack, or finds it running, and leaves it so."""
+    try:
+        stack, is_new = daemon.up(folder, StackOptions(workers=workers))
+    except RuntimeError as error:
+        _fail(error)
+    _console().print("The stack is up." if is_new else "The stack was up already.")
+    _tell(stack, folder)
+
+
+@app.command()
+def down(folder: Folder = daemon.FOLDER) -> None:
+    """Stops it; the data stays."""
+    _console().print("The stack is down." if daemon.down(folder) else "No stack was running.")
+
+
+@app.command()
+def demo(folder: Folder = daemon.FOLDER) -> None:
+    """Runs one real slide through it, live."""
+    from local.demo import demo as run  # the client and its transports, which up and down do not need
+
+    try:
+        completed = run(folder, _console())
+    except RuntimeError as error:
+        _fail(error)
+    if not completed:
+        raise typer.Exit(1)
+
+
+@app.command(hidden=True)
+def serve(folder: Folder = daemon.FOLDER, workers: WorkerCount = 1) -> None:
+    """What `up` starts: the stack in this process, until SIGTERM."""
+    daemon.serve(folder, StackOptions(workers=workers))
+
+
+def _tell(stack: dict[str, Any], folder: Path) -> None:
+    console = _console()
+    console.print(f"API           {stack['api_url']}")
+    console.print(f"described at  {stack['openapi_url']}")
+    console.print(f"subscriptions {stack['realtime_url']}")
+    console.print(f"people        {', '.join(user['email'] for user in stack['users'])}")
+    console.print(f"secrets       {folder / 'stack.json'} (passwords and API keys)")
+    console.print(f"logs          {stack['logs']}")
+    console.print("Try:")
+    console.print(f"  curl -H 'Authorization: {stack['api_key']}' {stack['api_url']}/models")
+    console.print(
+        f"  TESSERA_API_KEY={stack['api_key']} .venv/bin/tessera submit SLIDE --api {stack['api_url']}"
+        " --model stain-density --watch"
+    )
+
+
+def _fail(error: RuntimeError) -> NoReturn:
+    Console(stderr=True, highlight=False, soft_wrap=True).print(f"tessera: {error}")
+    raise typer.Exit(1)
+
+
+if __name__ == "__main__":
+    app()

@@ -1,0 +1,83 @@
+"""A stack that goes on after the command that started it."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from local import children
+from local.leftovers import stop_leftovers
+from local.options import StackOptions
+from local.postgres import EmbeddedPostgres
+from local.stack_file import StackFile
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDER = ROOT / ".tessera"
+START_SECONDS = 120.0
+STOP_SECONDS = 120.0  #: a worker may take 90 to drain
+
+
+def serve(folder: Path, options: StackOptions) -> None:
+    """Runs a stack in this process until SIGTERM or SIGINT."""
+    from local.stack import Stack  # the rest of this module answers without loading every function and server
+
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    asked_to_stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: asked_to_stop.set())
+    stack = Stack(folder, options)
+    stack.start()
+    asked_to_stop.wait()
+    stack.stop()
+
+
+def up(folder: Path, options: StackOptions) -> tuple[dict[str, Any], bool]:
+    """What stack.json says, and whether this call started it. Raises RuntimeError with the log's last words."""
+    file = StackFile(folder)
+    if file.is_taken():
+        return _wait_until_ready(file, None), False
+    left = file.read()
+    if left:
+        stop_leftovers(left)
+        file.path.unlink()
+    log = folder / "logs" / "stack.log"
+    command = [sys.executable, "-m", "local", "serve", "--folder", str(folder), "--workers", str(options.workers)]
+    child = children.start(command, env=dict(os.environ), log=log, cwd=ROOT)
+    try:
+        return _wait_until_ready(file, child.poll), True
+    except RuntimeError as error:
+        raise RuntimeError(f"{error} Its log: {log}") from None
+
+
+def down(folder: Path) -> bool:
+    """False when nothing ran. What does not go by itself is killed, by the pids that stack.json names."""
+    file = StackFile(folder)
+    running = file.read()
+    if running is None:
+        return False
+    was_running = file.is_taken()
+    if was_running:
+        children.stop_pid(running["pid"], seconds=STOP_SECONDS)
+    if file.path.exists():  # killed, now or before: it could not clean up
+        stop_leftovers(running)
+        EmbeddedPostgres(folder.absolute() / "postgres", durable=True).stop()
+        file.path.unlink()
+    return was_running
+
+
+def _wait_until_ready(file: StackFile, ended: Any) -> dict[str, Any]:
+    end = time.monotonic() + START_SECONDS
+    while time.monotonic() < end:
+        ready = file.read()
+        if ready is not None:
+            return ready
+        if ended is not None and ended() is not None:
+            raise RuntimeError("The stack did not start.")
+        time.sleep(0.05)
+    raise RuntimeError(f"The stack was not ready within {START_SECONDS:.0f} s.")

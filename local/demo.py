@@ -1,0 +1,69 @@
+"""One real slide through the whole stack: upload in presigned parts, job, live progress, results."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from rich.console import Console
+
+from client.api import Api
+from client.download import download
+from client.inputs import SlideInput
+from client.submission import follow, upload_slide, wait_until_inspected
+from client.transport import Transport
+from client.watch import Realtime
+from local.daemon import down, up
+from local.options import StackOptions
+from local.sample_slide import sample_slide
+from wsi.states import JobState, SlideState
+
+MODEL = "stain-density"
+
+
+def demo(folder: Path, console: Console) -> bool:
+    """Whether the job completed. Starts a stack when none runs, and stops only what it started."""
+    began = time.monotonic()
+    slide = sample_slide(folder / "cache")
+    console.print(f"slide    {slide}")
+    stack, is_ours = up(folder, StackOptions())
+    console.print(f"stack    {'started' if is_ours else 'was running'}, {stack['api_url']}")
+    try:
+        return _run(stack, slide, folder, console, began)
+    finally:
+        if is_ours:
+            down(folder)
+
+
+def _run(stack: dict[str, Any], slide: Path, folder: Path, console: Console, began: float) -> bool:
+    transport = Transport(stack["api_url"], stack["api_key"])
+    try:
+        api = Api(transport)
+        slide_id = upload_slide(api, SlideInput(location=str(slide), name=slide.name))
+        inspected = wait_until_inspected(api, slide_id)
+        if inspected.status != SlideState.READY:
+            console.print(f"The slide is {inspected.status}: {inspected.sentence}")
+            return False
+        # `force`: a second demo shows the work again instead of the first one's result.
+        job = api.submit_job(slide_id, MODEL, idempotency_key=str(uuid4()), force=True)
+        realtime = Realtime(url=stack["realtime_url"], credential=stack["api_key"])
+        last = follow(api, job.job_id, slide.name, realtime)
+        job = api.job(job.job_id)
+        if not JobState(job.status).is_success:
+            console.print(f"job {job.job_id} is {job.status}: {job.sentence}")
+            return False
+        paths = download(api, job.job_id, folder / "results" / job.job_id)
+    finally:
+        transport.close()
+    planned, done, broken = job.tiles_planned, job.tiles_inferred, job.tiles_unreadable
+    console.print(f"job      {job.job_id}")
+    console.print(f"status   {job.status}")
+    console.print(f"tiles    {planned} planned = {done} inferred + {broken} unreadable")
+    console.print(f"tiles/s  {f'{last.tiles_per_second:.0f}' if last.tiles_per_second else 'too short to measure'}")
+    for number, path in enumerate(paths):
+        console.print(f"{'' if number else 'results':<9}{path}")
+    console.print(f"time     {time.monotonic() - began:.1f} s")
+    console.print("`make up` opens the page: for now the API's own, at <api>/openapi.json; `make down` closes it.")
+    return True
