@@ -1,0 +1,121 @@
+"""The protocol, message by message, as AWS describes it."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+
+import aiohttp
+import pytest
+
+from adapters.appsync import AppSyncPublisher
+from adapters.aws_clients import AwsClients
+from tests.local.appsync_server import appsync, job_update  # noqa: F401
+from tests.ministack import REGION, credentials  # noqa: F401
+
+QUERY = "subscription { onJobUpdate { jobId } }"
+
+
+def encoded(token, *, url_safe=False):
+    header = json.dumps({"host": "localhost", "Authorization": token}).encode()
+    return base64.urlsafe_b64encode(header).decode().rstrip("=") if url_safe else base64.b64encode(header).decode()
+
+
+def start(subscription_id="1", query=QUERY, token="tsk_ours_1"):
+    data = json.dumps({"query": query, "variables": {}})
+    authorization = {"host": "localhost", "Authorization": token}
+    return {
+        "id": subscription_id,
+        "type": "start",
+        "payload": {"data": data, "extensions": {"authorization": authorization}},
+    }
+
+
+def talk(server, *said, token="tsk_ours_1", then=None, answers):
+    """Says each message in turn and returns the first `answers` messages of the server; `then` runs before the last."""
+
+    async def run():
+        url = f"{server.url.replace('http', 'ws')}/graphql/realtime?header={encoded(token)}&payload=e30="
+        async with aiohttp.ClientSession() as session, session.ws_connect(url, protocols=("graphql-ws",)) as socket:
+            for message in said:
+                await socket.send_json(message)
+            heard = []
+            while len(heard) < answers:
+                if then and len(heard) == answers - 1:
+                    await asyncio.to_thread(then)
+                heard.append(await socket.receive_json(timeout=5))
+            return heard
+
+    return asyncio.run(run())
+
+
+INIT = {"type": "connection_init"}
+ACK = {"type": "connection_ack", "payload": {"connectionTimeoutMs": 300000}}
+
+
+def test_a_subscription_from_handshake_to_stop(appsync):  # noqa: F811
+    publish = lambda: AppSyncPublisher(AwsClients(REGION), f"{appsync.url}/graphql").publish(job_update())  # noqa: E731
+    heard = talk(appsync, INIT, start(), then=publish, answers=4)
+    data = {"id": "1", "type": "data", "payload": {"data": {"onJobUpdate": {"jobId": "job-1"}}}}
+    assert heard == [ACK, {"type": "ka"}, {"type": "start_ack", "id": "1"}, data]
+    stopped = talk(appsync, INIT, start("7"), {"type": "stop", "id": "7"}, answers=4)
+    assert stopped[-1] == {"type": "complete", "id": "7"}
+
+
+def test_a_stopped_subscription_hears_nothing_more(appsync):  # noqa: F811
+    def publish():
+        AppSyncPublisher(AwsClients(REGION), f"{appsync.url}/graphql").publish(job_update())
+
+    said = (INIT, start("1"), start("2"), {"type": "stop", "id": "1"})
+    *_, heard = talk(appsync, *said, then=publish, answers=6)  # had both heard it, the first would have come first
+    assert (heard["type"], heard["id"]) == ("data", "2")
+
+
+def test_the_handshake_reads_the_subprotocol_as_well(appsync):  # noqa: F811
+    async def run():
+        url = f"{appsync.url.replace('http', 'ws')}/graphql/realtime"
+        protocols = ("graphql-ws", f"header-{encoded('tsk_ours_1', url_safe=True)}")
+        async with aiohttp.ClientSession() as session, session.ws_connect(url, protocols=protocols) as socket:
+            assert socket.protocol == "graphql-ws"
+            await socket.send_json(INIT)
+            return await socket.receive_json(timeout=5)
+
+    assert asyncio.run(run()) == ACK
+
+
+@pytest.mark.parametrize("token", ["", "tsk_unknown_9"])
+def test_an_unknown_caller_is_told_so_and_disconnected(appsync, token):  # noqa: F811
+    (refusal,) = talk(appsync, INIT, token=token, answers=1)
+    assert refusal["type"] == "connection_error"
+    assert refusal["payload"]["errors"][0]["errorType"] == "UnauthorizedException"
+    assert refusal["payload"]["errors"][0]["errorCode"] == 401
+
+
+@pytest.mark.parametrize(
+    ("message", "kind"),
+    [
+        (start(token="tsk_unknown_9"), "UnauthorizedException"),
+        (start(token="tsk_none_3"), "Unauthorized"),
+        (start(query="subscription { onJobUpdate { patient } }"), "ValidationError"),
+        (start(query="{ readFromRest }"), "BadRequestException"),
+        (start(query="mutation { publishJobUpdate { jobId } }"), "ValidationError"),
+        ({"type": "dance", "id": "1"}, "UnsupportedOperation"),
+    ],
+    ids=["caller", "tenant", "field", "query", "mutation", "message"],
+)
+def test_a_refused_start_says_why(appsync, message, kind):  # noqa: F811
+    *_, refusal = talk(appsync, INIT, message, answers=3)
+    assert refusal["type"] == "error"
+    assert refusal["id"] == "1"
+    assert refusal["payload"]["errors"][0]["errorType"] == kind
+
+
+def test_a_start_before_the_handshake_is_refused(appsync):  # noqa: F811
+    (refusal,) = talk(appsync, start(), answers=1)
+    assert refusal["payload"]["errors"][0]["errorType"] == "BadRequestException"
+
+
+def test_a_connection_has_at_most_a_hundred_subscriptions(appsync):  # noqa: F811
+    *_, last = talk(appsync, INIT, *(start(str(n)) for n in range(101)), answers=103)
+    assert last["payload"]["errors"][0]["errorType"] == "MaxSubscriptionsReachedError"
