@@ -10,6 +10,7 @@ from rich.console import Console
 
 from local import daemon
 from local.options import StackOptions
+from wsi.errors import TesseraError
 
 app = typer.Typer(
     name="local", help="The whole installation on this machine.", no_args_is_help=True, add_completion=False
@@ -47,7 +48,7 @@ def demo(folder: Folder = daemon.FOLDER) -> None:
 
     try:
         completed = run(folder, _console())
-    except RuntimeError as error:
+    except (RuntimeError, TesseraError) as error:
         _fail(error)
     if not completed:
         raise typer.Exit(1)
@@ -75,7 +76,7 @@ def _tell(stack: dict[str, Any], folder: Path) -> None:
     )
 
 
-def _fail(error: RuntimeError) -> NoReturn:
+def _fail(error: Exception) -> NoReturn:
     Console(stderr=True, highlight=False, soft_wrap=True).print(f"tessera: {error}")
     raise typer.Exit(1)
 

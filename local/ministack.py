@@ -96,9 +96,20 @@ class MiniStack:
 
 
 def _listens(pid: int, port: int) -> bool:
-    """Whether process `pid` holds the listening socket of 127.0.0.1:`port`."""
+    """Whether process `pid` holds the listening socket of 127.0.0.1:`port`. Only Linux tells; elsewhere True."""
+    if not Path("/proc/net/tcp").exists():
+        return True
     wanted = f"0100007F:{port:04X}"
     rows = (line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:])
-    inodes = {row[9] for row in rows if row[1] == wanted and row[3] == "0A"}
-    held = {str(link.readlink()) for link in Path(f"/proc/{pid}/fd").iterdir()}
-    return any(f"socket:[{inode}]" in held for inode in inodes)
+    inodes = {f"socket:[{row[9]}]" for row in rows if row[1] == wanted and row[3] == "0A"}
+    try:
+        return any(_target(link) in inodes for link in Path(f"/proc/{pid}/fd").iterdir())
+    except OSError:  # the process has ended
+        return False
+
+
+def _target(link: Path) -> str:
+    try:
+        return str(link.readlink())
+    except OSError:  # a file that the process closed since it was listed
+        return ""

@@ -12,7 +12,7 @@ from adapters.appsync import MUTATION, SERVICE, AppSyncPublisher, variables
 from adapters.aws_clients import AwsClients
 from adapters.sigv4 import signed_post
 from tests.local.appsync_server import CREDENTIALS, appsync, job_update  # noqa: F401
-from tests.ministack import REGION, credentials  # noqa: F401
+from tests.ministack import REGION
 from wsi.errors import SourceUnavailable
 
 BODY = json.dumps({"query": MUTATION, "variables": dict(variables(job_update()))}).encode()

@@ -14,7 +14,7 @@ from gql.transport.exceptions import TransportQueryError, TransportServerError
 from adapters.appsync import TYPES, AppSyncPublisher
 from adapters.aws_clients import AwsClients
 from tests.local.appsync_server import appsync, job_update, leaky_appsync  # noqa: F401
-from tests.ministack import REGION, credentials  # noqa: F401
+from tests.ministack import REGION
 
 ALL = gql(f"subscription {{ onJobUpdate {{ {' '.join(TYPES)} }} }}")
 ONE = GraphQLRequest(

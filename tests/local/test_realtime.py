@@ -12,7 +12,7 @@ import pytest
 from adapters.appsync import AppSyncPublisher
 from adapters.aws_clients import AwsClients
 from tests.local.appsync_server import appsync, job_update  # noqa: F401
-from tests.ministack import REGION, credentials  # noqa: F401
+from tests.ministack import REGION
 
 QUERY = "subscription { onJobUpdate { jobId } }"
 

@@ -2,11 +2,11 @@
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 
-const UTILS = new URL('./utils.mjs', import.meta.url).href;
+const PROVIDED = new URL('./provided.mjs', import.meta.url).href;
 
 export async function resolve(specifier, context, next) {
   if (specifier === '@aws-appsync/utils') {
-    return { url: UTILS, shortCircuit: true };
+    return { url: PROVIDED, shortCircuit: true };
   }
   return next(specifier, context);
 }

@@ -1,0 +1,104 @@
+"""The stack as a library: who gets in, what stack.json says, and that nothing is left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import stat
+
+import httpx
+import pytest
+
+from adapters.cognito import sign_in
+from local import children
+from local.ministack import PYTHON
+from local.options import StackOptions
+from local.stack import Stack
+from wsi.records.identity import Role
+
+pytestmark = [
+    pytest.mark.stack,
+    pytest.mark.skipif(not PYTHON.exists(), reason="MiniStack is not installed here; `make setup` installs it."),
+]
+
+
+@pytest.fixture(scope="module")
+def stack(tmp_path_factory):
+    made = Stack(tmp_path_factory.mktemp("stack"), StackOptions(workers=0, durable=False))
+    made.start()
+    yield made
+    made.stop()
+
+
+def get(stack, path, credential=None):
+    headers = {"Authorization": credential} if credential else {}
+    return httpx.get(f"{stack.api_url}{path}", headers=headers)
+
+
+def token(stack, user):
+    return sign_in(stack.clients, stack.addresses.client_id, user.email, user.password)
+
+
+def test_health_and_description_are_public_and_the_rest_is_not(stack):
+    assert get(stack, "/health").json()["realtime_url"] == stack.realtime_url
+    assert get(stack, "/openapi.json").json()["openapi"].startswith("3.")
+    assert get(stack, "/jobs").status_code == 401
+    assert get(stack, "/jobs", "tsk_made_up").status_code == 401
+    assert get(stack, "/jobs", "eyJhbGciOiJub25lIn0.e30.").status_code == 401
+
+
+def test_keys_of_both_tenants_and_every_person_get_in(stack):
+    for key in stack.access.keys:
+        assert get(stack, "/jobs", key.key).json()["items"] == []
+    assert {(user.tenant, user.role) for user in stack.access.users} == {
+        ("first", Role.VIEWER),
+        ("first", Role.ANALYST),
+        ("first", Role.ADMIN),
+        ("second", Role.ANALYST),
+    }
+    for user in stack.access.users:
+        assert get(stack, "/models", f"Bearer {token(stack, user)}").status_code == 200
+
+
+def test_the_built_in_model_is_there(stack):
+    assert [model["name"] for model in get(stack, "/models", stack.api_key).json()["items"]] == ["stain-density"]
+
+
+def test_stack_json_is_for_this_user_alone(stack):
+    path = stack.folder / "stack.json"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    said = json.loads(path.read_text())
+    assert said["pid"] == os.getpid()
+    assert said["api_url"] == stack.api_url
+    assert [user["password"] for user in said["users"]] == [user.password for user in stack.access.users]
+
+
+def test_a_second_stack_in_the_same_folder_is_refused(stack):
+    with pytest.raises(RuntimeError, match="running"):
+        Stack(stack.folder).start()
+    assert get(stack, "/health").status_code == 200
+    assert (stack.folder / "stack.json").exists()
+
+
+def test_what_was_started_is_stopped(tmp_path, monkeypatch):
+    monkeypatch.setenv("AWS_PROFILE", "of-the-developer")
+    before = dict(os.environ)
+    made = Stack(tmp_path, StackOptions(workers=2, durable=False))
+    try:
+        made.start()
+        assert "AWS_PROFILE" not in os.environ
+        first, second = made.workers.pids
+        assert made.workers.stop(first) in (0, -signal.SIGTERM)  # the latter when it had not come up yet
+        made.workers.kill(second)
+        assert made.workers.pids == {}
+        made.workers.start()
+        pids = [made.ministack.pid, *made.workers.pids.values()]
+    finally:
+        made.stop()
+    made.stop()
+    assert not any(children.is_alive(pid) for pid in pids)
+    assert not (tmp_path / "stack.json").exists()
+    assert dict(os.environ) == before
+    with pytest.raises(httpx.ConnectError):
+        get(made, "/health")
