@@ -74,7 +74,8 @@ def run_shard(
     assembler = PatchAssembler(
         level, level_boxes(grid, plan.tiles[tiles]), grid.level_side, fill=_FILLS[plan.card.edge_fill]
     )
-    saved, batches_unsaved, saved_at = writer.done, 0, time.monotonic()
+    resumed = saved = writer.done
+    batches_unsaved, saved_at = 0, time.monotonic()
     began, busy, padded = time.perf_counter(), 0.0, 0
 
     with Flow() as flow:
@@ -102,24 +103,25 @@ def run_shard(
                 saved, batches_unsaved, saved_at = writer.done, 0, time.monotonic()
         flow.raise_error()
 
-    if writer.done < len(shard):
-        if not stop.is_set():
-            raise RuntimeError(f"{len(shard) - writer.done} of {len(shard)} tiles came to no result")
-        if on_checkpoint is not None and writer.done > saved:
-            on_checkpoint(writer.result())
-        raise Drained
+    whole = writer.done == len(shard)
     wall = time.perf_counter() - began
     log.info(
-        "shard computed",
+        "shard computed" if whole else "shard drained",
         extra={
-            "tiles": len(tiles),
+            "tiles": writer.done - resumed,
             "seconds": round(wall, 3),
             "gpu_busy_ratio": round(busy / wall, 4) if wall else None,
             "padded": padded,
             "waits": {channel.name: round(channel.waited, 3) for channel in flow.channels},
         },
     )
-    return writer.result()
+    if whole:
+        return writer.result()
+    if not stop.is_set():
+        raise RuntimeError(f"{len(shard) - writer.done} of {len(shard)} tiles came to no result")
+    if on_checkpoint is not None and writer.done > saved:
+        on_checkpoint(writer.result())
+    raise Drained
 
 
 def _remaining(plan: Plan, shard: NDArray[np.int32], resume: ShardResult | None) -> NDArray[np.int32]:

@@ -1,0 +1,99 @@
+"""A lab's view of the embedded stack: upload, ask, wait, read what came out."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeVar
+from uuid import uuid4
+
+import httpx
+import psycopg
+from psycopg.rows import dict_row
+
+from client.api import Api, Job, Slide
+from client.sources import local_source
+from client.transport import Transport
+from client.upload import upload
+from local.options import DATABASE
+from local.stack import Stack
+from wsi.states import JobState, SlideState
+
+Seen = TypeVar("Seen")
+
+
+def eventually(look: Callable[[], Seen | None], *, seconds: float, what: str) -> Seen:
+    """What `look` sees first that is neither None nor False."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        seen = look()
+        if seen is not None and seen is not False:
+            return seen
+        time.sleep(0.05)
+    raise AssertionError(f"{what}: not within {seconds:g} s")
+
+
+@dataclass(frozen=True)
+class Lab:
+    stack: Stack
+
+    @cached_property
+    def transport(self) -> Transport:
+        return Transport(self.stack.api_url, self.stack.api_key)
+
+    @property
+    def api(self) -> Api:
+        return Api(self.transport)
+
+    def upload(self, path: Path, *, mpp: float | None = None) -> Slide:
+        """The slide once it is inspected: READY or REJECTED."""
+        source = local_source(path)
+        slide_id = upload(self.api, source.files, mpp=mpp)
+
+        def inspected() -> Slide | None:
+            slide = self.api.slide(slide_id)
+            return slide if slide.status != SlideState.UPLOADED else None
+
+        return eventually(inspected, seconds=60, what="inspection")
+
+    def submit(self, slide: Slide) -> Job:
+        return self.api.submit_job(slide.slide_id, "stain-density", idempotency_key=str(uuid4()), force=True)
+
+    def wait(self, job: Job, *, seconds: float = 120) -> Job:
+        def final() -> Job | None:
+            now = self.api.job(job.job_id)
+            return now if JobState(now.status).is_final else None
+
+        return eventually(final, seconds=seconds, what="the end of the job")
+
+    def run(self, slide: Slide, *, seconds: float = 120) -> Job:
+        return self.wait(self.submit(slide), seconds=seconds)
+
+    def results(self, job: Job) -> dict[str, bytes]:
+        return {link.name: httpx.get(link.url).raise_for_status().content for link in self.api.results(job.job_id)}
+
+    def sql(self, query: str, *values: Any) -> list[dict[str, Any]]:
+        """As the role of workers and relay, never as the owner."""
+        dsn = self.stack.postgres.dsn("tessera_system", DATABASE)
+        with psycopg.connect(dsn, row_factory=dict_row) as connection:
+            cursor = connection.execute(query, values)
+            return cursor.fetchall() if cursor.description else []
+
+    def events(self, job: Job, kind: str) -> list[dict[str, Any]]:
+        """The details of the job's events of one kind, oldest first."""
+        rows = self.sql("SELECT detail FROM job_events WHERE job_id = %s AND kind = %s ORDER BY seq", job.job_id, kind)
+        return [row["detail"] for row in rows]
+
+    def commits_by_worker(self, job: Job) -> Counter[str]:
+        return Counter(detail["owner"] for detail in self.events(job, "shard_committed"))
+
+    def moves(self, job: Job) -> list[str]:
+        return [detail["state"] for detail in self.events(job, "moved")]
+
+    def shard(self, job: Job, index: int) -> dict[str, Any]:
+        (row,) = self.sql("SELECT * FROM shards WHERE job_id = %s AND index = %s", job.job_id, index)
+        return row
