@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 from adapters.appsync import SERVICE
 from adapters.aws_clients import AwsClients
@@ -50,6 +51,7 @@ class Stack:
         self.ministack = MiniStack(self.folder / "ministack", region=REGION, durable=self.options.durable)
         self.pollers: dict[str, QueuePoller] = {}  #: by queue
         self.schedules: tuple[Schedule, ...] = ()
+        self.tenants: Mapping[str, UUID] = {}  #: ids by name
         self.access: Access
         self.addresses: Addresses
         self.workers: Workers
@@ -108,7 +110,7 @@ class Stack:
         self.access = kept_access(self.folder / "access.json")
         pool = self._provision()
         models = [_built_in(name) for name in BUILTIN]
-        seed(owner_dsn, tenants=self.access.seed_tenants(pool), models=models)
+        self.tenants = seed(owner_dsn, tenants=self.access.seed_tenants(pool), models=models)
         self.addresses = Addresses(
             region=REGION,
             endpoint_url=self.ministack.url,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from functools import partial
 
@@ -82,7 +81,3 @@ def job_update(tenant="tenant-a", job="job-1", *, seq=0, **changes):
         "reason": None,
     }
     return JobUpdate(**{**values, **changes})
-
-
-def as_json(message):
-    return json.loads(message)

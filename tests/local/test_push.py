@@ -2,65 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
-from urllib.parse import urlsplit
-
 import pytest
-from gql import Client, GraphQLRequest, gql
-from gql.transport.appsync_auth import AppSyncJWTAuthentication
-from gql.transport.appsync_websockets import AppSyncWebsocketsTransport
 from gql.transport.exceptions import TransportQueryError, TransportServerError
 
-from adapters.appsync import TYPES, AppSyncPublisher
-from adapters.aws_clients import AwsClients
 from tests.local.appsync_server import appsync, job_update, leaky_appsync  # noqa: F401
-from tests.ministack import REGION
-
-ALL = gql(f"subscription {{ onJobUpdate {{ {' '.join(TYPES)} }} }}")
-ONE = GraphQLRequest(
-    "subscription One($job: ID) { update: onJobUpdate(jobId: $job) { jobId tenant progressSeq } }",
-    variable_values={"job": "job-1"},
-)
-HEARING = 0.5  #: s to wait before saying that nothing came
-
-
-def transport(server, token):
-    address = urlsplit(server.url).netloc
-    auth = AppSyncJWTAuthentication(host=address, jwt=token)
-    return AppSyncWebsocketsTransport(url=f"ws://{address}/graphql/realtime", auth=auth)
-
-
-def hear(server, subscribers, updates):
-    """What each subscriber (token, query) hears of `updates`, published once all have their start_ack."""
-
-    async def listen(token, query, heard):
-        async with Client(transport=transport(server, token)) as session:
-            async for data in session.subscribe(query):
-                heard.append(data)
-
-    async def run():
-        heard = [[] for _ in subscribers]
-        listening = [
-            asyncio.create_task(listen(*subscriber, into)) for subscriber, into in zip(subscribers, heard, strict=True)
-        ]
-        await asyncio.sleep(HEARING)
-        publisher = AppSyncPublisher(AwsClients(REGION), f"{server.url}/graphql")
-        for update in updates:
-            await asyncio.to_thread(publisher.publish, update)
-        await asyncio.sleep(HEARING)
-        for task in listening:
-            task.cancel()
-        ended = await asyncio.gather(*listening, return_exceptions=True)
-        for failure in ended:
-            if isinstance(failure, Exception):
-                raise failure
-        return heard
-
-    return asyncio.run(run())
+from tests.local.subscribers import ALL, ONE, hear
+from tests.ministack import credentials  # noqa: F401
 
 
 def test_a_subscriber_hears_every_field_of_its_tenants_updates(appsync):  # noqa: F811
-    (heard,) = hear(appsync, [("tsk_ours_1", ALL)], [job_update(seq=1), job_update(job="job-2", seq=2)])
+    (heard,) = hear(appsync.url, [("tsk_ours_1", ALL)], [job_update(seq=1), job_update(job="job-2", seq=2)])
     assert [data["onJobUpdate"]["progressSeq"] for data in heard] == [1, 2]
     assert heard[0]["onJobUpdate"] == {
         "jobId": "job-1",
@@ -81,14 +32,14 @@ def test_a_subscriber_hears_every_field_of_its_tenants_updates(appsync):  # noqa
 
 def test_a_subscriber_of_one_job_hears_that_job_alone(appsync):  # noqa: F811
     updates = [job_update(job="job-2"), job_update(job="job-1", seq=7)]
-    (heard,) = hear(appsync, [("tsk_ours_1", ONE)], updates)
+    (heard,) = hear(appsync.url, [("tsk_ours_1", ONE)], updates)
     assert heard == [{"update": {"jobId": "job-1", "tenant": "tenant-a", "progressSeq": 7}}]
 
 
 def test_a_subscriber_of_another_tenant_hears_nothing(appsync):  # noqa: F811
     everything = ("tsk_theirs_2", ALL)
     by_job_id = ("tsk_theirs_2", ONE)
-    ours, *theirs = hear(appsync, [("tsk_ours_1", ALL), everything, by_job_id], [job_update()])
+    ours, *theirs = hear(appsync.url, [("tsk_ours_1", ALL), everything, by_job_id], [job_update()])
     assert len(ours) == 1
     assert theirs == [[], []]
 
@@ -97,15 +48,15 @@ def test_without_the_filter_line_another_tenant_would_hear_all(leaky_appsync):  
     """The filter that the resolver sets is what protects: nothing in this server or its schema does."""
     everything = ("tsk_theirs_2", ALL)
     by_job_id = ("tsk_theirs_2", ONE)
-    theirs = hear(leaky_appsync, [everything, by_job_id], [job_update()])
+    theirs = hear(leaky_appsync.url, [everything, by_job_id], [job_update()])
     assert [len(heard) for heard in theirs] == [1, 1]
 
 
 def test_a_caller_without_tenant_is_refused(appsync):  # noqa: F811
     with pytest.raises(TransportQueryError, match="Unauthorized"):
-        hear(appsync, [("tsk_none_3", ALL)], [])
+        hear(appsync.url, [("tsk_none_3", ALL)], [])
 
 
 def test_an_unknown_token_is_refused_at_the_door(appsync):  # noqa: F811
     with pytest.raises(TransportServerError, match="not authorized"):
-        hear(appsync, [("tsk_unknown_4", ALL)], [])
+        hear(appsync.url, [("tsk_unknown_4", ALL)], [])

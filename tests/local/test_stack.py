@@ -15,6 +15,8 @@ from local import children
 from local.ministack import PYTHON
 from local.options import StackOptions
 from local.stack import Stack
+from tests.local.appsync_server import job_update
+from tests.local.subscribers import ALL, hear
 from wsi.records.identity import Role
 
 pytestmark = [
@@ -59,6 +61,16 @@ def test_keys_of_both_tenants_and_every_person_get_in(stack):
     }
     for user in stack.access.users:
         assert get(stack, "/models", f"Bearer {token(stack, user)}").status_code == 200
+
+
+def test_keys_and_people_hear_their_own_tenants_jobs_alone(stack):
+    ours = job_update(str(stack.tenants["first"]), job="ours")
+    theirs = job_update(str(stack.tenants["second"]), job="theirs")
+    people = {user.tenant: token(stack, user) for user in stack.access.users}
+    callers = [stack.api_key, people["first"], stack.other_api_key, people["second"]]
+    heard = hear(stack.graphql_url.removesuffix("/graphql"), [(caller, ALL) for caller in callers], [ours, theirs])
+    jobs = [[data["onJobUpdate"]["jobId"] for data in each] for each in heard]
+    assert jobs == [["ours"], ["ours"], ["theirs"], ["theirs"]]
 
 
 def test_the_built_in_model_is_there(stack):
