@@ -11,9 +11,7 @@ import hashlib
 import importlib.util
 import os
 import pwd
-import random
 import shutil
-import socket
 import stat
 import subprocess
 import tempfile
@@ -21,11 +19,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from local.ports import free_port
+
 SUPERUSER = "postgres"
 OWNER = (
     "tessera_owner"  #: owns the databases and runs migrations; no superuser, so that row-level security binds it too
 )
-PORTS = range(20_000, 32_768)  #: below the ports that Linux gives to outgoing connections
 _SHARED = Path("/var/tmp")  #: survives a reboot, unlike /tmp
 _ENVIRONMENT: Mapping[str, str] = {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC"}
 
@@ -55,7 +54,7 @@ class EmbeddedPostgres:
             self.port = int((self._data / "postmaster.pid").read_text().splitlines()[3])
             return
         for _ in range(5):  # another process may take the port between our look and the server's bind
-            self.port = _free_port()
+            self.port = free_port()
             if self._run("pg_ctl", "start", "-w", *self._start_options(), check=False) == 0:
                 return
         raise RuntimeError(f"Postgres did not start; its last words: {_tail(self.log)}")
@@ -178,17 +177,6 @@ class EmbeddedPostgres:
         if answer.returncode:
             raise RuntimeError(f"Postgres refused a statement of the launcher: {answer.stderr.strip()}")
         return answer.stdout.strip()
-
-
-def _free_port() -> int:
-    for port in random.sample(PORTS, 200):
-        with socket.socket() as probe:
-            try:
-                probe.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-            return port
-    raise RuntimeError(f"No free port was found between {PORTS.start} and {PORTS.stop}.")
 
 
 def _copy_programs(package: Path, copy: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from functools import partial
@@ -148,10 +148,9 @@ class Stack:
     def _start_http(self) -> None:
         authorizer = functions.authorizer_handler(self.addresses)
         credentials = self.clients.credentials().get_frozen_credentials()
-        check: Callable[..., str | None] = refusal
         doorkeeper = Doorkeeper(
             authorizer=authorizer,
-            signature_refusal=lambda method, url, headers, body, now: check(
+            signature_refusal=lambda method, url, headers, body, now: refusal(
                 method, url, headers, body, credentials, region=REGION, service=SERVICE, now=now
             ),
             lambda_context=partial(LambdaContext, "authorizer"),

@@ -10,10 +10,10 @@ from adapters.aws_clients import AwsClients
 from adapters.provisioning import create_queues
 from adapters.sqs import SqsQueues
 from tests.contracts.queues import QueuesContract
-from tests.ministack import REGION, clients, credentials, fresh_name, ministack  # noqa: F401
+from tests.ministack import REGION
 
 
-def provisioned(clients: AwsClients, prefix: str) -> SqsQueues:  # noqa: F811
+def provisioned(clients: AwsClients, prefix: str) -> SqsQueues:
     """Our queues; "plan" gives up after two receives, as the contract wants."""
     create_queues(clients, prefix, lambda_visibility={"plan": 60})
     url = clients.sqs.get_queue_url(QueueName=f"{prefix}plan")["QueueUrl"]
@@ -31,7 +31,7 @@ class _SleepsForReal:
 
 class TestOnMoto(_SleepsForReal, QueuesContract):
     @pytest.fixture
-    def queues(self, credentials):  # noqa: F811
+    def queues(self, credentials):
         with mock_aws():
             yield provisioned(AwsClients(REGION), "tessera-")
 
@@ -39,11 +39,11 @@ class TestOnMoto(_SleepsForReal, QueuesContract):
 @pytest.mark.stack
 class TestOnMiniStack(_SleepsForReal, QueuesContract):
     @pytest.fixture
-    def queues(self, clients, fresh_name):  # noqa: F811
+    def queues(self, clients, fresh_name):
         return provisioned(clients, f"{fresh_name}-")
 
 
-def test_shard_queues_outlast_spot_reclaims_and_lambda_queues_outlast_their_function(credentials):  # noqa: F811
+def test_shard_queues_outlast_spot_reclaims_and_lambda_queues_outlast_their_function(credentials):
     with mock_aws():
         clients = AwsClients(REGION)
         create_queues(clients, "tessera-", lambda_visibility={"plan": 1800})

@@ -11,7 +11,7 @@ from botocore.credentials import ReadOnlyCredentials
 from adapters.appsync import MUTATION, SERVICE, AppSyncPublisher, variables
 from adapters.aws_clients import AwsClients
 from adapters.sigv4 import signed_post
-from tests.local.appsync_server import CREDENTIALS, appsync, job_update  # noqa: F401
+from tests.local.appsync_server import CREDENTIALS, job_update
 from tests.ministack import REGION
 from wsi.errors import SourceUnavailable
 
@@ -27,13 +27,13 @@ def signed_headers(server, signer=CREDENTIALS, body=BODY):
     return {name: value for name, value in prepared.headers.items() if name.lower() != "content-length"}
 
 
-def test_a_signed_mutation_answers_every_field(appsync):  # noqa: F811
+def test_a_signed_mutation_answers_every_field(appsync):
     answer = post(appsync, signed_headers(appsync))
     assert answer.json() == {"data": {"publishJobUpdate": dict(variables(job_update()))}}
 
 
 @pytest.mark.parametrize("token", ["tsk_ours_1", "tsk_theirs_2"])
-def test_a_person_or_service_may_not_publish(appsync, token):  # noqa: F811
+def test_a_person_or_service_may_not_publish(appsync, token):
     (error,) = post(appsync, {"Authorization": token}).json()["errors"]
     assert error["errorType"] == "Unauthorized"
     assert error["message"] == "Not Authorized to access publishJobUpdate on type Mutation"
@@ -44,23 +44,23 @@ def test_a_person_or_service_may_not_publish(appsync, token):  # noqa: F811
     [ReadOnlyCredentials("test", "guessed", None, None), ReadOnlyCredentials("other", "test", None, None)],
     ids=["wrong secret", "unknown key"],
 )
-def test_a_foreign_signature_is_refused(appsync, signer):  # noqa: F811
+def test_a_foreign_signature_is_refused(appsync, signer):
     answer = post(appsync, signed_headers(appsync, signer))
     assert answer.status_code == 401
     assert answer.json()["errors"][0]["errorType"] == "UnauthorizedException"
 
 
-def test_a_signature_over_another_body_is_refused(appsync):  # noqa: F811
+def test_a_signature_over_another_body_is_refused(appsync):
     other = json.dumps({"query": MUTATION, "variables": dict(variables(job_update("tenant-b")))}).encode()
     assert post(appsync, signed_headers(appsync), other).status_code == 401
 
 
 @pytest.mark.parametrize("headers", [{}, {"Authorization": "tsk_unknown_9"}])
-def test_nobody_is_refused(appsync, headers):  # noqa: F811
+def test_nobody_is_refused(appsync, headers):
     assert post(appsync, headers).status_code == 401
 
 
-def test_the_publisher_says_when_its_update_was_not_taken(appsync, monkeypatch):  # noqa: F811
+def test_the_publisher_says_when_its_update_was_not_taken(appsync, monkeypatch):
     publisher = AppSyncPublisher(AwsClients(REGION), f"{appsync.url}/graphql")
     publisher.publish(job_update())
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "guessed")
@@ -79,7 +79,7 @@ def test_the_publisher_says_when_its_update_was_not_taken(appsync, monkeypatch):
         ("subscription { onJobUpdate { jobId } }", "BadRequestException"),
     ],
 )
-def test_queries_answer_as_appsync_does(appsync, query, kind):  # noqa: F811
+def test_queries_answer_as_appsync_does(appsync, query, kind):
     answer = post(appsync, {"Authorization": "tsk_ours_1"}, json.dumps({"query": query}).encode()).json()
     if kind is None:
         assert answer == {"data": {"readFromRest": None}}

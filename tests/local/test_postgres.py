@@ -11,7 +11,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from local.postgres import PORTS, EmbeddedPostgres
+from local.ports import PORTS
+from local.postgres import EmbeddedPostgres
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 
 from adapters.appsync import AppSyncPublisher
 from adapters.aws_clients import AwsClients
-from tests.local.appsync_server import appsync, job_update  # noqa: F401
+from tests.local.appsync_server import job_update
 from tests.ministack import REGION
 
 QUERY = "subscription { onJobUpdate { jobId } }"
@@ -54,7 +54,7 @@ INIT = {"type": "connection_init"}
 ACK = {"type": "connection_ack", "payload": {"connectionTimeoutMs": 300000}}
 
 
-def test_a_subscription_from_handshake_to_stop(appsync):  # noqa: F811
+def test_a_subscription_from_handshake_to_stop(appsync):
     publish = lambda: AppSyncPublisher(AwsClients(REGION), f"{appsync.url}/graphql").publish(job_update())  # noqa: E731
     heard = talk(appsync, INIT, start(), then=publish, answers=4)
     data = {"id": "1", "type": "data", "payload": {"data": {"onJobUpdate": {"jobId": "job-1"}}}}
@@ -63,7 +63,7 @@ def test_a_subscription_from_handshake_to_stop(appsync):  # noqa: F811
     assert stopped[-1] == {"type": "complete", "id": "7"}
 
 
-def test_a_stopped_subscription_hears_nothing_more(appsync):  # noqa: F811
+def test_a_stopped_subscription_hears_nothing_more(appsync):
     def publish():
         AppSyncPublisher(AwsClients(REGION), f"{appsync.url}/graphql").publish(job_update())
 
@@ -72,7 +72,7 @@ def test_a_stopped_subscription_hears_nothing_more(appsync):  # noqa: F811
     assert (heard["type"], heard["id"]) == ("data", "2")
 
 
-def test_the_handshake_reads_the_subprotocol_as_well(appsync):  # noqa: F811
+def test_the_handshake_reads_the_subprotocol_as_well(appsync):
     async def run():
         url = f"{appsync.url.replace('http', 'ws')}/graphql/realtime"
         protocols = ("graphql-ws", f"header-{encoded('tsk_ours_1', url_safe=True)}")
@@ -85,7 +85,7 @@ def test_the_handshake_reads_the_subprotocol_as_well(appsync):  # noqa: F811
 
 
 @pytest.mark.parametrize("token", ["", "tsk_unknown_9"])
-def test_an_unknown_caller_is_told_so_and_disconnected(appsync, token):  # noqa: F811
+def test_an_unknown_caller_is_told_so_and_disconnected(appsync, token):
     (refusal,) = talk(appsync, INIT, token=token, answers=1)
     assert refusal["type"] == "connection_error"
     assert refusal["payload"]["errors"][0]["errorType"] == "UnauthorizedException"
@@ -104,18 +104,18 @@ def test_an_unknown_caller_is_told_so_and_disconnected(appsync, token):  # noqa:
     ],
     ids=["caller", "tenant", "field", "query", "mutation", "message"],
 )
-def test_a_refused_start_says_why(appsync, message, kind):  # noqa: F811
+def test_a_refused_start_says_why(appsync, message, kind):
     *_, refusal = talk(appsync, INIT, message, answers=3)
     assert refusal["type"] == "error"
     assert refusal["id"] == "1"
     assert refusal["payload"]["errors"][0]["errorType"] == kind
 
 
-def test_a_start_before_the_handshake_is_refused(appsync):  # noqa: F811
+def test_a_start_before_the_handshake_is_refused(appsync):
     (refusal,) = talk(appsync, start(), answers=1)
     assert refusal["payload"]["errors"][0]["errorType"] == "BadRequestException"
 
 
-def test_a_connection_has_at_most_a_hundred_subscriptions(appsync):  # noqa: F811
+def test_a_connection_has_at_most_a_hundred_subscriptions(appsync):
     *_, last = talk(appsync, INIT, *(start(str(n)) for n in range(101)), answers=103)
     assert last["payload"]["errors"][0]["errorType"] == "MaxSubscriptionsReachedError"

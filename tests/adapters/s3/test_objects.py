@@ -8,12 +8,12 @@ from adapters.aws_clients import AwsClients
 from adapters.provisioning import create_buckets
 from adapters.s3.objects import S3Objects
 from tests.contracts.objects import ObjectsContract
-from tests.ministack import REGION, clients, credentials, fresh_name, ministack  # noqa: F401
+from tests.ministack import REGION
 
 
 class TestOnMoto(ObjectsContract):
     @pytest.fixture
-    def objects(self, credentials):  # noqa: F811
+    def objects(self, credentials):
         with mock_aws():
             clients = AwsClients(REGION)
             create_buckets(clients, ["tessera-results"])
@@ -23,7 +23,7 @@ class TestOnMoto(ObjectsContract):
 @pytest.mark.stack
 class TestOnMiniStack(ObjectsContract):
     @pytest.fixture
-    def objects(self, clients, fresh_name):  # noqa: F811
+    def objects(self, clients, fresh_name):
         create_buckets(clients, [fresh_name])
         return S3Objects(clients, fresh_name)
 

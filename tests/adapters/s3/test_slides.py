@@ -13,7 +13,7 @@ from adapters.provisioning import create_buckets
 from adapters.s3.slides import S3SlideStore
 from tests.contracts.ranges import RangesContract
 from tests.contracts.slide_store import PART, SlideAccessContract, SlideUploadsContract, upload
-from tests.ministack import REGION, clients, credentials, fresh_name, ministack  # noqa: F401
+from tests.ministack import REGION
 from wsi.errors import Invalid
 from wsi.ports.objects import StoredPart
 
@@ -42,16 +42,16 @@ class TestOnMoto(_PutsObjects, SlideAccessContract):
     """Not the uploads: moto lists parts without their checksums. It knows the least part size, MiniStack does not."""
 
     @pytest.fixture
-    def clients(self, credentials):  # noqa: F811
+    def clients(self, credentials):
         with mock_aws():
             yield AwsClients(REGION)
 
     @pytest.fixture
-    def s3(self, clients):  # noqa: F811
+    def s3(self, clients):
         return clients.s3
 
     @pytest.fixture
-    def store(self, clients):  # noqa: F811
+    def store(self, clients):
         create_buckets(clients, ["tessera-slides", "customer-bucket"])
         return S3SlideStore(clients, "tessera-slides", ["customer-bucket"])
 
@@ -82,11 +82,11 @@ class TestOnMoto(_PutsObjects, SlideAccessContract):
 
 class _OnMiniStack(_PutsObjects):
     @pytest.fixture
-    def s3(self, clients):  # noqa: F811
+    def s3(self, clients):
         return clients.s3
 
     @pytest.fixture
-    def store(self, clients, fresh_name):  # noqa: F811
+    def store(self, clients, fresh_name):
         create_buckets(clients, [fresh_name])
         if "customer-bucket" not in {bucket["Name"] for bucket in clients.s3.list_buckets()["Buckets"]}:
             create_buckets(clients, ["customer-bucket"])
