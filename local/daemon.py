@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -21,6 +22,8 @@ ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / ".tessera"
 START_SECONDS = 120.0
 STOP_SECONDS = 120.0  #: a worker may take 90 to drain
+
+_started: list[subprocess.Popen[bytes]] = []  # held, since it is right that they outlive their Popen
 
 
 def serve(folder: Path, options: StackOptions) -> None:
@@ -49,6 +52,7 @@ def up(folder: Path, options: StackOptions) -> tuple[dict[str, Any], bool]:
     log = folder / "logs" / "stack.log"
     command = [sys.executable, "-m", "local", "serve", "--folder", str(folder), "--workers", str(options.workers)]
     child = children.start(command, env=dict(os.environ), log=log, cwd=ROOT)
+    _started.append(child)
     try:
         return _wait_until_ready(file, child.poll), True
     except RuntimeError as error:

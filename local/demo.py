@@ -65,5 +65,7 @@ def _run(stack: dict[str, Any], slide: Path, folder: Path, console: Console, beg
     for number, path in enumerate(paths):
         console.print(f"{'' if number else 'results':<9}{path}")
     console.print(f"time     {time.monotonic() - began:.1f} s")
-    console.print("`make up` opens the page: for now the API's own, at <api>/openapi.json; `make down` closes it.")
+    console.print(
+        "`make up` opens the page, in this version the API's own (its address and /openapi.json are printed)."
+    )
     return True
