@@ -12,15 +12,15 @@ from adapters.provisioning import create_buckets
 from client.cli import app
 from client.inputs import UsageError
 from local.ministack import MiniStack
-from tests.ministack import REGION, clients, credentials, fresh_name, ministack  # noqa: F401
+from tests.ministack import REGION
 from tests.slides import write_svs
 
 
 @pytest.fixture
 def bucket(
-    ministack: MiniStack,  # noqa: F811
-    clients: AwsClients,  # noqa: F811
-    fresh_name: str,  # noqa: F811
+    ministack: MiniStack,
+    clients: AwsClients,
+    fresh_name: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> str:
     monkeypatch.setenv("AWS_REGION", REGION)
@@ -34,7 +34,7 @@ def run(out: Path, path: str | Path) -> Result:
 
 
 def test_a_prefix_is_a_batch_whose_tables_equal_those_of_the_files(
-    clients: AwsClients,  # noqa: F811
+    clients: AwsClients,
     bucket: str,
     tmp_path: Path,
 ) -> None:
