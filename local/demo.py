@@ -65,7 +65,5 @@ def _run(stack: dict[str, Any], slide: Path, folder: Path, console: Console, beg
     for number, path in enumerate(paths):
         console.print(f"{'' if number else 'results':<9}{path}")
     console.print(f"time     {time.monotonic() - began:.1f} s")
-    console.print(
-        "`make up` opens the page, in this version the API's own (its address and /openapi.json are printed)."
-    )
+    console.print("`make up` opens the page: in this version the API's own, whose address it prints.")
     return True

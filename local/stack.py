@@ -130,7 +130,7 @@ class Stack:
 
     def _start_servers(self) -> str:
         """Postgres and MiniStack side by side; returns the dsn of the database's owner."""
-        self._undo.callback(self.postgres.stop)
+        self._undo.callback(self.postgres.stop if self.options.durable else self.postgres.remove)
         self._undo.callback(self.ministack.stop)
         with ThreadPoolExecutor(1) as beside:
             emulator = beside.submit(self.ministack.start)

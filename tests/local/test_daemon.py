@@ -12,6 +12,7 @@ import pytest
 from local import children, daemon
 from local.ministack import PYTHON
 from local.options import StackOptions
+from local.postgres import EmbeddedPostgres
 
 pytestmark = [
     pytest.mark.stack,
@@ -25,6 +26,7 @@ OPTIONS = StackOptions(workers=1)
 def folder(tmp_path):
     yield tmp_path
     daemon.down(tmp_path)
+    EmbeddedPostgres(tmp_path / "postgres", durable=True).remove()  # as root its data lie elsewhere
 
 
 def pids_of(stack):
