@@ -7,7 +7,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, cast
 
 from botocore.exceptions import BotoCoreError, ClientError
 
@@ -84,12 +84,22 @@ class SqsQueues:
         return self._urls[queue]
 
 
+def _object(text: str) -> dict[str, Any]:
+    """Empty for what is no JSON object. Receivers find their ids missing and leave it for the dead-letter queue, where
+    raising here would cost the whole poll, again and again."""
+    try:
+        value: Any = json.loads(text)
+    except ValueError:
+        return {}
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
 def _message(raw: Mapping[str, Any]) -> QueueMessage:
     attributes = raw.get("Attributes", {})
     trace = raw.get("MessageAttributes", {}).get(TRACEPARENT)
     sent = attributes.get("SentTimestamp")
     return QueueMessage(
-        body=json.loads(raw["Body"]),
+        body=_object(raw["Body"]),
         receipt=raw["ReceiptHandle"],
         receives=int(attributes.get("ApproximateReceiveCount", 1)),
         traceparent=trace["StringValue"] if trace else None,

@@ -11,7 +11,9 @@ from adapters.settings.processes import SlideJobs
 from lambdas.logs import logger_for
 from lambdas.queue_events import Handler, make_queue_handler
 from lambdas.wiring import SlideJobsWiring, slide_jobs_wiring
+from wsi.errors import RejectReason
 from wsi.inspecting import inspect_slide
+from wsi.ledger_rules import UNINSPECTED_SENTENCE
 
 logger = logger_for("inspect")
 
@@ -28,7 +30,10 @@ def make_handler(wiring: SlideJobsWiring) -> Handler:
         )
         logger.info("inspected", extra={**body, "traceparent": traceparent, "state": state})
 
-    return make_queue_handler(work, logger)
+    def give_up(body: dict[str, Any]) -> None:
+        wiring.ledger.reject_slide(UUID(body["slide_id"]), RejectReason.DAMAGED, UNINSPECTED_SENTENCE)
+
+    return make_queue_handler(work, logger, give_up=give_up)
 
 
 @functools.cache

@@ -23,6 +23,7 @@ def make_handler(wiring: SweepWiring) -> Handler:
             queues=wiring.queues,
             upload_days=wiring.upload_days,
             stuck_seconds=wiring.stuck_seconds,
+            give_up_seconds=wiring.give_up_seconds,
         )
         logger.info("swept", extra=asdict(swept))
         return asdict(swept)

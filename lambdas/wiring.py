@@ -83,6 +83,7 @@ class SweepWiring:
     queues: Queues
     upload_days: float
     stuck_seconds: float
+    give_up_seconds: float
 
 
 def api_wiring(settings: Api) -> ApiWiring:
@@ -144,6 +145,7 @@ def sweep_wiring(settings: Sweep) -> SweepWiring:
         queues=SqsQueues(_clients(settings), settings.queue_prefix),
         upload_days=settings.upload_days,
         stuck_seconds=settings.stuck_seconds,
+        give_up_seconds=settings.give_up_seconds,
     )
 
 

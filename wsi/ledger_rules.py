@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
-from wsi.errors import Conflict, NotFound
+from wsi.errors import Conflict, FailReason, NotFound
 from wsi.records.jobs import Job
 from wsi.records.notices import MESSAGE_SCHEMA
 from wsi.records.shards import ShardCount
@@ -14,6 +14,9 @@ from wsi.records.slides import Slide
 from wsi.states import JobState, SlideState
 
 POISON_FAILURES = 3  #: in-process failures of one shard; leases that run out and releases do not count (F-5)
+#: Leases of one shard that ran out in a row without a new checkpoint. A worker that a shard kills (out of memory, a
+#: crash in native code) can not say so; six lost machines in a row on one shard are no accident.
+POISON_SILENCES = 6
 PUSH_SECONDS = 1.0  #: least time between two pushes of a job's progress
 RATE_SECONDS = 60.0  #: how long a worker's last reported rate counts towards its job's
 SENT_DAYS = 7.0  #: how long a sent outbox row is kept
@@ -51,6 +54,19 @@ def check_count(count: ShardCount, tiles: int) -> None:
 
 def poison_sentence(index: int) -> str:
     return f"Part {index + 1} of the slide failed {POISON_FAILURES} times, so the job was stopped."
+
+
+def silence_sentence(index: int) -> str:
+    return f"Part {index + 1} of the slide ended its worker {POISON_SILENCES} times, so the job was stopped."
+
+
+#: What ends a job that nothing moved for so long that nothing will: its function dies each time before it can say so.
+GIVEN_UP: Mapping[JobState, tuple[FailReason, str]] = {
+    JobState.QUEUED: (FailReason.PLANNING_FAILED, "The job could not be planned: ask for the analysis again."),
+    JobState.PLANNING: (FailReason.PLANNING_FAILED, "The slide could not be planned: ask for the analysis again."),
+    JobState.STITCHING: (FailReason.STITCHING_FAILED, "The results could not be put together: retry the job."),
+}
+UNINSPECTED_SENTENCE = "The slide could not be inspected in several tries: it may be damaged. Export it again."
 
 
 def no_slide() -> NotFound:

@@ -8,7 +8,16 @@ from adapters.postgres import rows, slides
 from adapters.postgres.connections import Cursor, Row
 from adapters.postgres.moves import add_progress, append_event, cancel_shards, locked_job, move_job, wake_shards
 from wsi.errors import FailReason
-from wsi.ledger_rules import POISON_FAILURES, RATE_SECONDS, check_count, poison_sentence, shard_detail
+from wsi.ledger_rules import (
+    LEASE_EXPIRED,
+    POISON_FAILURES,
+    POISON_SILENCES,
+    RATE_SECONDS,
+    check_count,
+    poison_sentence,
+    shard_detail,
+    silence_sentence,
+)
 from wsi.records.jobs import Job
 from wsi.records.shards import Lease, LeaseRefusal, ShardCount, ShardOutput
 from wsi.states import JobState, ShardState
@@ -62,13 +71,13 @@ def lease(cursor: Cursor, job_id: UUID, index: int, *, owner: str, seconds: floa
     job = locked_job(cursor, job_id)
     if job is None or job.state is not JobState.RUNNING:
         return LeaseRefusal.SETTLED
+    expire(cursor, job, index)
     row = cursor.execute(
         """
         UPDATE shards SET state = 'RUNNING', attempt = attempt + 1, lease_owner = %(owner)s, leased_at = now(),
             tiles_per_second = NULL, reported_at = NULL,
             lease_until = now() + make_interval(secs => %(seconds)s)
-        WHERE job_id = %(job)s AND index = %(index)s
-            AND (state = 'QUEUED' OR state = 'RUNNING' AND lease_until < now())
+        WHERE job_id = %(job)s AND index = %(index)s AND state = 'QUEUED'
         RETURNING *
         """,
         {"owner": owner, "seconds": seconds, "job": job_id, "index": index},
@@ -86,6 +95,28 @@ def lease(cursor: Cursor, job_id: UUID, index: int, *, owner: str, seconds: floa
         tiles=row["tiles"],
         checkpoint_key=row["checkpoint_key"],
     )
+
+
+def expire(cursor: Cursor, job: Job, index: int | None = None) -> list[int]:
+    """Shards of the locked job (or that one) whose worker fell silent: RUNNING -> QUEUED; returns them. One that
+    silenced too many workers in a row is FAILED, and the job with it."""
+    silent = cursor.execute(
+        """
+        UPDATE shards SET state = CASE WHEN silences + 1 >= %(poison)s THEN 'FAILED' ELSE 'QUEUED' END,
+            silences = silences + 1, lease_until = NULL, reason = %(reason)s
+        WHERE job_id = %(job)s AND state = 'RUNNING' AND lease_until < now()
+            AND (%(index)s::int IS NULL OR index = %(index)s)
+        RETURNING index, attempt, lease_owner, state
+        """,
+        {"poison": POISON_SILENCES, "reason": LEASE_EXPIRED, "job": job.id, "index": index},
+    ).fetchall()
+    for shard in silent:
+        poisoned = shard["state"] == ShardState.FAILED
+        detail = shard_detail(shard["index"], shard["attempt"], shard["lease_owner"], reason=LEASE_EXPIRED)
+        append_event(cursor, job, "shard_failed" if poisoned else "shard_released", detail)
+        if poisoned:
+            fail_job(cursor, job.id, FailReason.POISON_SHARD, silence_sentence(shard["index"]))
+    return [shard["index"] for shard in silent if shard["state"] == ShardState.QUEUED]
 
 
 def _refusal(cursor: Cursor, job_id: UUID, index: int) -> LeaseRefusal:
@@ -115,7 +146,7 @@ def checkpoint(cursor: Cursor, held: Lease, *, key: str, done: int, unreadable: 
     if done >= shard["tiles_done"]:
         cursor.execute(
             """
-            UPDATE shards SET checkpoint_key = %s, tiles_done = %s, tiles_unreadable = %s,
+            UPDATE shards SET checkpoint_key = %s, tiles_done = %s, tiles_unreadable = %s, silences = 0,
                 tiles_per_second = coalesce(%s, tiles_per_second), reported_at = now()
             WHERE job_id = %s AND index = %s
             """,

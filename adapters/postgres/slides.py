@@ -11,6 +11,7 @@ from psycopg.types.json import Jsonb
 
 from adapters.postgres import rows
 from adapters.postgres.connections import Cursor
+from wsi.errors import RejectReason
 from wsi.ledger_rules import deleted_slide, no_slide, slide_in_use, slide_message
 from wsi.records.identity import Actor
 from wsi.records.pages import Page, cursor_after, read_cursor
@@ -127,6 +128,10 @@ def move(cursor: Cursor, slide_id: UUID, to: SlideState, *, source: SlideState |
     ).format(also=also)
     guard = [state.value for state in sources(SLIDE_MOVES, to) if source in (None, state)]
     return cursor.execute(query, {**changes, "to": to, "id": slide_id, "sources": guard}).rowcount == 1
+
+
+def reject(cursor: Cursor, slide_id: UUID, reason: RejectReason, sentence: str) -> bool:
+    return move(cursor, slide_id, SlideState.REJECTED, reason=reason.value, sentence=sentence)
 
 
 def send_to_inspection(cursor: Cursor, slide: Slide) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from adapters.postgres import rows, slides
+from adapters.postgres import rows, shards, slides
 from adapters.postgres.connections import Cursor
-from adapters.postgres.moves import append_event, locked_job, move_job, send, wake_shards
-from wsi.ledger_rules import LEASE_EXPIRED, STUCK_TOPIC, job_message, shard_detail
+from adapters.postgres.moves import locked_job, move_job, send, wake_shards
+from wsi.errors import RejectReason
+from wsi.ledger_rules import GIVEN_UP, STUCK_TOPIC, UNINSPECTED_SENTENCE, job_message
 from wsi.states import JobState, SlideState
 
 
@@ -18,19 +19,9 @@ def expire_leases(cursor: Cursor) -> int:
     for row in silent:
         job = locked_job(cursor, row["job_id"])
         assert job is not None, "shards refer to their job"
-        freed = cursor.execute(
-            """
-            UPDATE shards SET state = 'QUEUED', lease_until = NULL, reason = %s
-            WHERE job_id = %s AND state = 'RUNNING' AND lease_until < now()
-            RETURNING index, attempt, lease_owner
-            """,
-            (LEASE_EXPIRED, job.id),
-        ).fetchall()
-        for shard in freed:
-            detail = shard_detail(shard["index"], shard["attempt"], shard["lease_owner"], reason=LEASE_EXPIRED)
-            append_event(cursor, job, "shard_released", detail)
+        freed = shards.expire(cursor, job)
         if freed:
-            wake_shards(cursor, job, [shard["index"] for shard in freed])
+            wake_shards(cursor, job, freed)
         expired += len(freed)
     return expired
 
@@ -95,6 +86,24 @@ def _resend_shards(cursor: Cursor, stuck_seconds: float) -> int:
         if job := locked_job(cursor, row["job_id"]):
             wake_shards(cursor, job, row["indices"])
     return sum(len(row["indices"]) for row in stuck)
+
+
+def give_up(cursor: Cursor, *, seconds: float) -> int:
+    """Ends jobs and slides that nothing has moved for so long."""
+    jobs = cursor.execute(
+        "SELECT id, state FROM jobs WHERE state = ANY(%s) AND updated_at < now() - make_interval(secs => %s)"
+        " ORDER BY id FOR UPDATE",
+        ([state.value for state in GIVEN_UP], seconds),
+    ).fetchall()
+    for row in jobs:
+        shards.fail_job(cursor, row["id"], *GIVEN_UP[JobState(row["state"])])
+    uninspected = cursor.execute(
+        "SELECT id FROM slides WHERE state = 'UPLOADED' AND updated_at < now() - make_interval(secs => %s) ORDER BY id",
+        (seconds,),
+    ).fetchall()
+    for row in uninspected:
+        slides.reject(cursor, row["id"], RejectReason.DAMAGED, UNINSPECTED_SENTENCE)
+    return len(jobs) + len(uninspected)
 
 
 def abandon_uploads(cursor: Cursor, *, days: float) -> int:

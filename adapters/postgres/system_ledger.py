@@ -45,7 +45,7 @@ class PostgresSystemLedger:
 
     def reject_slide(self, slide_id: UUID, reason: RejectReason, sentence: str) -> bool:
         with self._connections.transaction() as cursor:
-            return slides.move(cursor, slide_id, SlideState.REJECTED, reason=reason.value, sentence=sentence)
+            return slides.reject(cursor, slide_id, reason, sentence)
 
     # --- jobs
 
@@ -128,12 +128,14 @@ class PostgresSystemLedger:
 
     # --- sweep
 
-    def sweep(self, *, upload_days: float, stuck_seconds: float) -> Swept:
+    def sweep(self, *, upload_days: float, stuck_seconds: float, give_up_seconds: float) -> Swept:
         """Each repair is a transaction of its own, so that none holds the locks of the others."""
         with self._connections.transaction() as cursor:
             leases_expired = sweeping.expire_leases(cursor)
         with self._connections.transaction() as cursor:
             stitches_woken = sweeping.wake_stitches(cursor)
+        with self._connections.transaction() as cursor:
+            given_up = sweeping.give_up(cursor, seconds=give_up_seconds)
         with self._connections.transaction() as cursor:
             messages_resent = sweeping.resend(cursor, stuck_seconds=stuck_seconds)
         with self._connections.transaction() as cursor:
@@ -144,6 +146,7 @@ class PostgresSystemLedger:
             stitches_woken=stitches_woken,
             messages_resent=messages_resent,
             uploads_abandoned=uploads_abandoned,
+            given_up=given_up,
         )
 
     # --- models

@@ -61,7 +61,8 @@ class Sweep(Aws, Database):
     queue_prefix: str = "tessera-"
     slides_bucket: str
     upload_days: float = Field(default=3.0, gt=0)
-    stuck_seconds: float = Field(default=900.0, gt=0)
+    stuck_seconds: float = Field(default=900.0, gt=0)  #: then the message is sent again
+    give_up_seconds: float = Field(default=86_400.0, gt=0)  #: then a job FAILED, a slide is REJECTED
 
 
 class Worker(Aws, Database):

@@ -57,3 +57,14 @@ def test_shard_queues_outlast_spot_reclaims_and_lambda_queues_outlast_their_func
         assert attributes("shards-normal")[:2] == (180, 10)
         assert attributes("plan")[:2] == (1800, 5)
         assert attributes("plan-dlq")[2] == 14 * 24 * 3600
+
+
+@pytest.mark.parametrize("garbage", ["not json", "[1]", '"text"', "{"])
+def test_a_message_that_is_no_json_object_arrives_empty_and_goes_the_way_of_dead_letters(credentials, garbage):
+    with mock_aws():
+        clients = AwsClients(REGION)
+        queues = provisioned(clients, "tessera-")
+        url = clients.sqs.get_queue_url(QueueName="tessera-plan")["QueueUrl"]
+        clients.sqs.send_message(QueueUrl=url, MessageBody=garbage)
+        (message,) = queues.receive("plan", limit=1, wait_seconds=0, visibility_seconds=30)
+        assert message.body == {}

@@ -18,6 +18,7 @@ from tests.contracts.ledger_world import (
     topics,
 )
 from wsi.errors import FailReason
+from wsi.ledger_rules import POISON_SILENCES
 from wsi.records.notices import PUSH
 from wsi.records.shards import Lease, LeaseRefusal, ShardCount
 from wsi.states import JobState
@@ -115,6 +116,24 @@ class ShardLedgerContract:
         assert world.system.release_shard(lease(world, job, 0), reason="crash", failed=True)
         assert commit(world, lease(world, job, 0))
         assert world.tenants.job(world.actor, job.id).state is JobState.RUNNING
+
+    def test_a_shard_that_ends_every_worker_is_poison_without_a_sweep_too(self, world: LedgerWorld) -> None:
+        job = running_job(world)
+        for _ in range(POISON_SILENCES):
+            lease(world, job, 0, seconds=30)
+            world.pass_time(31)
+        assert world.system.lease_shard(job.id, 0, owner="w", seconds=60) is LeaseRefusal.SETTLED
+        assert world.tenants.job(world.actor, job.id).reason == FailReason.POISON_SHARD.value
+
+    def test_lost_workers_are_no_poison_while_the_shard_goes_forward(self, world: LedgerWorld) -> None:
+        job = running_job(world)
+        for lost in range(2 * POISON_SILENCES):
+            held = lease(world, job, 0, seconds=30)
+            if lost % 4 == 0:
+                key, done = f"checkpoint-{lost}", 1 + lost // 4
+                assert world.system.record_checkpoint(held, key=key, done=done, unreadable=0, tiles_per_second=None)
+            world.pass_time(31)
+        assert commit(world, lease(world, job, 0))
 
     def test_last_shard_moves_the_job_once(self, world: LedgerWorld) -> None:
         job = running_job(world, (10, 10, 5))

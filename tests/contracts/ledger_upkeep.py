@@ -18,6 +18,8 @@ from tests.contracts.ledger_world import (
     uploaded_slide,
     uploading_slide,
 )
+from wsi.errors import FailReason, RejectReason
+from wsi.ledger_rules import POISON_SILENCES
 from wsi.ports.ledger import Swept
 from wsi.states import JobState, SlideState
 
@@ -25,7 +27,7 @@ DAY = 86_400.0
 
 
 def sweep(world: LedgerWorld) -> Swept:
-    return world.system.sweep(upload_days=3, stuck_seconds=900)
+    return world.system.sweep(upload_days=3, stuck_seconds=900, give_up_seconds=5 * DAY)
 
 
 class UpkeepContract:
@@ -123,3 +125,33 @@ class UpkeepContract:
         assert world.tenants.slide(world.actor, slide.id).state is SlideState.DELETED
         assert world.tenants.slide(world.actor, fresh.id).state is SlideState.UPLOADING
         assert world.tenants.slide(world.actor, finished.slide_id).state is SlideState.READY
+
+    def test_what_nothing_moves_is_given_up(self, world: LedgerWorld) -> None:
+        slide = uploaded_slide(world)
+        planning = queued_job(world)
+        assert world.system.begin_planning(planning.id)
+        stitching, running = stitching_job(world), running_job(world)
+        world.pass_time(4.9 * DAY)
+        assert sweep(world).given_up == 0
+        world.pass_time(0.2 * DAY)
+        assert sweep(world).given_up == 3
+        rejected = world.tenants.slide(world.actor, slide.id)
+        assert (rejected.state, rejected.reason) == (SlideState.REJECTED, RejectReason.DAMAGED.value)
+        reasons = {job.id: world.tenants.job(world.actor, job.id).reason for job in (planning, stitching, running)}
+        assert reasons == {
+            planning.id: FailReason.PLANNING_FAILED.value,
+            stitching.id: FailReason.STITCHING_FAILED.value,
+            running.id: None,
+        }
+
+    def test_a_shard_that_ends_every_worker_is_poison(self, world: LedgerWorld) -> None:
+        job = running_job(world)
+        for _ in range(POISON_SILENCES):
+            assert world.tenants.job(world.actor, job.id).state is JobState.RUNNING
+            lease(world, job, 0, seconds=60)
+            world.pass_time(61)
+            sweep(world)
+        failed = world.tenants.job(world.actor, job.id)
+        assert (failed.state, failed.reason) == (JobState.FAILED, FailReason.POISON_SHARD.value)
+        assert kinds(world, job).count("shard_released") == POISON_SILENCES - 1
+        assert kinds(world, job).count("shard_failed") == 1

@@ -127,6 +127,15 @@ def test_the_last_try_fails_the_job_so_that_nobody_waits_for_it(installation, sl
     assert "bug" not in ended.sentence
 
 
+def test_the_last_try_rejects_the_slide_so_that_nobody_waits_for_it(installation, slide_jobs, uploaded):
+    handle = inspect.make_handler(replace(slide_jobs, slides=BrokenSlides()))
+    assert failed(handle(sqs_event({"v": 1, "slide_id": str(uploaded)}, receives=4), None)) == ["m0"]
+    assert installation.ledger.slide(ANALYST, uploaded).state is SlideState.UPLOADED
+    assert failed(handle(sqs_event({"v": 1, "slide_id": str(uploaded)}, receives=5), None)) == ["m0"]
+    ended = installation.ledger.slide(ANALYST, uploaded)
+    assert (ended.state, ended.reason) == (SlideState.REJECTED, "damaged")
+
+
 @pytest.mark.parametrize("event", [sqs_event({}, {}), {"source": "aws.events", "detail-type": "Scheduled Event"}])
 def test_a_wake_up_and_the_schedule_both_empty_the_outbox(installation, event):
     submitted(installation, installation.ready())
@@ -138,7 +147,9 @@ def test_a_wake_up_and_the_schedule_both_empty_the_outbox(installation, event):
 
 def test_the_sweep_tells_what_it_put_right(installation):
     submitted(installation, installation.ready())
-    wiring = SweepWiring(ledger=installation.ledger, queues=installation.queues, upload_days=3, stuck_seconds=900)
+    wiring = SweepWiring(
+        ledger=installation.ledger, queues=installation.queues, upload_days=3, stuck_seconds=900, give_up_seconds=86_400
+    )
     answer = sweep.make_handler(wiring)({}, None)
-    assert set(answer) == {"leases_expired", "stitches_woken", "messages_resent", "uploads_abandoned"}
+    assert set(answer) == {"leases_expired", "stitches_woken", "messages_resent", "uploads_abandoned", "given_up"}
     json.dumps(answer)

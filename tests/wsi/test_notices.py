@@ -121,7 +121,13 @@ def test_the_sweep_wakes_the_relay_only_when_it_put_something_right(installation
     submitted(installation)
     run(installation)
     before = installation.queues.depth("wake")
-    how = {"ledger": installation.ledger, "queues": installation.queues, "upload_days": 3.0, "stuck_seconds": 900.0}
+    how = {
+        "ledger": installation.ledger,
+        "queues": installation.queues,
+        "upload_days": 3.0,
+        "stuck_seconds": 900.0,
+        "give_up_seconds": 86_400.0,
+    }
     assert sweep(**how).messages_resent == 0
     assert installation.queues.depth("wake") == before
     installation.clock.pass_seconds(1000)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from uuid import UUID, uuid4
 
 from wsi.memory.ledger_books import Books, Clock
-from wsi.memory.ledger_shards import MemoryShards
 from wsi.memory.ledger_system import MemorySystemLedger
 from wsi.memory.ledger_tenant import MemoryTenantLedger
 from wsi.records.identity import Actor, Role
 
 
-class MemoryLedger(MemoryTenantLedger, MemorySystemLedger, MemoryShards):
+class MemoryLedger(MemoryTenantLedger, MemorySystemLedger):
     """TenantLedger, SystemLedger and Identities over one set of books. Thread-safe; time passes as `clock` says."""
 
     def __init__(self, clock: Clock) -> None:

@@ -80,6 +80,7 @@ class Books:
     woken_at: dict[tuple[UUID, int | None], datetime] = field(
         default_factory=dict[tuple[UUID, int | None], datetime]
     )  #: by slide or job, and shard
+    slides_moved_at: dict[UUID, datetime] = field(default_factory=dict[UUID, datetime])
 
     def now(self) -> datetime:
         return self.clock().astimezone(UTC)
@@ -116,7 +117,7 @@ class Books:
             return None
         moved = replace(slide, state=to, version=slide.version + 1, **changes)
         self.slides[slide_id] = moved
-        self.woken_at[slide_id, None] = self.now()
+        self.woken_at[slide_id, None] = self.slides_moved_at[slide_id] = self.now()
         return moved
 
     def move_job(

@@ -6,7 +6,16 @@ from dataclasses import replace
 from uuid import UUID
 
 from wsi.errors import FailReason
-from wsi.ledger_rules import POISON_FAILURES, RATE_SECONDS, check_count, poison_sentence, shard_detail
+from wsi.ledger_rules import (
+    LEASE_EXPIRED,
+    POISON_FAILURES,
+    POISON_SILENCES,
+    RATE_SECONDS,
+    check_count,
+    poison_sentence,
+    shard_detail,
+    silence_sentence,
+)
 from wsi.memory.ledger_books import Books, Report, Usage
 from wsi.records.jobs import Job
 from wsi.records.shards import Lease, LeaseRefusal, Shard, ShardCount
@@ -24,10 +33,11 @@ class MemoryShards:
             shards = self.books.shards.get(job_id, [])
             if job is None or job.state is not JobState.RUNNING or not 0 <= index < len(shards):
                 return LeaseRefusal.SETTLED
-            shard = shards[index]
-            if shard.state is ShardState.RUNNING and shard.lease_until is not None and shard.lease_until >= now:
+            self.expire(job, index)
+            shard = self.books.shards[job_id][index]
+            if shard.state is ShardState.RUNNING:
                 return LeaseRefusal.HELD
-            if shard.state not in (ShardState.QUEUED, ShardState.RUNNING):
+            if shard.state is not ShardState.QUEUED:
                 return LeaseRefusal.SETTLED
             leased = replace(
                 shard,
@@ -50,6 +60,28 @@ class MemoryShards:
                 checkpoint_key=leased.checkpoint_key,
             )
 
+    def expire(self, job: Job, index: int | None = None) -> list[int]:
+        """Shards of the job (or that one) whose worker fell silent: RUNNING -> QUEUED; returns them. One that
+        silenced too many workers in a row is FAILED, and the job with it."""
+        now = self.books.now()
+        freed: list[int] = []
+        for shard in list(self.books.shards.get(job.id, ())):
+            silent = shard.state is ShardState.RUNNING and shard.lease_until is not None and shard.lease_until < now
+            if not silent or index not in (None, shard.index):
+                continue
+            poisoned = shard.silences + 1 >= POISON_SILENCES
+            state = ShardState.FAILED if poisoned else ShardState.QUEUED
+            self.books.put_shard(
+                replace(shard, state=state, silences=shard.silences + 1, lease_until=None, reason=LEASE_EXPIRED)
+            )
+            detail = shard_detail(shard.index, shard.attempt, shard.lease_owner, reason=LEASE_EXPIRED)
+            self.books.append_event(job, "shard_failed" if poisoned else "shard_released", detail)
+            if poisoned:
+                self.books.fail_job(job.id, FailReason.POISON_SHARD, silence_sentence(shard.index))
+            else:
+                freed.append(shard.index)
+        return freed
+
     def extend_lease(self, lease: Lease, *, seconds: float) -> bool:
         with self.books.lock:
             held = self._held(lease)
@@ -67,7 +99,7 @@ class MemoryShards:
                 return False
             job, shard = held
             if done >= shard.tiles_done:
-                reached = replace(shard, checkpoint_key=key, tiles_done=done, tiles_unreadable=unreadable)
+                reached = replace(shard, checkpoint_key=key, tiles_done=done, tiles_unreadable=unreadable, silences=0)
                 self._report(job, shard, reached, tiles_per_second)
             return True
 

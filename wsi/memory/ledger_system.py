@@ -9,14 +9,14 @@ from uuid import UUID
 
 from wsi.errors import FailReason, RejectReason
 from wsi.ledger_rules import (
-    LEASE_EXPIRED,
+    GIVEN_UP,
     STUCK_TOPIC,
+    UNINSPECTED_SENTENCE,
     job_message,
     other_model_digest,
-    shard_detail,
     slide_message,
 )
-from wsi.memory.ledger_books import Books
+from wsi.memory.ledger_shards import MemoryShards
 from wsi.memory.ledger_tenant import finished_shards
 from wsi.ports.ledger import PlanningBrief, StitchBrief, Swept
 from wsi.records.jobs import Job
@@ -29,10 +29,8 @@ from wsi.states import JobState, ShardState, SlideState
 from wsi.tracing import new_traceparent
 
 
-class MemorySystemLedger:
-    """`wsi.ports.ledger.SystemLedger` in this process's memory, but for the shards."""
-
-    books: Books
+class MemorySystemLedger(MemoryShards):
+    """`wsi.ports.ledger.SystemLedger` in this process's memory."""
 
     # --- slides
 
@@ -165,29 +163,20 @@ class MemorySystemLedger:
 
     # --- sweep
 
-    def sweep(self, *, upload_days: float, stuck_seconds: float) -> Swept:
+    def sweep(self, *, upload_days: float, stuck_seconds: float, give_up_seconds: float) -> Swept:
         with self.books.lock:
             return Swept(
                 leases_expired=sum(self._expire_leases(job) for job in list(self.books.jobs.values())),
                 stitches_woken=sum(self._wake_stitch(job) for job in list(self.books.jobs.values())),
+                given_up=self._give_up(give_up_seconds),
                 messages_resent=self._resend(stuck_seconds),
                 uploads_abandoned=self._abandon_uploads(upload_days),
             )
 
     def _expire_leases(self, job: Job) -> int:
-        now = self.books.now()
-        silent = [
-            shard
-            for shard in self.books.shards.get(job.id, ())
-            if shard.state is ShardState.RUNNING and shard.lease_until is not None and shard.lease_until < now
-        ]
-        for shard in silent:
-            freed = replace(shard, state=ShardState.QUEUED, lease_until=None, reason=LEASE_EXPIRED)
-            self.books.put_shard(freed)
-            detail = shard_detail(shard.index, shard.attempt, shard.lease_owner, reason=LEASE_EXPIRED)
-            self.books.append_event(job, "shard_released", detail)
-        self.books.wake_shards(job, [shard.index for shard in silent])
-        return len(silent)
+        freed = self.expire(job)
+        self.books.wake_shards(job, freed)
+        return len(freed)
 
     def _wake_stitch(self, job: Job) -> bool:
         if any(shard.state is not ShardState.DONE for shard in self.books.shards.get(job.id, ())):
@@ -212,6 +201,20 @@ class MemorySystemLedger:
             return False
         self.books.woken_at[owner, index] = self.books.now()
         return True
+
+    def _give_up(self, seconds: float) -> int:
+        before = self.books.ago(seconds)
+        jobs = [job for job in self.books.jobs.values() if job.state in GIVEN_UP and job.updated_at < before]
+        for job in jobs:
+            self.books.fail_job(job.id, *GIVEN_UP[job.state])
+        slides = [
+            slide.id
+            for slide in self.books.slides.values()
+            if slide.state is SlideState.UPLOADED and self.books.slides_moved_at[slide.id] < before
+        ]
+        for slide_id in slides:
+            self.reject_slide(slide_id, RejectReason.DAMAGED, UNINSPECTED_SENTENCE)
+        return len(jobs) + len(slides)
 
     def _abandon_uploads(self, days: float) -> int:
         before = self.books.ago(days * 86_400)

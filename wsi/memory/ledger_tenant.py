@@ -222,7 +222,7 @@ class MemoryTenantLedger:
             created_at=self.books.now(),
         )
         self.books.slides[slide_id] = slide
-        self.books.woken_at[slide_id, None] = slide.created_at
+        self.books.woken_at[slide_id, None] = self.books.slides_moved_at[slide_id] = slide.created_at
         return slide
 
     def _send_to_inspection(self, slide: Slide) -> Slide:

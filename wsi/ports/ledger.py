@@ -148,6 +148,7 @@ class Swept:
     stitches_woken: int = 0
     messages_resent: int = 0
     uploads_abandoned: int = 0
+    given_up: int = 0  #: jobs that FAILED and slides that were REJECTED since nothing moved them
 
 
 class SystemLedger(Protocol):
@@ -224,11 +225,13 @@ class SystemLedger(Protocol):
     def mark_sent(self, ids: Sequence[int]) -> None: ...
 
     # --- sweep
-    def sweep(self, *, upload_days: float, stuck_seconds: float) -> Swept:
+    def sweep(self, *, upload_days: float, stuck_seconds: float, give_up_seconds: float) -> Swept:
         """Repairs what a death left behind: expired leases go back to QUEUED with an outbox row to their queue;
         RUNNING jobs with nothing remaining move to STITCHING; UPLOADED slides, QUEUED, PLANNING and STITCHING jobs
         and QUEUED shards that have not moved for `stuck_seconds` get their outbox row again (at most once per
-        `stuck_seconds`); uploads older than `upload_days` are DELETED."""
+        `stuck_seconds`); what still has not moved after `give_up_seconds` FAILED or is REJECTED; uploads older than
+        `upload_days` are DELETED. A shard whose lease ran out for the sixth time in a row without a new checkpoint is
+        FAILED and its job FAILED(poison_shard), here and in `lease_shard`."""
         ...
 
     # --- models

@@ -20,6 +20,7 @@ class Shard:
     tiles: int
     attempt: int = 0
     failures: int = 0  #: in-process failures; spot reclaims do not count. Poison at 3
+    silences: int = 0  #: leases that ran out in a row without a new checkpoint. Poison at 6
     lease_owner: str | None = None
     lease_until: datetime | None = None
     checkpoint_key: str | None = None

@@ -170,6 +170,7 @@ CREATE TABLE shards (
     tiles            integer NOT NULL CHECK (tiles > 0),
     attempt          integer NOT NULL DEFAULT 0,
     failures         integer NOT NULL DEFAULT 0,
+    silences         integer NOT NULL DEFAULT 0,
     lease_owner      text,
     lease_until      timestamptz,
     leased_at        timestamptz,

@@ -119,7 +119,7 @@ def test_nothing_pins_a_session_of_the_proxy(database: Database) -> None:
     world = PostgresWorld(database)
     completed_job(world)
     running_job(world, [100] * 3000)
-    world.system.sweep(upload_days=1, stuck_seconds=1)
+    world.system.sweep(upload_days=1, stuck_seconds=1, give_up_seconds=86_400)
     world.system.mark_sent([row.id for row in world.system.claim_outbox(limit=10, seconds=1)])
     world.close()
     statements = database.statements()

@@ -56,7 +56,7 @@ def test_commits_leases_sweeps_and_cancels_side_by_side_do_not_deadlock(world: P
                     world.system.extend_lease(held, seconds=30)
                     commit(world, held)
                 if n == 0:
-                    world.system.sweep(upload_days=1, stuck_seconds=0)
+                    world.system.sweep(upload_days=1, stuck_seconds=0, give_up_seconds=86_400)
 
     def cancel(_: int) -> None:
         world.tenants.cancel_job(world.actor, jobs[2].id)
