@@ -10,6 +10,7 @@ from rich.console import Console
 
 from local import daemon
 from local.options import StackOptions
+from local.stack_file import StackFile
 from wsi.errors import TesseraError
 
 app = typer.Typer(
@@ -42,6 +43,15 @@ def down(folder: Folder = daemon.FOLDER) -> None:
 
 
 @app.command()
+def key(folder: Folder = daemon.FOLDER) -> None:
+    """Prints an API key of the running stack, for scripts."""
+    stack = StackFile(folder).read()
+    if stack is None:
+        _fail(RuntimeError("No stack is running; start one with `make up`."))
+    typer.echo(stack["api_key"])
+
+
+@app.command()
 def demo(folder: Folder = daemon.FOLDER) -> None:
     """Runs one real slide through it, live."""
     from local.demo import demo as run  # the client and its transports, which up and down do not need
@@ -62,6 +72,7 @@ def serve(folder: Folder = daemon.FOLDER, workers: WorkerCount = 1) -> None:
 
 def _tell(stack: dict[str, Any], folder: Path) -> None:
     console = _console()
+    console.print(f"page          {stack['page_url']}")
     console.print(f"API           {stack['api_url']}")
     console.print(f"described at  {stack['openapi_url']}")
     console.print(f"subscriptions {stack['realtime_url']}")
@@ -69,11 +80,9 @@ def _tell(stack: dict[str, Any], folder: Path) -> None:
     console.print(f"secrets       {folder / 'stack.json'} (passwords and API keys)")
     console.print(f"logs          {stack['logs']}")
     console.print("Try:")
-    console.print(f"  curl -H 'Authorization: {stack['api_key']}' {stack['api_url']}/models")
-    console.print(
-        f"  TESSERA_API_KEY={stack['api_key']} .venv/bin/tessera submit SLIDE --api {stack['api_url']}"
-        " --model stain-density --watch"
-    )
+    console.print("  export TESSERA_API_KEY=$(.venv/bin/python -m local key)")
+    console.print(f'  curl -H "Authorization: $TESSERA_API_KEY" {stack["api_url"]}/models')
+    console.print(f"  .venv/bin/tessera submit SLIDE --api {stack['api_url']} --model stain-density --watch")
 
 
 def _fail(error: Exception) -> NoReturn:

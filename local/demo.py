@@ -65,5 +65,5 @@ def _run(stack: dict[str, Any], slide: Path, folder: Path, console: Console, beg
     for number, path in enumerate(paths):
         console.print(f"{'' if number else 'results':<9}{path}")
     console.print(f"time     {time.monotonic() - began:.1f} s")
-    console.print("`make up` opens the page: in this version the API's own, whose address it prints.")
+    console.print("`make up` opens the page: it starts the stack again, leaves it running and prints the address.")
     return True

@@ -33,8 +33,15 @@ CORS = {
 }
 
 
-def api_app(api: LambdaHandler, authorizer: LambdaHandler, *, public_paths: Collection[str]) -> web.Application:
-    """One `ANY /{proxy+}` behind the authorizer; `public_paths` are reached without it."""
+def api_app(
+    api: LambdaHandler,
+    authorizer: LambdaHandler,
+    *,
+    public_paths: Collection[str],
+    root: Callable[[web.Request], web.Response] | None = None,
+) -> web.Application:
+    """One `ANY /{proxy+}` behind the authorizer; `public_paths` are reached without it. `root` answers GET / beside
+    the gateway, as the page's own origin would."""
 
     async def serve(request: web.Request) -> web.Response:
         if request.method == "OPTIONS":
@@ -56,7 +63,11 @@ def api_app(api: LambdaHandler, authorizer: LambdaHandler, *, public_paths: Coll
             log.exception("The API's handler failed.")
             return problem(502, "bad_gateway", "The service failed to answer; try again in a minute.")
 
+    async def serve_root(request: web.Request) -> web.Response:
+        return root(request) if root else await serve(request)
+
     app = web.Application(client_max_size=LARGEST_BODY + 1)
+    app.router.add_get("/", serve_root)
     app.router.add_route("*", "/{proxy:.*}", serve)
     return app
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -10,6 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import UUID
+
+from aiohttp import web
 
 from adapters.appsync import SERVICE
 from adapters.aws_clients import AwsClients
@@ -24,6 +27,7 @@ from local.access import FIRST, SECOND, Access, kept_access
 from local.appsync.callers import Doorkeeper
 from local.appsync.server import appsync_app
 from local.environment import LocalCredentials
+from local.front_page import front_page, front_page_response
 from local.functions import Addresses
 from local.http_api import api_app
 from local.http_server import HttpServer
@@ -37,6 +41,7 @@ from local.workers import Workers
 from wsi.builtin_models import BUILTIN
 from wsi.records.models import ModelVersion
 
+OPENAPI = Path(__file__).resolve().parent.parent / "docs/openapi.json"
 PUBLIC_PATHS = (f"{BASE_PATH}/health", f"{BASE_PATH}/openapi.json")
 
 
@@ -159,9 +164,17 @@ class Stack:
         self._appsync.start()
         self._undo.callback(self._appsync.stop)
         api = functions.api_handler(self.addresses, realtime_url=self.realtime_url)
-        self._api = HttpServer("api", lambda: api_app(api, authorizer, public_paths=PUBLIC_PATHS))
+        self._api = HttpServer(
+            "api", lambda: api_app(api, authorizer, public_paths=PUBLIC_PATHS, root=lambda _: self._front_page())
+        )
         self._api.start()
         self._undo.callback(self._api.stop)
+
+    def _front_page(self) -> web.Response:
+        openapi = f"{self.api_url}/openapi.json"
+        addresses = {"API": self.api_url, "Description": openapi, "Subscriptions": self.realtime_url}
+        routes: Mapping[str, Any] = json.loads(OPENAPI.read_text())
+        return front_page_response(front_page(addresses, routes))
 
     def _start_pollers(self) -> None:
         queues = SqsQueues(self.clients, QUEUE_PREFIX)
@@ -180,6 +193,7 @@ class Stack:
         """What stack.json says. It holds passwords: for this machine's user alone."""
         return {
             "pid": os.getpid(),
+            "page_url": f"{self._api.url}/",
             "api_url": self.api_url,
             "openapi_url": f"{self.api_url}/openapi.json",
             "graphql_url": self.graphql_url,

@@ -42,6 +42,14 @@ def token(stack, user):
     return sign_in(stack.clients, stack.addresses.client_id, user.email, user.password)
 
 
+def test_a_browser_finds_the_page_at_the_root(stack):
+    answer = httpx.get(stack.api_url.removesuffix("api/v1/wsi"))
+    assert answer.status_code == 200
+    assert answer.headers["content-type"].startswith("text/html")
+    assert stack.api_url in answer.text
+    assert stack.api_key not in answer.text
+
+
 def test_health_and_description_are_public_and_the_rest_is_not(stack):
     assert get(stack, "/health").json()["realtime_url"] == stack.realtime_url
     assert get(stack, "/openapi.json").json()["openapi"].startswith("3.")
