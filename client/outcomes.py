@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from rich.box import SIMPLE_HEAD
 from rich.markup import escape
 from rich.table import Table
 
@@ -71,20 +72,20 @@ _STYLE = {
 
 
 def table(outcomes: Sequence[SlideOutcome]) -> Table:
-    drawn = Table(caption=summary_line(outcomes), caption_justify="left", highlight=False)
-    drawn.add_column("slide", overflow="fold")
-    drawn.add_column("outcome", overflow="fold")
+    drawn = Table(
+        caption=summary_line(outcomes), caption_justify="left", highlight=False, box=SIMPLE_HEAD, pad_edge=False
+    )
+    drawn.add_column("slide", overflow="fold", min_width=20)
+    drawn.add_column("outcome", overflow="fold", min_width=20)
     drawn.add_column("tiles", justify="right")
     drawn.add_column("unreadable", justify="right")
     drawn.add_column("seconds", justify="right")
-    drawn.add_column("reason", overflow="fold")
     for row in outcomes:
         drawn.add_row(
             escape(row.name),
-            f"[{_STYLE[row.outcome]}]{row.outcome.value}[/]",
+            f"[{_STYLE[row.outcome]}]{row.outcome.value}[/]" + (f": {row.reason}" if row.reason else ""),
             f"{row.tiles:,}" if row.tiles else "",
             f"{row.unreadable:,}" if row.unreadable else "",
             f"{row.seconds:.1f}" if row.seconds else "",
-            row.reason or "",
         )
     return drawn
