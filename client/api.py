@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from client.transport import Transport
 from wsi.digests import PART_SIZE
 from wsi.errors import Invalid
+from wsi.records.fields import known_fields
 from wsi.records.jobs import Priority
 from wsi.records.notices import JobUpdate
 
@@ -152,5 +153,4 @@ class Api:
 
 
 def _read(kind: type[_Answer], value: Mapping[str, Any]) -> _Answer:
-    names = {field.name for field in fields(kind)}  # pyright: ignore[reportArgumentType]  # all are dataclasses
-    return kind(**{name: item for name, item in value.items() if name in names})
+    return kind(**known_fields(kind, value))

@@ -6,6 +6,8 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
+from wsi.records.fields import known_fields
+
 
 class Activation(StrEnum):
     NONE = "none"
@@ -54,8 +56,8 @@ class ModelCard:
     @staticmethod
     def from_json(value: dict[str, Any]) -> ModelCard:
         fields: dict[str, Any] = {
-            **value,
-            "columns": tuple(OutputColumn(**column) for column in value["columns"]),
+            **known_fields(ModelCard, value),
+            "columns": tuple(OutputColumn(**known_fields(OutputColumn, column)) for column in value["columns"]),
             "activation": Activation(value["activation"]),
             "edge_fill": EdgeFill(value["edge_fill"]),
             "mean": tuple(value["mean"]),

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from wsi.ports.ledger import SystemLedger
 from wsi.ports.push import Publisher
 from wsi.ports.queues import Queues
-from wsi.records.notices import MESSAGE_SCHEMA, PUSH, JobUpdate, OutboxRow
+from wsi.records.fields import known_fields
+from wsi.records.notices import PUSH, JobUpdate, OutboxRow
 from wsi.tracing import new_traceparent
 
 logger = logging.getLogger(__name__)
@@ -52,11 +53,9 @@ def wake(queues: Queues, *, traceparent: str | None = None) -> None:
 def _sent(row: OutboxRow, queues: Queues, publisher: Publisher) -> bool:
     try:
         if row.topic == PUSH:
-            publisher.publish(JobUpdate(**row.body))
+            publisher.publish(JobUpdate(**known_fields(JobUpdate, row.body)))
         else:
-            queues.send(
-                row.topic, {"v": MESSAGE_SCHEMA, **row.body}, group=str(row.tenant), traceparent=row.traceparent
-            )
+            queues.send(row.topic, row.body, group=str(row.tenant), traceparent=row.traceparent)
     except Exception:
         logger.exception("An outbox row was not sent.", extra={"outbox_id": row.id, "topic": row.topic})
         return False

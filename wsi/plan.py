@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wsi.model_card import ModelCard
+from wsi.records.fields import known_fields
 from wsi.records.slides import Inspection
 
 PLAN_SCHEMA = 1
@@ -107,8 +108,8 @@ class Plan:
 
     @staticmethod
     def from_bytes(data: bytes) -> Plan:
-        """Reads this schema and the one before (a worker of version n-1 must take what planner n sends: fields are
-        only ever added, and unknown ones are ignored). Raises ValueError for a newer major schema."""
+        """Reads this schema and those before. A worker of version n-1 must take what planner n sends, so fields are
+        only ever added, and unknown ones are left out, at every depth. Raises ValueError for a newer schema."""
         value: dict[str, Any] = json.loads(gzip.decompress(data))
         if value["schema"] > PLAN_SCHEMA:
             raise ValueError(f"plan schema {value['schema']} is newer than this worker's {PLAN_SCHEMA}")
@@ -120,8 +121,8 @@ class Plan:
             card=ModelCard.from_json(value["card"]),
             package_uri=value["package_uri"],
             mpp=value["mpp"],
-            grid=Grid(**value["grid"]),
-            numerics=Numerics(**value["numerics"]),
+            grid=Grid(**known_fields(Grid, value["grid"])),
+            numerics=Numerics(**known_fields(Numerics, value["numerics"])),
             tiles=_unpack(value["tiles"]).reshape(-1, 2),
             order=_unpack(value["order"]),
             shard_offsets=_unpack(value["shard_offsets"]),

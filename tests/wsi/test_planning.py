@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import gzip
+import json
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -47,6 +50,25 @@ def test_a_plan_survives_its_bytes_and_is_the_same_bytes_again(mask, shard_tiles
     assert read.digest == made.digest
     assert read.card == STAIN_DENSITY
     assert read.index == b"index"
+
+
+def with_unknown_fields(value):
+    """As a later version would write it: one field more in every object."""
+    if isinstance(value, dict):
+        return {**{name: with_unknown_fields(item) for name, item in value.items()}, "of_a_later_version": 1}
+    return [with_unknown_fields(item) for item in value] if isinstance(value, list) else value
+
+
+def test_a_plan_with_fields_of_a_later_version_is_read_all_the_same():
+    data = plan(inspection(downsamples=(1, 2))).to_bytes()
+    later = gzip.compress(json.dumps(with_unknown_fields(json.loads(gzip.decompress(data)))).encode())
+    assert Plan.from_bytes(later).to_bytes() == data
+
+
+def test_a_plan_of_a_later_schema_is_left_to_a_later_worker():
+    value = json.loads(gzip.decompress(plan().to_bytes()))
+    with pytest.raises(ValueError, match="newer"):
+        Plan.from_bytes(gzip.compress(json.dumps({**value, "schema": value["schema"] + 1}).encode()))
 
 
 def test_a_slide_without_tissue_gives_a_plan_without_tiles():

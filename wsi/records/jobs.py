@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
+from wsi.records.fields import known_fields
 from wsi.states import JobState
 
 
@@ -37,7 +38,7 @@ class JobOptions:
     @staticmethod
     def from_json(value: dict[str, Any]) -> JobOptions:
         region = value.get("region")
-        fields: dict[str, Any] = {**value, "region": tuple(region) if region else None}
+        fields: dict[str, Any] = {**known_fields(JobOptions, value), "region": tuple(region) if region else None}
         return JobOptions(**fields)
 
 

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from wsi.records.fields import known_fields
 from wsi.states import SlideState
 
 
@@ -69,8 +70,8 @@ class Inspection:
     @staticmethod
     def from_json(value: dict[str, Any]) -> Inspection:
         fields: dict[str, Any] = {
-            **value,
-            "levels": tuple(LevelInfo(**level) for level in value["levels"]),
+            **known_fields(Inspection, value),
+            "levels": tuple(LevelInfo(**known_fields(LevelInfo, level)) for level in value["levels"]),
             "warnings": tuple(value.get("warnings", ())),
         }
         return Inspection(**fields)
