@@ -17,8 +17,8 @@ from aws_lambda_powertools.event_handler.middlewares import NextMiddleware
 
 from adapters.settings.processes import Api
 from lambdas.openapi import openapi_json
-from lambdas.problems import handle_problems
-from lambdas.requests import TRACEPARENT, WIRING, begin_trace
+from lambdas.problems import handle_problems, unreadable_body
+from lambdas.requests import TRACEPARENT, WIRING, begin_trace, read_json
 from lambdas.routes import health, jobs, models, slides, uploads
 from lambdas.wiring import ApiWiring, api_wiring
 from wsi.errors import Invalid
@@ -34,7 +34,7 @@ _one_request = threading.Lock()
 
 def make_app() -> APIGatewayRestResolver:
     """The resolver with all routes, without what they work on."""
-    app = APIGatewayRestResolver(enable_validation=True)
+    app = APIGatewayRestResolver(enable_validation=True, json_body_deserializer=read_json)
     app.use(middlewares=[only_known_queries])
     for noun in (uploads, slides, jobs, models, health):
         app.include_router(noun.router, prefix=BASE_PATH)
@@ -62,8 +62,9 @@ def make_handler(wiring: ApiWiring) -> Handler:
 
     def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
         with _one_request:
-            app.append_context(**{WIRING: wiring, TRACEPARENT: begin_trace(event)})
-            return app.resolve(event, context)
+            traceparent = begin_trace(event)
+            app.append_context(**{WIRING: wiring, TRACEPARENT: traceparent})
+            return unreadable_body(event, traceparent) or app.resolve(event, context)
 
     return handle
 

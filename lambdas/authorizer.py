@@ -36,7 +36,7 @@ def make_handler(wiring: AuthorizerWiring, jwks: Jwks | None = None) -> Handler:
 
     def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
         credential = _credential(event)
-        actor = _api_key_actor(credential, wiring.identities) or _token_actor(credential, wiring, keys)
+        actor = _actor(credential, wiring, keys)
         logger.info("authorized" if actor else "unauthorized", extra={"subject": actor.subject if actor else None})
         return _gateway_answer(actor, event["methodArn"]) if "methodArn" in event else _appsync_answer(actor)
 
@@ -50,6 +50,12 @@ def _credential(event: dict[str, Any]) -> str:
     raw: str = event.get("authorizationToken") or by_name.get("authorization") or ""
     scheme, _, rest = raw.strip().partition(" ")
     return rest.strip() if scheme.lower() == "bearer" else raw.strip()
+
+
+def _actor(credential: str, wiring: AuthorizerWiring, keys: Jwks) -> Actor | None:
+    if not credential.isascii():  # no key and no token is; hashing and decoding would stumble over half a character
+        return None
+    return _api_key_actor(credential, wiring.identities) or _token_actor(credential, wiring, keys)
 
 
 def _api_key_actor(credential: str, identities: Identities) -> Actor | None:

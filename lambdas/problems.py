@@ -5,17 +5,15 @@
 
 from __future__ import annotations
 
+import base64
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
 from aws_lambda_powertools.event_handler import APIGatewayRestResolver, Response
 from aws_lambda_powertools.event_handler.exceptions import NotFoundError
-from aws_lambda_powertools.event_handler.openapi.exceptions import (
-    RequestUnsupportedContentType,
-    RequestValidationError,
-)
+from aws_lambda_powertools.event_handler.openapi.exceptions import RequestValidationError
 
 from lambdas.logs import logger_for
 from lambdas.requests import TRACEPARENT
@@ -47,10 +45,6 @@ def handle_problems(app: APIGatewayRestResolver) -> None:
         logger.info("refused", extra={"code": "invalid", "status": 422, TRACEPARENT: trace()})
         return problem("invalid", 422, sentence_of(errors), trace(), errors=errors)
 
-    @app.exception_handler(RequestUnsupportedContentType)
-    def unsupported(_: RequestUnsupportedContentType) -> Response[str]:
-        return problem("unsupported_media_type", 415, "Send the body as application/json.", trace())
-
     @app.exception_handler(NotFoundError)
     def no_route(_: NotFoundError) -> Response[str]:
         return problem("no_such_route", 404, "The API has no such address or method; see /openapi.json.", trace())
@@ -60,6 +54,35 @@ def handle_problems(app: APIGatewayRestResolver) -> None:
         logger.exception("unexpected", extra={TRACEPARENT: trace()})
         sentence = "Something went wrong on our side. Try again; if it stays, send us the traceparent."
         return problem("internal", 500, sentence, trace())
+
+
+def unreadable_body(event: Mapping[str, Any], traceparent: str) -> dict[str, Any] | None:
+    """The refusal of a body that is not JSON by its media type or not UTF-8, before Powertools reads it: that would
+    parse forms too, and stumble over both."""
+    body: str = event.get("body") or ""
+    headers: Mapping[str, str] = event.get("headers") or {}
+    media_type = next((value for name, value in headers.items() if name.lower() == "content-type"), "")
+    if body and media_type.partition(";")[0].strip().lower() not in ("", "application/json"):
+        refusal = problem("unsupported_media_type", 415, "Send the body as application/json.", traceparent)
+    elif body and event.get("isBase64Encoded") and not _is_utf8(base64.b64decode(body)):
+        refusal = problem("invalid", 422, "The body is not text in UTF-8.", traceparent)
+    else:
+        return None
+    logger.info("refused", extra={"status": refusal.status_code, TRACEPARENT: traceparent})
+    return {
+        "statusCode": refusal.status_code,
+        "multiValueHeaders": {"Content-Type": [MEDIA_TYPE]},
+        "body": refusal.body,
+        "isBase64Encoded": False,
+    }
+
+
+def _is_utf8(body: bytes) -> bool:
+    try:
+        body.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def problem(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -9,8 +10,9 @@ from aws_lambda_powertools.event_handler import Request
 from aws_lambda_powertools.event_handler.depends import Depends
 from aws_lambda_powertools.event_handler.openapi.params import Header, Query
 
+from lambdas.schemas.common import Text
 from lambdas.wiring import ApiWiring
-from wsi.errors import Unauthenticated
+from wsi.errors import Invalid, Unauthenticated
 from wsi.records.identity import Actor, Role
 from wsi.tracing import continued
 
@@ -40,13 +42,23 @@ def begin_trace(event: dict[str, Any]) -> str:
     return continued(next((value for name, value in headers.items() if name.lower() == TRACEPARENT), None))
 
 
+def read_json(text: str) -> Any:
+    """Raises JSONDecodeError, and Invalid for what is JSON and yet can not be read."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise Invalid("The body nests too deeply, or holds a number of too many digits.") from error
+
+
 Wiring = Annotated[ApiWiring, Depends(wiring_of)]
 Caller = Annotated[Actor, Depends(actor_of)]
 Trace = Annotated[str, Depends(traceparent_of)]
 
 Cursor = Annotated[str | None, Query(max_length=4096, description="`next_cursor` of the page before.")]
 Limit = Annotated[int, Query(ge=1, le=100, description="Most items of the page.")]
-Search = Annotated[str | None, Query(max_length=200, description="Text to look for.")]
+Search = Annotated[Text | None, Query(max_length=200, description="Text to look for.")]
 IdempotencyKey = Annotated[
     str | None,
     Header(

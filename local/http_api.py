@@ -68,7 +68,7 @@ def api_app(
 
     app = web.Application(client_max_size=LARGEST_BODY + 1)
     app.router.add_get("/", serve_root)
-    app.router.add_route("*", "/{proxy:.*}", serve)
+    app.router.add_route("*", r"/{proxy:[\s\S]*}", serve)
     return app
 
 
@@ -110,7 +110,7 @@ def proxy_event(request: web.Request, body: bytes, authorizer: Mapping[str, Any]
         headers.setdefault(name, []).append(value)
     for name, value in request.query.items():
         query.setdefault(name, []).append(value)
-    is_text = not body or request.content_type.startswith(TEXT)
+    text = _text(body) if request.content_type.startswith(TEXT) else None
     context: dict[str, Any] = {
         "accountId": "000000000000",
         "apiId": "local",
@@ -138,9 +138,17 @@ def proxy_event(request: web.Request, body: bytes, authorizer: Mapping[str, Any]
         "pathParameters": {"proxy": request.path.lstrip("/")},
         "stageVariables": None,
         "requestContext": context,
-        "body": (body.decode() if is_text else base64.b64encode(body).decode()) if body else None,
-        "isBase64Encoded": bool(body) and not is_text,
+        "body": (base64.b64encode(body).decode() if text is None else text) if body else None,
+        "isBase64Encoded": bool(body) and text is None,
     }
+
+
+def _text(body: bytes) -> str | None:
+    """None for what is not in UTF-8, whatever its media type says: it travels as bytes."""
+    try:
+        return body.decode()
+    except UnicodeDecodeError:
+        return None
 
 
 def to_response(answer: Mapping[str, Any]) -> web.Response:

@@ -52,7 +52,8 @@ class HttpServer:
             runner.run(self._serve())
 
     async def _serve(self) -> None:
-        runner = web.AppRunner(self._make_app(), access_log=None, shutdown_timeout=3.0)
+        # Bodies are passed on as they came: a gateway does not unpack what says that it is compressed.
+        runner = web.AppRunner(self._make_app(), access_log=None, shutdown_timeout=3.0, auto_decompress=False)
         try:
             await runner.setup()
             self.port = await _listen(runner)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic_core import PydanticCustomError
 
 
 class Body(BaseModel):
@@ -19,6 +20,13 @@ class Answer(BaseModel):
     model_config = ConfigDict(frozen=True)
 
 
+def _without_nul(value: str) -> str:
+    if "\0" in value:
+        raise PydanticCustomError("nul", "Must not hold the character NUL")
+    return value
+
+
+Text = Annotated[str, AfterValidator(_without_nul)]  #: what SQL takes as text
 Mpp = Annotated[float, Field(gt=0, le=100, allow_inf_nan=False, description="Microns a pixel at level 0.")]
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$", description="Hex SHA-256.")]
 

@@ -7,14 +7,14 @@ from typing import Any
 
 from pydantic import Field
 
-from lambdas.schemas.common import Answer, Body, Mpp
+from lambdas.schemas.common import Answer, Body, Mpp, Text
 from wsi.records.pages import Page
 from wsi.records.slides import Slide
 from wsi.states import SlideState
 
 
 class SlideToRegister(Body):
-    s3_uri: str = Field(max_length=2048, description="s3://bucket/key in a bucket that the installation allows.")
+    s3_uri: Text = Field(max_length=2048, description="s3://bucket/key in a bucket that the installation allows.")
     mpp: Mpp | None = None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import logging
 import subprocess
@@ -16,7 +17,7 @@ import pytest
 from lambdas.api import make_app, make_handler
 from lambdas.openapi import openapi_json
 from tests.installation import ANALYST, STRANGER
-from tests.lambdas.rest import Caller
+from tests.lambdas.rest import Caller, rest_event
 from wsi import errors
 from wsi.errors import RejectReason
 
@@ -142,6 +143,41 @@ def test_a_wrong_body_names_the_field_in_words(analyst, change, field):
 def test_a_body_that_is_no_object_is_a_problem(analyst, body):
     reply = analyst("POST", "/jobs", body)
     assert (reply.status, reply.media_type) == (422, "application/problem+json")
+
+
+@pytest.mark.parametrize(
+    "body", ["[" * 100_000, '{"a":' * 100_000, "1" * 5000, '{"files": [{"name": "a", "size": ' + "1" * 5000 + "}]}"]
+)
+def test_json_that_can_not_be_read_is_the_callers_fault(analyst, body):
+    reply = analyst("POST", "/uploads", body)
+    assert (reply.status, reply.body["type"]) == (422, "/problems/invalid")
+
+
+def test_bytes_that_are_not_utf8_are_the_callers_fault(wiring):
+    event = rest_event("POST", "/api/v1/wsi/uploads", body=base64.b64encode(b"\xff\x00").decode(), actor=ANALYST)
+    answer = make_handler(wiring)({**event, "isBase64Encoded": True}, None)
+    assert (answer["statusCode"], json.loads(answer["body"])["type"]) == (422, "/problems/invalid")
+
+
+@pytest.mark.parametrize("media_type", ["multipart/form-data", "application/x-www-form-urlencoded", "text/plain"])
+def test_only_json_bodies_are_taken(analyst, media_type):
+    reply = analyst("POST", "/jobs", "a=b", headers={"Content-Type": media_type})
+    assert (reply.status, reply.body["type"]) == (415, "/problems/unsupported_media_type")
+
+
+@pytest.mark.parametrize(
+    ("path", "query"),
+    [("/slides", "q"), ("/jobs", "q"), ("/jobs", "label"), ("/jobs", "model"), ("/models/stain-density", "version")],
+)
+def test_text_with_nul_is_refused_before_sql_does(analyst, path, query):
+    reply = analyst("GET", path, query={query: "a\0b"})
+    assert (reply.status, reply.body["errors"][0]["field"]) == (422, query)
+
+
+@pytest.mark.parametrize("field", ["model", "model_version", "label"])
+def test_a_job_with_nul_in_its_text_is_refused_before_sql_does(analyst, field):
+    reply = analyst("POST", "/jobs", {"slide_id": SOME, "model": "stain-density", field: "a\0b"})
+    assert (reply.status, reply.body["errors"][0]["field"]) == (422, field)
 
 
 def test_a_body_of_another_media_type_is_a_problem(analyst):

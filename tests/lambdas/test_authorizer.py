@@ -157,6 +157,9 @@ BAD = {
     "API key with another secret": "tsk_abc_s3cr_et-2",
     "API key with another prefix": "tsk_abd_s3cr_et-1",
     "API key without a secret": "tsk_abc_",
+    "half a character": "\udcff",
+    "API key with half a character": "tsk_abc_\udcff",
+    "parts with letters that no token has": "ÿ.ÿ.ÿ",
 }
 
 

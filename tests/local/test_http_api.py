@@ -97,6 +97,22 @@ def test_bytes_travel_as_base64_both_ways(api, url):
     assert (answer.status_code, answer.content, answer.headers["content-type"]) == (201, b"\xff\xd8", "image/jpeg")
 
 
+def test_text_that_is_not_utf8_travels_as_base64(api, url):
+    httpx.post(f"{url}/x", headers={**AUTHORIZED, "Content-Type": "application/json"}, content=b'"\xff"')
+    (event,) = api.events
+    assert (base64.b64decode(event["body"]), event["isBase64Encoded"]) == (b'"\xff"', True)
+
+
+def test_a_body_is_not_unpacked_by_the_gateway(api, url):
+    httpx.post(f"{url}/x", headers={**AUTHORIZED, "Content-Encoding": "gzip"}, content=b"not gzip")
+    assert base64.b64decode(api.events[0]["body"]) == b"not gzip"
+
+
+def test_an_encoded_line_feed_is_a_part_of_the_path(api, url):
+    assert httpx.get(f"{url}/jobs/1%0a", headers=AUTHORIZED).status_code == 200
+    assert api.events[0]["path"] == "/jobs/1\n"
+
+
 def test_headers_with_several_values_are_all_sent(api, url):
     api.answer = {"statusCode": 200, "body": "", "multiValueHeaders": {"X-Many": ["1", "2"]}}
     assert httpx.get(f"{url}/x", headers=AUTHORIZED).headers.get_list("x-many") == ["1", "2"]
