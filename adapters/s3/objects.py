@@ -8,6 +8,7 @@ from boto3.exceptions import S3UploadFailedError
 
 from adapters.aws_clients import AwsClients
 from adapters.s3.refusals import typed_refusals
+from adapters.s3.versions import delete_versions
 from wsi.errors import SourceUnavailable
 
 
@@ -37,16 +38,7 @@ class S3Objects:
             return self._clients.s3.get_object(Bucket=self._bucket, Key=key)["Body"].read()
 
     def delete_below(self, prefix: str) -> int:
-        deleted = 0
-        with typed_refusals():
-            for page in self._clients.s3.get_paginator("list_objects_v2").paginate(Bucket=self._bucket, Prefix=prefix):
-                found = [{"Key": entry["Key"]} for entry in page.get("Contents", [])]
-                if found:
-                    answer = self._clients.s3.delete_objects(Bucket=self._bucket, Delete={"Objects": found})
-                    if answer.get("Errors"):
-                        raise SourceUnavailable("Some objects could not be deleted; try again in a minute.")
-                    deleted += len(found)
-        return deleted
+        return delete_versions(self._clients, self._bucket, prefix, lambda key: True)
 
     def link(self, key: str, *, filename: str, seconds: int) -> str:
         disposition = f'attachment; filename="{filename}"'

@@ -11,6 +11,7 @@ from botocore.exceptions import ClientError
 
 from adapters.aws_clients import AwsClients
 from adapters.s3.refusals import code_of, typed_refusals
+from adapters.s3.versions import delete_versions
 from wsi.errors import Forbidden, SourceMissing
 from wsi.ports.objects import StoredObject, StoredPart
 from wsi.slide.ranges import RangeSource
@@ -122,15 +123,7 @@ class S3SlideStore:
 
     def delete(self, uri: str) -> None:
         target = self._ours(uri)
-        with typed_refusals():
-            pages = self._clients.s3.get_paginator("list_object_versions").paginate(
-                Bucket=target["Bucket"], Prefix=target["Key"]
-            )
-            for page in pages:
-                versions: list[dict[str, Any]] = [*page.get("Versions", []), *page.get("DeleteMarkers", [])]
-                for version in versions:
-                    if version["Key"] == target["Key"]:
-                        self._clients.s3.delete_object(**target, VersionId=version["VersionId"])
+        delete_versions(self._clients, target["Bucket"], target["Key"], lambda key: key == target["Key"])
 
     def _ours(self, uri: str) -> dict[str, Any]:
         target = self._readable_one(uri)

@@ -22,7 +22,7 @@ class Objects(Protocol):
         ...
 
     def delete_below(self, prefix: str) -> int:
-        """Deletes every object whose key begins with `prefix`; returns how many."""
+        """Deletes every object whose key begins with `prefix`, all versions of it; returns how many."""
         ...
 
     def link(self, key: str, *, filename: str, seconds: int) -> str:

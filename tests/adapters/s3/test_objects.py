@@ -11,21 +11,41 @@ from tests.contracts.objects import ObjectsContract
 from tests.ministack import REGION
 
 
-class TestOnMoto(ObjectsContract):
+class _OnVersionedBucket(ObjectsContract):
     @pytest.fixture
-    def objects(self, credentials):
+    def objects(self, clients, bucket):
+        create_buckets(clients, [bucket])
+        return S3Objects(clients, bucket)
+
+    @pytest.fixture
+    def s3(self, clients):
+        return clients.s3
+
+    def test_what_is_deleted_leaves_no_version_behind(self, objects, s3, bucket):
+        objects.put("t/slides/s/thumbnail.jpeg", b"a patient's tissue")
+        objects.put("t/slides/s/thumbnail.jpeg", b"again")
+        s3.delete_object(Bucket=bucket, Key="t/slides/s/thumbnail.jpeg")  # a marker: it hides them
+        assert objects.delete_below("t/slides/s/") == 1
+        left = s3.list_object_versions(Bucket=bucket)
+        assert left.get("Versions", []) + left.get("DeleteMarkers", []) == []
+
+
+class TestOnMoto(_OnVersionedBucket):
+    @pytest.fixture
+    def bucket(self):
+        return "tessera-results"
+
+    @pytest.fixture
+    def clients(self, credentials):
         with mock_aws():
-            clients = AwsClients(REGION)
-            create_buckets(clients, ["tessera-results"])
-            yield S3Objects(clients, "tessera-results")
+            yield AwsClients(REGION)
 
 
 @pytest.mark.stack
-class TestOnMiniStack(ObjectsContract):
+class TestOnMiniStack(_OnVersionedBucket):
     @pytest.fixture
-    def objects(self, clients, fresh_name):
-        create_buckets(clients, [fresh_name])
-        return S3Objects(clients, fresh_name)
+    def bucket(self, fresh_name):
+        return fresh_name
 
     def test_a_link_gives_the_bytes_under_the_file_name(self, objects):
         objects.put("t/results/tiles.csv", b"minx")
