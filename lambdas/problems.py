@@ -62,7 +62,7 @@ def unreadable_body(event: Mapping[str, Any], traceparent: str) -> dict[str, Any
     body: str = event.get("body") or ""
     headers: Mapping[str, str] = event.get("headers") or {}
     media_type = next((value for name, value in headers.items() if name.lower() == "content-type"), "")
-    if body and media_type.partition(";")[0].strip().lower() not in ("", "application/json"):
+    if body and media_type.partition(";")[0].strip() not in ("", "application/json"):
         refusal = problem("unsupported_media_type", 415, "Send the body as application/json.", traceparent)
     elif body and event.get("isBase64Encoded") and not _is_utf8(base64.b64decode(body)):
         refusal = problem("invalid", 422, "The body is not text in UTF-8.", traceparent)

@@ -159,7 +159,9 @@ def test_bytes_that_are_not_utf8_are_the_callers_fault(wiring):
     assert (answer["statusCode"], json.loads(answer["body"])["type"]) == (422, "/problems/invalid")
 
 
-@pytest.mark.parametrize("media_type", ["multipart/form-data", "application/x-www-form-urlencoded", "text/plain"])
+@pytest.mark.parametrize(
+    "media_type", ["multipart/form-data", "application/x-www-form-urlencoded", "text/plain", "application/JSON"]
+)
 def test_only_json_bodies_are_taken(analyst, media_type):
     reply = analyst("POST", "/jobs", "a=b", headers={"Content-Type": media_type})
     assert (reply.status, reply.body["type"]) == (415, "/problems/unsupported_media_type")
