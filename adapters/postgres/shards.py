@@ -99,7 +99,7 @@ def lease(cursor: Cursor, job_id: UUID, index: int, *, owner: str, seconds: floa
 
 def expire(cursor: Cursor, job: Job, index: int | None = None) -> list[int]:
     """Shards of the locked job (or that one) whose worker fell silent: RUNNING -> QUEUED; returns them. One that
-    silenced too many workers in a row is FAILED, and the job with it."""
+    silenced too many workers in a row is FAILED, and the job with it: then none is left to take."""
     silent = cursor.execute(
         """
         UPDATE shards SET state = CASE WHEN silences + 1 >= %(poison)s THEN 'FAILED' ELSE 'QUEUED' END,
@@ -110,13 +110,17 @@ def expire(cursor: Cursor, job: Job, index: int | None = None) -> list[int]:
         """,
         {"poison": POISON_SILENCES, "reason": LEASE_EXPIRED, "job": job.id, "index": index},
     ).fetchall()
+    poison: list[int] = []
     for shard in silent:
         poisoned = shard["state"] == ShardState.FAILED
         detail = shard_detail(shard["index"], shard["attempt"], shard["lease_owner"], reason=LEASE_EXPIRED)
         append_event(cursor, job, "shard_failed" if poisoned else "shard_released", detail)
         if poisoned:
-            fail_job(cursor, job.id, FailReason.POISON_SHARD, silence_sentence(shard["index"]))
-    return [shard["index"] for shard in silent if shard["state"] == ShardState.QUEUED]
+            poison.append(shard["index"])
+    if poison:
+        fail_job(cursor, job.id, FailReason.POISON_SHARD, silence_sentence(poison[0]))
+        return []
+    return [shard["index"] for shard in silent]
 
 
 def _refusal(cursor: Cursor, job_id: UUID, index: int) -> LeaseRefusal:

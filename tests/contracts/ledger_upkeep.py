@@ -155,3 +155,17 @@ class UpkeepContract:
         assert (failed.state, failed.reason) == (JobState.FAILED, FailReason.POISON_SHARD.value)
         assert kinds(world, job).count("shard_released") == POISON_SILENCES - 1
         assert kinds(world, job).count("shard_failed") == 1
+
+    def test_with_a_poisoned_shard_the_silent_ones_beside_it_end_too(self, world: LedgerWorld) -> None:
+        job = running_job(world, (10, 5))
+        for _ in range(POISON_SILENCES - 1):
+            lease(world, job, 0, seconds=60)
+            world.pass_time(61)
+            sweep(world)
+        lease(world, job, 0, seconds=60)
+        lease(world, job, 1, seconds=60)
+        world.pass_time(61)
+        assert sweep(world).leases_expired == 0
+        assert world.tenants.job(world.actor, job.id).state is JobState.FAILED
+        world.pass_time(901)
+        assert sweep(world) == Swept()

@@ -62,13 +62,16 @@ class MemoryShards:
 
     def expire(self, job: Job, index: int | None = None) -> list[int]:
         """Shards of the job (or that one) whose worker fell silent: RUNNING -> QUEUED; returns them. One that
-        silenced too many workers in a row is FAILED, and the job with it."""
+        silenced too many workers in a row is FAILED, and the job with it: then none is left to take."""
         now = self.books.now()
-        freed: list[int] = []
-        for shard in list(self.books.shards.get(job.id, ())):
-            silent = shard.state is ShardState.RUNNING and shard.lease_until is not None and shard.lease_until < now
-            if not silent or index not in (None, shard.index):
-                continue
+        silent = [
+            shard
+            for shard in self.books.shards.get(job.id, ())
+            if shard.state is ShardState.RUNNING and shard.lease_until is not None and shard.lease_until < now
+            if index in (None, shard.index)
+        ]
+        poison: list[int] = []
+        for shard in silent:
             poisoned = shard.silences + 1 >= POISON_SILENCES
             state = ShardState.FAILED if poisoned else ShardState.QUEUED
             self.books.put_shard(
@@ -77,10 +80,11 @@ class MemoryShards:
             detail = shard_detail(shard.index, shard.attempt, shard.lease_owner, reason=LEASE_EXPIRED)
             self.books.append_event(job, "shard_failed" if poisoned else "shard_released", detail)
             if poisoned:
-                self.books.fail_job(job.id, FailReason.POISON_SHARD, silence_sentence(shard.index))
-            else:
-                freed.append(shard.index)
-        return freed
+                poison.append(shard.index)
+        if poison:
+            self.books.fail_job(job.id, FailReason.POISON_SHARD, silence_sentence(poison[0]))
+            return []
+        return [shard.index for shard in silent]
 
     def extend_lease(self, lease: Lease, *, seconds: float) -> bool:
         with self.books.lock:
