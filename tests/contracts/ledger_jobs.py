@@ -27,7 +27,7 @@ from tests.contracts.ledger_world import (
     uploaded_slide,
 )
 from wsi.errors import Conflict, FailReason, NotFound
-from wsi.records.jobs import Priority
+from wsi.records.jobs import Idempotency, Priority
 from wsi.records.notices import PUSH, job_update
 from wsi.records.shards import LeaseRefusal
 from wsi.states import JobState
@@ -63,11 +63,11 @@ class SubmissionContract:
             submit(world, new_job(slide), key="k", body="another")
 
     def test_keys_of_tenants_do_not_meet(self, world: LedgerWorld) -> None:
-        submit(world, new_job(ready_slide(world)), key="k")
+        submit(world, new_job(ready_slide(world)), key="k", body="ours")
         theirs = new_job(ready_slide(world, actor=world.other))
-        idempotency = None
+        idempotency = Idempotency(key="k", body_digest="theirs")
         made = world.tenants.submit_job(world.other, theirs, idempotency=idempotency, reuse_finished=True)
-        assert made.job.tenant == world.other.tenant
+        assert (made.job.tenant, made.replayed) == (world.other.tenant, False)
 
     def test_refused_job_leaves_its_key_free(self, world: LedgerWorld) -> None:
         slide = uploaded_slide(world)
