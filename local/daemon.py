@@ -43,7 +43,7 @@ def serve(folder: Path, options: StackOptions) -> None:
 def up(folder: Path, options: StackOptions) -> tuple[dict[str, Any], bool]:
     """What stack.json says, and whether this call started it. Raises RuntimeError with the log's last words."""
     file = StackFile(folder)
-    if file.is_taken():
+    if _is_running(file):
         return _wait_until_ready(file, None), False
     left = file.read()
     if left:
@@ -65,7 +65,7 @@ def down(folder: Path) -> bool:
     running = file.read()
     if running is None:
         return False
-    was_running = file.is_taken()
+    was_running = _is_running(file)
     if was_running:
         children.stop_pid(running["pid"], seconds=STOP_SECONDS)
     if file.path.exists():  # killed, now or before: it could not clean up
@@ -73,6 +73,16 @@ def down(folder: Path) -> bool:
         EmbeddedPostgres(folder.absolute() / "postgres", durable=True).stop()
         file.path.unlink()
     return was_running
+
+
+def _is_running(file: StackFile) -> bool:
+    """A process that was killed may hold its lock for a moment after it is gone, until its last thread is."""
+    while file.is_taken():
+        stack = file.read()
+        if stack is None or children.is_alive(stack["pid"]):
+            return True
+        time.sleep(0.01)
+    return False
 
 
 def _wait_until_ready(file: StackFile, ended: Any) -> dict[str, Any]:
