@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import tempfile
 from collections import OrderedDict
@@ -15,6 +16,8 @@ from wsi.model_card import ModelCard
 from wsi.plan import Plan
 from wsi.ports.objects import Objects
 
+#: What names a folder of the cache: nothing else may, since the name comes out of a plan.
+_DIGEST = re.compile(r"[0-9a-f]{64}")
 #: Models that stay loaded: the running shard's and the next one's.
 KEPT = 2
 
@@ -45,10 +48,18 @@ class Models:
 
 def fetch_package(card: ModelCard, uri: str, packages: Objects, bucket: str, cache: Path) -> Path:
     """The folder cache/<digest> with the package of `card`, fetched from `uri` ("s3://<bucket>/<prefix>/") if it is
-    not there. Raises ModelError for another bucket, a missing file or bytes that are not those registered."""
+    not there. Raises ModelError for another bucket, a missing file or bytes that are not those registered.
+
+    What lies in the cache is checked as well, each time it is loaded: it may have been cut short by a machine that
+    lost power, or lie in a folder that others can write to, and TorchScript is code.
+    """
+    if not _DIGEST.fullmatch(card.digest):
+        raise ModelError(f"The digest of model {card.name} is not one: register the model again.")
     folder = cache / card.digest
-    if folder.is_dir():
+    if _is_registered(folder, card):
         return folder
+    if folder.is_dir():
+        shutil.rmtree(folder)
     prefix = f"s3://{bucket}/"
     if not uri.startswith(prefix):
         raise ModelError(f"The package of model {card.name} does not lie in the models bucket.")
@@ -57,7 +68,7 @@ def fetch_package(card: ModelCard, uri: str, packages: Objects, bucket: str, cac
     try:
         for name in FILES:
             (fresh / name).write_bytes(packages.get(f"{uri.removeprefix(prefix).rstrip('/')}/{name}"))
-        if package_digest(fresh) != card.digest:
+        if not _is_registered(fresh, card):
             raise ModelError(
                 f"The package of model {card.name} is not the one that was registered: its digest differs."
             )
@@ -67,6 +78,10 @@ def fetch_package(card: ModelCard, uri: str, packages: Objects, bucket: str, cac
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
     return folder
+
+
+def _is_registered(folder: Path, card: ModelCard) -> bool:
+    return all((folder / name).is_file() for name in FILES) and package_digest(folder) == card.digest
 
 
 def _publish(fresh: Path, folder: Path) -> None:

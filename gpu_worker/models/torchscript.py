@@ -29,8 +29,12 @@ from wsi.slide.resample import antialias_weights
 log = logging.getLogger(__name__)
 
 REFUSED = frozenset({"aten::save", "aten::from_file", "prim::PythonOp"})
-#: How the archive's source writes the first two; a PythonOp can not be written into an archive at all.
-_REFUSED_TEXT = re.compile(rb"\b(?:torch|ops\.aten)\.(save|from_file)\(")
+#: The namespaces that hold the first two, in the archive's source (a PythonOp can not be written into an archive at
+#: all): not as part of a longer name, nor at the beginning of a string.
+_NAMESPACE = re.compile(rb"""(?<![\w."'])(?:torch|ops)\b""")
+#: How torch writes every use of them. By hand they could be given another name, or asked by getattr for a name that is
+#: spelt in octal, and a search for "torch.save(" would see nothing.
+_CALL = re.compile(rb"(?:torch|ops\.\w+)\.(\w+)\(")
 
 _ACTIVATIONS = {
     Activation.NONE: lambda logits: logits,
@@ -134,13 +138,20 @@ def _refuse_text(path: Path) -> None:
     try:
         with zipfile.ZipFile(path) as archive:
             for name in archive.namelist():
-                found = _REFUSED_TEXT.search(archive.read(name)) if name.endswith(".py") else None
-                if found:
-                    raise ModelError(
-                        f"The network calls aten::{found[1].decode()}, which no model needs: it is refused."
-                    )
+                if name.endswith(".py"):
+                    _refuse_source(archive.read(name))
     except zipfile.BadZipFile as error:
         raise ModelError(f"{WEIGHTS} is not a TorchScript archive, or it is damaged.") from error
+
+
+def _refuse_source(source: bytes) -> None:
+    for use in _NAMESPACE.finditer(source):
+        call = _CALL.match(source, use.start())
+        if call is None:
+            raise ModelError("The network's code was not written by torch alone: it is refused.")
+        operation = f"aten::{call[1].decode()}"
+        if operation in REFUSED:
+            raise ModelError(f"The network calls {operation}, which no model needs: it is refused.")
 
 
 def _load(path: Path) -> torch.jit.ScriptModule:

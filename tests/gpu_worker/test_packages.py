@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from gpu_worker.models.wsinfer import read_package
@@ -37,6 +39,22 @@ def test_other_bytes_than_those_registered_are_refused_and_not_kept(tmp_path, re
     with pytest.raises(ModelError, match="digest"):
         fetch_package(card, uri, objects, BUCKET, tmp_path / "cache")
     assert list((tmp_path / "cache").iterdir()) == []
+
+
+@pytest.mark.parametrize("damage", ["other weights", None])
+def test_a_cached_package_that_is_not_the_registered_one_is_fetched_again(tmp_path, registered, damage):
+    card, uri, objects = registered
+    weights = fetch_package(card, uri, objects, BUCKET, tmp_path / "cache") / "torchscript_model.pt"
+    weights.write_text(damage) if damage else weights.unlink()
+    assert read_package(fetch_package(card, uri, objects, BUCKET, tmp_path / "cache")).digest == card.digest
+
+
+@pytest.mark.parametrize("digest", ["../../elsewhere", "/etc", "", "A" * 64])
+def test_a_digest_that_is_none_names_no_folder(tmp_path, registered, digest):
+    card, uri, objects = registered
+    with pytest.raises(ModelError, match="digest"):
+        fetch_package(replace(card, digest=digest), uri, objects, BUCKET, tmp_path / "cache")
+    assert not (tmp_path / "cache").exists()
 
 
 def test_a_missing_file_and_another_bucket_are_named(tmp_path, registered):

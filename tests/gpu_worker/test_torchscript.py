@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import threading
+import zipfile
 from dataclasses import replace
 
 import numpy as np
@@ -139,6 +140,36 @@ def test_a_network_that_writes_a_file_is_refused_before_it_can(tmp_path, monkeyp
     assert not (tmp_path / "written-by-the-model.pt").exists()
 
 
+@pytest.mark.parametrize(
+    "written",
+    [
+        b"torch . save (",
+        b"torch.save\n      (",
+        b"ops.aten.save (",
+        b"(torch.save)(",
+        b'getattr(torch, "save")(',
+        b'getattr(torch, "\\163ave")(',
+        b'getattr((torch), "\\163ave")(',
+        b'getattr(# a comment\n  torch, "\\163ave")(',
+        b'getattr(ops.aten, "\\163ave")(',
+        b'getattr(getattr(ops, "aten"), "\\163ave")(',
+        b't = torch\n    getattr(t, "sa" "ve")(',
+    ],
+)
+def test_a_network_whose_source_was_written_by_hand_is_refused_before_it_can(tmp_path, monkeypatch, written):
+    monkeypatch.chdir(tmp_path)
+    folder = write_package(tmp_path / "evil", SavesWhileLoading().eval())
+    weights = folder / "torchscript_model.pt"
+    with zipfile.ZipFile(weights) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(weights, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(name, data.replace(b"torch.save(", written).replace(b"ops.aten.save(", written))
+    with pytest.raises(ModelError, match="refused"):
+        loaded(folder)
+    assert not (tmp_path / "written-by-the-model.pt").exists()
+
+
 def test_a_network_that_reads_a_file_is_refused(tmp_path):
     with pytest.raises(ModelError, match="aten::from_file"):
         loaded(write_package(tmp_path / "evil", ReadsFile().eval()))
@@ -176,6 +207,20 @@ def test_devices_and_precisions_that_are_not_there_are_named(tmp_path, pixels):
             loaded(folder, "cuda")
     with pytest.raises(ModelError, match="fp16"):
         loaded(folder).infer(pixels, replace(NUMERICS, precision="fp16"))
+
+
+@pytest.mark.parametrize("name", ["resnet18", "vit_b_16", "swin_t", "mobilenet_v3_small"])
+def test_networks_of_the_common_families_are_not_refused(tmp_path, name):
+    torchvision = pytest.importorskip("torchvision")
+    module = getattr(torchvision.models, name)(weights=None).eval()
+    folder = write_package(
+        tmp_path / name,
+        module,
+        num_classes=1000,
+        class_names=[f"c{number}" for number in range(1000)],
+        transform=[{"name": "Resize", "arguments": {"size": 224}}, {"name": "ToTensor"}],
+    )
+    assert loaded(folder).card.input_px == 224
 
 
 @pytest.mark.gpu
