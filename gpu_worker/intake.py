@@ -88,8 +88,8 @@ class Intake:
 
     def _lease(self, queue: str, message: QueueMessage) -> Held | None:
         try:
-            schema, job_id, index = message.body["v"], UUID(message.body["job_id"]), int(message.body["shard"])
-        except (KeyError, TypeError, ValueError):
+            schema, job_id, index = int(message.body["v"]), UUID(message.body["job_id"]), int(message.body["shard"])
+        except (AttributeError, KeyError, TypeError, ValueError):  # UUID(7) has no text to read
             log.error("malformed message left for the dead-letter queue", extra={"queue": queue})
             return None
         if schema > MESSAGE_SCHEMA:

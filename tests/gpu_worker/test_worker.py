@@ -274,13 +274,21 @@ def test_a_checkpoint_of_any_attempt_is_resumed_and_a_broken_one_is_not_fatal(in
     assert installation.job(job.id).tiles_inferred == len(plan.tiles)
 
 
-def test_messages_that_mean_nothing_are_left_for_the_dead_letter_queue(installation):
-    installation.queues.send("shards-high", {"v": 1, "job": "?"}, group="t", traceparent="")
-    installation.queues.send(
-        "shards-high", {"v": 99, "job_id": str(installation.tenant), "shard": 0}, group="t", traceparent=""
-    )
+def test_messages_that_mean_nothing_are_left_for_the_dead_letter_queue(installation, caplog):
+    job_id = str(installation.tenant)
+    meaningless = [
+        {},
+        {"v": 1, "job": "?"},
+        {"v": 1, "job_id": 7, "shard": 0},
+        {"v": 1, "job_id": job_id, "shard": None},
+        {"v": "one", "job_id": job_id, "shard": 0},
+        {"v": 99, "job_id": job_id, "shard": 0},
+    ]
+    for body in meaningless:
+        installation.queues.send("shards-high", body, group="t", traceparent="")
     installation.worker(idle_seconds=1.5).run()
-    assert installation.queues.depth("shards-high") == 2
+    assert installation.queues.depth("shards-high") == len(meaningless)
+    assert "no answer to a poll" not in caplog.text
 
 
 def test_an_idle_worker_leaves_and_a_lasting_one_waits_for_its_signal(installation):
