@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
+import signal
+import sys
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -56,6 +59,8 @@ def demo(folder: Folder = daemon.FOLDER) -> None:
     """Runs one real slide through it, live."""
     from local.demo import demo as run  # the client and its transports, which up and down do not need
 
+    for number in (signal.SIGTERM, signal.SIGHUP):  # it stops what it started, as after Ctrl-C
+        signal.signal(number, lambda received, _: sys.exit(128 + received))
     try:
         completed = run(folder, _console())
     except (RuntimeError, TesseraError) as error:
@@ -80,9 +85,13 @@ def _tell(stack: dict[str, Any], folder: Path) -> None:
     console.print(f"secrets       {folder / 'stack.json'} (passwords and API keys)")
     console.print(f"logs          {stack['logs']}")
     console.print("Try:")
-    console.print("  export TESSERA_API_KEY=$(.venv/bin/python -m local key)")
+    console.print(f"  export TESSERA_API_KEY=$(.venv/bin/python -m local key{_option(folder)})")
     console.print(f'  curl -H "Authorization: $TESSERA_API_KEY" {stack["api_url"]}/models')
     console.print(f"  .venv/bin/tessera submit SLIDE --api {stack['api_url']} --model stain-density --watch")
+
+
+def _option(folder: Path) -> str:
+    return "" if folder == daemon.FOLDER else f" --folder {shlex.quote(str(folder))}"
 
 
 def _fail(error: Exception) -> NoReturn:

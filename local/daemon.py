@@ -16,7 +16,7 @@ from local import children
 from local.leftovers import stop_leftovers
 from local.options import StackOptions
 from local.postgres import EmbeddedPostgres
-from local.stack_file import StackFile
+from local.stack_file import StackFile, alone
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / ".tessera"
@@ -41,7 +41,26 @@ def serve(folder: Path, options: StackOptions) -> None:
 
 
 def up(folder: Path, options: StackOptions) -> tuple[dict[str, Any], bool]:
-    """What stack.json says, and whether this call started it. Raises RuntimeError with the log's last words."""
+    """What stack.json says, and whether this call started it. Interrupted, it stops what it started. Raises
+    RuntimeError that says where the log is."""
+    with alone(_changing(folder)):
+        return _up(folder, options)
+
+
+def down(folder: Path) -> bool:
+    """False when nothing ran. What does not go by itself is killed, by the pids that stack.json names."""
+    if not folder.exists():
+        return False
+    with alone(_changing(folder)):
+        return _down(folder)
+
+
+def _changing(folder: Path) -> Path:
+    """Locked by whoever starts or stops the stack: who comes meanwhile waits, and then finds it up or down."""
+    return folder / "changing"
+
+
+def _up(folder: Path, options: StackOptions) -> tuple[dict[str, Any], bool]:
     file = StackFile(folder)
     if _is_running(file):
         return _wait_until_ready(file, None), False
@@ -55,12 +74,14 @@ def up(folder: Path, options: StackOptions) -> tuple[dict[str, Any], bool]:
     _started.append(child)
     try:
         return _wait_until_ready(file, child.poll), True
-    except RuntimeError as error:
-        raise RuntimeError(f"{error} Its log: {log}") from None
+    except BaseException as error:  # Ctrl-C and SIGTERM too: what nobody waits for is not left behind
+        children.stop(child, seconds=STOP_SECONDS)
+        if isinstance(error, RuntimeError):
+            raise RuntimeError(f"{error} Its log: {log}") from None
+        raise
 
 
-def down(folder: Path) -> bool:
-    """False when nothing ran. What does not go by itself is killed, by the pids that stack.json names."""
+def _down(folder: Path) -> bool:
     file = StackFile(folder)
     running = file.read()
     if running is None:

@@ -18,6 +18,7 @@ from client.watch import Realtime
 from local.daemon import down, up
 from local.options import StackOptions
 from local.sample_slide import sample_slide
+from local.stack_file import alone
 from wsi.states import JobState, SlideState
 
 MODEL = "stain-density"
@@ -25,6 +26,11 @@ MODEL = "stain-density"
 
 def demo(folder: Path, console: Console) -> bool:
     """Whether the job completed. Starts a stack when none runs, and stops only what it started."""
+    with alone(folder / "demo"):  # the first of two would stop the stack under the second
+        return _demo(folder, console)
+
+
+def _demo(folder: Path, console: Console) -> bool:
     began = time.monotonic()
     slide = sample_slide(folder / "cache")
     console.print(f"slide    {slide}")

@@ -5,10 +5,24 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from local.access import write_private
+
+
+@contextmanager
+def alone(path: Path) -> Generator[None]:
+    """Waits until no other process is in here with this path. The lock goes with the process, however it ends."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(lock)
 
 
 class StackFile:

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
+import subprocess
+import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
 
-from local import children, daemon
+from local import children, daemon, sample_slide
 from local.ministack import PYTHON
 from local.options import StackOptions
 from local.postgres import EmbeddedPostgres
+from local.stack_file import StackFile
+from tests.shared_slides import shared_slide
 
 pytestmark = [
     pytest.mark.stack,
@@ -20,6 +26,7 @@ pytestmark = [
 ]
 
 OPTIONS = StackOptions(workers=1)
+SLIDE = "real/aperio-jpeg-20x.CMU-1-Small-Region.svs"  #: the demo's own
 
 
 @pytest.fixture
@@ -57,6 +64,32 @@ def test_from_up_to_down_and_after_a_kill(folder):
     assert daemon.down(folder)
     assert gone(pids_of(second))
     assert not daemon.down(folder)
+
+
+def test_two_that_start_at_once_get_one_stack(folder):
+    with ThreadPoolExecutor(2) as both:
+        found = list(both.map(lambda _: daemon.up(folder, OPTIONS), range(2)))
+    assert sorted(is_new for _, is_new in found) == [False, True]
+    assert found[0][0]["pid"] == found[1][0]["pid"]
+
+
+@pytest.mark.parametrize(
+    ("number", "mark"),
+    [(signal.SIGTERM, "changing"), (signal.SIGTERM, "stack.json"), (signal.SIGHUP, "stack.json")],
+    ids=["while it starts", "while it runs", "when its terminal closes"],
+)
+def test_a_demo_that_is_told_to_leave_stops_what_it_started(folder, number, mark):
+    (folder / "cache").mkdir()
+    shutil.copy(shared_slide(SLIDE), folder / "cache" / sample_slide.NAME)
+    command = [sys.executable, "-m", "local", "demo", "--folder", str(folder)]
+    demo = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=daemon.ROOT)
+    end = time.monotonic() + 60
+    while not (folder / mark).exists() and time.monotonic() < end:
+        time.sleep(0.05)
+    demo.send_signal(number)
+    assert demo.wait(60) not in (0, None)
+    assert not StackFile(folder).is_taken()
+    assert not (folder / "stack.json").exists()
 
 
 def test_a_stack_that_can_not_start_says_where_its_log_is(folder):
