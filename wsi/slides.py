@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Collection
 from uuid import UUID, uuid4
 
@@ -18,6 +19,9 @@ from wsi.records.slides import Slide, SlideFile
 from wsi.upload_rules import display_name
 from wsi.uploads import drop_uploads
 
+#: What a key may not hold: the range reader's client refuses such keys, and SQL takes no NUL.
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
 
 def register_slide(
     actor: Actor,
@@ -30,7 +34,7 @@ def register_slide(
     allowed_buckets: Collection[str],
     traceparent: str,
 ) -> Slide:
-    """A slide that lies in the customer's own bucket, UPLOADED at once; its bytes are never copied.
+    """A slide that lies in the customer's own bucket, UPLOADED at once; its bytes stay there.
 
     Raises Forbidden, Invalid, NotFound.
     """
@@ -38,6 +42,8 @@ def register_slide(
     bucket, _, key = s3_uri.removeprefix("s3://").partition("/")
     if not s3_uri.startswith("s3://") or not bucket or not key:
         raise Invalid("The address of the slide must read s3://bucket/key.")
+    if any(segment in ("", ".", "..") for segment in key.split("/")) or _CONTROL.search(key):
+        raise Invalid("The key of the slide must have no empty part, no '.' or '..' and no control character.")
     # Our own bucket holds every tenant's slides, so it is never registered from, even when it is listed.
     if bucket not in allowed_buckets or s3_uri.startswith(slides.uri("")):
         raise Forbidden("This bucket is not on the list of buckets that slides may be registered from. Ask an admin.")

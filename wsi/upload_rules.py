@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 
 from wsi.digests import PART_SIZE
 from wsi.errors import Conflict, Invalid, NotFound
@@ -17,7 +18,8 @@ from wsi.records.slides import Slide, SlideFile
 MAX_FILES = 10_000  #: a DICOM series of one slide stays below 1,000
 MAX_PARTS_A_FILE = 10_000  #: S3's limit; at 16 MiB it is 156 GiB
 MAX_PARTS_A_CALL = 100  #: keeps the answer far below API Gateway's 10 MB
-_LONGEST_NAME = 1024
+_LONGEST_NAME = 1024  #: characters, folders included
+_LONGEST_SEGMENT = 255  #: bytes; OpenSlide reads from a disk, whose file systems take no longer names
 _SAID_NUMBERS = 20
 
 
@@ -57,10 +59,15 @@ def check_files(files: Sequence[NewFile]) -> None:
             raise Invalid(f"The name of file number {number} is empty, too long or holds control characters.")
         if "\\" in file.name or any(segment in (".", "..") for segment in segments):
             raise Invalid(f"The name of file number {number} must be relative and use forward slashes, without '..'.")
+        if any(len(segment.encode()) > _LONGEST_SEGMENT for segment in segments):
+            raise Invalid(f"The name of file number {number} has more than {_LONGEST_SEGMENT} bytes between slashes.")
         if not 0 < file.size <= MAX_PARTS_A_FILE * PART_SIZE:
             raise Invalid(f"File number {number} has {file.size:,} bytes; a file has 1 byte to 156 GiB.")
-    if len({file.name for file in files}) < len(files):
+    names = {file.name for file in files}
+    if len(names) < len(files):
         raise Invalid("Two files of the slide have the same name.")
+    if any(str(folder) in names for name in names for folder in PurePosixPath(name).parents):
+        raise Invalid("One file of the slide has the name of another one's folder.")
 
 
 def check_part(slide: Slide, part: PartAsked) -> None:

@@ -23,6 +23,10 @@ def test_only_what_lies_in_an_allowed_bucket_is_registered(analyst, installation
         (other.files[0].uri, 403),
         ("https://example.com/scan.svs", 422),
         (f"s3://{ALLOWED_BUCKET}/", 422),
+        (f"s3://{ALLOWED_BUCKET}/folder/", 422),
+        (f"s3://{ALLOWED_BUCKET}/folder//scan.svs", 422),
+        (f"s3://{ALLOWED_BUCKET}/folder/../scan.svs", 422),
+        (f"s3://{ALLOWED_BUCKET}/scan\n.svs", 422),
         (f"s3://{ALLOWED_BUCKET}/missing.svs", 404),
     ]:
         assert analyst("POST", "/slides", {"s3_uri": uri}).status == status

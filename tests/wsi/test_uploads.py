@@ -75,6 +75,8 @@ def test_keys_are_ours_and_say_nothing_of_the_name(installation):
         [("a\\b", 1)],
         [("a\nb", 1)],
         [("x" * 1025, 1)],
+        [("é" * 128 + ".svs", 1)],
+        [("a.svs", 1), ("a.svs/Data0000.dat", 2)],
         [("a.svs", 1), ("a.svs", 2)],
         [(f"{n}", 1) for n in range(10_001)],
     ],

@@ -102,7 +102,8 @@ def _siblings(path: Path) -> list[Path]:
         data = path.with_suffix("")
         return sorted(file for file in data.iterdir() if file.is_file()) if data.is_dir() else []
     if suffix in (".vms", ".vmu"):
-        return sorted(file for file in folder.iterdir() if file.name.startswith(path.stem) and file != path)
+        beside = (file for file in folder.iterdir() if file.name.startswith(path.stem) and file != path)
+        return sorted(file for file in beside if file.is_file())
     if path.is_file() and _is_dicom(path):
         return sorted(file for file in folder.iterdir() if file.is_file() and file != path and _is_dicom(file))
     return []

@@ -175,3 +175,10 @@ def test_memory_sources_and_files_read_alike(tmp_path: Path):
     path = write_svs(tmp_path / "a.svs", width=500, height=500)
     source = SlideSource(files=(("a.svs", CountingSource(path.read_bytes())),))
     np.testing.assert_array_equal(read_level(open_slide(source), 0), read_level(open_slide(local_source(path)), 0))
+
+
+def test_only_files_belong_to_a_slide_of_several_files(tmp_path):
+    for name in ("slide.vms", "slide.opt", "slide(1,0).jpg", "other.jpg"):
+        (tmp_path / name).write_bytes(b"x")
+    (tmp_path / "slide-results").mkdir()
+    assert [name for name, _ in local_source(tmp_path / "slide.vms").files] == ["slide.vms", "slide(1,0).jpg", "slide.opt"]
