@@ -5,10 +5,7 @@
 
 from __future__ import annotations
 
-import functools
-import os
 import threading
-from collections.abc import Callable
 from typing import Any
 
 from aws_lambda_powertools.event_handler import APIGatewayRestResolver, Response
@@ -16,6 +13,7 @@ from aws_lambda_powertools.event_handler.api_gateway import Route
 from aws_lambda_powertools.event_handler.middlewares import NextMiddleware
 
 from adapters.settings.processes import Api
+from lambdas.cold_start import Handler, entry
 from lambdas.openapi import openapi_json
 from lambdas.problems import handle_problems, unreadable_body
 from lambdas.requests import TRACEPARENT, WIRING, begin_trace, read_json
@@ -24,8 +22,6 @@ from lambdas.wiring import ApiWiring, api_wiring
 from wsi.errors import Invalid
 
 BASE_PATH = "/api/v1/wsi"
-
-Handler = Callable[[dict[str, Any], Any], dict[str, Any]]
 
 # Powertools keeps the event that it resolves on a class (BaseRouter.current_event): fine on Lambda, where a process
 # has one request at a time, wrong in the embedded stack's threads.
@@ -69,10 +65,4 @@ def make_handler(wiring: ApiWiring) -> Handler:
     return handle
 
 
-@functools.cache
-def _handler() -> Handler:
-    return make_handler(api_wiring(Api.from_environ(os.environ)))
-
-
-def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    return _handler()(event, context)
+handler = entry(Api, api_wiring, make_handler)

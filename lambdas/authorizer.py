@@ -6,16 +6,14 @@ The answer holds for the whole API and names no route, since the gateway keeps i
 
 from __future__ import annotations
 
-import functools
 import hashlib
-import os
 import re
-from collections.abc import Callable
 from typing import Any
 
 import jwt
 
 from adapters.settings.processes import Authorizer
+from lambdas.cold_start import Handler, entry
 from lambdas.jwks import Jwks, fetch_over_http
 from lambdas.logs import logger_for
 from lambdas.wiring import AuthorizerWiring, authorizer_wiring
@@ -23,8 +21,6 @@ from wsi.ports.ledger import Identities
 from wsi.records.identity import Actor
 
 logger = logger_for("authorizer")
-
-Handler = Callable[[dict[str, Any], Any], dict[str, Any]]
 
 CACHE_SECONDS = 60  #: how long AppSync may keep an answer; a revoked key works no longer than this
 LEEWAY_SECONDS = 10  #: between the issuer's clock and ours
@@ -110,10 +106,4 @@ def _appsync_answer(actor: Actor | None) -> dict[str, Any]:
     return {"isAuthorized": True, "resolverContext": _flat(actor), "ttlOverride": CACHE_SECONDS}
 
 
-@functools.cache
-def _handler() -> Handler:
-    return make_handler(authorizer_wiring(Authorizer.from_environ(os.environ)))
-
-
-def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    return _handler()(event, context)
+handler = entry(Authorizer, authorizer_wiring, make_handler)

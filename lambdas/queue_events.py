@@ -12,7 +12,8 @@ from aws_lambda_powertools import Logger
 from aws_lambda_powertools.utilities.batch import BatchProcessor, EventType, process_partial_response
 from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 
-Handler = Callable[[dict[str, Any], Any], dict[str, Any]]
+from lambdas.cold_start import Handler
+
 Work = Callable[[dict[str, Any], str | None], None]  #: message body and traceparent
 
 LAST_RECEIVE = 5  #: maxReceiveCount of the queues that wake Lambdas; then the message goes to the dead-letter queue

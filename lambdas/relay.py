@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import functools
-import os
 from dataclasses import asdict
 from typing import Any
 
 from adapters.settings.processes import Relay
+from lambdas.cold_start import Handler, entry
 from lambdas.logs import logger_for
-from lambdas.queue_events import Handler
 from lambdas.wiring import RelayWiring, relay_wiring
 from wsi.notices import relay
 
@@ -27,10 +25,4 @@ def make_handler(wiring: RelayWiring) -> Handler:
     return handle
 
 
-@functools.cache
-def _handler() -> Handler:
-    return make_handler(relay_wiring(Relay.from_environ(os.environ)))
-
-
-def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    return _handler()(event, context)
+handler = entry(Relay, relay_wiring, make_handler)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import functools
-import os
 from typing import Any
 from uuid import UUID
 
 from adapters.settings.processes import Stitch
+from lambdas.cold_start import Handler, entry
 from lambdas.logs import logger_for
-from lambdas.queue_events import Handler, make_queue_handler
+from lambdas.queue_events import make_queue_handler
 from lambdas.wiring import StitchWiring, stitch_wiring
 from wsi.errors import FailReason
 from wsi.notices import wake
@@ -31,10 +30,4 @@ def make_handler(wiring: StitchWiring) -> Handler:
     return make_queue_handler(work, logger, give_up=give_up)
 
 
-@functools.cache
-def _handler() -> Handler:
-    return make_handler(stitch_wiring(Stitch.from_environ(os.environ)))
-
-
-def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    return _handler()(event, context)
+handler = entry(Stitch, stitch_wiring, make_handler)

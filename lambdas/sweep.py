@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import functools
-import os
 from dataclasses import asdict
 from typing import Any
 
 from adapters.settings.processes import Sweep
+from lambdas.cold_start import Handler, entry
 from lambdas.logs import logger_for
-from lambdas.queue_events import Handler
 from lambdas.wiring import SweepWiring, sweep_wiring
 from wsi.sweeping import sweep
 
@@ -31,10 +29,4 @@ def make_handler(wiring: SweepWiring) -> Handler:
     return handle
 
 
-@functools.cache
-def _handler() -> Handler:
-    return make_handler(sweep_wiring(Sweep.from_environ(os.environ)))
-
-
-def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    return _handler()(event, context)
+handler = entry(Sweep, sweep_wiring, make_handler)

@@ -181,4 +181,5 @@ def test_only_files_belong_to_a_slide_of_several_files(tmp_path):
     for name in ("slide.vms", "slide.opt", "slide(1,0).jpg", "other.jpg"):
         (tmp_path / name).write_bytes(b"x")
     (tmp_path / "slide-results").mkdir()
-    assert [name for name, _ in local_source(tmp_path / "slide.vms").files] == ["slide.vms", "slide(1,0).jpg", "slide.opt"]
+    found = [name for name, _ in local_source(tmp_path / "slide.vms").files]
+    assert found == ["slide.vms", "slide(1,0).jpg", "slide.opt"]
