@@ -6,8 +6,6 @@ The answer holds for the whole API and names no route, since the gateway keeps i
 
 from __future__ import annotations
 
-import hashlib
-import re
 from typing import Any
 
 import jwt
@@ -17,6 +15,7 @@ from lambdas.cold_start import Handler, entry
 from lambdas.jwks import Jwks, fetch_over_http
 from lambdas.logs import logger_for
 from lambdas.wiring import AuthorizerWiring, authorizer_wiring
+from wsi.access import split_api_key
 from wsi.ports.ledger import Identities
 from wsi.records.identity import Actor
 
@@ -24,7 +23,6 @@ logger = logger_for("authorizer")
 
 CACHE_SECONDS = 60  #: how long AppSync may keep an answer; a revoked key works no longer than this
 LEEWAY_SECONDS = 10  #: between the issuer's clock and ours
-_API_KEY = re.compile(r"tsk_([A-Za-z0-9]+)_(\S+)")
 
 
 def make_handler(wiring: AuthorizerWiring, jwks: Jwks | None = None) -> Handler:
@@ -55,10 +53,8 @@ def _actor(credential: str, wiring: AuthorizerWiring, keys: Jwks) -> Actor | Non
 
 
 def _api_key_actor(credential: str, identities: Identities) -> Actor | None:
-    found = _API_KEY.fullmatch(credential)
-    if found is None:
-        return None
-    return identities.api_key(found[1], hashlib.sha256(found[2].encode()).hexdigest())
+    found = split_api_key(credential)
+    return identities.api_key(*found) if found else None
 
 
 def _token_actor(credential: str, wiring: AuthorizerWiring, keys: Jwks) -> Actor | None:

@@ -1,10 +1,14 @@
-"""Who may do what. Reading is for every role; writing is for analysts and admins."""
+"""Who may do what, and the form of an API key. Reading is for every role; writing is for analysts and admins."""
 
 from __future__ import annotations
+
+import hashlib
+import re
 
 from wsi.errors import Forbidden
 from wsi.records.identity import Actor, Role
 
+_API_KEY = re.compile(r"tsk_([A-Za-z0-9]+)_(\S+)")
 _RANK = {Role.VIEWER: 0, Role.ANALYST: 1, Role.ADMIN: 2}
 
 
@@ -12,3 +16,10 @@ def require(actor: Actor, role: Role) -> None:
     """Raises Forbidden unless the actor's role is `role` or above it."""
     if _RANK[actor.role] < _RANK[role]:
         raise Forbidden(f"Your role is {actor.role.value}; this needs the role {role.value}. Ask an admin for it.")
+
+
+def split_api_key(key: str) -> tuple[str, str] | None:
+    """(prefix, hex sha256 of the secret) of "tsk_<prefix>_<secret>": all that is stored of it. None for what is no
+    key. The hash needs no salt and no stretching, since secrets are random and long."""
+    found = _API_KEY.fullmatch(key)
+    return (found[1], hashlib.sha256(found[2].encode()).hexdigest()) if found else None

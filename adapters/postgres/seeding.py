@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from uuid import UUID
@@ -12,10 +10,9 @@ import psycopg
 
 from adapters.postgres.connections import Connections
 from adapters.postgres.system_ledger import PostgresSystemLedger
+from wsi.access import split_api_key
 from wsi.records.identity import Role
 from wsi.records.models import ModelVersion
-
-_KEY = re.compile(r"tsk_([A-Za-z0-9]+)_(\S+)")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -81,7 +78,7 @@ def _seed_tenant(connection: psycopg.Connection, tenant: SeedTenant) -> UUID:
 
 def split_key(key: str) -> tuple[str, str]:
     """(prefix, hex sha256 of the secret) of "tsk_<prefix>_<secret>". Raises ValueError."""
-    match = _KEY.fullmatch(key)
-    if match is None:
+    found = split_api_key(key)
+    if found is None:
         raise ValueError("an API key looks like tsk_<prefix>_<secret>")
-    return match[1], hashlib.sha256(match[2].encode()).hexdigest()
+    return found
