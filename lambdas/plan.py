@@ -10,9 +10,10 @@ from lambdas.cold_start import Handler, entry
 from lambdas.logs import logger_for
 from lambdas.queue_events import make_queue_handler
 from lambdas.wiring import SlideJobsWiring, slide_jobs_wiring
-from wsi.errors import FailReason
+from wsi.ledger_rules import GIVEN_UP
 from wsi.notices import wake
 from wsi.planning import plan_job
+from wsi.states import JobState
 
 logger = logger_for("plan")
 
@@ -31,8 +32,7 @@ def make_handler(wiring: SlideJobsWiring) -> Handler:
         wake(wiring.queues, traceparent=traceparent)
 
     def give_up(body: dict[str, Any]) -> None:
-        sentence = "Planning failed several times. Try the job again; if it stays, send us the job's id."
-        wiring.ledger.fail_job(UUID(body["job_id"]), FailReason.PLANNING_FAILED, sentence)
+        wiring.ledger.fail_job(UUID(body["job_id"]), *GIVEN_UP[JobState.PLANNING])
         wake(wiring.queues)
 
     return make_queue_handler(work, logger, give_up=give_up)

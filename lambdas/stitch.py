@@ -10,8 +10,9 @@ from lambdas.cold_start import Handler, entry
 from lambdas.logs import logger_for
 from lambdas.queue_events import make_queue_handler
 from lambdas.wiring import StitchWiring, stitch_wiring
-from wsi.errors import FailReason
+from wsi.ledger_rules import GIVEN_UP
 from wsi.notices import wake
+from wsi.states import JobState
 from wsi.stitching import stitch_job
 
 logger = logger_for("stitch")
@@ -23,8 +24,7 @@ def make_handler(wiring: StitchWiring) -> Handler:
         wake(wiring.queues, traceparent=traceparent)
 
     def give_up(body: dict[str, Any]) -> None:
-        sentence = "Writing the results failed several times. Try the job again: its finished tiles are kept."
-        wiring.ledger.fail_job(UUID(body["job_id"]), FailReason.STITCHING_FAILED, sentence)
+        wiring.ledger.fail_job(UUID(body["job_id"]), *GIVEN_UP[JobState.STITCHING])
         wake(wiring.queues)
 
     return make_queue_handler(work, logger, give_up=give_up)

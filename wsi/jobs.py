@@ -19,7 +19,7 @@ from wsi.errors import Conflict
 from wsi.estimate import Estimate, estimate
 from wsi.model_card import ModelCard
 from wsi.notices import wake
-from wsi.numerics import NUMERICS_VERSION
+from wsi.numerics import NUMERICS_VERSION, PRECISION
 from wsi.ports.ledger import TenantLedger
 from wsi.ports.queues import Queues
 from wsi.records.identity import Actor, Role
@@ -27,7 +27,6 @@ from wsi.records.jobs import Idempotency, Job, JobOptions, NewJob, Priority, Sub
 from wsi.records.slides import Inspection, Slide
 from wsi.states import JobState
 
-PRECISION = "fp32"  #: of the models that this version runs; part of a job's identity
 CAPACITY_SECONDS = 60.0  #: RUNNING for so long without a lease means that no worker is there
 
 

@@ -60,11 +60,17 @@ def silence_sentence(index: int) -> str:
     return f"Part {index + 1} of the slide ended its worker {POISON_SILENCES} times, so the job was stopped."
 
 
-#: What ends a job that nothing moved for so long that nothing will: its function dies each time before it can say so.
+_UNPLANNED = (FailReason.PLANNING_FAILED, "The job could not be planned in several tries: ask for it again.")
+_UNSTITCHED = (
+    FailReason.STITCHING_FAILED,
+    "The results could not be put together in several tries: retry the job, its finished tiles are kept.",
+)
+#: What ends a job that its function could not move: said by the function at its last try, or by the sweep when it dies
+#: each time before it can say so.
 GIVEN_UP: Mapping[JobState, tuple[FailReason, str]] = {
-    JobState.QUEUED: (FailReason.PLANNING_FAILED, "The job could not be planned: ask for the analysis again."),
-    JobState.PLANNING: (FailReason.PLANNING_FAILED, "The slide could not be planned: ask for the analysis again."),
-    JobState.STITCHING: (FailReason.STITCHING_FAILED, "The results could not be put together: retry the job."),
+    JobState.QUEUED: _UNPLANNED,
+    JobState.PLANNING: _UNPLANNED,
+    JobState.STITCHING: _UNSTITCHED,
 }
 UNINSPECTED_SENTENCE = "The slide could not be inspected in several tries: it may be damaged. Export it again."
 

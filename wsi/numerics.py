@@ -32,5 +32,8 @@ NUMERICS_VERSION: str = "+".join(
     [f"{PREPROCESSING_VERSION}", *(f"{name}-{installed_version(name, pinned)}" for name, pinned in PINNED.items())]
 )
 
+#: Of the models that this version runs: part of a job's identity and of the plan.
+PRECISION = "fp32"
+
 #: Of this code, as the summary names it. A Lambda's zip holds the modules without the distribution's metadata.
 CODE_VERSION: str = installed_version("tessera-wsi", "0.1.0")

@@ -14,7 +14,7 @@ from wsi.errors import FailReason, Forbidden, JobFailed, SlideRejected, SourceCh
 from wsi.examination import Examination, examine
 from wsi.grid import file_order, make_grid, select_tiles
 from wsi.model_card import ModelCard
-from wsi.numerics import NUMERICS_VERSION
+from wsi.numerics import NUMERICS_VERSION, PRECISION
 from wsi.plan import Numerics, Plan
 from wsi.ports.ledger import PlanningBrief, SystemLedger
 from wsi.ports.objects import Objects, SlideStore
@@ -30,7 +30,6 @@ from wsi.stitching import stitch
 #: CPU threads of a model in the queue's workers. Sums in floating point depend on how they are split over threads, so
 #: the plan fixes it; a worker uses its other cores for decoding.
 THREADS = 1
-PRECISION = "fp32"
 
 
 def make_plan(
