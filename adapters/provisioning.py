@@ -1,8 +1,5 @@
 """Buckets, queues and users for the embedded stack: made by the CDK on AWS, and here on the emulator. Run twice, it
-changes nothing.
-
-Visibility and receive counts are those of DESIGN section 6.
-"""
+changes nothing."""
 
 from __future__ import annotations
 
@@ -11,13 +8,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from adapters.aws_clients import AwsClients
+from adapters.settings.queues import (
+    DEAD_LETTER_SECONDS,
+    DEAD_LETTERS,
+    LAMBDA_RECEIVES,
+    SHARD_RECEIVES,
+    SHARD_VISIBILITY,
+)
 from wsi.records.notices import QUEUES, SHARD_QUEUES
-
-DEAD_LETTERS = "-dlq"  #: suffix of the queue that takes what was received too often
-DEAD_LETTER_SECONDS = 14 * 24 * 3600
-SHARD_VISIBILITY = 180  #: s, with a heartbeat
-SHARD_RECEIVES = 10  #: spot reclaims burn receives (F-5)
-LAMBDA_RECEIVES = 5
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -12,11 +12,10 @@ from aws_lambda_powertools import Logger
 from aws_lambda_powertools.utilities.batch import BatchProcessor, EventType, process_partial_response
 from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 
+from adapters.settings.queues import LAMBDA_RECEIVES
 from lambdas.cold_start import Handler
 
 Work = Callable[[dict[str, Any], str | None], None]  #: message body and traceparent
-
-LAST_RECEIVE = 5  #: maxReceiveCount of the queues that wake Lambdas; then the message goes to the dead-letter queue
 
 
 def make_queue_handler(
@@ -34,7 +33,7 @@ def make_queue_handler(
             work(body, traceparent)
         except Exception:
             logger.exception("failed", extra=context)
-            if give_up is not None and receives >= LAST_RECEIVE:
+            if give_up is not None and receives >= LAMBDA_RECEIVES:
                 give_up(body)
             raise
         logger.info("done", extra=context)

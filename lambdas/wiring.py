@@ -88,13 +88,12 @@ class SweepWiring:
 
 def api_wiring(settings: Api) -> ApiWiring:
     clients = _clients(settings)
-    allowed = _names(settings.allowed_buckets)
     return ApiWiring(
         ledger=PostgresTenantLedger(_connections(settings, settings.region)),
-        slides=S3SlideStore(clients, settings.slides_bucket, allowed),
+        slides=S3SlideStore(clients, settings.slides_bucket, settings.allowed),
         objects=S3Objects(clients, settings.results_bucket),
         queues=SqsQueues(clients, settings.queue_prefix),
-        allowed_buckets=allowed,
+        allowed_buckets=settings.allowed,
         dollars_per_gpu_hour=settings.dollars_per_gpu_hour,
         realtime_url=settings.realtime_url,
     )
@@ -113,7 +112,7 @@ def slide_jobs_wiring(settings: SlideJobs) -> SlideJobsWiring:
     clients = _clients(settings)
     return SlideJobsWiring(
         ledger=PostgresSystemLedger(_connections(settings, settings.region)),
-        slides=S3SlideStore(clients, settings.slides_bucket, _names(settings.allowed_buckets)),
+        slides=S3SlideStore(clients, settings.slides_bucket, settings.allowed),
         objects=S3Objects(clients, settings.results_bucket),
         queues=SqsQueues(clients, settings.queue_prefix),
         max_scratch_bytes=settings.max_scratch_bytes,
@@ -155,7 +154,3 @@ def _clients(settings: Aws) -> AwsClients:
 
 def _connections(settings: Database, region: str) -> Connections:
     return Connections(settings.database_dsn, iam=settings.database_iam, region=region)
-
-
-def _names(listed: str) -> frozenset[str]:
-    return frozenset(name.strip() for name in listed.split(",") if name.strip())

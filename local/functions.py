@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from adapters.settings import processes
+from adapters.settings import processes, queues
 from lambdas import api, authorizer, inspect, plan, relay, stitch, sweep, wiring
+from lambdas.cold_start import Handler
 from local.options import QUEUE_PREFIX, RESULTS, SHARED, SLIDES, TIMEOUTS, StackOptions
 from local.pollers import Mapped, Schedule
-
-Handler = Callable[[dict[str, Any], Any], dict[str, Any]]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -26,24 +24,21 @@ class Addresses:
     jwks_url: str
     client_id: str
 
+    def common(self, dsn: str) -> dict[str, Any]:
+        """What every process is told, with the DSN of its database role."""
+        return {"region": self.region, "endpoint_url": self.endpoint_url, "database_dsn": dsn}
+
 
 def authorizer_handler(at: Addresses) -> Handler:
     settings = processes.Authorizer(
-        region=at.region,
-        endpoint_url=at.endpoint_url,
-        database_dsn=at.api_dsn,
-        issuer=at.issuer,
-        jwks_url=at.jwks_url,
-        client_id=at.client_id,
+        **at.common(at.api_dsn), issuer=at.issuer, jwks_url=at.jwks_url, client_id=at.client_id
     )
     return authorizer.make_handler(wiring.authorizer_wiring(settings))
 
 
 def api_handler(at: Addresses, *, realtime_url: str) -> Handler:
     settings = processes.Api(
-        region=at.region,
-        endpoint_url=at.endpoint_url,
-        database_dsn=at.api_dsn,
+        **at.common(at.api_dsn),
         slides_bucket=SLIDES,
         results_bucket=RESULTS,
         allowed_buckets=SHARED,
@@ -77,11 +72,8 @@ def queue_functions(at: Addresses, options: StackOptions, *, graphql_url: str) -
 
 def schedules(at: Addresses, options: StackOptions, *, graphql_url: str) -> tuple[Schedule, ...]:
     sweeping = processes.Sweep(
-        region=at.region,
-        endpoint_url=at.endpoint_url,
-        database_dsn=at.system_dsn,
+        **at.common(at.system_dsn),
         queue_prefix=QUEUE_PREFIX,
-        slides_bucket=SLIDES,
         upload_days=options.upload_days,
         stuck_seconds=options.stuck_seconds,
     )
@@ -93,27 +85,19 @@ def schedules(at: Addresses, options: StackOptions, *, graphql_url: str) -> tupl
 
 
 def relay_handler(at: Addresses, *, graphql_url: str) -> Handler:
-    settings = processes.Relay(
-        region=at.region,
-        endpoint_url=at.endpoint_url,
-        database_dsn=at.system_dsn,
-        queue_prefix=QUEUE_PREFIX,
-        appsync_url=graphql_url,
-    )
+    settings = processes.Relay(**at.common(at.system_dsn), queue_prefix=QUEUE_PREFIX, appsync_url=graphql_url)
     return relay.make_handler(wiring.relay_wiring(settings))
 
 
 def lambda_visibility() -> dict[str, int]:
-    """s, by queue: six times the timeout of the function that it wakes (F-7)."""
+    """s, by queue."""
     functions = {"wake": "relay", "inspect": "inspect", "plan": "plan", "stitch": "stitch"}
-    return {queue: 6 * TIMEOUTS[function] for queue, function in functions.items()}
+    return {queue: queues.lambda_visibility(TIMEOUTS[function]) for queue, function in functions.items()}
 
 
 def _slide_jobs(at: Addresses, options: StackOptions) -> processes.SlideJobs:
     return processes.SlideJobs(
-        region=at.region,
-        endpoint_url=at.endpoint_url,
-        database_dsn=at.system_dsn,
+        **at.common(at.system_dsn),
         slides_bucket=SLIDES,
         results_bucket=RESULTS,
         allowed_buckets=SHARED,
@@ -123,10 +107,4 @@ def _slide_jobs(at: Addresses, options: StackOptions) -> processes.SlideJobs:
 
 
 def _stitch(at: Addresses) -> processes.Stitch:
-    return processes.Stitch(
-        region=at.region,
-        endpoint_url=at.endpoint_url,
-        database_dsn=at.system_dsn,
-        results_bucket=RESULTS,
-        queue_prefix=QUEUE_PREFIX,
-    )
+    return processes.Stitch(**at.common(at.system_dsn), results_bucket=RESULTS, queue_prefix=QUEUE_PREFIX)

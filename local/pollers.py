@@ -6,19 +6,20 @@ import json
 import logging
 import threading
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from adapters.settings.queues import lambda_visibility
+from lambdas.cold_start import Handler
 from local.lambda_context import LambdaContext
 from wsi.errors import SourceUnavailable
 from wsi.ports.queues import Queues
 from wsi.records.notices import QueueMessage
 
 log = logging.getLogger(__name__)
-
-LambdaHandler = Callable[[dict[str, Any], Any], dict[str, Any]]
 
 POLL_SECONDS = 1.0  #: a stop waits for the poll that runs
 PAUSE_SECONDS = 0.5  #: after a poll that failed
@@ -30,24 +31,21 @@ class Mapped:
 
     queue: str
     function: str
-    handler: LambdaHandler
+    handler: Handler
     timeout_seconds: int  #: of the function
     batch_size: int = 1
 
     @property
     def visibility_seconds(self) -> int:
-        return 6 * self.timeout_seconds
+        return lambda_visibility(self.timeout_seconds)
 
 
-class QueuePoller:
-    """Receives a batch, calls the handler, deletes what it did not name as failed; the rest comes back when its
-    visibility ends, and goes to the dead letters by the queue's own redrive policy."""
+class _Waking(ABC):
+    """A thread that wakes a function until it is asked to stop."""
 
-    def __init__(self, queues: Queues, mapped: Mapped) -> None:
-        self._queues = queues
-        self._mapped = mapped
+    def __init__(self, name: str) -> None:
         self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name=f"poll-{mapped.queue}", daemon=True)
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     def start(self) -> None:
         self._thread.start()
@@ -58,6 +56,20 @@ class QueuePoller:
     def join(self) -> None:
         if self._thread.is_alive():
             self._thread.join()
+
+    @abstractmethod
+    def _run(self) -> None:
+        """Returns soon after `_stopping` is set."""
+
+
+class QueuePoller(_Waking):
+    """Receives a batch, calls the handler, deletes what it did not name as failed; the rest comes back when its
+    visibility ends, and goes to the dead letters by the queue's own redrive policy."""
+
+    def __init__(self, queues: Queues, mapped: Mapped) -> None:
+        super().__init__(f"poll-{mapped.queue}")
+        self._queues = queues
+        self._mapped = mapped
 
     def poll(self) -> int:
         """One batch; returns how many messages it had."""
@@ -92,25 +104,14 @@ class QueuePoller:
                 self._stopping.wait(PAUSE_SECONDS)
 
 
-class Schedule:
+class Schedule(_Waking):
     """Calls a handler every `seconds` with EventBridge's event."""
 
-    def __init__(self, function: str, handler: LambdaHandler, *, seconds: float) -> None:
+    def __init__(self, function: str, handler: Handler, *, seconds: float) -> None:
+        super().__init__(f"every-{function}")
         self._function = function
         self._handler = handler
         self._seconds = seconds
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name=f"every-{function}", daemon=True)
-
-    def start(self) -> None:
-        self._thread.start()
-
-    def ask_to_stop(self) -> None:
-        self._stopping.set()
-
-    def join(self) -> None:
-        if self._thread.is_alive():
-            self._thread.join()
 
     def fire(self) -> None:
         event = {

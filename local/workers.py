@@ -47,9 +47,7 @@ class Workers:
         scratch = own / "scratch"
         scratch.mkdir(parents=True, exist_ok=True)
         values: dict[str, Any] = {
-            "region": self._at.region,
-            "endpoint_url": self._at.endpoint_url,
-            "database_dsn": self._at.system_dsn,
+            **self._at.common(self._at.system_dsn),
             "slides_bucket": SLIDES,
             "results_bucket": RESULTS,
             "models_bucket": MODELS,

@@ -21,56 +21,58 @@ class Database(Environment):
     database_iam: bool = False
 
 
+class SlideBuckets(Environment):
+    """Where slides lie."""
+
+    slides_bucket: str
+    allowed_buckets: str = ""  #: comma-separated; slides may be registered from these by reference
+
+    @property
+    def allowed(self) -> frozenset[str]:
+        return frozenset(name.strip() for name in self.allowed_buckets.split(",") if name.strip())
+
+
+class QueueNames(Environment):
+    queue_prefix: str = "tessera-"
+
+
 class Authorizer(Aws, Database):
     issuer: str  #: `iss` of the tokens
     jwks_url: str  #: apart from the issuer: an emulator's tokens name the real AWS issuer
     client_id: str  #: app client that tokens must be made for
 
 
-class Api(Aws, Database):
-    slides_bucket: str
+class Api(Aws, Database, SlideBuckets, QueueNames):
     results_bucket: str
-    allowed_buckets: str = ""  #: comma-separated buckets from which slides may be registered by reference
-    queue_prefix: str = "tessera-"
     dollars_per_gpu_hour: float = Field(default=0.53, gt=0)
     realtime_url: str | None = None  #: of the AppSync subscriptions, told to clients by /health
 
 
-class SlideJobs(Aws, Database):
+class SlideJobs(Aws, Database, SlideBuckets, QueueNames):
     """inspect and plan."""
 
-    slides_bucket: str
     results_bucket: str
-    allowed_buckets: str = ""
-    queue_prefix: str = "tessera-"
     max_scratch_bytes: int = Field(default=8 * 1024**3, gt=0)
     shard_tiles: int | None = Field(default=None, gt=0)  #: fixed shard size; None: by the model's rate
 
 
-class Stitch(Aws, Database):
+class Stitch(Aws, Database, QueueNames):
     results_bucket: str
-    queue_prefix: str = "tessera-"
 
 
-class Relay(Aws, Database):
-    queue_prefix: str = "tessera-"
+class Relay(Aws, Database, QueueNames):
     appsync_url: str
 
 
-class Sweep(Aws, Database):
-    queue_prefix: str = "tessera-"
-    slides_bucket: str
+class Sweep(Aws, Database, QueueNames):
     upload_days: float = Field(default=3.0, gt=0)
     stuck_seconds: float = Field(default=900.0, gt=0)  #: then the message is sent again
     give_up_seconds: float = Field(default=86_400.0, gt=0)  #: then a job FAILED, a slide is REJECTED
 
 
-class Worker(Aws, Database):
-    slides_bucket: str
+class Worker(Aws, Database, SlideBuckets, QueueNames):
     results_bucket: str
     models_bucket: str
-    allowed_buckets: str = ""
-    queue_prefix: str = "tessera-"
     device: str = "cpu"
     idle_seconds: float = Field(default=90.0, ge=0)  #: exits after so long without work; 0: never
     lease_seconds: float = Field(default=180.0, gt=0)

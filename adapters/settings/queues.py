@@ -1,0 +1,14 @@
+"""Numbers of the queues (DESIGN section 6): for who makes them, and for who must know when a message comes last."""
+
+from __future__ import annotations
+
+DEAD_LETTERS = "-dlq"  #: suffix of the queue that takes what was received too often
+DEAD_LETTER_SECONDS = 14 * 24 * 3600
+SHARD_VISIBILITY = 180  #: s, with a heartbeat
+SHARD_RECEIVES = 10  #: spot reclaims burn receives (F-5)
+LAMBDA_RECEIVES = 5  #: of a message that wakes a Lambda; then it goes to the dead letters
+
+
+def lambda_visibility(timeout_seconds: int) -> int:
+    """s; six times the timeout of the function that the queue wakes, as AWS asks for (F-7)."""
+    return 6 * timeout_seconds
