@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from adapters.postgres import rows, slides
+from adapters.postgres import rows
 from adapters.postgres.connections import Cursor, Row
 from adapters.postgres.moves import add_progress, append_event, cancel_shards, locked_job, move_job, wake_shards
 from wsi.errors import FailReason
@@ -89,7 +89,6 @@ def lease(cursor: Cursor, job_id: UUID, index: int, *, owner: str, seconds: floa
         cursor.execute("UPDATE jobs SET first_lease_at = now(), updated_at = now() WHERE id = %s", (job_id,))
     return Lease(
         job=job,
-        slide=slides.get(cursor, job.slide_id),
         index=index,
         attempt=row["attempt"],
         tiles=row["tiles"],

@@ -100,12 +100,7 @@ class PostgresSystemLedger:
             job = moves.locked_job(cursor, job_id)
             if job is None or job.state is not JobState.STITCHING:
                 return None
-            return StitchBrief(
-                job=job,
-                slide=slides.get(cursor, job.slide_id),
-                model=models.get(cursor, job.model, job.model_version),
-                shards=shards.finished(cursor, job_id),
-            )
+            return StitchBrief(job=job, shards=shards.finished(cursor, job_id))
 
     def commit_results(self, job_id: UUID, results: Sequence[ResultFile]) -> bool:
         with self._connections.transaction() as cursor:

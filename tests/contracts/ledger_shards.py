@@ -25,10 +25,10 @@ from wsi.states import JobState
 
 
 class ShardLedgerContract:
-    def test_lease_names_job_slide_and_tiles(self, world: LedgerWorld) -> None:
+    def test_lease_names_job_and_tiles(self, world: LedgerWorld) -> None:
         job = running_job(world, (10, 5))
         held = lease(world, job, 1)
-        assert (held.job.id, held.slide.id, held.index, held.attempt, held.tiles) == (job.id, job.slide_id, 1, 1, 5)
+        assert (held.job.id, held.index, held.attempt, held.tiles) == (job.id, 1, 1, 5)
         assert held.checkpoint_key is None
         assert world.tenants.job(world.actor, job.id).first_lease_at is not None
         event = world.tenants.job_events(world.actor, job.id, after=0, limit=100)[-1]

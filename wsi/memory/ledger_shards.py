@@ -53,7 +53,6 @@ class MemoryShards:
                 self.books.jobs[job_id] = replace(job, first_lease_at=now, updated_at=now)
             return Lease(
                 job=job,
-                slide=self.books.slides[job.slide_id],
                 index=index,
                 attempt=leased.attempt,
                 tiles=leased.tiles,

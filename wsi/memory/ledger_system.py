@@ -124,9 +124,7 @@ class MemorySystemLedger(MemoryShards):
             job = self.books.jobs.get(job_id)
             if job is None or job.state is not JobState.STITCHING:
                 return None
-            model = self.books.models[job.model, job.model_version]
-            shards = finished_shards(self.books, job_id)
-            return StitchBrief(job=job, slide=self.books.slides[job.slide_id], model=model, shards=shards)
+            return StitchBrief(job=job, shards=finished_shards(self.books, job_id))
 
     def commit_results(self, job_id: UUID, results: Sequence[ResultFile]) -> bool:
         with self.books.lock:

@@ -135,8 +135,6 @@ class PlanningBrief:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StitchBrief:
     job: Job
-    slide: Slide
-    model: ModelVersion
     shards: tuple[ShardOutput, ...]  #: all of the job's shards, by index
 
 

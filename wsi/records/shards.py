@@ -8,7 +8,6 @@ from enum import StrEnum
 from uuid import UUID
 
 from wsi.records.jobs import Job
-from wsi.records.slides import Slide
 from wsi.states import ShardState
 
 
@@ -35,7 +34,6 @@ class Lease:
     """The right to commit a shard. The attempt number is the fence: a later lease makes this one void."""
 
     job: Job  #: as it stood when the lease was taken
-    slide: Slide
     index: int
     attempt: int
     tiles: int
