@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from client.inputs import SlideInput, UsageError
-from wsi.digests import PART_SIZE, composite_digest, slide_digest
+from wsi.digests import PART_SIZE, file_digest, slide_digest
 from wsi.errors import SourceMissing
 from wsi.slide.opening import local_source
 from wsi.slide.ranges import ByteRange, RangeSource
@@ -56,7 +55,7 @@ class Sources:
         if slide.is_remote:
             store = self._store(slide)
             return slide_digest([referenced_digest(uri, store.head(uri)) for uri in slide.files])
-        return slide_digest([_file_digest(file) for _, file in source.files])
+        return slide_digest([file_digest(_parts(file)) for _, file in source.files])
 
     def _remote(self, slide: SlideInput) -> SlideSource:
         store = self._store(slide)
@@ -83,8 +82,6 @@ def plan_uris(slide: SlideInput, source: SlideSource) -> tuple[tuple[str, str, s
     return tuple((name, uri, file.etag) for (name, file), uri in zip(source.files, uris, strict=True))
 
 
-def _file_digest(file: RangeSource) -> str:
-    """`wsi.digests.file_digest`, of a file that is open already."""
+def _parts(file: RangeSource) -> Iterator[bytes]:
     starts = range(0, file.size, PART_SIZE)
-    ranges = [ByteRange(start, min(start + PART_SIZE, file.size)) for start in starts]
-    return composite_digest([hashlib.sha256(part).hexdigest() for part in file.read_many(ranges)])
+    return file.read_many([ByteRange(start, min(start + PART_SIZE, file.size)) for start in starts])

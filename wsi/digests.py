@@ -7,8 +7,7 @@ A slide of one file has its file's digest; of several, hex sha256 over their dig
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Iterable, Sequence
 
 PART_SIZE = 16 * 1024 * 1024  #: bytes of every part but the last; fixed, since the digest depends on it
 
@@ -19,12 +18,9 @@ def composite_digest(part_digests: Sequence[str]) -> str:
     return f"{hashlib.sha256(joined).hexdigest()}-{len(part_digests)}"
 
 
-def file_digest(path: Path) -> str:
-    parts: list[str] = []
-    with path.open("rb") as file:
-        while part := file.read(PART_SIZE):
-            parts.append(hashlib.sha256(part).hexdigest())
-    return composite_digest(parts)
+def file_digest(parts: Iterable[bytes]) -> str:
+    """Of one file, from the bytes of its parts in order; one part is in memory at a time."""
+    return composite_digest([hashlib.sha256(part).hexdigest() for part in parts])
 
 
 def slide_digest(file_digests: Sequence[str]) -> str:

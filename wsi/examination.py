@@ -22,10 +22,8 @@ _QUALITY = 85  #: of the overview's JPEG
 class Examination:
     inspection: Inspection  #: with tissue
     thumbnail_jpeg: bytes
-    mask: NDArray[
-        np.bool_
-    ]  #: what to analyse: tissue, and what could not be decoded, so that nothing is dropped unseen
-    mask_downsample: float  #: level-0 px per px of the mask
+    #: [height, width] over the whole slide: tissue, and what could not be decoded, so that nothing is dropped unseen
+    mask: NDArray[np.bool_]
 
 
 def examine(reader: SlideReader, *, max_px: int = 2048) -> Examination:
@@ -46,4 +44,4 @@ def examine(reader: SlideReader, *, max_px: int = 2048) -> Examination:
         warnings=warnings,
     )
     jpeg: bytes = simplejpeg.encode_jpeg(overview.pixels, quality=_QUALITY, colorspace="RGB")
-    return Examination(inspection, jpeg, tissue | ~overview.readable, overview.downsample)
+    return Examination(inspection, jpeg, tissue | ~overview.readable)

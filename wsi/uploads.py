@@ -14,7 +14,7 @@ from uuid import UUID, uuid4
 
 from wsi import keys
 from wsi.access import require
-from wsi.digests import PART_SIZE, composite_digest, file_digest, slide_digest
+from wsi.digests import composite_digest, slide_digest
 from wsi.errors import Conflict, Invalid, SourceMissing
 from wsi.notices import wake
 from wsi.ports.ledger import TenantLedger
@@ -34,8 +34,6 @@ from wsi.upload_rules import (
     part_count,
     part_size,
 )
-
-__all__ = ["PART_SIZE", "composite_digest", "file_digest", "slide_digest"]  # from wsi.digests, for who uploads
 
 URL_SECONDS = 15 * 60
 _REQUESTS_AT_ONCE = 16  #: to S3, for slides of many files: 1,000 files open in about two seconds

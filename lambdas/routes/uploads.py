@@ -20,6 +20,7 @@ from lambdas.schemas.uploads import (
     StoredParts,
 )
 from wsi import uploads
+from wsi.digests import PART_SIZE
 from wsi.errors import Invalid
 
 router = APIGatewayRouter()
@@ -45,7 +46,7 @@ def stored(slide_id: UUID, caller: Caller, wiring: Wiring, cursor: Cursor = None
         caller, slide_id, after=_place(cursor), limit=limit, ledger=wiring.ledger, slides=wiring.slides
     )
     return StoredParts(
-        part_size=uploads.PART_SIZE,
+        part_size=PART_SIZE,
         items=[StoredPart.of(part) for part in held],
         next_cursor=f"{following[0]}.{following[1]}" if following else None,
     )

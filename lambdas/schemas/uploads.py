@@ -7,8 +7,9 @@ from typing import Annotated
 from pydantic import Field
 
 from lambdas.schemas.common import Answer, Body, Mpp, Sha256
+from wsi.digests import PART_SIZE
 from wsi.records.slides import Slide
-from wsi.upload_rules import PART_SIZE, NewFile, PartAsked
+from wsi.upload_rules import NewFile, PartAsked
 from wsi.uploads import PartGranted, PartHeld
 
 

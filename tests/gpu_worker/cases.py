@@ -52,7 +52,6 @@ def whole_plan(
         inspection=replace(reader.inspection, tissue_fraction=1.0),
         thumbnail_jpeg=b"",
         mask=np.ones((16, 16), bool),
-        mask_downsample=reader.inspection.width / 16,
     )
     return make_plan(
         slide_digest="0" * 64 + "-1",

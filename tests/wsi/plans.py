@@ -83,7 +83,7 @@ def plan(
         slide_digest="5e" * 32 + "-1",
         slide_uris=[("a.svs", "s3://slides/t/slides/s/00000", "etag")],
         reader=UnreadSlide(seen),
-        examination=Examination(inspection=seen, thumbnail_jpeg=b"", mask=mask, mask_downsample=1.0),
+        examination=Examination(inspection=seen, thumbnail_jpeg=b"", mask=mask),
         card=card,
         package_uri=None,
         options=options or JobOptions(),

@@ -19,7 +19,6 @@ def test_tissue_area_is_that_of_the_block_on_the_slide(tmp_path):
     block_um2 = 2000 * 2000 * 0.25
     assert found.inspection.tissue_um2 == pytest.approx(block_um2, rel=0.05)
     assert found.inspection.tissue_fraction == pytest.approx(2000 * 2000 / (4000 * 3000), rel=0.05)
-    assert found.mask_downsample == 4.0
     assert found.mask.shape == (750, 1000)
     assert simplejpeg.decode_jpeg(found.thumbnail_jpeg).shape == (750, 1000, 3)
 

@@ -11,19 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.installation import ANALYST, STRANGER, VIEWER, Installation, part_bytes
+from wsi.digests import PART_SIZE, composite_digest, slide_digest
 from wsi.errors import Conflict, Forbidden, Invalid, NotFound, SourceMissing
 from wsi.records.slides import Slide
 from wsi.states import SlideState
 from wsi.upload_rules import NewFile, PartAsked, part_count, part_size
-from wsi.uploads import (
-    PART_SIZE,
-    abort_upload,
-    composite_digest,
-    grant_parts,
-    open_upload,
-    slide_digest,
-    stored_parts,
-)
+from wsi.uploads import abort_upload, grant_parts, open_upload, stored_parts
 
 SHA = "0" * 64
 
