@@ -39,6 +39,8 @@ def test_there_is_no_way_back() -> None:
         ("jobs", "state", JobState),
         ("shards", "state", ShardState),
         ("jobs", "priority", Priority),
+        ("users", "role", Role),
+        ("api_keys", "role", Role),
     ],
 )
 def test_columns_take_exactly_the_values_of_the_domain(
@@ -76,3 +78,9 @@ def test_seeding_twice_changes_nothing_but_roles(database: Database) -> None:
 def test_malformed_key_is_not_seeded(key: str) -> None:
     with pytest.raises(ValueError, match="tsk_"):
         split_key(key)
+
+
+def test_a_revision_does_not_change_with_the_code() -> None:
+    for entry in files(adapters.migrations.versions).iterdir():
+        if entry.name.startswith("r"):
+            assert not re.search(r"^(from|import) (wsi|adapters)", entry.read_text(), re.MULTILINE), entry.name
