@@ -12,7 +12,7 @@ from botocore.httpsession import URLLib3Session
 from adapters.aws_clients import AwsClients
 from adapters.sigv4 import signed_post
 from wsi.errors import SourceUnavailable
-from wsi.records.notices import JobUpdate
+from wsi.records.notices import GRAPHQL_NAMES, JobUpdate
 
 SERVICE = "appsync"
 TIMEOUT = 10  #: s
@@ -64,10 +64,5 @@ class AppSyncPublisher:
 
 
 def variables(update: JobUpdate) -> Mapping[str, Any]:
-    """The update under the schema's names: progress_seq becomes progressSeq."""
-    return {_camel(name): value for name, value in update.as_json().items()}
-
-
-def _camel(name: str) -> str:
-    first, *rest = name.split("_")
-    return first + "".join(word.capitalize() for word in rest)
+    """The update under the schema's names."""
+    return {GRAPHQL_NAMES[name]: value for name, value in update.as_json().items()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, TypeVar
 
 from client.transport import Transport
@@ -12,24 +12,10 @@ from wsi.errors import Invalid
 from wsi.records.fields import known_fields
 from wsi.records.jobs import Priority
 from wsi.records.notices import JobUpdate
+from wsi.upload_rules import PartAsked
+from wsi.uploads import PartHeld
 
 _Answer = TypeVar("_Answer")
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Part:
-    file: int  #: 0-based
-    n: int  #: 1-based
-    size: int  #: bytes
-    sha256: str  #: hex
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class StoredPart:
-    file: int
-    n: int
-    size: int
-    sha256: str | None  #: hex; None when its whole file is stored already
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -89,13 +75,13 @@ class Api:
             raise Invalid(f"The server wants parts of {answer['part_size']} bytes: this client is too old for it.")
         return answer["slide_id"]
 
-    def grant_part(self, slide_id: str, part: Part) -> GrantedPart:
-        body = {"parts": [{"file": part.file, "n": part.n, "size": part.size, "sha256": part.sha256}]}
+    def grant_part(self, slide_id: str, part: PartAsked) -> GrantedPart:
+        body = {"parts": [asdict(part)]}
         answer = self._transport.call("POST", f"/uploads/{slide_id}/parts", body=body, repeatable=True)
         return _read(GrantedPart, answer["parts"][0])
 
-    def stored_parts(self, slide_id: str) -> tuple[StoredPart, ...]:
-        return tuple(_read(StoredPart, item) for item in self._pages(f"/uploads/{slide_id}/parts"))
+    def stored_parts(self, slide_id: str) -> tuple[PartHeld, ...]:
+        return tuple(_read(PartHeld, item) for item in self._pages(f"/uploads/{slide_id}/parts"))
 
     def complete_upload(self, slide_id: str) -> Slide:
         return _read(Slide, self._transport.call("POST", f"/uploads/{slide_id}/complete", repeatable=True))

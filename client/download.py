@@ -13,8 +13,8 @@ import httpx
 from client.api import Api, ResultLink
 from client.transport import ATTEMPTS, pause
 from wsi.errors import SourceTruncated, SourceUnavailable
+from wsi.results.summary import NAME as SUMMARY
 
-SUMMARY = "summary.json"  #: stands only when every other file stands
 TIMEOUT = httpx.Timeout(60.0, connect=10.0)
 
 

@@ -32,13 +32,12 @@ from wsi.plan import Plan
 from wsi.planning import THREADS, make_plan
 from wsi.records.jobs import JobOptions
 from wsi.results.sink import FolderSink
+from wsi.results.summary import NAME as SUMMARY
 from wsi.shard_result import ShardResult
 from wsi.slide.opening import open_slide
 from wsi.slide.slide import SlideReader
 from wsi.slide.source import SlideSource
 from wsi.stitching import stitch
-
-SUMMARY = "summary.json"  #: stands only when every other file of the slide stands
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -15,11 +15,13 @@ from itertools import islice
 
 import httpx
 
-from client.api import Api, Part, StoredPart
+from client.api import Api
 from client.transport import ATTEMPTS, pause
 from wsi.digests import PART_SIZE
 from wsi.errors import SourceUnavailable
 from wsi.slide.ranges import ByteRange, RangeSource
+from wsi.upload_rules import PartAsked, part_count, part_size
+from wsi.uploads import PartHeld
 
 PARALLEL = 4  #: parts in flight; each holds one part (16 MiB) in memory
 PUT_TIMEOUT = httpx.Timeout(300.0, connect=10.0)
@@ -68,22 +70,24 @@ def upload(
 
 
 def _chunks(file: int, size: int) -> Iterator[_Chunk]:
-    for index, start in enumerate(range(0, size, PART_SIZE)):
-        yield _Chunk(file, index + 1, start, min(PART_SIZE, size - start))
+    for n in range(1, part_count(size) + 1):
+        yield _Chunk(file, n, (n - 1) * PART_SIZE, part_size(size, n))
 
 
-def _part(file: RangeSource, chunk: _Chunk) -> tuple[Part, bytes]:
+def _part(file: RangeSource, chunk: _Chunk) -> tuple[PartAsked, bytes]:
     data = file.read(ByteRange(chunk.start, chunk.start + chunk.size))
-    return Part(file=chunk.file, n=chunk.n, size=len(data), sha256=hashlib.sha256(data).hexdigest()), data
+    return PartAsked(file=chunk.file, n=chunk.n, size=len(data), sha256=hashlib.sha256(data).hexdigest()), data
 
 
-def _holds(stored: StoredPart | None, part: Part) -> bool:
+def _holds(stored: PartHeld | None, part: PartAsked) -> bool:
     """Whether S3 has these very bytes. A file that is whole tells no digests of its parts; its own is checked when
     the upload is completed."""
     return stored is not None and stored.size == part.size and stored.sha256 in (None, part.sha256)
 
 
-def _put(api: Api, http: httpx.Client, slide_id: str, part: Part, data: bytes, sleep: Callable[[float], None]) -> None:
+def _put(
+    api: Api, http: httpx.Client, slide_id: str, part: PartAsked, data: bytes, sleep: Callable[[float], None]
+) -> None:
     refusal = ""
     for attempt in range(ATTEMPTS):
         granted = api.grant_part(slide_id, part)  # a fresh URL each time: the last may have run out while we waited

@@ -11,9 +11,8 @@ import asyncio
 import base64
 import json
 import logging
-import re
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -24,7 +23,7 @@ from gql.transport.exceptions import TransportError
 from websockets.exceptions import WebSocketException
 
 from client.transport import pause
-from wsi.records.notices import JobUpdate
+from wsi.records.notices import GRAPHQL_NAMES, JobUpdate
 from wsi.states import JobState
 
 log = logging.getLogger(__name__)
@@ -33,13 +32,14 @@ logging.getLogger("gql.transport").setLevel(logging.WARNING)
 
 KEEP_ALIVE_SECONDS = 150.0  #: silence after which the connection is given up; the server's `ka` comes every 60 s
 
-_FIELDS = {re.sub(r"_(\w)", lambda hit: hit[1].upper(), field.name): field.name for field in fields(JobUpdate)}
-SUBSCRIPTION = f"subscription Watch($jobId: ID) {{ onJobUpdate(jobId: $jobId) {{ {' '.join(_FIELDS)} }} }}"
+SUBSCRIPTION = (
+    f"subscription Watch($jobId: ID) {{ onJobUpdate(jobId: $jobId) {{ {' '.join(GRAPHQL_NAMES.values())} }} }}"
+)
 
 
 def update_of(pushed: dict[str, Any]) -> JobUpdate:
     """A `JobUpdate` from the GraphQL type of that name."""
-    values: dict[str, Any] = {name: pushed[camel] for camel, name in _FIELDS.items()}
+    values: dict[str, Any] = {name: pushed[camel] for name, camel in GRAPHQL_NAMES.items()}
     return JobUpdate(**values)
 
 

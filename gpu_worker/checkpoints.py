@@ -6,8 +6,6 @@ import logging
 import time
 import zipfile
 
-import numpy as np
-
 from gpu_worker.heartbeat import Held
 from wsi import keys
 from wsi.errors import LeaseLost, SourceMissing
@@ -40,7 +38,7 @@ class Checkpoints:
             return None
         try:
             result = ShardResult.from_bytes(self._objects.get(self._lease.checkpoint_key))
-            self._check(result)
+            result.check_part_of(self._plan.digest, self._plan.shard_tiles(self._lease.index))
         except (SourceMissing, ValueError, KeyError, zipfile.BadZipFile):
             log.warning("checkpoint not usable, beginning anew", exc_info=True, extra=self._held.log_fields)
             return None
@@ -75,13 +73,6 @@ class Checkpoints:
             tiles_per_second=self._rate(result),
         ):
             raise LeaseLost("The lease was lost before the commit.")
-
-    def _check(self, result: ShardResult) -> None:
-        if result.plan_digest != self._plan.digest:
-            raise ValueError("checkpoint of another plan")
-        shard = self._plan.shard_tiles(self._lease.index)
-        if not np.isin([*result.tiles, *result.unreadable], shard).all():
-            raise ValueError("checkpoint of another shard")
 
     def _rate(self, result: ShardResult) -> float | None:
         """Tiles a second of this attempt."""

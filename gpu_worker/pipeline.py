@@ -128,12 +128,8 @@ def _remaining(plan: Plan, shard: NDArray[np.int32], resume: ShardResult | None)
     """The shard's tiles that `resume` does not hold, in the file's order."""
     if resume is None:
         return shard
-    if resume.plan_digest != plan.digest:
-        raise ValueError("the checkpoint is of another plan")
-    finished = np.concatenate([resume.tiles, np.fromiter(resume.unreadable, np.int32)])
-    if not np.isin(finished, shard).all():
-        raise ValueError("the checkpoint holds tiles of another shard")
-    return shard[~np.isin(shard, finished)]
+    resume.check_part_of(plan.digest, shard)
+    return shard[~np.isin(shard, [*resume.tiles, *resume.unreadable])]
 
 
 def _decoded_tiles(level: LevelInfo) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -68,7 +67,7 @@ def result_links(actor: Actor, job_id: UUID, *, ledger: TenantLedger, objects: O
 def _seen(after: str | None) -> int:
     try:
         return int.from_bytes(base64.b64decode(after or "", altchars=b"-_", validate=True), "little")
-    except (ValueError, binascii.Error) as error:
+    except ValueError as error:
         raise Invalid("The cursor 'after' is not one that this API gave.") from error
 
 

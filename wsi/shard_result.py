@@ -24,6 +24,13 @@ class ShardResult:
     def done(self) -> int:
         return len(self.tiles) + len(self.unreadable)
 
+    def check_part_of(self, plan_digest: str, shard: NDArray[np.int32]) -> None:
+        """Raises ValueError unless these are tiles of `shard` (its tile numbers), computed for that plan."""
+        if self.plan_digest != plan_digest:
+            raise ValueError("the checkpoint is of another plan")
+        if not np.isin([*self.tiles, *self.unreadable], shard).all():
+            raise ValueError("the checkpoint holds tiles of another shard")
+
     def to_bytes(self) -> bytes:
         head = {
             "schema": RESULT_SCHEMA,

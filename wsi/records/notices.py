@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -44,6 +45,15 @@ class JobUpdate:
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)
+
+
+#: GraphQL's name of each field of a JobUpdate: progress_seq is progressSeq there.
+GRAPHQL_NAMES: Mapping[str, str] = {field.name: _camel(field.name) for field in fields(JobUpdate)}
 
 
 def job_update(job: Job) -> JobUpdate:

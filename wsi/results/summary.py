@@ -13,7 +13,7 @@ from wsi.records.results import ResultFile
 from wsi.results.scored_tiles import ScoredTiles
 from wsi.states import JobState
 
-NAME = "summary.json"
+NAME = "summary.json"  #: written last: it stands only when every other file of the slide stands
 MEDIA_TYPE = "application/json"
 SUMMARY_SCHEMA = 1
 
