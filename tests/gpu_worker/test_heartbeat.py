@@ -34,8 +34,10 @@ class Answers:
 
     def __init__(self, answers: list[bool | Exception]) -> None:
         self._answers: Iterator[bool | Exception] = iter(answers)
+        self.asked = 0
 
     def extend_lease(self, lease: Lease, *, seconds: float) -> bool:
+        self.asked += 1
         answer = next(self._answers)
         if isinstance(answer, Exception):
             raise answer
@@ -52,11 +54,13 @@ def test_a_beat_extends_the_lease_in_sql_and_the_message_in_sqs(installation, he
 
 
 def test_a_refused_beat_stops_the_work_and_is_not_asked_again(installation, held):
-    beats = heartbeats(installation, Answers([False]))
+    ledger = Answers([False])
+    beats = heartbeats(installation, ledger)
     beats.add(held)
     beats.beat()
     assert held.stop.is_set()
-    beats.beat()  # would run out of answers
+    beats.beat()
+    assert ledger.asked == 1
 
 
 def test_a_database_that_is_away_for_a_moment_costs_no_lease(installation, held):
@@ -83,7 +87,9 @@ def test_a_message_that_somebody_else_has_costs_no_lease(installation, held):
 
 
 def test_a_removed_lease_is_not_extended(installation, held):
-    beats = heartbeats(installation, Answers([]))
+    ledger = Answers([])
+    beats = heartbeats(installation, ledger)
     beats.add(held)
     beats.remove(held)
     beats.beat()
+    assert ledger.asked == 0
