@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Any, TypeVar
 from uuid import UUID
 
 from psycopg import sql
 
 from adapters.postgres.connections import Row
+from wsi.records.fields import known_fields
 from wsi.records.identity import Actor, Role
 from wsi.records.jobs import Job, JobEvent, JobOptions, Priority
 from wsi.records.models import ModelVersion
@@ -70,5 +70,4 @@ def actor(row: Row | None) -> Actor | None:
 
 
 def _record(kind: type[_Record], row: Mapping[str, Any], **converted: Any) -> _Record:
-    names = [field.name for field in fields(kind)]  # type: ignore[arg-type]
-    return kind(**{name: converted.get(name, row[name]) for name in names if name in converted or name in row})
+    return kind(**{**known_fields(kind, row), **converted})
