@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,7 @@ from graphql import (
     GraphQLSchema,
     OperationDefinitionNode,
     OperationType,
+    Undefined,
     execute,
     get_operation_ast,
     parse,
@@ -54,11 +56,32 @@ class Operation:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """Of the root field, those that were given."""
-        return {
+        """Of the root field, those that were given: not the variables that were declared and left out."""
+        named = {
             argument.name.value: value_from_ast_untyped(argument.value, dict(self.variables))
             for argument in self.field.arguments or ()
         }
+        return {name: value for name, value in named.items() if value is not Undefined}
+
+
+def read_request(text: str | bytes) -> Mapping[str, Any]:
+    """{"query", "operationName", "variables"} of a body or of a `start`. Raises OperationRefused."""
+    request = read_object(text)
+    name, variables = request.get("operationName"), request.get("variables")
+    if not isinstance(name, str | None) or not isinstance(variables, dict | None):
+        raise OperationRefused("BadRequestException", "The operation's name must be text, its variables an object.")
+    return request
+
+
+def read_object(text: str | bytes) -> Mapping[str, Any]:
+    """Raises OperationRefused."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise OperationRefused("BadRequestException", "This is not JSON.") from error
+    if not isinstance(value, dict):
+        raise OperationRefused("BadRequestException", "This is not a JSON object.")
+    return value
 
 
 def read_operation(schema: GraphQLSchema, request: Mapping[str, Any], caller: Caller) -> Operation:

@@ -17,13 +17,14 @@ from aiohttp import WSMsgType, web
 from graphql import GraphQLSchema, OperationType
 
 from local.appsync.callers import Caller, Doorkeeper, Refused
-from local.appsync.operations import OperationRefused, read_operation, resolver_context
+from local.appsync.operations import OperationRefused, read_object, read_operation, read_request, resolver_context
 from local.appsync.resolvers import ResolverRefused, Resolvers
 from local.appsync.subscriptions import Subscription, Subscriptions
 
 TIMEOUT_MS = 300_000  #: a client that hears nothing for so long reconnects
 KEEP_ALIVE = 60.0  #: s
 FIRST_WORD = 5.0  #: s
+LARGEST_MESSAGE = 240 * 1024  #: bytes, AppSync's quota
 MOST_SUBSCRIPTIONS = 100  #: a connection, AppSync's default quota
 
 
@@ -39,7 +40,7 @@ class Connection:
         self._initialised = False
 
     async def serve(self, request: web.Request) -> web.WebSocketResponse:
-        socket = web.WebSocketResponse(protocols=("graphql-ws",))
+        socket = web.WebSocketResponse(protocols=("graphql-ws",), max_msg_size=LARGEST_MESSAGE)
         await socket.prepare(request)
         try:
             await self._doorkeeper.admit(_handshake_headers(request), {})
@@ -54,7 +55,10 @@ class Connection:
             async for message in socket:
                 if message.type is not WSMsgType.TEXT:
                     break
-                await self._take(json.loads(message.data))
+                try:
+                    await self._take(_frame(message.data))
+                except OperationRefused as refusal:
+                    self._send(_errors("error", None, refusal.kind, 400, refusal.message))
         finally:
             self._subscriptions.drop(self)
             writing.cancel()
@@ -88,7 +92,7 @@ class Connection:
     async def _start(self, message: Mapping[str, Any]) -> None:
         subscription_id = message["id"]
         try:
-            subscription = await self._subscription(subscription_id, message["payload"])
+            subscription = await self._subscription(subscription_id, message.get("payload"))
         except Refused as refusal:
             self._send(_errors("error", subscription_id, "UnauthorizedException", 401, str(refusal)))
         except (OperationRefused, ResolverRefused) as refusal:
@@ -98,14 +102,13 @@ class Connection:
             self._subscriptions.add(self, subscription)
             self._send({"type": "start_ack", "id": subscription_id})
 
-    async def _subscription(self, subscription_id: str, payload: Mapping[str, Any]) -> Subscription:
+    async def _subscription(self, subscription_id: str, payload: Any) -> Subscription:
         """Authorised again for each subscription; its resolver decides the filter."""
         if not self._initialised:
             raise OperationRefused("BadRequestException", "The connection was not initialised.")
         if self._subscriptions.count(self) >= MOST_SUBSCRIPTIONS:
             raise OperationRefused("MaxSubscriptionsReachedError", "This connection has too many subscriptions.")
-        request = json.loads(payload["data"])
-        headers = _lower(payload.get("extensions", {}).get("authorization", {}))
+        headers, request = _start_payload(payload)
         caller: Caller = await self._doorkeeper.admit(headers, request)
         operation = read_operation(self._schema, request, caller)
         if operation.node.operation != OperationType.SUBSCRIPTION:
@@ -124,6 +127,23 @@ class Connection:
 
     def _send(self, message: Mapping[str, Any]) -> None:
         self._outgoing.put_nowait(message)
+
+
+def _frame(text: str) -> Mapping[str, Any]:
+    """Raises OperationRefused."""
+    message = read_object(text)
+    if message.get("type") in ("start", "stop") and not isinstance(message.get("id"), str):
+        raise OperationRefused("BadRequestException", "To start or stop, a message names an id.")
+    return message
+
+
+def _start_payload(payload: Any) -> tuple[dict[str, str], Mapping[str, Any]]:
+    """Headers and GraphQL request of a `start`. Raises OperationRefused."""
+    match payload:
+        case {"data": str() as data, "extensions": {"authorization": dict() as headers}}:
+            return _lower(headers), read_request(data)
+        case _:
+            raise OperationRefused("BadRequestException", "A start holds data and extensions.authorization.")
 
 
 def _handshake_headers(request: web.Request) -> dict[str, str]:

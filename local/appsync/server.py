@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from aiohttp import web
 
 from adapters.sigv4 import ALGORITHM
 from local.appsync.callers import Doorkeeper, Refused
-from local.appsync.operations import OperationRefused, answer, error_json, read_operation
+from local.appsync.operations import OperationRefused, answer, error_json, read_operation, read_request
 from local.appsync.realtime import Connection
 from local.appsync.resolvers import Resolvers
 from local.appsync.schema import load_schema
@@ -32,21 +32,20 @@ def appsync_app(doorkeeper: Doorkeeper, *, folder: Path = FOLDER) -> web.Applica
 
     async def graphql(request: web.Request) -> web.Response:
         body = await request.read()
+        asked: Mapping[str, Any] | None = None
         headers = {name.lower(): value for name, value in request.headers.items()}
         try:
-            asked: Mapping[str, object] = json.loads(body)
+            asked = read_request(body)
             if headers.get("authorization", "").startswith(ALGORITHM):
                 caller = doorkeeper.admit_signed(request.method, str(request.url), headers, body)
             else:
                 caller = await doorkeeper.admit(headers, asked)
             operation = read_operation(schema, asked, caller)
             answered = await answer(schema, resolvers, subscriptions, operation, caller)
-        except ValueError:
-            return _failure(400, "BadRequestException", "The body is not JSON.")
         except Refused as refusal:
             return _failure(401, "UnauthorizedException", str(refusal))
         except OperationRefused as refusal:
-            return _failure(200, refusal.kind, refusal.message)
+            return _failure(400 if asked is None else 200, refusal.kind, refusal.message)
         return web.json_response(answered, headers=CORS)
 
     async def realtime(request: web.Request) -> web.WebSocketResponse:

@@ -50,6 +50,10 @@ def talk(server, *said, token="tsk_ours_1", then=None, answers):
     return asyncio.run(run())
 
 
+def start_with(**payload):
+    return {**start("bad"), "payload": {**start()["payload"], **payload}}
+
+
 INIT = {"type": "connection_init"}
 ACK = {"type": "connection_ack", "payload": {"connectionTimeoutMs": 300000}}
 
@@ -119,3 +123,34 @@ def test_a_start_before_the_handshake_is_refused(appsync):
 def test_a_connection_has_at_most_a_hundred_subscriptions(appsync):
     *_, last = talk(appsync, INIT, *(start(str(n)) for n in range(101)), answers=103)
     assert last["payload"]["errors"][0]["errorType"] == "MaxSubscriptionsReachedError"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        [],
+        "text",
+        None,
+        {"type": "start"},
+        {"type": "start", "id": 1, "payload": {}},
+        {"type": "stop"},
+        {"type": "start", "id": "bad"},
+        start_with(data="{"),
+        start_with(data="[]"),
+        start_with(data="[" * 50_000),
+        start_with(data=json.dumps({"query": QUERY, "variables": 1})),
+        start_with(extensions=[]),
+        start_with(extensions={"authorization": 1}),
+    ],
+    ids=str,
+)
+def test_a_malformed_message_is_answered_and_the_others_go_on(appsync, said):
+    _, _, refused, acknowledged = talk(appsync, INIT, said, start("good"), answers=4)
+    assert (refused["type"], acknowledged) == ("error", {"type": "start_ack", "id": "good"})
+
+
+def test_a_variable_that_is_declared_and_left_out_is_no_argument(appsync):
+    query = "subscription($jobId: ID) { onJobUpdate(jobId: $jobId) { jobId } }"
+    publish = lambda: AppSyncPublisher(AwsClients(REGION), f"{appsync.url}/graphql").publish(job_update())  # noqa: E731
+    heard = talk(appsync, INIT, start(query=query), then=publish, answers=4)
+    assert [message["type"] for message in heard] == ["connection_ack", "ka", "start_ack", "data"]
