@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import io
+import math
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,6 +18,7 @@ SLIDE_SUFFIXES = frozenset(
 )
 #: Our own output: a folder of results under the input folder is no slide.
 RESULT_NAMES = frozenset({"heatmap.ome.tif"})
+MAX_NAME = 200  #: bytes of an output folder's name; file systems end at 255, and a number may follow
 
 Listing = Callable[[str], Sequence[str]]  #: all object URLs below an s3:// prefix
 
@@ -66,9 +69,9 @@ def _expand_one(
 ) -> Iterator[SlideInput]:
     if path.startswith("s3://"):
         found = [replace(row, location=files[0], files=files) for files in _remote_slides(path, listing)]
-    elif Path(path).is_dir():
+    elif _is_folder(path):
         found = [replace(row, location=str(slide)) for slide in local_slides(Path(path), skip=skip)]
-    elif must_exist and not Path(path).exists():
+    elif must_exist and not os.path.exists(path):  # noqa: PTH110  # as in _is_folder
         raise UsageError(f"There is no file or folder {path}")
     else:  # a manifest row whose file is missing is rejected alone, so that it does not stop the rest
         found = [replace(row, location=path)]
@@ -78,18 +81,27 @@ def _expand_one(
 
 
 def local_slides(folder: Path, *, skip: Path | None = None) -> tuple[Path, ...]:
-    """Slides in `folder` and below, sorted. A folder that holds DICOM files is one slide: one series a folder."""
-    if skip is not None and folder.resolve() == skip.resolve():
-        return ()
-    with os.scandir(folder) as entries:
-        visible = sorted((entry for entry in entries if not entry.name.startswith(".")), key=lambda entry: entry.name)
-    files = [Path(entry.path) for entry in visible if entry.is_file()]
+    """Slides in `folder` and below (but not in `skip` below it), sorted. A folder that holds DICOM files is one slide:
+    one series a folder. Raises UsageError for a folder that can not be read."""
+    try:
+        with os.scandir(folder) as entries:
+            visible = sorted((each for each in entries if not each.name.startswith(".")), key=lambda each: each.name)
+    except OSError as error:
+        raise UsageError(f"The folder {folder} can not be read: {error.strerror}") from error
+    # Links that lead nowhere too: a slide that is named and can not be read is told, not left out.
+    files = [Path(entry.path) for entry in visible if not _is_folder(entry.path)]
     folders = [Path(entry.path) for entry in visible if entry.is_dir(follow_symlinks=False)]
     found = [folder] if any(file.suffix.lower() == DICOM_SUFFIX for file in files) else []
     found += [file for file in files if _is_slide_name(file.name)]
     for below in folders:
-        found += local_slides(below, skip=skip)
+        if skip is None or below.resolve() != skip.resolve():
+            found += local_slides(below, skip=skip)
     return tuple(found)
+
+
+def _is_folder(path: str) -> bool:
+    """False, where pathlib raises, for links in a circle and below folders that may not be searched."""
+    return os.path.isdir(path)  # noqa: PTH112
 
 
 def _is_slide_name(name: str) -> bool:
@@ -128,10 +140,16 @@ def read_manifest(path: Path) -> tuple[SlideInput, ...]:
         text = path.read_text(encoding="utf-8-sig")  # spreadsheets write a byte order mark
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"The manifest {path} can not be read: {error}") from error
-    reader = csv.DictReader(text.splitlines())
-    if "path" not in (reader.fieldnames or ()):
-        raise UsageError(f"The manifest {path} has no column named path; its first line must be: path,mpp,roi")
-    rows = [_manifest_row(row, f"{path}, line {reader.line_num}", path.parent) for row in reader]
+    # Strict: a quote that is never closed would swallow the rows behind it. Lines end where CSV says, and not at the
+    # separators that str.splitlines knows and file names may hold.
+    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True, skipinitialspace=True)
+    try:
+        reader.fieldnames = [name.strip() for name in reader.fieldnames or ()]
+        if "path" not in reader.fieldnames:
+            raise UsageError(f"The manifest {path} has no column named path; its first line must be: path,mpp,roi")
+        rows = [_manifest_row(row, f"{path}, line {reader.line_num}", path.parent) for row in reader]
+    except csv.Error as error:
+        raise UsageError(f"{path}, line {reader.reader.line_num}: {error}") from error
     if not rows:
         raise UsageError(f"The manifest {path} names no slide")
     return tuple(rows)
@@ -141,6 +159,8 @@ def _manifest_row(row: dict[str, str | None], where: str, folder: Path) -> Slide
     location = (row["path"] or "").strip()
     if not location:
         raise UsageError(f"{where}: the path is empty")
+    if "\0" in location:
+        raise UsageError(f"{where}: the path holds a zero byte")
     if not location.startswith("s3://"):
         location = str(folder / location)
     stated, roi = (row.get("mpp") or "").strip(), (row.get("roi") or "").strip()
@@ -148,6 +168,8 @@ def _manifest_row(row: dict[str, str | None], where: str, folder: Path) -> Slide
         mpp = float(stated) if stated else None
     except ValueError:
         raise UsageError(f"{where}: mpp must be a number, not {stated!r}") from None
+    if mpp is not None and not 0 < mpp < math.inf:
+        raise UsageError(f"{where}: mpp must be a number of microns above 0, not {stated!r}")
     return SlideInput(location=location, mpp=mpp, region=parse_region(roi, where) if roi else None)
 
 
@@ -177,7 +199,7 @@ def _named(slides: Iterable[SlideInput]) -> tuple[SlideInput, ...]:
         ]
     taken: set[str] = set()
     unique: list[SlideInput] = []
-    for slide, name in zip(slides, names, strict=True):
+    for slide, name in zip(slides, map(_short, names), strict=True):
         chosen, number = name, 1
         while chosen.casefold() in taken:
             number += 1
@@ -185,6 +207,11 @@ def _named(slides: Iterable[SlideInput]) -> tuple[SlideInput, ...]:
         taken.add(chosen.casefold())
         unique.append(replace(slide, name=chosen))
     return tuple(unique)
+
+
+def _short(name: str) -> str:
+    data = os.fsencode(name)
+    return name if len(data) <= MAX_NAME else data[:MAX_NAME].decode(errors="ignore")
 
 
 def _place(slide: SlideInput) -> PurePosixPath:

@@ -139,12 +139,50 @@ def test_the_same_slide_with_two_regions_runs_twice(tmp_path: Path) -> None:
         ('path,roi\na.svs,"1,2,3"\n', "line 2: roi must be x,y,w,h"),
         ('path,roi\na.svs,"1,2,0,3"\n', "line 2: roi must begin"),
         ("path,mpp\n ,0.5\n", "line 2: the path is empty"),
+        ("path,mpp\na.svs,0\n", "line 2: mpp must be a number of microns above 0"),
+        ("path,mpp\na.svs,-0.5\n", "line 2: mpp must be a number of microns above 0"),
+        ("path,mpp\na.svs,nan\n", "line 2: mpp must be a number of microns above 0"),
+        ("path\na\0.svs\n", "line 2: the path holds a zero byte"),
+        ('path,mpp\n"a.svs,\nb.svs,\n', "line 3: unexpected end of data"),
+        (f"path,note\na.svs,{'x' * 200_000}\n", "line 2: field larger"),
     ],
 )
 def test_a_bad_manifest_is_refused_with_its_line(tmp_path: Path, text: str, said: str) -> None:
     (tmp_path / "m.csv").write_text(text)
     with pytest.raises(UsageError, match=said):
         read_manifest(tmp_path / "m.csv")
+
+
+def test_spaces_after_the_commas_of_a_manifest_lose_no_column(tmp_path: Path) -> None:
+    (tmp_path / "m.csv").write_text('path, mpp, roi\na.svs, 0.25, "1,2,3,4"\n')
+    (slide,) = read_manifest(tmp_path / "m.csv")
+    assert (slide.mpp, slide.region) == (0.25, (1, 2, 3, 4))
+
+
+def test_a_line_of_a_manifest_ends_where_csv_says(tmp_path: Path) -> None:
+    (tmp_path / "m.csv").write_bytes('path,note\r\na\u2028b.svs,"two\nlines"\r\nc\x0cd.svs,\r\n'.encode())
+    found = [Path(slide.location).name for slide in read_manifest(tmp_path / "m.csv")]
+    assert found == ["a\u2028b.svs", "c\x0cd.svs"]
+
+
+def test_results_may_go_into_the_folder_of_the_slides(tmp_path: Path) -> None:
+    touched(tmp_path, "a.svs", "a/heatmap.ome.tif")
+    assert names(expand([str(tmp_path)], skip=tmp_path, listing=no_listing)) == ["a"]
+
+
+def test_a_slide_of_a_folder_that_can_not_be_read_is_not_left_out(tmp_path: Path) -> None:
+    (tmp_path / "gone.svs").symlink_to(tmp_path / "nowhere.svs")
+    (tmp_path / "loop.svs").symlink_to(tmp_path / "loop.svs")
+    assert [path.name for path in local_slides(tmp_path)] == ["gone.svs", "loop.svs"]
+
+
+def test_the_longest_file_names_give_folders_that_a_disk_takes(tmp_path: Path) -> None:
+    long = "ü" * 125 + ".svs"
+    touched(tmp_path, f"one/{long}", f"two/{long}")
+    slides = expand([str(tmp_path)], listing=no_listing)
+    for slide in slides:
+        (tmp_path / slide.name).mkdir()
+    assert len(slides) == 2
 
 
 @given(st.lists(st.sampled_from(["x/a.svs", "x/A.svs", "y/a.svs", "y/a.tif", "z/y/a.tif", "x/a-2.svs"]), min_size=1))
