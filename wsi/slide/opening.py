@@ -49,13 +49,15 @@ def open_slide(
 def local_source(path: Path) -> SlideSource:
     """A slide on this disk: a file (with the files that belong to it), or a folder that holds one DICOM series. Raises
     SourceMissing."""
-    if path.is_dir():
-        paths = [file for file in sorted(path.iterdir()) if file.is_file() and _is_dicom(file)]
-        if not paths:
-            raise SourceMissing("The folder holds no DICOM files.")
-        root = path
-    else:
-        paths, root = [path, *_siblings(path)], path.parent
+    try:
+        if path.is_dir():
+            paths, root = [file for file in sorted(path.iterdir()) if file.is_file() and _is_dicom(file)], path
+        else:
+            paths, root = [path, *_siblings(path)], path.parent
+    except OSError as error:
+        raise SourceMissing(f"The slide can not be opened: {error.strerror}.") from error
+    if not paths:
+        raise SourceMissing("The folder holds no DICOM files.")
     files = tuple((file.relative_to(root).as_posix(), FileSource(file)) for file in paths)
     return SlideSource(files=files, local_path=paths[0])
 

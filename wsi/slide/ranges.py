@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from wsi.errors import SourceMissing, SourceTruncated
+from wsi.errors import SourceChanged, SourceError, SourceMissing, SourceTruncated
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -42,11 +42,13 @@ class RangeSource(Protocol):
 
 
 class FileSource:
-    """A file on this disk. The ETag is size and mtime: enough to notice a replaced file during a run."""
+    """A file on this disk. The ETag is size and mtime; every read looks whether they still hold, so that a file that is
+    written over while it is read gives no mixed result."""
 
     def __init__(self, path: Path) -> None:
         try:
-            self._descriptor = os.open(path, os.O_RDONLY)
+            # Without waiting: a named pipe would keep its reader until somebody writes.
+            self._descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
         except OSError as error:
             raise SourceMissing("The file does not exist or can not be opened.") from error
         #: Closes once: by `close`, or when the last user drops the source.
@@ -55,7 +57,7 @@ class FileSource:
         if not stat.S_ISREG(facts.st_mode):
             raise SourceMissing("The path is not a file.")
         self._size = facts.st_size
-        self._etag = f"{facts.st_size:x}-{facts.st_mtime_ns:x}"
+        self._etag = _etag(facts)
 
     @property
     def size(self) -> int:
@@ -66,7 +68,13 @@ class FileSource:
         return self._etag
 
     def read(self, byte_range: ByteRange) -> bytes:
-        data = os.pread(self._descriptor, byte_range.size, byte_range.start)
+        try:
+            data = os.pread(self._descriptor, byte_range.size, byte_range.start)
+            facts = os.fstat(self._descriptor)
+        except OSError as error:  # a disk that fails, a network mount that went away
+            raise SourceError(f"The slide's file can not be read: {error.strerror}.") from error
+        if _etag(facts) != self._etag:
+            raise SourceChanged("The slide's file was changed while it was read: start again when it is complete.")
         if len(data) != byte_range.size:
             raise SourceTruncated(f"The file ends at byte {byte_range.start + len(data)}, before {byte_range.end}.")
         return data
@@ -76,3 +84,7 @@ class FileSource:
 
     def close(self) -> None:
         self._close()
+
+
+def _etag(facts: os.stat_result) -> str:
+    return f"{facts.st_size:x}-{facts.st_mtime_ns:x}"
