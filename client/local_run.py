@@ -24,7 +24,7 @@ from gpu_worker.models.registry import load_model
 from gpu_worker.models.wsinfer import read_package
 from gpu_worker.pipeline import Drained, run_shard
 from wsi.builtin_models import BUILTIN
-from wsi.errors import ModelError, SlideRejected
+from wsi.errors import ModelError, SlideRejected, SourceChanged
 from wsi.examination import examine
 from wsi.jobs import result_identity
 from wsi.model_card import ModelCard
@@ -35,6 +35,7 @@ from wsi.results.sink import FolderSink
 from wsi.results.summary import NAME as SUMMARY
 from wsi.shard_result import ShardResult
 from wsi.slide.opening import open_slide
+from wsi.slide.ranges import ByteRange
 from wsi.slide.slide import SlideReader
 from wsi.slide.source import SlideSource
 from wsi.stitching import stitch
@@ -92,9 +93,10 @@ def run_slide(
     with sources.opened(slide) as source:
         digest = sources.digest(slide, source)
         identity = result_identity(digest, model.card.digest, options)
-        if _finished(folder) == identity:
-            return SlideOutcome(name=slide.name, outcome=Outcome.SKIPPED)
         partial = Partial(folder, f"{identity} {model.device} {model.threads}")
+        if _finished(folder) == identity:
+            partial.remove()  # of a run that was killed after its last file stood
+            return SlideOutcome(name=slide.name, outcome=Outcome.SKIPPED)
 
         def plan_of(reader: SlideReader) -> Plan:
             return make_plan(
@@ -111,8 +113,13 @@ def run_slide(
 
         try:
             plan = _compute(source, options.mpp, plan_of, partial, model, decode_workers, watched)
+            if not slide.is_remote:
+                _check_unchanged(source)
         except SlideRejected:
             partial.remove()  # nothing in it that a later run could use
+            raise
+        except SourceChanged:
+            partial.remove()  # nobody knows which of its tiles are of which version
             raise
     run = {
         "identity": identity,
@@ -128,6 +135,12 @@ def run_slide(
     return outcome
 
 
+def _check_unchanged(source: SlideSource) -> None:
+    """Raises SourceChanged when a file was written over since it was opened. OpenSlide reads past the source."""
+    for _, file in source.files:
+        file.read(ByteRange(0, 0))
+
+
 def _compute(
     source: SlideSource,
     mpp: float | None,
@@ -139,7 +152,8 @@ def _compute(
 ) -> Plan:
     """Every shard's result in `partial`, by the plan that lies there or a new one."""
     plan = partial.plan()
-    with closing(open_slide(source, mpp=mpp, index=plan.index if plan is not None else None)) as reader:
+    # Without the plan's index, which is of one copy of the file: the same bytes under another date go on too.
+    with closing(open_slide(source, mpp=mpp)) as reader:
         if plan is None:
             plan = plan_of(reader)
             partial.save_plan(plan)
@@ -189,13 +203,13 @@ def _compute_shard(
 
 def _finished(folder: Path) -> str | None:
     """The identity of the result that stands in `folder`."""
-    path = folder / SUMMARY
-    if not path.exists():
-        return None
     try:
-        return json.loads(path.read_bytes())["run"]["identity"]
-    except (ValueError, KeyError, TypeError):
-        return None  # not one of ours, or of an older version: it is replaced
+        summary = json.loads((folder / SUMMARY).read_bytes())
+        if any((folder / file["name"]).stat().st_size != file["size"] for file in summary["files"]):
+            return None  # changed by hand since
+        return summary["run"]["identity"]
+    except (FileNotFoundError, ValueError, KeyError, TypeError):
+        return None  # none, not whole, not one of ours, or of an older version: it is replaced
 
 
 def _publish(partial: Partial, folder: Path, name: str, seconds: float) -> SlideOutcome:

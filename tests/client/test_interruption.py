@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -62,6 +64,23 @@ def test_an_interrupted_run_goes_on_where_it_stopped(
     assert not (out / FOLDER).exists()
     for name in ("tiles.csv", "tiles.geojson.gz", "heatmap.ome.tif"):
         assert (out / name).read_bytes() == (uninterrupted / name).read_bytes()
+
+
+def test_a_run_goes_on_with_the_same_bytes_under_another_date(large: Path, uninterrupted: Path, tmp_path: Path) -> None:
+    """A copy of the slide, or the slide after `touch`."""
+    slide, out = tmp_path / "slide.svs", tmp_path / "out"
+    shutil.copyfile(large, slide)
+    running = subprocess.Popen(
+        [*COMMAND, str(slide), "--out", str(out)], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    while not list((out / FOLDER).glob("checkpoint-*.npz")) and running.poll() is None:
+        time.sleep(0.02)
+    running.kill()
+    running.communicate(timeout=60)
+    os.utime(slide, (1, 1))
+    done = finish(slide, out)
+    assert done.returncode == 0, done.stderr
+    assert (out / "tiles.csv").read_bytes() == (uninterrupted / "tiles.csv").read_bytes()
 
 
 def test_a_wrong_call_exits_2_with_a_sentence(tmp_path: Path) -> None:

@@ -52,6 +52,21 @@ def test_one_slide_writes_its_results_into_the_folder_itself(good: Path, tmp_pat
     assert "1 slide = 1 completed" in result.stdout
 
 
+def test_a_finished_slide_whose_files_were_taken_away_runs_again(good: Path, tmp_path: Path) -> None:
+    tessera(good, "--out", tmp_path)
+    (tmp_path / "tiles.csv").unlink()
+    assert "1 slide = 1 completed" in tessera(good, "--out", tmp_path).stdout
+    assert names(tmp_path) == RESULTS
+    assert "1 slide = 1 skipped" in tessera(good, "--out", tmp_path).stdout
+
+
+def test_what_a_run_left_that_was_killed_at_its_very_end_goes_with_the_next(good: Path, tmp_path: Path) -> None:
+    tessera(good, "--out", tmp_path)
+    (tmp_path / ".tessera-partial/results").mkdir(parents=True)
+    assert "1 slide = 1 skipped" in tessera(good, "--out", tmp_path).stdout
+    assert names(tmp_path) == RESULTS
+
+
 def test_a_bad_slide_does_not_stop_the_rest(good: Path, tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     shutil.copy(good, tmp_path / "in/a.svs")
