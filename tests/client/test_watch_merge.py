@@ -6,25 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from client.watch import merge
+from tests.updates import any_update
 from wsi.records.notices import JobUpdate
 
 
 def update(version: int, seq: int) -> JobUpdate:
-    return JobUpdate(
-        job_id="j",
-        tenant="t",
-        slide_id="s",
-        status="RUNNING",
-        version=version,
-        progress_seq=seq,
-        progress=0.0,
-        tiles_planned=0,
-        tiles_inferred=0,
-        tiles_unreadable=0,
-        tiles_per_second=None,
-        eta_seconds=None,
-        reason=None,
-    )
+    return any_update(version=version, progress_seq=seq)
 
 
 HISTORY = [update(version, seq) for version in range(1, 5) for seq in range(4)]  #: in the order in which it happened

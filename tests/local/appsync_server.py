@@ -15,7 +15,7 @@ from local.appsync.server import FOLDER, appsync_app
 from local.http_server import HttpServer
 from local.lambda_context import LambdaContext
 from tests.ministack import REGION
-from wsi.records.notices import JobUpdate
+from tests.updates import any_update
 
 CREDENTIALS = ReadOnlyCredentials("test", "test", None, None)
 TENANTS = {"tsk_ours_1": "tenant-a", "tsk_theirs_2": "tenant-b", "tsk_none_3": ""}
@@ -65,19 +65,12 @@ def leaky_appsync(credentials, tmp_path):
 
 
 def job_update(tenant="tenant-a", job="job-1", *, seq=0, **changes):
-    values = {
-        "job_id": job,
-        "tenant": tenant,
-        "slide_id": "slide-1",
-        "status": "RUNNING",
-        "version": 3,
-        "progress_seq": seq,
-        "progress": 0.5,
-        "tiles_planned": 100,
-        "tiles_inferred": 49,
-        "tiles_unreadable": 1,
-        "tiles_per_second": 12.5,
-        "eta_seconds": None,
-        "reason": None,
-    }
-    return JobUpdate(**{**values, **changes})
+    counted = {"progress": 0.5, "tiles_planned": 100, "tiles_inferred": 49, "tiles_unreadable": 1}
+    return any_update(
+        job_id=job,
+        tenant=tenant,
+        slide_id="slide-1",
+        version=3,
+        progress_seq=seq,
+        **{**counted, "tiles_per_second": 12.5, **changes},
+    )

@@ -14,6 +14,7 @@ from psycopg.types.json import Jsonb
 
 from client.watch import Pace, Realtime, watch
 from tests.stack.lab import Lab, eventually
+from tests.updates import any_update
 from wsi.records.notices import JobUpdate
 from wsi.states import JobState
 
@@ -73,7 +74,7 @@ def heard_by(lab: Lab, job_id: str, *, until_version: int) -> list[JobUpdate]:
         # What the API would say is withheld: the test is of the push. The first read happens at once, the second
         # one when the subscription stands.
         opened.set()
-        return heard[-1] if heard and heard[-1].version >= until_version else unseen(job_id)
+        return heard[-1] if heard and heard[-1].version >= until_version else any_update(job_id=job_id)
 
     async def listen() -> JobUpdate:
         realtime = Realtime(url=lab.stack.realtime_url, credential=lab.stack.api_key)
@@ -85,36 +86,17 @@ def heard_by(lab: Lab, job_id: str, *, until_version: int) -> list[JobUpdate]:
     return heard
 
 
-def unseen(job_id: str) -> JobUpdate:
-    return JobUpdate(
-        job_id=job_id,
-        tenant="",
-        slide_id="",
-        status=JobState.QUEUED.value,
-        version=0,
-        progress_seq=0,
-        progress=0.0,
-        tiles_planned=0,
-        tiles_inferred=0,
-        tiles_unreadable=0,
-        tiles_per_second=None,
-        eta_seconds=None,
-        reason=None,
-    )
-
-
 @pytest.mark.parametrize("claimed_for", [None, 3.0], ids=["before it claimed the event", "after it claimed the event"])
 def test_an_event_arrives_although_the_relay_died(lab: Lab, claimed_for: float | None) -> None:
     """What a death leaves is an event that nobody was woken for, or one that is claimed and never marked as sent."""
-    (row,) = lab.sql("SELECT tenant FROM jobs LIMIT 1") or lab.sql("SELECT tenant FROM slides LIMIT 1")
-    job_id = str(uuid4())
-    update = JobUpdate(**{**unseen(job_id).as_json(), "tenant": str(row["tenant"]), "version": 5, "status": "FAILED"})
+    tenant, job_id = lab.stack.tenants["first"], str(uuid4())
+    update = any_update(job_id=job_id, tenant=str(tenant), version=5, status="FAILED")
 
     def leave_behind() -> None:
         lab.sql(
             "INSERT INTO outbox (tenant, topic, body, traceparent, claimed_until)"
             " VALUES (%s, 'push', %s, %s, now() + make_interval(secs => %s))",
-            row["tenant"],
+            tenant,
             Jsonb(update.as_json()),
             f"00-{uuid4().hex}-{uuid4().hex[:16]}-01",
             claimed_for,
