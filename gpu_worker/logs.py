@@ -1,14 +1,13 @@
-"""One JSON object a line. Of a foreign exception the type and the frames, never its text: that may hold a path."""
+"""One JSON object a line. Of an error what `wsi.error_logs` lets through."""
 
 from __future__ import annotations
 
 import json
 import logging
 import sys
-import traceback
 from typing import Any
 
-from wsi.errors import TesseraError
+from wsi.error_logs import error_fields
 
 #: What every LogRecord has; the rest came in through `extra`.
 _OWN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
@@ -24,12 +23,7 @@ class JsonLines(logging.Formatter):
         line.update({name: value for name, value in vars(record).items() if name not in _OWN})
         error = record.exc_info[1] if record.exc_info else None
         if error is not None:
-            line["error"] = type(error).__name__
-            if isinstance(error, TesseraError):
-                line["sentence"] = error.sentence
-            line["frames"] = [
-                f"{frame.name}:{frame.lineno}" for frame in traceback.extract_tb(error.__traceback__)[-8:]
-            ]
+            line.update(error_fields(error))
         return json.dumps(line, default=str)
 
 
