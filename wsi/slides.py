@@ -1,4 +1,4 @@
-"""Slides: taken by reference from an allow-listed bucket, and deleted with what we stored of them."""
+"""Slides: taken by reference from an allow-listed bucket, and deleted with their files and thumbnail."""
 
 from __future__ import annotations
 
@@ -61,7 +61,8 @@ def register_slide(
 
 def delete_slide(actor: Actor, slide_id: UUID, *, ledger: TenantLedger, slides: SlideStore, objects: Objects) -> None:
     """any -> DELETED, then its files in our bucket and its thumbnail, all versions. Files by reference stay where
-    they are. Idempotent: called again, it deletes what a death left. Raises Conflict while a live job reads it."""
+    they are, and so do the plans and results of its jobs. Idempotent: called again, it deletes what a death left. Raises
+    Conflict while a live job reads it."""
     require(actor, Role.ANALYST)
     slide = ledger.delete_slide(actor, slide_id)
     drop_uploads(slide, slides)

@@ -27,7 +27,7 @@ class Slide:
     name: str  #: display name. PHI: never logged
     state: SlideState
     files: tuple[SlideFile, ...]  #: the first one is the one that is opened
-    digest: str | None = None  #: S3's composite SHA-256 at the fixed part size, hex; of several files, of their digests
+    digest: str | None = None  #: `wsi.digests.slide_digest`; by reference `wsi.slides.referenced_digest`
     mpp: float | None = None  #: microns a pixel that the user states; wins over the file
     reason: str | None = None  #: RejectReason, when REJECTED
     sentence: str | None = None  #: for people, when REJECTED
