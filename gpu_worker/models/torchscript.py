@@ -11,6 +11,7 @@ import logging
 import re
 import warnings
 import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -88,15 +89,19 @@ class TorchScriptModel:
         return self._weights[side]
 
     def _try(self) -> None:
-        """One row of zeros, so that an unfit network is found at loading and not in the third shard."""
-        card = self._card
+        """Zeros, so that an unfit network is found at loading and not in the third shard: two rows, since a network
+        that was traced for one tile, or that answers with one value for all of them, fits no batch."""
+        card, rows = self._card, 2
         with _inference():
             try:
-                logits = self._network(torch.zeros(1, 3, card.input_px, card.input_px, device=self._device))
+                logits = self._network(torch.zeros(rows, 3, card.input_px, card.input_px, device=self._device))
             except RuntimeError as error:
-                raise ModelError(f"The network does not take RGB tiles of {card.input_px} px.") from error
-        if not isinstance(logits, torch.Tensor) or logits.numel() != len(card.columns):
-            found = f"{logits.numel()} values" if isinstance(logits, torch.Tensor) else type(logits).__name__
+                raise ModelError(f"The network does not take batches of RGB tiles of {card.input_px} px.") from error
+        if not isinstance(logits, torch.Tensor) or logits.is_complex():
+            found = "complex numbers" if isinstance(logits, torch.Tensor) else type(logits).__name__
+            raise ModelError(f"The network gives {found}; a model's output must be a tensor of real numbers.")
+        if logits.numel() != rows * len(card.columns):
+            found = f"{logits.numel() / rows:g} values"
             raise ModelError(f"The network gives {found} a tile; its card names {len(card.columns)} columns.")
 
 
@@ -137,10 +142,13 @@ def _kinds(block: Any) -> Iterator[str]:
 def _refuse_text(path: Path) -> None:
     try:
         with zipfile.ZipFile(path) as archive:
-            for name in archive.namelist():
-                if name.endswith(".py"):
-                    _refuse_source(archive.read(name))
-    except zipfile.BadZipFile as error:
+            if archive.testzip() is not None:  # torch checks no sums: it would run with the weights that are left
+                raise ModelError(f"{WEIGHTS} is damaged: copy or download it again.")
+            for member in archive.infolist():  # not by name: of two members with one name torch may take the other
+                if member.filename.endswith(".py"):
+                    _refuse_source(archive.read(member))
+    # What zipfile raises for archives that are damaged, encrypted or packed in a way that it does not know.
+    except (zipfile.BadZipFile, zlib.error, ValueError, RuntimeError, EOFError) as error:
         raise ModelError(f"{WEIGHTS} is not a TorchScript archive, or it is damaged.") from error
 
 

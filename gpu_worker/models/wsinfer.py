@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,12 @@ from wsi.model_card import Activation, EdgeFill, ModelCard, OutputColumn
 CONFIG = "config.json"
 WEIGHTS = "torchscript_model.pt"
 FILES = (CONFIG, WEIGHTS)
+#: Sides in px of a tile and of a network's input. The zoo has 96 to 1,024; far more would fill the memory.
+MAX_SIDE = 4096
+#: um/px. A model below or above was trained on no slide.
+FINEST, COARSEST = 0.01, 100.0
+#: Of mean and std, which belong to values in 0..1; a whole number in JSON may pass every float.
+LARGEST = 1e6
 #: A config is a page of text; more is something else.
 MAX_CONFIG_BYTES = 1024 * 1024
 
@@ -43,7 +48,7 @@ def read_package(folder: Path) -> ModelCard:
             raise ModelError(f"The model package has no file {name}; a WSInfer package holds {' and '.join(FILES)}.")
     config = _config(folder / CONFIG)
     names = _class_names(config)
-    tile_px = _integer(config, "patch_size_pixels")
+    tile_px = _side(config["patch_size_pixels"], "patch_size_pixels")
     input_px, mean, std = _transform(config["transform"], tile_px)
     digest = package_digest(folder)
     return ModelCard(
@@ -78,7 +83,7 @@ def _config(path: Path) -> dict[str, Any]:
         raise ModelError(f"{CONFIG} is larger than {MAX_CONFIG_BYTES} bytes: it is no WSInfer config.")
     try:
         config = json.loads(path.read_bytes())
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ModelError(f"{CONFIG} is not JSON: {error}.") from error
     if not isinstance(config, dict):
         raise ModelError(f"{CONFIG} must hold one JSON object.")
@@ -97,11 +102,19 @@ def _integer(config: dict[str, Any], key: str) -> int:
     return value
 
 
+def _side(value: Any, what: str) -> int:
+    if type(value) is not int or not 1 <= value <= MAX_SIDE:
+        raise ModelError(f"{what} in {CONFIG} must be a whole number of px from 1 to {MAX_SIDE}, not {value!r}.")
+    return value
+
+
 def _spacing(config: dict[str, Any]) -> float:
     value = config["spacing_um_px"]
     # The schema lets 0 pass, which would make every box infinite.
-    if type(value) not in (int, float) or not math.isfinite(value) or value <= 0:
-        raise ModelError(f"spacing_um_px in {CONFIG} must be a number of microns above 0, not {value!r}.")
+    if type(value) not in (int, float) or not FINEST <= value <= COARSEST:
+        raise ModelError(
+            f"spacing_um_px in {CONFIG} must be microns per pixel from {FINEST:g} to {COARSEST:g}, not {value!r}."
+        )
     return float(value)
 
 
@@ -109,6 +122,8 @@ def _class_names(config: dict[str, Any]) -> list[str]:
     names = config["class_names"]
     if not isinstance(names, list) or not all(isinstance(name, str) and name for name in names):
         raise ModelError(f"class_names in {CONFIG} must be a list of names.")
+    if not all(name.isprintable() for name in names):  # tables and the heatmap's XML can not hold them
+        raise ModelError(f"class_names in {CONFIG} holds characters that can not be printed.")
     if len(set(names)) != len(names):
         raise ModelError(f"class_names in {CONFIG} names a class twice.")
     # Not in the schema: WSInfer checks it in its client.
@@ -128,6 +143,9 @@ def _transform(steps: Any, tile_px: int) -> tuple[int, Triple, Triple]:
             f"not {', '.join(map(str, names)) or 'empty'}."
         )
     arguments = {step["name"]: step.get("arguments") or {} for step in steps}
+    if not all(isinstance(values, dict) for values in arguments.values()):
+        raise ModelError(f"The arguments of a step of transform in {CONFIG} must be an object.")
+    _only(arguments["ToTensor"], "ToTensor", ())
     input_px = _size(arguments["Resize"]) if "Resize" in arguments else tile_px
     if "Normalize" not in arguments:
         return input_px, (0.0, 0.0, 0.0), (1.0, 1.0, 1.0)
@@ -142,17 +160,20 @@ def _size(arguments: dict[str, Any]) -> int:
     _only(arguments, "Resize", ("size",))
     size = arguments.get("size")
     sides = size if isinstance(size, list) else [size]
-    if len(sides) not in (1, 2) or len(set(map(str, sides))) != 1 or type(sides[0]) is not int or sides[0] < 1:
+    if len(sides) not in (1, 2) or len(set(map(str, sides))) != 1:
         raise ModelError(f"size of Resize in {CONFIG} must be one whole number of px (tiles are square), not {size!r}.")
-    return sides[0]
+    return _side(sides[0], "size of Resize")
 
 
 def _triple(arguments: dict[str, Any], key: str) -> Triple:
     value = arguments.get(key)
-    if isinstance(value, list) and len(value) == 3 and all(type(number) in (int, float) for number in value):
-        red, green, blue = (float(number) for number in value)
-        if all(map(math.isfinite, (red, green, blue))):
-            return red, green, blue
+    if (
+        isinstance(value, list)
+        and len(value) == 3
+        and all(type(number) in (int, float) and abs(number) <= LARGEST for number in value)
+    ):
+        red, green, blue = map(float, value)
+        return red, green, blue
     raise ModelError(f"{key} of Normalize in {CONFIG} must be three numbers, not {value!r}.")
 
 

@@ -184,6 +184,63 @@ def test_graphs_are_checked_with_their_functions_branches_and_submodules(module,
         refuse_graphs(scripted(torch.nn.Sequential(module())))
 
 
+def test_a_network_whose_archive_names_a_file_twice_is_read_twice(tmp_path):
+    folder = write_package(tmp_path / "evil", SavesWhileLoading().eval())
+    honest = write_package(tmp_path / "small")
+    with (
+        zipfile.ZipFile(folder / "torchscript_model.pt") as evil,
+        zipfile.ZipFile(honest / "torchscript_model.pt") as small,
+    ):
+        hidden = {name: evil.read(name) for name in evil.namelist() if name.endswith(".py")}
+        rest = {name: small.read(name) for name in small.namelist()}
+    name = next(name for name in rest if name.endswith(".py"))
+    with zipfile.ZipFile(honest / "torchscript_model.pt", "w") as archive:
+        archive.writestr(name, b"".join(hidden.values()))
+        with pytest.warns(UserWarning, match="Duplicate name"):
+            archive.writestr(name, rest.pop(name))
+        for member, data in rest.items():
+            archive.writestr(member, data)
+    with pytest.raises(ModelError, match="refused"):
+        loaded(honest)
+
+
+@pytest.mark.parametrize("at", [0.02, 0.3, 0.5, 0.65, 0.97, 0.99])
+def test_a_damaged_archive_is_refused_and_not_run_with_other_weights(tmp_path, at):
+    weights = write_package(tmp_path / "small") / "torchscript_model.pt"
+    data = bytearray(weights.read_bytes())
+    place = int(len(data) * at)
+    while not any(data[place : place + 16]):  # padding between the members belongs to none of them
+        place += 16
+    data[place : place + 16] = bytes(byte ^ 0xA5 for byte in data[place : place + 16])
+    weights.write_bytes(data)
+    with pytest.raises(ModelError, match="damaged"):
+        loaded(weights.parent)
+
+
+class OneAnswer(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.zeros(1, 2)
+
+
+class OneTile(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x.mean(dim=(2, 3)).reshape(1, 3)[:, :2]
+
+
+class Complex(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        means = x.mean(dim=(2, 3))[:, :2]
+        return torch.complex(means, means)
+
+
+@pytest.mark.parametrize(
+    ("module", "words"), [(OneAnswer, "1 values"), (OneTile, "batches"), (Complex, "complex numbers")]
+)
+def test_a_network_that_fits_no_batch_is_found_at_loading(tmp_path, module, words):
+    with pytest.raises(ModelError, match=words):
+        loaded(write_package(tmp_path / "small", module()))
+
+
 def test_a_network_that_does_not_fit_its_card_is_found_at_loading(tmp_path):
     with pytest.raises(ModelError, match="3 values"):
         loaded(write_package(tmp_path / "three", network(3)))

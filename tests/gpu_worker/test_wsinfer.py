@@ -73,6 +73,24 @@ def test_extra_keys_are_allowed(tmp_path):
         ({"num_classes": 3}, "num_classes"),
         ({"class_names": ["Tumor", "Tumor"]}, "twice"),
         ({"class_names": "Tumor"}, "class_names"),
+        ({"spacing_um_px": 10**400}, "spacing_um_px"),
+        ({"spacing_um_px": 1e-300}, "spacing_um_px"),
+        ({"patch_size_pixels": 20_000}, "patch_size_pixels"),
+        ({"class_names": ["Tumor", "\ud800"]}, "printed"),
+        ({"class_names": ["Tumor", "a\x01"]}, "printed"),
+        ({"transform": [{"name": "Resize", "arguments": ["size"]}, {"name": "ToTensor"}]}, "arguments"),
+        ({"transform": [{"name": "Resize", "arguments": 64}, {"name": "ToTensor"}]}, "arguments"),
+        ({"transform": [{"name": "Resize", "arguments": {"size": 10**6}}, {"name": "ToTensor"}]}, "Resize"),
+        ({"transform": [{"name": "ToTensor", "arguments": {"scale": 2}}]}, "scale"),
+        (
+            {
+                "transform": [
+                    {"name": "ToTensor"},
+                    {"name": "Normalize", "arguments": {"mean": [10**400, 0, 0], "std": [1, 1, 1]}},
+                ]
+            },
+            "mean",
+        ),
         ({"transform": []}, "ToTensor"),
         ({"transform": [{"name": "ToTensor"}, {"name": "Resize", "arguments": {"size": 64}}]}, "order"),
         ({"transform": [{"name": "CenterCrop"}, {"name": "ToTensor"}]}, "CenterCrop"),
@@ -107,6 +125,9 @@ def test_a_folder_that_is_no_package_is_named(tmp_path):
         read_package(tmp_path)
     package(tmp_path)
     (tmp_path / "config.json").write_text("<html>")
+    with pytest.raises(ModelError, match="not JSON"):
+        read_package(tmp_path)
+    (tmp_path / "config.json").write_text("[" * 500_000)
     with pytest.raises(ModelError, match="not JSON"):
         read_package(tmp_path)
     (tmp_path / "config.json").write_text("[]")
