@@ -61,8 +61,8 @@ def register_slide(
 
 def delete_slide(actor: Actor, slide_id: UUID, *, ledger: TenantLedger, slides: SlideStore, objects: Objects) -> None:
     """any -> DELETED, then its files in our bucket and its thumbnail, all versions. Files by reference stay where
-    they are, and so do the plans and results of its jobs. Idempotent: called again, it deletes what a death left. Raises
-    Conflict while a live job reads it."""
+    they are, and so do the plans and results of its jobs. Idempotent: called again, it deletes what a death left.
+    Raises Conflict while a live job reads it."""
     require(actor, Role.ANALYST)
     slide = ledger.delete_slide(actor, slide_id)
     drop_uploads(slide, slides)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from uuid import UUID
 
 from psycopg import errors
@@ -13,7 +14,7 @@ from adapters.postgres.connections import Cursor
 from adapters.postgres.moves import announce, append_event, cancel_shards, locked_job, move_job, wake_shards
 from wsi.ledger_rules import REUSABLE, already_final, check_readable, no_job, no_model, other_body
 from wsi.records.identity import Actor
-from wsi.records.jobs import Idempotency, Job, JobEvent, NewJob, Submission
+from wsi.records.jobs import Idempotency, Job, JobEvent, JobFilter, NewJob, Submission
 from wsi.records.pages import Page, cursor_after, read_cursor
 from wsi.records.results import ResultFile
 from wsi.states import JobState
@@ -25,7 +26,7 @@ _PAGE = """
         AND (%(state)s::text IS NULL OR jobs.state = %(state)s)
         AND (%(model)s::text IS NULL OR jobs.model = %(model)s)
         AND (%(label)s::text IS NULL OR jobs.label = %(label)s)
-        AND (%(slide)s::uuid IS NULL OR jobs.slide_id = %(slide)s)
+        AND (%(slide_id)s::uuid IS NULL OR jobs.slide_id = %(slide_id)s)
         AND (%(time)s::timestamptz IS NULL OR (jobs.created_at, jobs.id) < (%(time)s, %(id)s))
     ORDER BY jobs.created_at DESC, jobs.id DESC LIMIT %(rows)s
 """
@@ -38,20 +39,9 @@ def get(cursor: Cursor, job_id: UUID) -> Job:
     return rows.job(row)
 
 
-def page(
-    cursor: Cursor,
-    *,
-    q: str | None,
-    state: JobState | None,
-    model: str | None,
-    label: str | None,
-    slide_id: UUID | None,
-    after: str | None,
-    limit: int,
-) -> Page[Job]:
+def page(cursor: Cursor, wanted: JobFilter, *, after: str | None, limit: int) -> Page[Job]:
     time, last = read_cursor(after) if after else (None, None)
-    wanted = {"q": q, "state": state, "model": model, "label": label, "slide": slide_id}
-    found = cursor.execute(_PAGE, {**wanted, "time": time, "id": last, "rows": limit + 1}).fetchall()
+    found = cursor.execute(_PAGE, {**asdict(wanted), "time": time, "id": last, "rows": limit + 1}).fetchall()
     items = tuple(rows.job(row) for row in found[:limit])
     return Page(items, cursor_after(items[-1].created_at, items[-1].id) if len(found) > limit else None)
 

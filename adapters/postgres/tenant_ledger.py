@@ -11,13 +11,13 @@ from psycopg.types.json import Jsonb
 from adapters.postgres import jobs, models, shards, slides
 from adapters.postgres.connections import Connections, Cursor
 from wsi.records.identity import Actor
-from wsi.records.jobs import Idempotency, Job, JobEvent, NewJob, Submission
+from wsi.records.jobs import Idempotency, Job, JobEvent, JobFilter, NewJob, Submission
 from wsi.records.models import ModelVersion
 from wsi.records.pages import Page
 from wsi.records.results import ResultFile
 from wsi.records.shards import ShardOutput
 from wsi.records.slides import Slide, SlideFile
-from wsi.states import JobState, SlideState
+from wsi.states import SlideState
 
 
 class PostgresTenantLedger:
@@ -82,22 +82,9 @@ class PostgresTenantLedger:
         with self._connections.transaction(actor.tenant) as cursor:
             return jobs.get(cursor, job_id)
 
-    def jobs(
-        self,
-        actor: Actor,
-        *,
-        q: str | None,
-        state: JobState | None,
-        model: str | None,
-        label: str | None,
-        slide_id: UUID | None,
-        cursor: str | None,
-        limit: int,
-    ) -> Page[Job]:
+    def jobs(self, actor: Actor, wanted: JobFilter, *, cursor: str | None, limit: int) -> Page[Job]:
         with self._connections.transaction(actor.tenant) as transaction:
-            return jobs.page(
-                transaction, q=q, state=state, model=model, label=label, slide_id=slide_id, after=cursor, limit=limit
-            )
+            return jobs.page(transaction, wanted, after=cursor, limit=limit)
 
     def job_events(self, actor: Actor, job_id: UUID, *, after: int, limit: int) -> tuple[JobEvent, ...]:
         with self._connections.transaction(actor.tenant) as cursor:

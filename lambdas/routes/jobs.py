@@ -27,6 +27,7 @@ from lambdas.schemas.jobs import (
 )
 from wsi import job_results, jobs
 from wsi.errors import Invalid
+from wsi.records.jobs import JobFilter
 from wsi.states import JobState
 
 router = APIGatewayRouter()
@@ -80,9 +81,8 @@ def list_jobs(
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> JobList:
-    page = wiring.ledger.jobs(
-        caller, q=q, state=status, model=model, label=label, slide_id=slide_id, cursor=cursor, limit=limit
-    )
+    wanted = JobFilter(q=q, state=status, model=model, label=label, slide_id=slide_id)
+    page = wiring.ledger.jobs(caller, wanted, cursor=cursor, limit=limit)
     return JobList.of(page, wiring.clock())
 
 

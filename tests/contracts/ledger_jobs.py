@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from uuid import uuid4
+from typing import Any
+from uuid import UUID, uuid4
 
 import pytest
 
@@ -27,7 +28,7 @@ from tests.contracts.ledger_world import (
     uploaded_slide,
 )
 from wsi.errors import Conflict, FailReason, NotFound
-from wsi.records.jobs import Idempotency, Priority
+from wsi.records.jobs import Idempotency, JobFilter, Priority
 from wsi.records.notices import PUSH, job_update
 from wsi.records.shards import LeaseRefusal
 from wsi.states import JobState
@@ -125,9 +126,8 @@ class SubmissionContract:
         second = queued_job(world, slide=liver)
         world.tenants.cancel_job(world.actor, second.id)
 
-        def found(**filters: object) -> list[object]:
-            asked: dict[str, object] = dict.fromkeys(("q", "state", "model", "label", "slide_id", "cursor"))
-            page = world.tenants.jobs(world.actor, **{**asked, "limit": 10, **filters})  # type: ignore[arg-type]
+        def found(**filters: Any) -> list[UUID]:
+            page = world.tenants.jobs(world.actor, JobFilter(**filters), cursor=None, limit=10)
             return [job.id for job in page.items]
 
         assert found() == [second.id, first.id]
@@ -145,9 +145,7 @@ class SubmissionContract:
         seen: list[object] = []
         cursor: str | None = None
         while cursor or not seen:
-            page = world.tenants.jobs(
-                world.actor, q=None, state=None, model=None, label=None, slide_id=None, cursor=cursor, limit=2
-            )
+            page = world.tenants.jobs(world.actor, JobFilter(), cursor=cursor, limit=2)
             seen += [job.id for job in page.items]
             cursor = page.next_cursor
         assert seen == made[::-1]

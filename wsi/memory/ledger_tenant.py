@@ -20,7 +20,7 @@ from wsi.ledger_rules import (
 )
 from wsi.memory.ledger_books import Books
 from wsi.records.identity import Actor
-from wsi.records.jobs import Idempotency, Job, JobEvent, NewJob, Submission
+from wsi.records.jobs import Idempotency, Job, JobEvent, JobFilter, NewJob, Submission
 from wsi.records.models import ModelVersion
 from wsi.records.pages import Page, cursor_after, read_cursor
 from wsi.records.results import ResultFile
@@ -127,31 +127,20 @@ class MemoryTenantLedger:
         with self.books.lock:
             return self.books.job_of(actor, job_id)
 
-    def jobs(
-        self,
-        actor: Actor,
-        *,
-        q: str | None,
-        state: JobState | None,
-        model: str | None,
-        label: str | None,
-        slide_id: UUID | None,
-        cursor: str | None,
-        limit: int,
-    ) -> Page[Job]:
-        def wanted(job: Job) -> bool:
+    def jobs(self, actor: Actor, wanted: JobFilter, *, cursor: str | None, limit: int) -> Page[Job]:
+        def meets(job: Job) -> bool:
             names = ((job.label or "").lower(), self.books.slides[job.slide_id].name.lower())
             return (
                 job.tenant == actor.tenant
-                and (q is None or any(q.lower() in name for name in names))
-                and (state is None or job.state is state)
-                and (model is None or job.model == model)
-                and (label is None or job.label == label)
-                and (slide_id is None or job.slide_id == slide_id)
+                and (wanted.q is None or any(wanted.q.lower() in name for name in names))
+                and wanted.state in (None, job.state)
+                and wanted.model in (None, job.model)
+                and wanted.label in (None, job.label)
+                and wanted.slide_id in (None, job.slide_id)
             )
 
         with self.books.lock:
-            return _page(self.books.jobs, wanted, cursor, limit)
+            return _page(self.books.jobs, meets, cursor, limit)
 
     def job_events(self, actor: Actor, job_id: UUID, *, after: int, limit: int) -> tuple[JobEvent, ...]:
         with self.books.lock:

@@ -18,14 +18,14 @@ from uuid import UUID
 
 from wsi.errors import FailReason, RejectReason
 from wsi.records.identity import Actor
-from wsi.records.jobs import Idempotency, Job, JobEvent, NewJob, Submission
+from wsi.records.jobs import Idempotency, Job, JobEvent, JobFilter, NewJob, Submission
 from wsi.records.models import ModelVersion
 from wsi.records.notices import OutboxRow
 from wsi.records.pages import Page
 from wsi.records.results import ResultFile
 from wsi.records.shards import Lease, LeaseRefusal, ShardCount, ShardOutput
 from wsi.records.slides import Slide, SlideFile
-from wsi.states import JobState, SlideState
+from wsi.states import SlideState
 
 
 class TenantLedger(Protocol):
@@ -72,19 +72,8 @@ class TenantLedger(Protocol):
 
     def job(self, actor: Actor, job_id: UUID) -> Job: ...
 
-    def jobs(
-        self,
-        actor: Actor,
-        *,
-        q: str | None,
-        state: JobState | None,
-        model: str | None,
-        label: str | None,
-        slide_id: UUID | None,
-        cursor: str | None,
-        limit: int,
-    ) -> Page[Job]:
-        """Newest first. `q` matches the label or the slide's name, case folded."""
+    def jobs(self, actor: Actor, wanted: JobFilter, *, cursor: str | None, limit: int) -> Page[Job]:
+        """Newest first."""
         ...
 
     def job_events(self, actor: Actor, job_id: UUID, *, after: int, limit: int) -> tuple[JobEvent, ...]: ...

@@ -103,6 +103,17 @@ class Job:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class JobFilter:
+    """Which jobs a list shows: those that meet all that is not None."""
+
+    q: str | None = None  #: is part of the label or of the slide's name, case folded
+    state: JobState | None = None
+    model: str | None = None
+    label: str | None = None
+    slide_id: UUID | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class JobEvent:
     """One line of the append-only history."""
 
