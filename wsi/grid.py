@@ -13,6 +13,8 @@ from wsi.scale import box_side, choose_level
 
 #: Boxes of a grid, tissue or not. 200,000 x 200,000 px in boxes of 64 px make 9.8 million; more comes of a wrong mpp.
 MAX_BOXES = 2**24
+#: Side of a box in px of the level that is read: 192 MiB. More comes of a slide without overviews, or of a wrong mpp.
+MAX_LEVEL_SIDE = 8192
 #: Share of a box below which rounding in the integral image can not be told from zero.
 EPSILON = 1e-9
 
@@ -22,7 +24,8 @@ Region = tuple[int, int, int, int]  #: x, y, width, height
 def make_grid(inspection: Inspection, card: ModelCard, mpp: float, *, allow_upsampling: bool = False) -> Grid:
     """Square boxes side by side from the slide's origin; the last ones may pass its edge, so that all of it is seen.
 
-    `mpp` is that of level 0. Raises SlideRejected SLIDE_TOO_COARSE, and JobFailed for more than `MAX_BOXES`.
+    `mpp` is that of level 0. Raises SlideRejected SLIDE_TOO_COARSE, and JobFailed for more than `MAX_BOXES` and for
+    boxes above `MAX_LEVEL_SIDE`.
     """
     level = choose_level(inspection.levels, mpp, card.mpp, allow_upsampling=allow_upsampling or card.allow_upsampling)
     side = box_side(card, mpp)
@@ -34,13 +37,20 @@ def make_grid(inspection: Inspection, card: ModelCard, mpp: float, *, allow_upsa
             "µm per pixel, or take a model with larger tiles.",
         )
     downsample = inspection.levels[level].downsample
+    level_side = max(1, round(side / downsample))
+    if level_side > MAX_LEVEL_SIDE:
+        raise JobFailed(
+            FailReason.PLANNING_FAILED,
+            f"A tile of the model covers {level_side:,} x {level_side:,} px of the slide, more than {MAX_LEVEL_SIDE:,} "
+            "a side: check the slide's µm per pixel, or save it with overviews (a pyramid).",
+        )
     return Grid(
         side=side,
         stride=side,
         columns=columns,
         rows=rows,
         level=level,
-        level_side=max(1, round(side / downsample)),
+        level_side=level_side,
         level_downsample=downsample,
     )
 

@@ -30,6 +30,9 @@ from wsi.stitching import stitch
 #: CPU threads of a model in the queue's workers. Sums in floating point depend on how they are split over threads, so
 #: the plan fixes it; a worker uses its other cores for decoding.
 THREADS = 1
+#: Bytes of a batch as pixels. The pipeline holds four batches at a time and a network one more in fp32, so that this
+#: many cost about 400 MiB. A card's batch fits as long as its boxes are below 590 px in the level that is read.
+BATCH_BYTES = 32 * 1024**2
 
 
 def make_plan(
@@ -70,7 +73,9 @@ def make_plan(
         package_uri=package_uri,
         mpp=mpp,
         grid=grid,
-        numerics=Numerics(version=NUMERICS_VERSION, precision=PRECISION, batch=card.batch, threads=threads),
+        numerics=Numerics(
+            version=NUMERICS_VERSION, precision=PRECISION, batch=batch_size(card, grid.level_side), threads=threads
+        ),
         tiles=tiles,
         order=file_order(tiles, grid, inspection.levels[grid.level]),
         shard_offsets=np.asarray(
@@ -78,6 +83,13 @@ def make_plan(
         ),
         warnings=(*inspection.warnings, *_scale_warnings(mpp, card)),
     )
+
+
+def batch_size(card: ModelCard, level_side: int) -> int:
+    """The card's batch, or as much of it as `BATCH_BYTES` hold: boxes of a slide without overviews are many times
+    larger than those that the card's author thought of."""
+    side = max(level_side, card.input_px)
+    return max(1, min(card.batch, BATCH_BYTES // (3 * side * side)))
 
 
 def _scale_warnings(mpp: float, card: ModelCard) -> tuple[str, ...]:

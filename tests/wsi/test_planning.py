@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.wsi.plans import inspection, plan
 from wsi.builtin_models import STAIN_DENSITY
-from wsi.errors import RejectReason, SlideRejected
+from wsi.errors import JobFailed, RejectReason, SlideRejected
 from wsi.plan import Plan
 from wsi.records.jobs import JobOptions
 
@@ -96,6 +97,20 @@ def test_a_coarse_slide_is_refused_and_with_leave_planned_with_a_warning():
     made = plan(inspection(mpp=1.0), options=JobOptions(allow_upsampling=True))
     assert (made.grid.side, made.grid.level) == (128, 0)
     assert "enlarged" in made.warnings[-1]
+
+
+@pytest.mark.parametrize(("mpp", "batch"), [(0.5, 32), (0.25, 32), (0.1, 6), (0.05, 1)])
+def test_a_batch_holds_as_many_boxes_as_memory_has_room_for(mpp, batch):
+    made = plan(inspection(20_000, 20_000, mpp=mpp))
+    assert made.numerics.batch == batch
+    assert batch == 1 or batch * made.grid.level_side**2 * 3 <= 32 * 1024**2
+
+
+def test_a_box_larger_than_memory_is_refused_with_the_way_out():
+    card = replace(STAIN_DENSITY, mpp=8.0)
+    with pytest.raises(JobFailed, match="pyramid"):
+        plan(inspection(20_000, 20_000, mpp=0.2), card=card)
+    assert plan(inspection(20_000, 20_000, mpp=0.2, downsamples=(1, 4, 16)), card=card).numerics.batch == 27
 
 
 def test_the_warnings_of_the_reader_reach_the_plan():
