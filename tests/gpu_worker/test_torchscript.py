@@ -75,7 +75,7 @@ def test_a_slide_through_the_pipeline_equals_eager_torch_for_any_shards(tmp_path
 
 
 class SavesInside(torch.nn.Module):
-    """The same one call deeper, behind a branch that the first call does not take."""
+    """Writes a file one call deeper, behind a branch that the first call does not take."""
 
     def __init__(self) -> None:
         super().__init__()
