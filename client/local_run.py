@@ -213,11 +213,12 @@ def _finished(folder: Path) -> str | None:
 
 
 def _publish(partial: Partial, folder: Path, name: str, seconds: float) -> SlideOutcome:
-    """Moves each file into place, the summary last: where it stands, the others stand."""
+    """Moves each file into place, the summary last: where it stands, the others stand. What a run that was killed
+    began to write beside them stays behind."""
     summary = json.loads((partial.results / SUMMARY).read_bytes())
     (folder / SUMMARY).unlink(missing_ok=True)
-    for path in sorted(partial.results.iterdir(), key=lambda path: (path.name == SUMMARY, path.name)):
-        path.replace(folder / path.name)
+    for name in (*(file["name"] for file in summary["files"]), SUMMARY):
+        (partial.results / name).replace(folder / name)
     tiles = summary["tiles"]
     return SlideOutcome(
         name=name,
