@@ -217,8 +217,8 @@ def _publish(partial: Partial, folder: Path, name: str, seconds: float) -> Slide
     began to write beside them stays behind."""
     summary = json.loads((partial.results / SUMMARY).read_bytes())
     (folder / SUMMARY).unlink(missing_ok=True)
-    for name in (*(file["name"] for file in summary["files"]), SUMMARY):
-        (partial.results / name).replace(folder / name)
+    for file_name in (*(file["name"] for file in summary["files"]), SUMMARY):
+        (partial.results / file_name).replace(folder / file_name)
     tiles = summary["tiles"]
     return SlideOutcome(
         name=name,
