@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from uuid import UUID, uuid4
 
 from wsi import keys
@@ -15,6 +15,7 @@ from wsi.ports.ledger import TenantLedger
 from wsi.ports.objects import Objects, SlideStore, StoredObject
 from wsi.ports.queues import Queues
 from wsi.records.identity import Actor, Role
+from wsi.records.jobs import Job, JobFilter
 from wsi.records.slides import Slide, SlideFile
 from wsi.upload_rules import display_name
 from wsi.uploads import drop_uploads
@@ -60,9 +61,9 @@ def register_slide(
 
 
 def delete_slide(actor: Actor, slide_id: UUID, *, ledger: TenantLedger, slides: SlideStore, objects: Objects) -> None:
-    """any -> DELETED, then its files in our bucket and its thumbnail, all versions. Files by reference stay where
-    they are, and so do the plans and results of its jobs. Idempotent: called again, it deletes what a death left.
-    Raises Conflict while a live job reads it."""
+    """any -> DELETED, then all versions of its files in our bucket, of its thumbnail, and of its jobs' plans, which
+    hold its files' names. Files by reference stay where they are, and so do results, which hold no name. Idempotent:
+    called again, it deletes what a death left. Raises Conflict while a live job reads it."""
     require(actor, Role.ANALYST)
     slide = ledger.delete_slide(actor, slide_id)
     drop_uploads(slide, slides)
@@ -70,6 +71,18 @@ def delete_slide(actor: Actor, slide_id: UUID, *, ledger: TenantLedger, slides: 
         if file.uri.startswith(slides.uri("")):
             slides.delete(file.uri)
     objects.delete_below(keys.thumbnail(slide.tenant, slide.id))
+    for job in _jobs_of(actor, slide_id, ledger):
+        objects.delete_below(keys.plan(job.tenant, job.id))
+
+
+def _jobs_of(actor: Actor, slide_id: UUID, ledger: TenantLedger) -> Iterator[Job]:
+    cursor: str | None = None
+    while True:
+        page = ledger.jobs(actor, JobFilter(slide_id=slide_id), cursor=cursor, limit=100)
+        yield from page.items
+        cursor = page.next_cursor
+        if cursor is None:
+            return
 
 
 def referenced_digest(s3_uri: str, stored: StoredObject) -> str:

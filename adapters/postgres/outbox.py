@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from adapters.postgres import rows
 from adapters.postgres.connections import Cursor
-from wsi.records.notices import OutboxRow
+from wsi.ledger_rules import PUSH_DAYS, SENT_DAYS
+from wsi.records.notices import PUSH, OutboxRow
 
 
 def claim(cursor: Cursor, *, limit: int, seconds: float) -> tuple[OutboxRow, ...]:
@@ -30,5 +31,12 @@ def mark_sent(cursor: Cursor, ids: Sequence[int]) -> None:
     cursor.execute("UPDATE outbox SET sent_at = now() WHERE id = ANY(%s) AND sent_at IS NULL", (list(ids),))
 
 
-def forget_sent(cursor: Cursor, *, days: float) -> None:
-    cursor.execute("DELETE FROM outbox WHERE sent_at < now() - make_interval(secs => %s)", (days * 86_400,))
+def forget(cursor: Cursor) -> None:
+    """Rows that were sent long ago, and updates for subscribers that nobody waits for any more."""
+    cursor.execute(
+        """
+        DELETE FROM outbox WHERE sent_at < now() - make_interval(days => %s)
+            OR sent_at IS NULL AND topic = %s AND created_at < now() - make_interval(days => %s)
+        """,
+        (SENT_DAYS, PUSH, PUSH_DAYS),
+    )

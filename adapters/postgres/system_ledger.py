@@ -11,7 +11,6 @@ from psycopg.types.json import Jsonb
 from adapters.postgres import jobs, models, moves, outbox, shards, slides, sweeping
 from adapters.postgres.connections import Connections
 from wsi.errors import FailReason, NotFound, RejectReason
-from wsi.ledger_rules import SENT_DAYS
 from wsi.ports.ledger import PlanningBrief, StitchBrief, Swept
 from wsi.records.models import ModelVersion
 from wsi.records.notices import OutboxRow
@@ -135,7 +134,7 @@ class PostgresSystemLedger:
             messages_resent = sweeping.resend(cursor, stuck_seconds=stuck_seconds)
         with self._connections.transaction() as cursor:
             uploads_abandoned = sweeping.abandon_uploads(cursor, days=upload_days)
-            outbox.forget_sent(cursor, days=SENT_DAYS)
+            outbox.forget(cursor)
         return Swept(
             leases_expired=leases_expired,
             stitches_woken=stitches_woken,

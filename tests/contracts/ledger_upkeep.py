@@ -21,6 +21,7 @@ from tests.contracts.ledger_world import (
 from wsi.errors import FailReason, RejectReason
 from wsi.ledger_rules import POISON_SILENCES
 from wsi.ports.ledger import Swept
+from wsi.records.notices import PUSH
 from wsi.states import JobState, SlideState
 
 DAY = 86_400.0
@@ -59,6 +60,19 @@ class UpkeepContract:
         ids = [row.id for rows in claims for row in rows]
         assert len(ids) == len(set(ids))
         assert len(ids) == min(8 * 7, len(world.outbox()))
+
+    def test_an_update_that_can_not_be_sent_is_dropped_after_a_day_and_a_message_never(
+        self, world: LedgerWorld
+    ) -> None:
+        queued_job(world)
+        world.pass_time(0.9 * DAY)
+        sweep(world)
+        assert any(row.topic == PUSH for row in world.system.claim_outbox(limit=100, seconds=1))
+        world.pass_time(0.2 * DAY)
+        sweep(world)
+        left = [row.topic for row in world.system.claim_outbox(limit=100, seconds=1)]
+        assert PUSH not in left
+        assert "plan" in left
 
     def test_nothing_to_repair(self, world: LedgerWorld) -> None:
         running_job(world)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from tests.installation import ALLOWED_BUCKET
+from uuid import UUID
+
+from tests.installation import ALLOWED_BUCKET, ANALYST
+from wsi import keys
 
 URI = f"s3://{ALLOWED_BUCKET}/case 7/scan.svs"
 
@@ -41,6 +44,21 @@ def test_a_deleted_slide_leaves_nothing_of_ours(analyst, installation):
     assert installation.objects.held == {}
     assert slide.files[0].uri not in installation.slides._objects
     assert analyst("GET", "/slides").body["items"] == []
+
+
+def test_a_deleted_slide_takes_the_plans_that_name_its_files_with_it(analyst, installation):
+    slide = installation.ready()
+    jobs = [
+        analyst("POST", "/jobs", {"slide_id": str(slide), "model": "stain-density", "force": True}).body["job_id"]
+        for _ in range(2)
+    ]
+    tenant = ANALYST.tenant
+    for job in jobs:
+        installation.objects.put(keys.plan(tenant, UUID(job)), b"plan")
+        installation.objects.put(keys.result(tenant, UUID(job), "tiles.csv"), b"minx")
+        analyst("POST", f"/jobs/{job}/cancel")
+    assert analyst("DELETE", f"/slides/{slide}").status == 204
+    assert set(installation.objects.held) == {keys.result(tenant, UUID(job), "tiles.csv") for job in jobs}
 
 
 def test_deleting_a_slide_by_reference_leaves_the_customers_file(analyst, installation):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -26,6 +27,7 @@ Clock = Callable[[], datetime]
 @dataclass(kw_only=True, slots=True)
 class OutboxEntry:
     row: OutboxRow
+    created_at: datetime
     claimed_until: datetime | None = None
     sent_at: datetime | None = None
 
@@ -71,6 +73,7 @@ class Books:
     results: dict[UUID, tuple[ResultFile, ...]] = field(default_factory=dict[UUID, tuple[ResultFile, ...]])
     models: dict[tuple[str, str], ModelVersion] = field(default_factory=dict[tuple[str, str], ModelVersion])
     outbox: list[OutboxEntry] = field(default_factory=list[OutboxEntry])
+    outbox_ids: Iterator[int] = field(default_factory=lambda: itertools.count(1))
     idempotency: dict[tuple[UUID, str], tuple[Idempotency, UUID, bool]] = field(
         default_factory=dict[tuple[UUID, str], tuple[Idempotency, UUID, bool]]
     )
@@ -157,8 +160,8 @@ class Books:
     # --- what leaves
 
     def send(self, tenant: UUID, topic: str, body: Mapping[str, Any], traceparent: str) -> None:
-        row = OutboxRow(id=len(self.outbox) + 1, topic=topic, tenant=tenant, body=dict(body), traceparent=traceparent)
-        self.outbox.append(OutboxEntry(row=row))
+        row = OutboxRow(id=next(self.outbox_ids), topic=topic, tenant=tenant, body=dict(body), traceparent=traceparent)
+        self.outbox.append(OutboxEntry(row=row, created_at=self.now()))
 
     def push(self, job: Job) -> None:
         self.send(job.tenant, PUSH, job_update(job).as_json(), job.traceparent)

@@ -10,6 +10,8 @@ from uuid import UUID
 from wsi.errors import FailReason, RejectReason
 from wsi.ledger_rules import (
     GIVEN_UP,
+    PUSH_DAYS,
+    SENT_DAYS,
     STUCK_TOPIC,
     UNINSPECTED_SENTENCE,
     job_message,
@@ -21,7 +23,7 @@ from wsi.memory.ledger_tenant import finished_shards
 from wsi.ports.ledger import PlanningBrief, StitchBrief, Swept
 from wsi.records.jobs import Job
 from wsi.records.models import ModelVersion
-from wsi.records.notices import OutboxRow
+from wsi.records.notices import PUSH, OutboxRow
 from wsi.records.results import ResultFile
 from wsi.records.shards import Shard
 from wsi.records.slides import Slide
@@ -163,6 +165,7 @@ class MemorySystemLedger(MemoryShards):
 
     def sweep(self, *, upload_days: float, stuck_seconds: float, give_up_seconds: float) -> Swept:
         with self.books.lock:
+            self._forget()
             return Swept(
                 leases_expired=sum(self._expire_leases(job) for job in list(self.books.jobs.values())),
                 stitches_woken=sum(self._wake_stitch(job) for job in list(self.books.jobs.values())),
@@ -170,6 +173,15 @@ class MemorySystemLedger(MemoryShards):
                 messages_resent=self._resend(stuck_seconds),
                 uploads_abandoned=self._abandon_uploads(upload_days),
             )
+
+    def _forget(self) -> None:
+        sent, pushed = self.books.ago(SENT_DAYS * 86_400), self.books.ago(PUSH_DAYS * 86_400)
+        self.books.outbox = [
+            entry
+            for entry in self.books.outbox
+            if (entry.sent_at or sent) >= sent
+            and not (entry.sent_at is None and entry.row.topic == PUSH and entry.created_at < pushed)
+        ]
 
     def _expire_leases(self, job: Job) -> int:
         freed = self.expire(job)
