@@ -15,6 +15,9 @@ from wsi.slide.slide import SlideReader
 from wsi.slide.thumbnail import thumbnail
 from wsi.tissue import tissue_mask
 
+#: Grey value. The glass of a brightfield slide lies above 200; a background below this is black, and density against
+#: it would call all of it tissue.
+DARK = 32
 _QUALITY = 85  #: of the overview's JPEG
 
 
@@ -27,11 +30,18 @@ class Examination:
 
 
 def examine(reader: SlideReader, *, max_px: int = 2048) -> Examination:
-    """Raises SlideRejected: NO_MPP, ABSURD_MPP, DAMAGED when no tile of the overview's level can be decoded."""
+    """Raises SlideRejected: NO_MPP, ABSURD_MPP, DAMAGED when no tile of the overview's level can be decoded,
+    UNSUPPORTED_PIXELS for a dark background."""
     mpp_x, mpp_y = checked_mpp(reader.inspection)
     overview = thumbnail(reader, max_px)
     if overview.unreadable == overview.tiles:
         raise SlideRejected(RejectReason.DAMAGED, "None of the slide's tiles can be decoded: send the file again.")
+    if np.median(overview.pixels[overview.readable].max(axis=-1)) < DARK:
+        raise SlideRejected(
+            RejectReason.UNSUPPORTED_PIXELS,
+            "More than half of the slide is black, as in fluorescence or in a mask: models expect stained tissue on "
+            "clear glass.",
+        )
     tissue = tissue_mask(overview.pixels) & overview.readable
     warnings = reader.inspection.warnings
     if overview.unreadable:

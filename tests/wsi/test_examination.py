@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import simplejpeg
+import tifffile
 
 from tests.shared_slides import shared_slide
 from tests.slides import damage, write_svs
@@ -57,6 +58,25 @@ def test_a_slide_of_which_nothing_can_be_decoded_is_rejected(tmp_path):
     with pytest.raises(SlideRejected) as caught:
         examine(open_slide(local_source(damage(path, break_every_tile))))
     assert caught.value.reason is RejectReason.DAMAGED
+
+
+@pytest.mark.parametrize("signal", [(0, 0, 0), (20, 200, 60), (255, 255, 255)])
+def test_a_dark_background_is_rejected_and_not_called_tissue(tmp_path, signal):
+    pixels = np.zeros((512, 512, 3), np.uint8)
+    pixels[100:350, 100:350] = signal
+    tifffile.imwrite(
+        tmp_path / "dark.tif",
+        pixels,
+        tile=(256, 256),
+        photometric="rgb",
+        compression="jpeg",
+        resolution=(20_000, 20_000),
+        resolutionunit="CENTIMETER",
+        metadata=None,
+    )
+    with pytest.raises(SlideRejected) as caught:
+        examine(open_slide(local_source(tmp_path / "dark.tif")))
+    assert caught.value.reason is RejectReason.UNSUPPORTED_PIXELS
 
 
 def test_blank_glass_has_no_tissue(tmp_path):
