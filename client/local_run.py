@@ -17,7 +17,7 @@ from pathlib import Path
 
 from client.inputs import SlideInput, UsageError
 from client.outcomes import Outcome, SlideOutcome
-from client.partial import Partial
+from client.partial import Partial, alone_in
 from client.sources import Sources, plan_uris
 from gpu_worker.models.loaded import LoadedModel
 from gpu_worker.models.registry import load_model
@@ -90,7 +90,7 @@ def run_slide(
     once `watched.stop` is set: what was computed stays in the folder and the next run takes it up."""
     began = time.monotonic()
     options = JobOptions(mpp=slide.mpp, region=slide.region)
-    with sources.opened(slide) as source:
+    with sources.opened(slide) as source, alone_in(folder):
         digest = sources.digest(slide, source)
         identity = result_identity(digest, model.card.digest, options)
         partial = Partial(folder, f"{identity} {model.device} {model.threads}")
@@ -121,18 +121,18 @@ def run_slide(
         except SourceChanged:
             partial.remove()  # nobody knows which of its tiles are of which version
             raise
-    run = {
-        "identity": identity,
-        "options": options.as_json(),
-        "device": model.device,
-        "machine": platform.machine(),
-        "seconds": round(time.monotonic() - began, 3),
-    }
-    shards = (partial.shard(index) for index in range(len(plan.shard_sizes)))
-    stitch(plan, shards, FolderSink(partial.results), run=run)
-    outcome = _publish(partial, folder, slide.name, time.monotonic() - began)
-    partial.remove()
-    return outcome
+        run = {
+            "identity": identity,
+            "options": options.as_json(),
+            "device": model.device,
+            "machine": platform.machine(),
+            "seconds": round(time.monotonic() - began, 3),
+        }
+        shards = (partial.shard(index) for index in range(len(plan.shard_sizes)))
+        stitch(plan, shards, FolderSink(partial.results), run=run)
+        outcome = _publish(partial, folder, slide.name, time.monotonic() - began)
+        partial.remove()
+        return outcome
 
 
 def _check_unchanged(source: SlideSource) -> None:

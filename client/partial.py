@@ -10,15 +10,40 @@ DIR/.tessera-partial/
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+from wsi.errors import Conflict
 from wsi.plan import Plan
 from wsi.shard_result import ShardResult
 
 FOLDER = ".tessera-partial"
+
+
+@contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Keeps every other run out of `folder`, which is made when it is missing. Two at once would take up each other's
+    shards. The system gives the lock back when a run is killed. Raises Conflict."""
+    made = not folder.exists()
+    folder.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise Conflict("Another run is writing into the slide's folder: wait for it, or name another.") from error
+        except OSError:  # network mounts that know no locks: runs there are not kept apart
+            pass
+        yield
+    finally:
+        if made and not any(folder.iterdir()):  # of a slide that was rejected
+            folder.rmdir()
+        os.close(descriptor)
 
 
 class Partial:

@@ -68,6 +68,22 @@ def test_an_interrupted_run_goes_on_where_it_stopped(
         assert (out / name).read_bytes() == (uninterrupted / name).read_bytes()
 
 
+def test_a_second_run_into_a_folder_leaves_it_to_the_first(large: Path, uninterrupted: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    first = subprocess.Popen(
+        [*COMMAND, str(large), "--out", str(out)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    while not (out / FOLDER).exists() and first.poll() is None:
+        time.sleep(0.02)
+    second = subprocess.run(
+        [*COMMAND, str(large), "--mpp", "0.4", "--out", str(out)], capture_output=True, text=True, check=False
+    )
+    assert second.returncode == 4
+    assert "failed (conflict): Another run" in second.stderr
+    assert first.wait(60) == 0
+    assert (out / "tiles.csv").read_bytes() == (uninterrupted / "tiles.csv").read_bytes()
+
+
 def test_a_run_goes_on_with_the_same_bytes_under_another_date(large: Path, uninterrupted: Path, tmp_path: Path) -> None:
     """A copy of the slide, or the slide after `touch`."""
     slide, out = tmp_path / "slide.svs", tmp_path / "out"
