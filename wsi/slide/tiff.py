@@ -6,6 +6,7 @@ checked against the file's size or a limit here.
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -18,6 +19,7 @@ from wsi.slide.windows import Windows
 
 MAX_DIRECTORIES = 1_000  #: the largest pyramid seen has 12 levels; a file with 300 z-planes still passes
 MAX_ENTRIES = 4_096  #: tags in a directory
+MAX_TAGS = 100_000  #: tags in all directories; a file with 300 z-planes has about 9,000
 MAX_TEXT = 4 * 1024**2  #: bytes; OME descriptions of large screens reach 1 MB
 MAX_ARRAY = 128 * 1024**2  #: bytes; 16 million tiles at 8 bytes an offset
 
@@ -72,6 +74,9 @@ class Directory:
 
     def __contains__(self, tag: int) -> bool:
         return tag in self._entries
+
+    def __len__(self) -> int:
+        return len(self._entries)
 
     def integers(self, tag: int) -> NDArray[np.int64] | None:
         """The tag's values, or None when it is absent."""
@@ -137,6 +142,7 @@ def parse(source: RangeSource) -> Tiff:
     offset = layout.word(8 if layout.big else 4)
     seen: set[int] = set()
     directories: list[Directory] = []
+    tags = 0
     while offset:
         if offset in seen:
             raise damaged("The file's directories point back at each other.")
@@ -145,6 +151,9 @@ def parse(source: RangeSource) -> Tiff:
         seen.add(offset)
         directory, offset = layout.directory(offset)
         directories.append(directory)
+        tags += len(directory)
+        if tags > MAX_TAGS:
+            raise damaged(f"The file's directories hold more than {MAX_TAGS:,} tags.")
         if NDPI_VERSION in directory:
             break
     if not directories:
@@ -173,13 +182,14 @@ class _Layout:
         if not 0 < count <= MAX_ENTRIES:
             raise damaged(f"A directory of the file claims {count:,} tags.")
         start = offset + counter
-        self.windows.read(start, count * stride + word)  # One window for all of it.
+        block = self.windows.read(start, count * stride + word)
+        fields = struct.Struct(f"{self.order}HH{'QQ' if self.big else 'II'}")
         entries: dict[int, Entry] = {}
-        for at in range(start, start + count * stride, stride):
-            tag, kind, values = self.number(at, 2), self.number(at + 2, 2), self.word(at + 4)
+        for place, (tag, kind, values, value) in enumerate(fields.iter_unpack(block[: count * stride])):
             if kind not in _TYPES:
                 continue  # TIFF 6.0, section 2: readers skip fields of unknown type.
-            inline = at + 4 + word
+            inline = start + place * stride + 4 + word
             fits = np.dtype(_TYPES[kind]).itemsize * values <= word
-            entries.setdefault(tag, Entry(kind, values, inline if fits else self.word(inline)))
-        return Directory(self.windows, self.order, entries), self.word(start + count * stride)
+            entries.setdefault(tag, Entry(kind, values, inline if fits else value))
+        (following,) = struct.unpack(f"{self.order}{'Q' if self.big else 'I'}", block[count * stride :])
+        return Directory(self.windows, self.order, entries), following

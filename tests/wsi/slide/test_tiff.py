@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import functools
 import struct
+import time
 import tracemalloc
 from contextlib import suppress
 from pathlib import Path
@@ -39,6 +40,17 @@ def test_directories_that_point_back_at_each_other_are_refused():
     error = rejected(classic([entry(256, 4, 1, 10)], following=8))
     assert error.reason is RejectReason.DAMAGED
     assert "point back" in error.sentence
+
+
+def test_directories_full_of_tags_are_refused_before_they_cost_minutes():
+    tags = b"".join(entry(1_000 + number, 1, 1, 0) for number in range(4_000))
+    size = 2 + len(tags) + 4
+    chain = [struct.pack("<H", 4_000) + tags + struct.pack("<I", 8 + (place + 1) * size) for place in range(999)]
+    began = time.perf_counter()
+    error = rejected(b"II*\0" + struct.pack("<I", 8) + b"".join(chain))
+    assert error.reason is RejectReason.DAMAGED
+    assert "tags" in error.sentence
+    assert time.perf_counter() - began < 5  # 100,000 tags are read in a tenth of a second
 
 
 def test_a_directory_past_the_end_is_a_cut_upload():
