@@ -23,11 +23,15 @@ FOLDER = ROOT / ".tessera"
 START_SECONDS = 120.0
 STOP_SECONDS = 120.0  #: a worker may take 90 to drain
 
+LOOK_SECONDS = 2.0  #: between two looks at what serves
+log = logging.getLogger(__name__)
+
 _started: list[subprocess.Popen[bytes]] = []  # held, since it is right that they outlive their Popen
 
 
 def serve(folder: Path, options: StackOptions) -> None:
-    """Runs a stack in this process until SIGTERM or SIGINT."""
+    """Runs a stack in this process until SIGTERM or SIGINT: replaces workers that die, and ends when Postgres or the
+    emulator does, so that the next `up` starts anew. Raises RuntimeError then."""
     from local.stack import Stack  # the rest of this module answers without loading every function and server
 
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
@@ -36,8 +40,14 @@ def serve(folder: Path, options: StackOptions) -> None:
         signal.signal(number, lambda *_: asked_to_stop.set())
     stack = Stack(folder, options)
     stack.start()
-    asked_to_stop.wait()
-    stack.stop()
+    try:
+        while not asked_to_stop.wait(LOOK_SECONDS):
+            for number, code in stack.workers.replace_lost().items():
+                log.warning("Worker %d ended with code %d; another one takes its place.", number, code)
+            if lost := stack.lost_part():
+                raise RuntimeError(f"{lost} ended by itself, so the stack stops; start it again with `up`.")
+    finally:
+        stack.stop()
 
 
 def up(folder: Path, options: StackOptions) -> tuple[dict[str, Any], bool]:

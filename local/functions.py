@@ -71,17 +71,21 @@ def queue_functions(at: Addresses, options: StackOptions, *, graphql_url: str) -
 
 
 def schedules(at: Addresses, options: StackOptions, *, graphql_url: str) -> tuple[Schedule, ...]:
-    sweeping = processes.Sweep(
+    every = options.schedule_seconds
+    return (
+        Schedule("sweep", sweep_handler(at, options, stuck_seconds=options.stuck_seconds), seconds=every),
+        Schedule("relay", relay_handler(at, graphql_url=graphql_url), seconds=every),
+    )
+
+
+def sweep_handler(at: Addresses, options: StackOptions, *, stuck_seconds: float) -> Handler:
+    settings = processes.Sweep(
         **at.common(at.system_dsn),
         queue_prefix=QUEUE_PREFIX,
         upload_days=options.upload_days,
-        stuck_seconds=options.stuck_seconds,
+        stuck_seconds=stuck_seconds,
     )
-    every = options.schedule_seconds
-    return (
-        Schedule("sweep", sweep.make_handler(wiring.sweep_wiring(sweeping)), seconds=every),
-        Schedule("relay", relay_handler(at, graphql_url=graphql_url), seconds=every),
-    )
+    return sweep.make_handler(wiring.sweep_wiring(settings))
 
 
 def relay_handler(at: Addresses, *, graphql_url: str) -> Handler:

@@ -39,11 +39,16 @@ class MiniStack:
     def pid(self) -> int | None:
         return self._child.pid if self._child else None
 
+    @property
+    def is_running(self) -> bool:
+        return self._child is not None and self._child.poll() is None
+
     def start(self) -> None:
         """Returns when it answers. Raises RuntimeError with its last words when it does not."""
         if not PYTHON.exists():
             raise RuntimeError("MiniStack is not installed; run `make setup` or `make demo`.")
         self._folder.mkdir(parents=True, exist_ok=True)
+        self._folder.chmod(0o700)  # it keeps slides, passwords and the key that signs tokens, readable by everybody
         for _ in range(5):  # another process may take the port between our look and the server's bind
             self._port = free_port()
             self._child = children.start(

@@ -15,16 +15,20 @@ import shutil
 import stat
 import subprocess
 import tempfile
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from local import children
 from local.ports import free_port
 
 SUPERUSER = "postgres"
 OWNER = (
     "tessera_owner"  #: owns the databases and runs migrations; no superuser, so that row-level security binds it too
 )
+START_SECONDS = 15.0
+ANSWER_SECONDS = 10.0  #: for a server that runs already
 _SHARED = Path("/var/tmp")  #: survives a reboot, unlike /tmp
 _ENVIRONMENT: Mapping[str, str] = {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC"}
 
@@ -46,23 +50,33 @@ class EmbeddedPostgres:
     def log(self) -> Path:
         return self._data / "postgres.log"
 
+    @property
+    def is_running(self) -> bool:
+        """pg_ctl takes the zombie of a server that was killed for a server."""
+        running = self._run("pg_ctl", "status", "-D", str(self._data), check=False) == 0
+        pid, _ = self._said()
+        return running and pid is not None and children.is_alive(pid)
+
     def start(self) -> None:
         """Makes the cluster at first use. A server that an earlier process left running is taken over."""
         if not (self._data / "PG_VERSION").exists():
             self._initialise()
-        if self._run("pg_ctl", "status", "-D", str(self._data), check=False) == 0:
-            self.port = int((self._data / "postmaster.pid").read_text().splitlines()[3])
+        if self._taken_over():
             return
-        for _ in range(5):  # another process may take the port between our look and the server's bind
+        # Another process may take the port between our look and the server's bind; and after a kill Postgres waits for
+        # the last of its processes to be gone, and for the system to have buried them.
+        end = time.monotonic() + START_SECONDS
+        while time.monotonic() < end:
             self.port = free_port()
             if self._run("pg_ctl", "start", "-w", *self._start_options(), check=False) == 0:
                 return
+            time.sleep(0.2)
         raise RuntimeError(f"Postgres did not start; its last words: {_tail(self.log)}")
 
     def stop(self) -> None:
         """Idempotent."""
         mode = "fast" if self._durable else "immediate"
-        if self._run("pg_ctl", "status", "-D", str(self._data), check=False) == 0:
+        if self.is_running:
             self._run("pg_ctl", "stop", "-w", "-D", str(self._data), "-m", mode)
 
     def remove(self) -> None:
@@ -83,6 +97,27 @@ class EmbeddedPostgres:
         return self.dsn(OWNER, name)
 
     # --- what start needs
+
+    def _taken_over(self) -> bool:
+        """Whether a server that runs answers. One that was killed a moment ago still runs, and soon does not."""
+        end = time.monotonic() + ANSWER_SECONDS
+        while self.is_running and time.monotonic() < end:
+            _, self.port = self._said()
+            try:
+                self._ask("SELECT 1")
+            except RuntimeError:
+                time.sleep(0.05)
+            else:
+                return True
+        return False
+
+    def _said(self) -> tuple[int | None, int]:
+        """Pid and port in the file that a server keeps while it runs; None and 0 without one."""
+        try:
+            lines = (self._data / "postmaster.pid").read_text().splitlines()
+        except FileNotFoundError:
+            return None, 0
+        return int(lines[0]), int(lines[3])
 
     def _initialise(self) -> None:
         self._data.parent.mkdir(parents=True, exist_ok=True)

@@ -42,6 +42,7 @@ from wsi.builtin_models import BUILTIN
 from wsi.records.models import ModelVersion
 
 OPENAPI = Path(__file__).resolve().parent.parent / "docs/openapi.json"
+AT_ONCE = 0.001  #: s; what has waited for longer is sent again at the start
 PUBLIC_PATHS = (f"{BASE_PATH}/health", f"{BASE_PATH}/openapi.json")
 
 
@@ -185,6 +186,13 @@ class Stack:
         self._undo.callback(_stop_together, waiting)
         for one in waiting:
             one.start()
+        # Messages of a former start died with the emulator, or lie in queues that hold its old port in their names.
+        functions.sweep_handler(self.addresses, self.options, stuck_seconds=AT_ONCE)({}, LambdaContext("sweep"))
+
+    def lost_part(self) -> str | None:
+        """The server that ended without being told to, and without which nothing here works."""
+        parts = {"MiniStack": self.ministack.is_running, "Postgres": self.postgres.is_running}
+        return next((name for name, is_running in parts.items() if not is_running), None)
 
     def _write_file(self) -> None:
         self._file.write(self.as_json())

@@ -87,6 +87,16 @@ class Workers:
         self._on_change()
         return code
 
+    def replace_lost(self) -> Mapping[int, int]:
+        """A new worker for each that ended without being told to, as an Auto Scaling Group would start one. Returns
+        their exit codes by number."""
+        codes = {number: child.poll() for number, child in self._running.items()}
+        lost = {number: code for number, code in codes.items() if code is not None}
+        for number in lost:
+            del self._running[number]
+            self.start()
+        return lost
+
     def stop_all(self) -> None:
         """All at once, so that they drain side by side."""
         for child in self._running.values():

@@ -5,20 +5,28 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import httpx
 import pytest
 
+from client.api import Api
+from client.submission import wait_until_inspected
+from client.transport import Transport
+from client.upload import upload
 from local import children, daemon, sample_slide
 from local.ministack import PYTHON
 from local.options import StackOptions
 from local.postgres import EmbeddedPostgres
 from local.stack_file import StackFile
 from tests.shared_slides import shared_slide
+from wsi.slide.ranges import FileSource
+from wsi.states import JobState
 
 pytestmark = [
     pytest.mark.stack,
@@ -90,6 +98,51 @@ def test_a_demo_that_is_told_to_leave_stops_what_it_started(folder, number, mark
     assert demo.wait(60) not in (0, None)
     assert not StackFile(folder).is_taken()
     assert not (folder / "stack.json").exists()
+
+
+def eventually(what, seconds=30):
+    end = time.monotonic() + seconds
+    while not (found := what()) and time.monotonic() < end:
+        time.sleep(0.1)
+    return found
+
+
+def test_a_dead_worker_is_replaced_and_a_dead_server_ends_the_stack(folder):
+    stack, _ = daemon.up(folder, OPTIONS)
+    (worker,) = stack["worker_pids"]
+    os.kill(worker, signal.SIGKILL)
+    assert eventually(lambda: (StackFile(folder).read() or {})["worker_pids"] not in ([worker], []))
+    os.kill(stack["ministack_pid"], signal.SIGKILL)
+    assert eventually(lambda: gone([stack["pid"]]))
+    assert not (folder / "stack.json").exists()
+    assert "MiniStack ended by itself" in (folder / "logs" / "stack.log").read_text()
+    again, is_new = daemon.up(folder, OPTIONS)
+    assert is_new
+    assert httpx.get(f"{again['api_url']}/health").status_code == 200
+
+
+@contextmanager
+def api_of(stack):
+    transport = Transport(stack["api_url"], stack["api_key"])
+    yield Api(transport)
+    transport.close()
+
+
+def test_a_job_goes_on_at_once_in_the_next_stack(folder):
+    slide = shared_slide(SLIDE)
+    with api_of(daemon.up(folder, StackOptions(workers=0))[0]) as api:
+        slide_id = upload(api, [(slide.name, FileSource(slide))])
+        wait_until_inspected(api, slide_id)
+        job_id = api.submit_job(slide_id, "stain-density", idempotency_key="1").job_id
+        assert eventually(lambda: api.job(job_id).status == JobState.RUNNING)
+    assert daemon.down(folder)
+    with api_of(daemon.up(folder, OPTIONS)[0]) as api:
+        assert eventually(lambda: api.job(job_id).status == JobState.COMPLETED)
+
+
+def test_what_the_emulator_keeps_is_for_this_user_alone(folder):
+    daemon.up(folder, StackOptions(workers=0))
+    assert stat.S_IMODE((folder / "ministack").stat().st_mode) == 0o700
 
 
 def test_a_stack_that_can_not_start_says_where_its_log_is(folder):

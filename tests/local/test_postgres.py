@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import stat
 import tempfile
 from collections.abc import Iterator
@@ -42,6 +43,22 @@ def test_data_outlive_a_restart_and_a_running_server_is_taken_over(folder: Path)
     finally:
         server.stop()
     server.stop()
+
+
+def test_a_server_killed_a_moment_ago_is_not_taken_over(folder: Path) -> None:
+    server = EmbeddedPostgres(folder, durable=True)
+    server.start()
+    try:
+        owner = server.create_database("slides")
+        with psycopg.connect(owner) as connection:
+            connection.execute("CREATE TABLE kept (id int)")
+        os.kill(int((folder / "postmaster.pid").read_text().splitlines()[0]), signal.SIGKILL)
+        server.start()
+        with psycopg.connect(server.dsn("tessera_owner", "slides")) as connection:
+            assert connection.execute("SELECT count(*) FROM kept").fetchone() == (0,)
+    finally:
+        server.stop()
+    assert not server.is_running
 
 
 def test_a_closed_parent_stays_closed(tmp_path: Path) -> None:
