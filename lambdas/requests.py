@@ -10,7 +10,7 @@ from aws_lambda_powertools.event_handler import Request
 from aws_lambda_powertools.event_handler.depends import Depends
 from aws_lambda_powertools.event_handler.openapi.params import Header, Query
 
-from lambdas.schemas.common import Text
+from lambdas.schemas.common import STORABLE
 from lambdas.wiring import ApiWiring
 from wsi.errors import Invalid, Unauthenticated
 from wsi.records.identity import Actor, Role
@@ -58,7 +58,7 @@ Trace = Annotated[str, Depends(traceparent_of)]
 
 Cursor = Annotated[str | None, Query(max_length=4096, description="`next_cursor` of the page before.")]
 Limit = Annotated[int, Query(ge=1, le=100, description="Most items of the page.")]
-Search = Annotated[Text | None, Query(max_length=200, description="Text to look for.")]
+Search = Annotated[str | None, Query(max_length=200, description="Text to look for."), STORABLE]
 IdempotencyKey = Annotated[
     str | None,
     Header(

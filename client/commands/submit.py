@@ -48,6 +48,8 @@ def submit(
     found = expand(slides, mpp=mpp, skip=out, listing=_refuse)
     if len(found) > 1 and (idempotency_key or resume):
         raise UsageError("--idempotency-key and --resume are for one slide")
+    if not (api_key.isascii() and api_key.isprintable()):
+        raise UsageError("the API key holds characters that no key has")
     transport = Transport(api, api_key)
     client = Api(transport)
     watching = watching or out is not None

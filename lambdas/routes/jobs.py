@@ -11,7 +11,7 @@ from aws_lambda_powertools.event_handler.openapi.params import Query
 from aws_lambda_powertools.event_handler.router import APIGatewayRouter
 
 from lambdas.requests import Caller, Cursor, IdempotencyKey, Limit, Search, Trace, Wiring
-from lambdas.schemas.common import Text
+from lambdas.schemas.common import STORABLE
 from lambdas.schemas.jobs import (
     EstimateAnswer,
     EventAnswer,
@@ -75,8 +75,8 @@ def list_jobs(
     wiring: Wiring,
     q: Search = None,
     status: Annotated[JobState | None, Query()] = None,
-    model: Annotated[Text | None, Query(max_length=200)] = None,
-    label: Annotated[Text | None, Query(max_length=200)] = None,
+    model: Annotated[str | None, Query(max_length=200), STORABLE] = None,
+    label: Annotated[str | None, Query(max_length=200), STORABLE] = None,
     slide_id: Annotated[UUID | None, Query()] = None,
     cursor: Cursor = None,
     limit: Limit = 50,

@@ -8,7 +8,7 @@ from aws_lambda_powertools.event_handler.openapi.params import Query
 from aws_lambda_powertools.event_handler.router import APIGatewayRouter
 
 from lambdas.requests import Caller, Cursor, Limit, Wiring
-from lambdas.schemas.common import Text
+from lambdas.schemas.common import STORABLE
 from lambdas.schemas.models import ModelAnswer, ModelList
 from wsi.models import list_models
 
@@ -25,6 +25,8 @@ def get(
     name: str,
     caller: Caller,
     wiring: Wiring,
-    version: Annotated[Text | None, Query(max_length=100, description="Without it, the default version.")] = None,
+    version: Annotated[
+        str | None, Query(max_length=100, description="Without it, the default version."), STORABLE
+    ] = None,
 ) -> ModelAnswer:
     return ModelAnswer.of(wiring.ledger.model(name, version))

@@ -20,13 +20,13 @@ class Answer(BaseModel):
     model_config = ConfigDict(frozen=True)
 
 
-def _without_nul(value: str) -> str:
-    if "\0" in value:
+def _without_nul(value: str | None) -> str | None:
+    if value and "\0" in value:
         raise PydanticCustomError("nul", "Must not hold the character NUL")
     return value
 
 
-Text = Annotated[str, AfterValidator(_without_nul)]  #: what SQL takes as text
+STORABLE = AfterValidator(_without_nul)  #: last in a text's Annotated: SQL takes no NUL
 Mpp = Annotated[float, Field(gt=0, le=100, allow_inf_nan=False, description="Microns a pixel at level 0.")]
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$", description="Hex SHA-256.")]
 

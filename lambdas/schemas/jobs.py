@@ -9,7 +9,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from lambdas.schemas.common import Answer, Body, Mpp, Text
+from lambdas.schemas.common import STORABLE, Answer, Body, Mpp
 from wsi.estimate import Estimate
 from wsi.job_results import Linked, LinkedShard
 from wsi.jobs import JobRequest, waits_for_capacity
@@ -29,15 +29,19 @@ class OptionsBody(Body):
 
 class NewJobBody(Body):
     slide_id: UUID
-    model: Text = Field(min_length=1, max_length=200)
-    model_version: Text | None = Field(default=None, max_length=100, description="Without it, the default version.")
+    model: Annotated[str, Field(min_length=1, max_length=200), STORABLE]
+    model_version: Annotated[
+        str | None, Field(max_length=100, description="Without it, the default version."), STORABLE
+    ] = None
     priority: Priority = Priority.NORMAL
     mpp: Mpp | None = None
     region: tuple[Offset, Offset, Extent, Extent] | None = Field(
         default=None, description="x, y, width, height in level-0 pixels; without it, the whole slide."
     )
     options: OptionsBody = OptionsBody()
-    label: Text | None = Field(default=None, max_length=200, description="Free text for finding the job again.")
+    label: Annotated[
+        str | None, Field(max_length=200, description="Free text for finding the job again."), STORABLE
+    ] = None
     force: bool = Field(default=False, description="Compute again although an equal job has finished.")
 
     def asked(self) -> JobRequest:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import Field
 
-from lambdas.schemas.common import Answer, Body, Mpp, Text
+from lambdas.schemas.common import STORABLE, Answer, Body, Mpp
 from wsi.records.pages import Page
 from wsi.records.slides import Slide
 from wsi.states import SlideState
 
 
 class SlideToRegister(Body):
-    s3_uri: Text = Field(max_length=2048, description="s3://bucket/key in a bucket that the installation allows.")
+    s3_uri: Annotated[
+        str, Field(max_length=2048, description="s3://bucket/key in a bucket that the installation allows."), STORABLE
+    ]
     mpp: Mpp | None = None
 
 

@@ -96,3 +96,10 @@ def test_a_file_whose_bytes_are_not_those_announced_is_not_kept(slide: Path, tmp
     assert submit(installation, slide, "--out", tmp_path / "out").exit_code == 0
     assert json.loads((tmp_path / "out/summary.json").read_text()) == {}
     assert {path.name for path in (tmp_path / "out").iterdir()} == set(RESULTS)
+
+
+@pytest.mark.parametrize("key", ["tsk_a_ÿ", "tsk_a\nb", "tsk_a_\udcff"])
+def test_a_key_that_no_header_can_carry_is_a_wrong_call(slide: Path, key: str) -> None:
+    result = submit(Installation(), slide, "--api-key", key)
+    assert isinstance(result.exception, UsageError)
+    assert key not in str(result.exception)

@@ -176,6 +176,11 @@ def test_text_with_nul_is_refused_before_sql_does(analyst, path, query):
     assert (reply.status, reply.body["errors"][0]["field"]) == (422, query)
 
 
+def test_text_that_is_too_long_is_told_in_characters(analyst):
+    long = analyst("POST", "/jobs", {"slide_id": SOME, "model": "stain-density", "label": "x" * 201})
+    assert "label: string should have at most 200 characters" in long.body["detail"]
+
+
 @pytest.mark.parametrize("field", ["model", "model_version", "label"])
 def test_a_job_with_nul_in_its_text_is_refused_before_sql_does(analyst, field):
     reply = analyst("POST", "/jobs", {"slide_id": SOME, "model": "stain-density", field: "a\0b"})
