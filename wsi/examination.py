@@ -15,9 +15,13 @@ from wsi.slide.slide import SlideReader
 from wsi.slide.thumbnail import thumbnail
 from wsi.tissue import tissue_mask
 
-#: Grey value. The glass of a brightfield slide lies above 200; a background below this is black, and density against
-#: it would call all of it tissue.
-DARK = 32
+#: Grey value. The glass of a brightfield slide lies above 200 in all channels; what is darker than this is stained,
+#: out of the light, or not brightfield.
+GLASS = 160
+#: Least share of what was scanned that must be glass when most of the slide is dark: a slide padded with black has
+#: much of it, fluorescence and masks have none.
+GLASS_SHARE = 0.01
+DARK = 32  #: grey value; density against a background below this would call all of it tissue
 _QUALITY = 85  #: of the overview's JPEG
 
 
@@ -36,10 +40,10 @@ def examine(reader: SlideReader, *, max_px: int = 2048) -> Examination:
     overview = thumbnail(reader, max_px)
     if overview.unreadable == overview.tiles:
         raise SlideRejected(RejectReason.DAMAGED, "None of the slide's tiles can be decoded: send the file again.")
-    if np.median(overview.pixels[overview.readable].max(axis=-1)) < DARK:
+    if _is_dark(overview.pixels[overview.readable]):
         raise SlideRejected(
             RejectReason.UNSUPPORTED_PIXELS,
-            "More than half of the slide is black, as in fluorescence or in a mask: models expect stained tissue on "
+            "The slide is black without clear glass, as in fluorescence or in a mask: models expect stained tissue on "
             "clear glass.",
         )
     tissue = tissue_mask(overview.pixels) & overview.readable
@@ -55,3 +59,8 @@ def examine(reader: SlideReader, *, max_px: int = 2048) -> Examination:
     )
     jpeg: bytes = simplejpeg.encode_jpeg(overview.pixels, quality=_QUALITY, colorspace="RGB")
     return Examination(inspection, jpeg, tissue | ~overview.readable)
+
+
+def _is_dark(seen: NDArray[np.uint8]) -> bool:
+    """[n, 3] pixels of which most are dark and next to none are glass."""
+    return bool(np.median(seen.max(axis=-1)) < DARK and (seen.min(axis=-1) >= GLASS).mean() < GLASS_SHARE)

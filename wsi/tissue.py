@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from wsi.slide.slide import RGB
 
 LOWEST, HIGHEST = 0.05, 0.15  #: natural-log density; bounds of the threshold
+BLACK = 8  #: grey value; no light at all: what a scanner or a converter fills in where it has not looked
 BLUR = 5  #: px, side of the box mean: above the grain of the sensor, below any structure of interest
 BRIGHT_SHARE = 80  #: percentile of brightness from which pixels count as glass
 NEUTRAL: Final = 0.85  #: glass is grey: a channel darker than this share of the brightest one shows stain
@@ -26,7 +27,9 @@ _BINS = 256
 
 def glass_colour(pixels: RGB) -> NDArray[np.uint8]:
     """[3] the median colour of the brightest pixels, made neutral where they are stained (a view without glass)."""
-    flat = pixels.reshape(-1, 3)
+    flat = pixels[~unseen(pixels)]
+    if not len(flat):
+        return np.full(3, 255, np.uint8)
     brightness = flat.max(axis=1)
     bright = flat[brightness >= np.percentile(brightness, BRIGHT_SHARE)]
     colour: NDArray[np.float64] = np.median(bright, axis=0).clip(1, 255)
@@ -34,9 +37,14 @@ def glass_colour(pixels: RGB) -> NDArray[np.uint8]:
     return colour.astype(np.uint8)
 
 
+def unseen(pixels: RGB) -> NDArray[np.bool_]:
+    """[height, width] black padding: neither glass nor tissue."""
+    return pixels.max(axis=-1) < BLACK
+
+
 def tissue_mask(pixels: RGB) -> NDArray[np.bool_]:
     """[height, width] for an overview of [height, width, 3] at a few microns a pixel or more."""
-    density = _box_sum(_density(pixels, glass_colour(pixels)))
+    density = _box_sum(np.where(unseen(pixels), 0, _density(pixels, glass_colour(pixels))))
     scale = BLUR * BLUR * _UNIT
     threshold = np.clip(_otsu(density[::2, ::2]), round(LOWEST * scale), round(HIGHEST * scale))
     return density > threshold

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import simplejpeg
@@ -60,12 +62,9 @@ def test_a_slide_of_which_nothing_can_be_decoded_is_rejected(tmp_path):
     assert caught.value.reason is RejectReason.DAMAGED
 
 
-@pytest.mark.parametrize("signal", [(0, 0, 0), (20, 200, 60), (255, 255, 255)])
-def test_a_dark_background_is_rejected_and_not_called_tissue(tmp_path, signal):
-    pixels = np.zeros((512, 512, 3), np.uint8)
-    pixels[100:350, 100:350] = signal
+def write_flat(path: Path, pixels: np.ndarray) -> Path:
     tifffile.imwrite(
-        tmp_path / "dark.tif",
+        path,
         pixels,
         tile=(256, 256),
         photometric="rgb",
@@ -74,9 +73,28 @@ def test_a_dark_background_is_rejected_and_not_called_tissue(tmp_path, signal):
         resolutionunit="CENTIMETER",
         metadata=None,
     )
+    return path
+
+
+@pytest.mark.parametrize("signal", [(0, 0, 0), (20, 200, 60), (255, 120, 255)])
+def test_a_dark_background_is_rejected_and_not_called_tissue(tmp_path, signal):
+    pixels = np.zeros((512, 512, 3), np.uint8)
+    pixels[100:350, 100:350] = signal
     with pytest.raises(SlideRejected) as caught:
-        examine(open_slide(local_source(tmp_path / "dark.tif")))
+        examine(open_slide(local_source(write_flat(tmp_path / "dark.tif", pixels))))
     assert caught.value.reason is RejectReason.UNSUPPORTED_PIXELS
+
+
+def test_black_padding_around_a_scan_is_neither_tissue_nor_a_reason_to_reject(tmp_path):
+    """Scanners and converters fill with black what was not looked at, sometimes most of the picture."""
+    pixels = np.zeros((1024, 1024, 3), np.uint8)
+    pixels[300:700, 300:700] = 240
+    pixels[400:500, 400:500] = (170, 90, 150)
+    found = examine(open_slide(local_source(write_flat(tmp_path / "padded.tif", pixels))))
+    scale = found.mask.shape[0] / 1024
+    inside = found.mask[round(405 * scale) : round(495 * scale), round(405 * scale) : round(495 * scale)]
+    assert inside.all()
+    assert found.mask.sum() <= (110 * scale) ** 2
 
 
 def test_blank_glass_has_no_tissue(tmp_path):
