@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
+from wsi.errors import Invalid
 from wsi.model_card import ModelCard
 from wsi.records.jobs import JobOptions
 from wsi.records.slides import Inspection
@@ -20,19 +21,30 @@ class Estimate:
     dollars: float
 
 
-def estimate(inspection: Inspection, card: ModelCard, options: JobOptions, dollars_per_gpu_hour: float) -> Estimate:
-    """Tiles, shards, seconds and dollars of a job. Raises SlideRejected as planning would (mpp, SLIDE_TOO_COARSE).
-
-    The tissue is taken as one round piece spread evenly over the slide, and every box that it touches as analysed:
-    on average area + 2/pi x perimeter + 1 boxes for a convex shape, in units of a box (Santalo, Integral Geometry,
-    1976). A region has its share of them.
-    """
+def check_plannable(inspection: Inspection, card: ModelCard, options: JobOptions) -> float:
+    """The microns a level-0 pixel of the plan. Raises what planning would: SlideRejected (mpp, SLIDE_TOO_COARSE), and
+    Invalid for a region off the slide."""
     if options.mpp is not None:
         inspection = replace(inspection, mpp_x=options.mpp, mpp_y=options.mpp, mpp_source="override")
     mpp = grid_mpp(inspection)
     allow_upsampling = options.allow_upsampling or card.allow_upsampling
     choose_level(inspection.levels, mpp, card.mpp, allow_upsampling=allow_upsampling)
-    side = box_side(card, mpp)
+    if 0 in _inside(inspection, options.region):
+        raise Invalid(
+            f"The region lies outside the slide of {inspection.width} x {inspection.height} px: state it in pixels of "
+            "the full resolution."
+        )
+    return mpp
+
+
+def estimate(inspection: Inspection, card: ModelCard, options: JobOptions, dollars_per_gpu_hour: float) -> Estimate:
+    """Tiles, shards, seconds and dollars of a job. Raises as `check_plannable` does.
+
+    The tissue is taken as one round piece spread evenly over the slide, and every box that it touches as analysed:
+    on average area + 2/pi x perimeter + 1 boxes for a convex shape, in units of a box (Santalo, Integral Geometry,
+    1976). A region has its share of them.
+    """
+    side = box_side(card, check_plannable(inspection, card, options))
     seen = _inside(inspection, options.region)
     area = inspection.tissue_fraction * seen[0] * seen[1] / side**2
     touched = area + 4 * math.sqrt(area / math.pi) + 1 if area else 0

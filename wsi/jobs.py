@@ -16,7 +16,7 @@ from uuid import UUID, uuid4
 
 from wsi.access import require
 from wsi.errors import Conflict
-from wsi.estimate import Estimate, estimate
+from wsi.estimate import Estimate, check_plannable, estimate
 from wsi.model_card import ModelCard
 from wsi.notices import wake
 from wsi.numerics import NUMERICS_VERSION, PRECISION
@@ -64,11 +64,14 @@ def submit_job(
     ledger: TenantLedger,
     queues: Queues,
 ) -> Submission:
-    """A QUEUED job, or the one that answers the same question. Raises Forbidden, NotFound, Conflict."""
+    """A QUEUED job, or the one that answers the same question. Raises Forbidden, NotFound, Conflict; Invalid and
+    SlideRejected for what planning would refuse as far as inspection knows, so that nobody waits for that answer."""
     require(actor, Role.ANALYST)
     slide = ledger.slide(actor, request.slide_id)
     model = ledger.model(request.model, request.model_version)
     options = pinned_options(slide, request.options)
+    if slide.inspection is not None:
+        check_plannable(Inspection.from_json(slide.inspection), ModelCard.from_json(model.card), options)
     job = NewJob(
         id=uuid4(),
         slide_id=slide.id,
@@ -85,7 +88,7 @@ def submit_job(
 
 
 def estimate_job(actor: Actor, request: JobRequest, *, ledger: TenantLedger, dollars_per_gpu_hour: float) -> Estimate:
-    """The dry run: for every role, since it writes nothing. Raises NotFound, Conflict, SlideRejected."""
+    """The dry run: for every role, since it writes nothing. Raises NotFound, Conflict, Invalid, SlideRejected."""
     slide = ledger.slide(actor, request.slide_id)
     model = ledger.model(request.model, request.model_version)
     if slide.inspection is None:

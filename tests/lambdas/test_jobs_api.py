@@ -67,6 +67,22 @@ def test_a_job_is_accepted_and_pinned(analyst, slide, installation):
     assert got == {name: value for name, value in job.items() if name not in ("replayed", "reused")}
 
 
+@pytest.mark.parametrize(
+    ("asked", "kind"),
+    [
+        ({"region": [90_000_000, 0, 10, 10]}, "/problems/invalid"),
+        ({"mpp": 15.0}, "/problems/slide_rejected"),
+    ],
+    ids=["a region off the slide", "a scale that the model can not take"],
+)
+def test_what_planning_would_refuse_is_refused_when_it_is_asked(analyst, slide, asked, kind):
+    for dry_run in ({}, {"dry_run": "true"}):
+        body = {"slide_id": str(slide), "model": "stain-density", **asked}
+        reply = analyst("POST", "/jobs", body, query=dry_run)
+        assert (reply.status, reply.body["type"]) == (422, kind)
+    assert analyst("GET", "/jobs").body["items"] == []
+
+
 def test_the_trace_of_the_request_goes_on_in_the_job(analyst, slide):
     given = new_traceparent()
     body = {"slide_id": str(slide), "model": "stain-density"}

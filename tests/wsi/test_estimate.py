@@ -7,7 +7,7 @@ import pytest
 
 from tests.wsi.plans import inspection, plan
 from wsi.builtin_models import STAIN_DENSITY
-from wsi.errors import SlideRejected
+from wsi.errors import Invalid, SlideRejected
 from wsi.estimate import estimate
 from wsi.records.jobs import JobOptions
 
@@ -42,7 +42,12 @@ def test_time_and_dollars_follow_the_rate_and_a_stated_mpp_wins():
 def test_a_region_has_its_share():
     guess = estimate(inspection(25_600, 25_600), STAIN_DENSITY, JobOptions(region=(0, 0, 2560, 2560)), 1.0)
     assert guess.tiles == 100
-    assert estimate(inspection(), STAIN_DENSITY, JobOptions(region=(9000, 0, 10, 10)), 1.0).tiles == 0
+
+
+def test_a_region_off_the_slide_is_no_question():
+    for region in ((9000, 0, 10, 10), (0, 1500, 10, 10), (-20, 0, 20, 10)):
+        with pytest.raises(Invalid, match="2000 x 1500 px"):
+            estimate(inspection(), STAIN_DENSITY, JobOptions(region=region), 1.0)
 
 
 def test_a_slide_too_coarse_has_no_estimate():
