@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import threading
 import time
 from collections.abc import Callable
@@ -19,10 +18,12 @@ from client.inputs import SlideInput, UsageError
 from client.outcomes import Outcome, SlideOutcome
 from client.partial import Partial, alone_in
 from client.sources import Sources, plan_uris
+from gpu_worker.measuring import measuring
 from gpu_worker.models.loaded import LoadedModel
 from gpu_worker.models.registry import load_model
 from gpu_worker.models.wsinfer import read_package
 from gpu_worker.pipeline import Drained, run_shard
+from gpu_worker.plans import OpenPlan
 from wsi.builtin_models import BUILTIN
 from wsi.errors import ModelError, SlideRejected, SourceChanged
 from wsi.examination import examine
@@ -36,6 +37,7 @@ from wsi.results.summary import NAME as SUMMARY
 from wsi.shard_result import ShardResult
 from wsi.slide.opening import open_slide
 from wsi.slide.ranges import ByteRange
+from wsi.slide.reads import Reads, counted
 from wsi.slide.slide import SlideReader
 from wsi.slide.source import SlideSource
 from wsi.stitching import stitch
@@ -125,7 +127,6 @@ def run_slide(
             "identity": identity,
             "options": options.as_json(),
             "device": model.device,
-            "machine": platform.machine(),
             "seconds": round(time.monotonic() - began, 3),
         }
         shards = (partial.shard(index) for index in range(len(plan.shard_sizes)))
@@ -153,10 +154,12 @@ def _compute(
     """Every shard's result in `partial`, by the plan that lies there or a new one."""
     plan = partial.plan()
     # Without the plan's index, which is of one copy of the file: the same bytes under another date go on too.
-    with closing(open_slide(source, mpp=mpp)) as reader:
+    reads = Reads()
+    with closing(open_slide(counted(source, reads), mpp=mpp)) as reader:
         if plan is None:
             plan = plan_of(reader)
             partial.save_plan(plan)
+        opened = OpenPlan(plan, reader, reads)
         watched.on_planned(len(plan.tiles))
         for index, size in enumerate(plan.shard_sizes):
             if watched.stop.is_set():
@@ -164,19 +167,19 @@ def _compute(
             if partial.finished(index):
                 watched.on_tiles(size)
             else:
-                _compute_shard(plan, index, reader, partial, model, decode_workers, watched)
+                _compute_shard(opened, index, partial, model, decode_workers, watched)
     return plan
 
 
 def _compute_shard(
-    plan: Plan,
+    opened: OpenPlan,
     index: int,
-    reader: SlideReader,
     partial: Partial,
     model: ModelToRun,
     decode_workers: int,
     watched: Watched,
 ) -> None:
+    measured = measuring(opened.reads, model.device)
     resume = partial.checkpoint(index)
     if resume is not None:
         watched.on_tiles(resume.done)
@@ -186,9 +189,9 @@ def _compute_shard(
 
     try:
         result = run_shard(
-            plan,
+            opened.plan,
             index,
-            reader,
+            opened.reader,
             model.loaded,
             resume=resume,
             on_checkpoint=save,
@@ -198,7 +201,7 @@ def _compute_shard(
         )
     except Drained:
         raise KeyboardInterrupt from None
-    partial.save_shard(index, result)
+    partial.save_shard(index, measured(result))
 
 
 def _finished(folder: Path) -> str | None:

@@ -12,6 +12,7 @@ from wsi.plan import Plan
 from wsi.ports.objects import Objects, SlideStore
 from wsi.records.jobs import Job
 from wsi.slide.opening import open_slide
+from wsi.slide.reads import Reads, counted
 from wsi.slide.slide import SlideReader
 from wsi.slide.source import SlideSource
 
@@ -23,6 +24,7 @@ KEPT = 3
 class OpenPlan:
     plan: Plan
     reader: SlideReader
+    reads: Reads  #: of the slide, through `reader`
 
 
 class Plans:
@@ -62,7 +64,13 @@ class Plans:
         source = SlideSource(
             files=tuple((name, self._slides.open(uri, etag=etag)) for name, uri, etag in plan.slide_uris)
         )
+        reads = Reads()
         self._scratch.mkdir(parents=True, exist_ok=True)
         # No mpp: the plan's boxes are in pixels already. The index makes opening free of requests.
-        reader = open_slide(source, index=plan.index, scratch=self._scratch, max_scratch_bytes=self._max_scratch_bytes)
-        return OpenPlan(plan, reader)
+        reader = open_slide(
+            counted(source, reads),
+            index=plan.index,
+            scratch=self._scratch,
+            max_scratch_bytes=self._max_scratch_bytes,
+        )
+        return OpenPlan(plan, reader, reads)

@@ -19,6 +19,7 @@ from gpu_worker.checkpoints import Checkpoints
 from gpu_worker.drain import Drain, Step, next_step
 from gpu_worker.heartbeat import Heartbeats, Held
 from gpu_worker.intake import Intake
+from gpu_worker.measuring import measuring
 from gpu_worker.packages import Models
 from gpu_worker.pipeline import run_shard
 from gpu_worker.plans import Plans
@@ -148,6 +149,7 @@ class Worker:
         opened = self._plans.open(lease.job)
         model = self._models.load(opened.plan)
         checkpoints = Checkpoints(held, opened.plan, ledger=self._ledger, objects=self._objects)
+        measured = measuring(opened.reads, settings.device)
         resume = checkpoints.resume()
         done = resume.done if resume else 0
 
@@ -174,7 +176,7 @@ class Worker:
             stop=held.stop,
             on_batch=on_batch,
         )
-        checkpoints.commit(result)
+        checkpoints.commit(measured(result))
 
     def _settle(self, held: Held, error: Exception | None) -> None:
         """Carries out what `settlement` decides."""

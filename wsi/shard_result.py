@@ -5,12 +5,24 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from wsi.records.fields import known_fields
+
 RESULT_SCHEMA = 1
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Measured:
+    """What a shard took, in the attempt that finished it. For the summary: no score depends on it."""
+
+    seconds: float
+    requests: int  #: range reads of the slide
+    bytes: int  #: read of the slide
+    hardware: str  #: that ran the model
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -19,6 +31,7 @@ class ShardResult:
     tiles: NDArray[np.int32]  #: [n] tile numbers, in any order, no number twice
     scores: NDArray[np.float32]  #: [n, columns]
     unreadable: Mapping[int, str]  #: tile number -> reason that names the file's tiles
+    measured: Measured | None = None  #: of a finished shard
 
     @property
     def done(self) -> int:
@@ -36,6 +49,7 @@ class ShardResult:
             "schema": RESULT_SCHEMA,
             "plan_digest": self.plan_digest,
             "unreadable": {str(tile): reason for tile, reason in self.unreadable.items()},
+            "measured": asdict(self.measured) if self.measured else None,
         }
         buffer = io.BytesIO()
         np.savez_compressed(
@@ -57,4 +71,5 @@ class ShardResult:
                 tiles=arrays["tiles"].astype(np.int32),
                 scores=arrays["scores"].astype(np.float32),
                 unreadable={int(tile): reason for tile, reason in head["unreadable"].items()},
+                measured=Measured(**known_fields(Measured, head["measured"])) if head.get("measured") else None,
             )

@@ -18,7 +18,7 @@ from wsi.records.results import ResultFile
 from wsi.results import geojson, heatmap, summary, tables
 from wsi.results.scored_tiles import ScoredTiles
 from wsi.results.sink import ObjectSink, ResultSink
-from wsi.shard_result import ShardResult
+from wsi.shard_result import Measured, ShardResult
 
 
 def collect(plan: Plan, shards: Iterable[ShardResult]) -> ScoredTiles:
@@ -33,6 +33,7 @@ def collect(plan: Plan, shards: Iterable[ShardResult]) -> ScoredTiles:
     inferred = np.zeros(planned, dtype=np.int64)  # how often each tile came
     broken = np.zeros(planned, dtype=np.int64)
     unreadable: dict[int, str] = {}
+    measured: list[Measured] = []
     for shard in shards:
         if shard.plan_digest != digest:
             raise _failed("A shard was computed for another plan than this job's.")
@@ -48,6 +49,8 @@ def collect(plan: Plan, shards: Iterable[ShardResult]) -> ScoredTiles:
         np.add.at(inferred, shard.tiles, 1)
         np.add.at(broken, np.fromiter(shard.unreadable, dtype=np.int64), 1)
         unreadable |= shard.unreadable
+        if shard.measured:
+            measured.append(shard.measured)
     seen = inferred + broken
     missing, twice = int((seen == 0).sum()), int((seen > 1).sum())
     if missing or twice:
@@ -56,7 +59,13 @@ def collect(plan: Plan, shards: Iterable[ShardResult]) -> ScoredTiles:
             f"came back: {missing} are missing and {twice} came twice."
         )
     done = np.flatnonzero(inferred).astype(np.int32)
-    return ScoredTiles(plan=plan, inferred=done, scores=scores[done], unreadable=dict(sorted(unreadable.items())))
+    return ScoredTiles(
+        plan=plan,
+        inferred=done,
+        scores=scores[done],
+        unreadable=dict(sorted(unreadable.items())),
+        measured=tuple(measured),
+    )
 
 
 def stitch(
@@ -64,7 +73,8 @@ def stitch(
 ) -> tuple[ResultFile, ...]:
     """Writes all result files, one step a file; a step that is done again writes the same bytes in the same place.
 
-    summary.json comes last: where it stands, all others stand. `run` holds measurements and goes into it as it is.
+    summary.json comes last: where it stands, all others stand. `run` holds measurements and goes into it, beside what
+    the shards took.
     Unreadable tiles are in summary.json, with reasons, and in no other file. Raises JobFailed as `collect` does.
     """
     tiles = collect(plan, shards)

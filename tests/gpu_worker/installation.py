@@ -131,12 +131,15 @@ class Installation:
         shard = next(s for s in self.ledger.finished_shards(self.actor, job_id) if s.index == index)
         return ShardResult.from_bytes(self.objects.get(shard.result_key))
 
-    def table(self, job_id: UUID) -> tuple[list[int], bytes]:
-        """Tile numbers and the bytes of their scores, over all finished shards."""
-        results = [
+    def results(self, job_id: UUID) -> list[ShardResult]:
+        return [
             ShardResult.from_bytes(self.objects.get(shard.result_key))
             for shard in self.ledger.finished_shards(self.actor, job_id)
         ]
+
+    def table(self, job_id: UUID) -> tuple[list[int], bytes]:
+        """Tile numbers and the bytes of their scores, over all finished shards."""
+        results = self.results(job_id)
         tiles = np.concatenate([result.tiles for result in results])
         order = np.argsort(tiles)
         return tiles[order].tolist(), np.concatenate([result.scores for result in results])[order].tobytes()

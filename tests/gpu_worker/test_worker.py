@@ -47,6 +47,8 @@ def test_a_job_is_computed_to_the_last_tile_and_goes_to_stitching(installation):
     assert scores == direct(plan, installation.reader).tobytes()
     assert installation.queues.depth("shards-normal") == 0
     assert done.tiles_per_second
+    took = [result.measured for result in installation.results(job.id)]
+    assert all(one.requests > 0 and one.bytes > 0 and one.seconds > 0 and one.hardware for one in took)
 
 
 def test_several_workers_give_the_bytes_of_one(tmp_path, installation):

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.wsi.plans import inspection, plan, scores_of, shard_results
 from wsi.errors import FailReason, JobFailed
 from wsi.results.sink import FolderSink
+from wsi.shard_result import Measured, ShardResult
 from wsi.stitching import collect, stitch
 
 NAMES = ["heatmap.ome.tif", "summary.json", "tiles.csv", "tiles.geojson.gz"]
@@ -58,8 +59,26 @@ def test_results_carry_name_size_and_digest_and_the_summary_is_written_last(tmp_
     assert sorted(result.name for result in results) == NAMES
     assert all((tmp_path / result.name).stat().st_size == result.size for result in results)
     value = json.loads((tmp_path / "summary.json").read_text())
-    assert value["run"] == {"seconds": 3}
+    assert value["run"]["seconds"] == 3
     assert {file["name"] for file in value["files"]} == set(NAMES) - {"summary.json"}
+
+
+def test_the_summary_says_what_the_shards_took_together_and_no_table_does(tmp_path):
+    made = plan(inspection(512, 512), shard_tiles=2)
+    plain = shard_results(made, scores_of(made))
+    took = [Measured(seconds=1.5, requests=3, bytes=70, hardware=name) for name in ("NVIDIA L4", "AMD EPYC")]
+    timed = [replace(shard, measured=one) for shard, one in zip(plain, took, strict=True)]
+    stitch(made, [ShardResult.from_bytes(shard.to_bytes()) for shard in timed], FolderSink(tmp_path / "timed"), run={})
+    stitch(made, plain, FolderSink(tmp_path / "plain"), run={})
+    value = json.loads((tmp_path / "timed" / "summary.json").read_text())
+    assert value["run"]["inference"] == {
+        "seconds": 3.0,
+        "requests": 6,
+        "bytes": 140,
+        "hardware": ["AMD EPYC", "NVIDIA L4"],
+    }
+    for name in set(NAMES) - {"summary.json"}:
+        assert (tmp_path / "timed" / name).read_bytes() == (tmp_path / "plain" / name).read_bytes()
 
 
 def _failure(made, results):

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wsi.plan import Plan
+from wsi.shard_result import Measured
 
 CHUNK = 8192  #: tiles that are text at a time: about 4 MB of it
 
@@ -21,6 +22,7 @@ class ScoredTiles:
     inferred: NDArray[np.int32]  #: tile numbers, ascending
     scores: NDArray[np.float32]  #: [inferred, columns], finite
     unreadable: Mapping[int, str]  #: tile number -> reason, ascending
+    measured: tuple[Measured, ...] = ()  #: of the shards that say it
 
     def rows(self) -> Iterator[tuple[int, int, int, list[str]]]:
         """(tile number, x, y, scores as text) of the inferred tiles, ordered by x, then y.

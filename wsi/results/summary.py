@@ -11,6 +11,7 @@ from typing import IO, Any
 from wsi.numerics import CODE_VERSION
 from wsi.records.results import ResultFile
 from wsi.results.scored_tiles import ScoredTiles
+from wsi.shard_result import Measured
 from wsi.states import JobState
 
 NAME = "summary.json"  #: written last: it stands only when every other file of the slide stands
@@ -70,6 +71,16 @@ def write(tiles: ScoredTiles, files: Sequence[ResultFile], run: Mapping[str, Any
             {"name": result.name, "size": result.size, "sha256": result.sha256, "media_type": result.media_type}
             for result in files
         ],
-        "run": dict(run),
+        "run": {**run, "inference": _inference(tiles.measured)},
     }
     file.write(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False).encode() + b"\n")
+
+
+def _inference(shards: Sequence[Measured]) -> dict[str, Any]:
+    """What the shards took together, each in the attempt that finished it."""
+    return {
+        "seconds": round(sum(shard.seconds for shard in shards), 3),  # of all workers, one after the other
+        "requests": sum(shard.requests for shard in shards),
+        "bytes": sum(shard.bytes for shard in shards),
+        "hardware": sorted({shard.hardware for shard in shards}),
+    }
