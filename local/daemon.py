@@ -26,7 +26,8 @@ STOP_SECONDS = 120.0  #: a worker may take 90 to drain
 LOOK_SECONDS = 2.0  #: between two looks at what serves
 log = logging.getLogger(__name__)
 
-_started: list[subprocess.Popen[bytes]] = []  # held, since it is right that they outlive their Popen
+#: Held, since it is right that they outlive their Popen; those that ended are let go by `_reap`.
+_started: list[subprocess.Popen[bytes]] = []
 
 
 def serve(folder: Path, options: StackOptions) -> None:
@@ -92,6 +93,7 @@ def _up(folder: Path, options: StackOptions) -> tuple[dict[str, Any], bool]:
 
 
 def _down(folder: Path) -> bool:
+    _reap()
     file = StackFile(folder)
     running = file.read()
     if running is None:
@@ -103,7 +105,12 @@ def _down(folder: Path) -> bool:
         stop_leftovers(running)
         EmbeddedPostgres(folder.absolute() / "postgres", durable=True).stop()
         file.path.unlink()
+    _reap()
     return was_running
+
+
+def _reap() -> None:
+    _started[:] = [child for child in _started if child.poll() is None]
 
 
 def _is_running(file: StackFile) -> bool:
