@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import shlex
 import signal
 import sys
@@ -72,7 +73,11 @@ def demo(folder: Folder = daemon.FOLDER) -> None:
 @app.command(hidden=True)
 def serve(folder: Folder = daemon.FOLDER, workers: WorkerCount = 1) -> None:
     """What `up` starts: the stack in this process, until SIGTERM."""
-    daemon.serve(folder, StackOptions(workers=workers))
+    try:
+        daemon.serve(folder, StackOptions(workers=workers))
+    except RuntimeError as error:  # the last line of its log, which `up` tells
+        logging.getLogger(__name__).debug("not started", exc_info=True)
+        _fail(error)
 
 
 def _tell(stack: dict[str, Any], folder: Path) -> None:

@@ -88,8 +88,13 @@ def _up(folder: Path, options: StackOptions) -> tuple[dict[str, Any], bool]:
     except BaseException as error:  # Ctrl-C and SIGTERM too: what nobody waits for is not left behind
         children.stop(child, seconds=STOP_SECONDS)
         if isinstance(error, RuntimeError):
-            raise RuntimeError(f"{error} Its log: {log}") from None
+            raise RuntimeError(f"{error} {_last_words(log)} Its log: {log}") from None
         raise
+
+
+def _last_words(log: Path) -> str:
+    lines = log.read_text(errors="replace").split("\n")
+    return next((line.removeprefix("tessera: ") for line in reversed(lines) if line.strip()), "")
 
 
 def _down(folder: Path) -> bool:

@@ -170,7 +170,10 @@ class EmbeddedPostgres:
 
     def _nobody_can(self, flag: str, path: Path) -> bool:
         assert self._nobody
-        return subprocess.run(["test", flag, path], check=False, **self._identity()).returncode == 0
+        return (
+            subprocess.run(["test", flag, path], check=False, env=dict(_ENVIRONMENT), **self._identity()).returncode
+            == 0
+        )
 
     # --- running programs
 

@@ -149,3 +149,10 @@ def test_a_stack_that_can_not_start_says_where_its_log_is(folder):
     (folder / "ministack").write_text("a file where the emulator wants a folder")
     with pytest.raises(RuntimeError, match=r"logs/stack\.log"):
         daemon.up(folder, OPTIONS)
+
+
+def test_a_stack_that_can_not_start_says_why(folder, monkeypatch):
+    monkeypatch.setenv("PATH", str(folder))  # no Node there
+    with pytest.raises(RuntimeError, match=r"Node is not installed.*stack\.log"):
+        daemon.up(folder, OPTIONS)
+    assert not daemon.down(folder)
