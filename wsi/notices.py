@@ -46,7 +46,7 @@ def wake(queues: Queues, *, traceparent: str | None = None) -> None:
     since the relay also runs on a schedule."""
     try:
         queues.send("wake", {}, group="wake", traceparent=traceparent or new_traceparent())
-    except Exception:
+    except Exception:  # whatever it is: the commit stands, and its caller must not hear that it failed
         logger.warning("The relay was not woken; its schedule sends the outbox.", exc_info=True)
 
 
@@ -56,7 +56,7 @@ def _sent(row: OutboxRow, queues: Queues, publisher: Publisher) -> bool:
             publisher.publish(JobUpdate(**known_fields(JobUpdate, row.body)))
         else:
             queues.send(row.topic, row.body, group=str(row.tenant), traceparent=row.traceparent)
-    except Exception:
+    except Exception:  # a row that can not be sent does not hold up the others; it stays, and comes again
         logger.exception("An outbox row was not sent.", extra={"outbox_id": row.id, "topic": row.topic})
         return False
     return True
