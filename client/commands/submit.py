@@ -12,13 +12,15 @@ from rich.console import Console
 from client.api import Api, Job
 from client.batch import folders, run_batch
 from client.inputs import SlideInput, UsageError, expand
-from client.outcomes import INTERRUPTED, SlideOutcome, exit_code, table
+from client.outcomes import INTERRUPTED, Outcome, SlideOutcome, exit_code, table
 from client.progress import complain, report
 from client.submission import Asked, submit_slide
 from client.transport import Transport
 from client.watch import Realtime
 from wsi.errors import NotFound, SourceUnavailable
 from wsi.records.jobs import Priority
+
+DOWNLOADED = (Outcome.COMPLETED, Outcome.COMPLETED_WITH_UNREADABLE_TILES, Outcome.NO_TISSUE)
 
 
 def submit(
@@ -27,9 +29,12 @@ def submit(
     api: Annotated[str, typer.Option(metavar="URL", envvar="TESSERA_API", help="The installation.")],
     model: Annotated[str, typer.Option(help="Name of a registered model.")],
     api_key: Annotated[str, typer.Option(envvar="TESSERA_API_KEY", help="API key, or the token of a person.")],
-    watching: Annotated[bool, typer.Option("--watch", help="Stay until the job is done, with live progress.")] = False,
+    watching: Annotated[
+        bool, typer.Option("--watch", help="Stay until the job is done, with live progress, and download the results.")
+    ] = False,
     out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Download the results there when done. Implies --watch.")
+        Path | None,
+        typer.Option(metavar="DIR", help="Where results go; else MODEL-results/<name> here. Implies --watch."),
     ] = None,
     mpp: Annotated[float | None, typer.Option(min=0.01, max=100, help="Microns a pixel; wins over the file.")] = None,
     priority: Annotated[Priority, typer.Option(help="Which queue the work takes.")] = Priority.NORMAL,
@@ -44,7 +49,7 @@ def submit(
         str | None, typer.Option(envvar="TESSERA_REALTIME_URL", help="Where to subscribe; without it, as the API says.")
     ] = None,
 ) -> None:
-    """Uploads slides, starts a job for each and, with --watch, follows it to its end."""
+    """Uploads slides, starts a job for each and, with --watch, follows it to its end and downloads the results."""
     found = expand(slides, mpp=mpp, skip=out, listing=_refuse)
     if len(found) > 1 and (idempotency_key or resume):
         raise UsageError("--idempotency-key and --resume are for one slide")
@@ -65,14 +70,20 @@ def submit(
     )
 
     def folder_of(slide: SlideInput) -> Path | None:
-        return folders(found, out)(slide) if out is not None else None
+        if out is not None:
+            return folders(found, out)(slide)
+        return Path(f"{model}-results") / slide.name if watching else None
 
     def announce(job: Job) -> None:
         note = " (an equal job had finished; this is its result)" if job.reused else ""
         Console(soft_wrap=True, highlight=False).print(f"job {job.job_id}{note}")
 
     def send(slide: SlideInput) -> SlideOutcome:
-        return submit_slide(client, slide, asked, folder_of(slide), on_job=announce)
+        folder = folder_of(slide)
+        outcome = submit_slide(client, slide, asked, folder, on_job=announce)
+        if outcome.outcome in DOWNLOADED:
+            Console(soft_wrap=True, highlight=False, markup=False).print(f"results {folder}")
+        return outcome
 
     try:
         outcomes = run_batch(found, send, folder_of=folder_of, on_outcome=report)

@@ -43,6 +43,19 @@ def test_it_uploads_follows_and_downloads(slide: Path, tmp_path: Path) -> None:
     assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == RESULTS
 
 
+def test_watching_downloads_beside_the_caller_when_no_folder_is_named(
+    slide: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    installation = Installation(job=job("COMPLETED", tiles_planned=7, tiles_inferred=7), results=RESULTS)
+    result = submit(installation, slide, "--watch")
+    assert result.exit_code == 0, result.output
+    assert "results stain-density-results/a" in result.stdout
+    assert {path.name for path in (here / "stain-density-results/a").iterdir()} == set(RESULTS)
+
+
 def test_without_watch_it_ends_when_the_job_is_made(slide: Path) -> None:
     installation = Installation(job=job("QUEUED"))
     result = submit(installation, slide, "--idempotency-key", "mine")
