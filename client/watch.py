@@ -31,6 +31,7 @@ log = logging.getLogger(__name__)
 logging.getLogger("gql.transport").setLevel(logging.WARNING)
 
 KEEP_ALIVE_SECONDS = 150.0  #: silence after which the connection is given up; the server's `ka` comes every 60 s
+CANCEL_SECONDS = 1.0  #: between two cancellations of a subscription that does not hear them
 
 SUBSCRIPTION = (
     f"subscription Watch($jobId: ID) {{ onJobUpdate(jobId: $jobId) {{ {' '.join(GRAPHQL_NAMES.values())} }} }}"
@@ -161,6 +162,16 @@ class _Watch:
             self._read_now.set()
 
 
+async def end(listening: asyncio.Task[None]) -> None:
+    """Cancels a subscription until it hears it: in Python 3.11 `wait_for`, which gql connects with, loses a
+    cancellation that comes together with its own result (python/cpython#86296)."""
+    while not listening.done():
+        listening.cancel()
+        await asyncio.wait((listening,), timeout=CANCEL_SECONDS)
+    if not listening.cancelled() and (error := listening.exception()):
+        log.warning("the subscription ended early, reading went on: %s", type(error).__name__)
+
+
 async def watch(
     job_id: str,
     *,
@@ -177,7 +188,4 @@ async def watch(
         return await watched.read_until_final()
     finally:
         if listening is not None:
-            listening.cancel()
-            (ended,) = await asyncio.gather(listening, return_exceptions=True)
-            if isinstance(ended, Exception):
-                log.warning("the subscription ended early, reading went on: %s", type(ended).__name__)
+            await end(listening)

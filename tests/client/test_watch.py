@@ -6,6 +6,7 @@ import asyncio
 import base64
 import json
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -13,7 +14,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from websockets.asyncio.server import ServerConnection, serve
 
-from client.watch import Pace, Realtime, watch
+from client.watch import Pace, Realtime, end, watch
 from tests.client.test_watch_merge import update
 from wsi.errors import SourceUnavailable
 from wsi.records.notices import JobUpdate
@@ -149,6 +150,24 @@ def test_without_a_websocket_it_polls(realtime: Realtime | None) -> None:
 
     assert asyncio.run(watch("j", read=read, realtime=realtime, on_update=lambda each: None, pace=QUICK)) == DONE
     assert job.reads == 4
+
+
+def test_a_subscription_that_does_not_hear_its_cancellation_is_cancelled_again() -> None:
+    """As gql's does when a connection is refused at that very moment, in Python 3.11."""
+
+    async def deaf_once() -> None:
+        with suppress(asyncio.CancelledError):
+            await asyncio.sleep(60)
+        await asyncio.sleep(60)
+
+    async def run() -> bool:
+        listening = asyncio.create_task(deaf_once())
+        await asyncio.sleep(0)
+        async with asyncio.timeout(20):
+            await end(listening)
+        return listening.cancelled()
+
+    assert asyncio.run(run())
 
 
 def test_an_api_that_does_not_answer_ends_the_watch_with_its_error() -> None:
