@@ -41,7 +41,13 @@ class Asked:
 
 
 def submit_slide(
-    api: Api, slide: SlideInput, asked: Asked, folder: Path | None, *, on_job: Callable[[Job], None]
+    api: Api,
+    slide: SlideInput,
+    asked: Asked,
+    folder: Path | None,
+    *,
+    on_job: Callable[[Job], None],
+    on_results: Callable[[Path], None],
 ) -> SlideOutcome:
     """The outcome of the job, or SUBMITTED when it is not watched; results lie in `folder` then, if one is given.
     Raises what the API raises."""
@@ -66,6 +72,7 @@ def submit_slide(
     job = api.job(job.job_id)
     if folder is not None and JobState(job.status).is_success:
         download(api, job.job_id, folder)
+        on_results(folder)
     return outcome_of(job, slide.name, time.monotonic() - began)
 
 

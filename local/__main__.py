@@ -76,7 +76,7 @@ def serve(folder: Folder = daemon.FOLDER, workers: WorkerCount = 1) -> None:
     try:
         daemon.serve(folder, StackOptions(workers=workers))
     except RuntimeError as error:  # the last line of its log, which `up` tells
-        logging.getLogger(__name__).debug("not started", exc_info=True)
+        logging.getLogger(__name__).exception("The stack did not start.")
         _fail(error)
 
 

@@ -12,15 +12,13 @@ from rich.console import Console
 from client.api import Api, Job
 from client.batch import folders, run_batch
 from client.inputs import SlideInput, UsageError, expand
-from client.outcomes import INTERRUPTED, Outcome, SlideOutcome, exit_code, table
+from client.outcomes import INTERRUPTED, SlideOutcome, exit_code, table
 from client.progress import complain, report
 from client.submission import Asked, submit_slide
 from client.transport import Transport
 from client.watch import Realtime
 from wsi.errors import NotFound, SourceUnavailable
 from wsi.records.jobs import Priority
-
-DOWNLOADED = (Outcome.COMPLETED, Outcome.COMPLETED_WITH_UNREADABLE_TILES, Outcome.NO_TISSUE)
 
 
 def submit(
@@ -78,12 +76,11 @@ def submit(
         note = " (an equal job had finished; this is its result)" if job.reused else ""
         Console(soft_wrap=True, highlight=False).print(f"job {job.job_id}{note}")
 
+    def tell(folder: Path) -> None:
+        Console(soft_wrap=True, highlight=False, markup=False).print(f"results {folder}")
+
     def send(slide: SlideInput) -> SlideOutcome:
-        folder = folder_of(slide)
-        outcome = submit_slide(client, slide, asked, folder, on_job=announce)
-        if outcome.outcome in DOWNLOADED:
-            Console(soft_wrap=True, highlight=False, markup=False).print(f"results {folder}")
-        return outcome
+        return submit_slide(client, slide, asked, folder_of(slide), on_job=announce, on_results=tell)
 
     try:
         outcomes = run_batch(found, send, folder_of=folder_of, on_outcome=report)

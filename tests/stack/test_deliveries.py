@@ -68,12 +68,10 @@ def test_a_job_whose_every_message_comes_twice_is_planned_run_and_stitched_once(
 def heard_by(lab: Lab, job_id: str, *, until_version: int) -> list[JobUpdate]:
     """What a subscriber hears until an update of that version arrives. It never asks the API."""
     heard: list[JobUpdate] = []
-    opened = threading.Event()
 
     def read() -> JobUpdate:
         # What the API would say is withheld: the test is of the push. The first read happens at once, the second
         # one when the subscription stands.
-        opened.set()
         return heard[-1] if heard and heard[-1].version >= until_version else any_update(job_id=job_id)
 
     async def listen() -> JobUpdate:
