@@ -5,10 +5,13 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 MINISTACK := .venv-ministack
+TOOLS := .tools
+# jsii wants a Node that is still maintained; what the machine has may be older.
+export JSII_NODE := $(CURDIR)/$(TOOLS)/node_modules/node/bin/node
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo up down setup check format test openapi clean
+.PHONY: help demo up down setup check check-infra format test synth openapi clean
 
 help:  ## what there is
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -22,7 +25,7 @@ up: $(VENV)/.ready $(MINISTACK)/.ready  ## start the embedded stack and leave it
 down: $(VENV)/.ready  ## stop it
 	@$(BIN)/python -m local down
 
-setup: $(VENV)/.ready-all $(MINISTACK)/.ready  ## install everything: models in torch, tests, checks
+setup: $(VENV)/.ready-all $(MINISTACK)/.ready $(TOOLS)/.ready  ## install everything: models in torch, tests, checks
 
 check: $(VENV)/.ready-all  ## lint, types, import contracts
 	@$(BIN)/ruff check .
@@ -34,8 +37,14 @@ format: $(VENV)/.ready-all  ## put the code in shape
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
+check-infra: $(VENV)/.ready-all $(TOOLS)/.ready  ## the AWS stacks: facts, cdk-nag, schemas, IAM, seeded faults
+	@$(BIN)/python -m pytest tests/cdk
+
 test: setup  ## the whole test-suite
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest $(TEST_OPTIONS)
+
+synth: $(VENV)/.ready-all $(TOOLS)/.ready  ## the CloudFormation templates, offline, into cdk.out/
+	@PATH="$(dir $(JSII_NODE)):$$PATH" CDK_DISABLE_CLI_TELEMETRY=1 $(TOOLS)/node_modules/.bin/cdk synth --quiet --no-notices $(CONTEXT)
 
 openapi: $(VENV)/.ready  ## write docs/openapi.json anew
 	@$(BIN)/python -m lambdas.openapi > docs/openapi.json
@@ -62,4 +71,11 @@ $(MINISTACK)/.ready: requirements/ministack.txt
 	@echo "Installing the AWS emulator into $(MINISTACK) …"
 	@$(PYTHON) -m venv $(MINISTACK)
 	@$(MINISTACK)/bin/python $(PIP_INSTALL) -r requirements/ministack.txt
+	@touch $@
+
+$(TOOLS)/.ready: tools/package.json tools/package-lock.json tools/.npmrc
+	@echo "Installing Node, the CDK's command and a linter into $(TOOLS) …"
+	@mkdir -p $(TOOLS)
+	@cp tools/package.json tools/package-lock.json tools/.npmrc $(TOOLS)/
+	@npm ci --prefix $(TOOLS) --loglevel error --no-progress
 	@touch $@

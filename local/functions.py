@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from adapters.settings import processes, queues
+from adapters.settings.functions import TIMEOUTS, WOKEN
 from lambdas import api, authorizer, inspect, plan, relay, stitch, sweep, wiring
 from lambdas.cold_start import Handler
-from local.options import QUEUE_PREFIX, RESULTS, SHARED, SLIDES, TIMEOUTS, StackOptions
+from local.options import QUEUE_PREFIX, RESULTS, SHARED, SLIDES, StackOptions
 from local.pollers import Mapped, Schedule
 
 
@@ -95,8 +96,7 @@ def relay_handler(at: Addresses, *, graphql_url: str) -> Handler:
 
 def lambda_visibility() -> dict[str, int]:
     """s, by queue."""
-    functions = {"wake": "relay", "inspect": "inspect", "plan": "plan", "stitch": "stitch"}
-    return {queue: queues.lambda_visibility(TIMEOUTS[function]) for queue, function in functions.items()}
+    return {queue: queues.lambda_visibility(TIMEOUTS[function]) for queue, function in WOKEN.items()}
 
 
 def _slide_jobs(at: Addresses, options: StackOptions) -> processes.SlideJobs:

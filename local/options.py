@@ -14,9 +14,6 @@ SHARED = "tessera-shared"  #: allow-listed: slides here can be registered by ref
 QUEUE_PREFIX = "tessera-"
 DATABASE = "tessera"
 
-#: s, by function: the timeouts that the CDK sets.
-TIMEOUTS: Mapping[str, int] = {"relay": 30, "inspect": 300, "plan": 300, "stitch": 900, "sweep": 60}
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StackOptions:

@@ -1,6 +1,13 @@
-"""Numbers of the queues (DESIGN section 6): for who makes them, and for who must know when a message comes last."""
+"""Names and numbers of the queues (DESIGN section 6): for who makes them, and for who must know when a message comes
+last."""
 
 from __future__ import annotations
+
+#: The ways of a slide, in their order; `wsi.records.notices.QUEUES` is the same list, seen from who sends.
+QUEUES = ("wake", "inspect", "plan", "stitch", "heavy", "shards-high", "shards-normal", "shards-low", "notify")
+SHARD_QUEUES = ("shards-high", "shards-normal", "shards-low")
+#: Consumed by pods, which extend a message by a heartbeat; all others wake the function of the same name.
+POD_QUEUES = ("heavy", *SHARD_QUEUES)
 
 DEAD_LETTERS = "-dlq"  #: suffix of the queue that takes what was received too often
 DEAD_LETTER_SECONDS = 14 * 24 * 3600

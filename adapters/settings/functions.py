@@ -1,0 +1,29 @@
+"""What the functions share with who deploys or imitates them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+#: s, by function: how long an invocation may take.
+TIMEOUTS: Mapping[str, int] = {
+    "api": 29,  # API Gateway hangs up then
+    "authorizer": 10,
+    "relay": 30,
+    "inspect": 300,
+    "plan": 300,
+    "stitch": 900,
+    "sweep": 60,
+    "notify": 60,
+    "webhook_send": 15,
+    "migrate": 600,
+    "administer": 60,
+}
+
+#: queue -> function that its messages wake.
+WOKEN: Mapping[str, str] = {
+    "wake": "relay",
+    "inspect": "inspect",
+    "plan": "plan",
+    "stitch": "stitch",
+    "notify": "notify",
+}

@@ -1,0 +1,57 @@
+"""The queues of the design, each with its dead letters and the visibility that its consumer needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import aws_cdk as cdk
+from aws_cdk import aws_sqs as sqs
+from constructs import Construct
+
+from adapters.settings import queues as numbers
+from adapters.settings.functions import TIMEOUTS, WOKEN
+
+
+class JobQueues(Construct):
+    """Queue by its name in the design: `queues["plan"]`. `dead_letters` likewise."""
+
+    def __init__(self, scope: Construct, id: str, *, prefix: str) -> None:
+        super().__init__(scope, id)
+        self.dead_letters: dict[str, sqs.Queue] = {}
+        self._queues: dict[str, sqs.Queue] = {}
+        for name in numbers.QUEUES:
+            dead = sqs.Queue(
+                self,
+                f"{name}{numbers.DEAD_LETTERS}",
+                queue_name=f"{prefix}{name}{numbers.DEAD_LETTERS}",
+                encryption=sqs.QueueEncryption.SQS_MANAGED,
+                enforce_ssl=True,
+                retention_period=cdk.Duration.seconds(numbers.DEAD_LETTER_SECONDS),
+            )
+            self.dead_letters[name] = dead
+            self._queues[name] = sqs.Queue(
+                self,
+                name,
+                queue_name=f"{prefix}{name}",
+                encryption=sqs.QueueEncryption.SQS_MANAGED,
+                enforce_ssl=True,
+                visibility_timeout=cdk.Duration.seconds(_visibility(name)),
+                dead_letter_queue=sqs.DeadLetterQueue(queue=dead, max_receive_count=_receives(name)),
+            )
+
+    def __getitem__(self, name: str) -> sqs.Queue:
+        return self._queues[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Names, in the order of a slide's way."""
+        return iter(self._queues)
+
+
+def _visibility(name: str) -> int:
+    if name in numbers.POD_QUEUES:
+        return numbers.SHARD_VISIBILITY
+    return numbers.lambda_visibility(TIMEOUTS[WOKEN[name]])
+
+
+def _receives(name: str) -> int:
+    return numbers.SHARD_RECEIVES if name in numbers.POD_QUEUES else numbers.LAMBDA_RECEIVES

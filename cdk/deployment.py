@@ -1,0 +1,134 @@
+"""What one installation of Tessera is: the choices of whoever deploys it, typed and checked before anything is made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+
+class WarmHours(BaseModel):
+    """When one GPU node is kept warm: cron expressions of KEDA's scaler, in a time zone of the IANA database."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    start: str = "0 7 * * 1-5"
+    end: str = "0 19 * * 1-5"
+    timezone: str = "Etc/UTC"
+
+
+class Deployment(BaseModel):
+    """Comes from the CDK's context: a preset, and over it what `cdk.json` or `-c name=value` says.
+
+    Durations and sizes carry their unit in the name.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    environment: str = Field(pattern=r"^[a-z][a-z0-9]{1,11}$")  #: prefix of all names; two can live in one account
+    region: str = "eu-central-1"
+    #: At least two. GPU spot capacity differs by zone, so name all that the region has.
+    availability_zones: tuple[str, ...] = ()
+
+    domain: str | None = None  #: of page and API; needs certificate_arn
+    certificate_arn: str | None = None  #: of the domain; CloudFront takes it from us-east-1
+    #: Exact origins of browsers that may upload and sign in, beside the domain: the CloudFront address, for example.
+    page_origins: tuple[str, ...] = ()
+    mail_from: str | None = None  #: a domain or address that SES may send from; None: no e-mails
+    allowed_buckets: tuple[str, ...] = ()  #: slides may be registered from these by reference
+    allowed_bucket_keys: tuple[str, ...] = ()  #: ARNs of the KMS keys of those buckets
+
+    gpu_instance_types: tuple[str, ...] = ("g4dn.2xlarge", "g5.2xlarge", "g6.2xlarge", "g6e.2xlarge")
+    max_gpu_nodes: int = Field(gt=0)
+    max_on_demand_gpu_nodes: int = Field(ge=0)  #: the fallback when no zone has spot capacity
+    warm_nodes: int = Field(ge=0)
+    warm_hours: WarmHours = WarmHours()
+    dollars_per_gpu_hour: float = Field(default=0.53, gt=0)  #: what dry runs calculate with
+
+    database_instance_type: str
+    database_multi_az: bool
+    nat_gateways: int = Field(gt=0)
+    backup_days: int = Field(default=30, ge=1, le=35)
+    keeps_data: bool  #: deletion protection, and buckets, keys and database that outlive the stacks
+    instant_retrieval_after_days: int = Field(default=90, ge=1)  #: originals go to Glacier Instant Retrieval
+    log_days: int = 90
+    audit_days: int = 365
+
+    alarm_email: str | None = None
+    monthly_budget_dollars: int = Field(gt=0)
+
+    worker_image: str | None = None  #: URI; None: built from gpu_worker/Dockerfile
+    stitch_image: str | None = None  #: URI in ECR; None: built from lambdas/stitch.Dockerfile
+    emulated: bool = False  #: for MiniStack on this machine: see docs/emulated.md
+
+    @model_validator(mode="after")
+    def _checked(self) -> Self:
+        if (self.domain is None) != (self.certificate_arn is None):
+            raise ValueError("domain and certificate_arn belong together: give both or neither.")
+        if len(self.zones) < 2:
+            raise ValueError("Name at least two availability_zones: the database and the cluster need them.")
+        for origin in self.page_origins:
+            if "*" in origin or not origin.startswith(("https://", "http://localhost")) or origin.endswith("/"):
+                raise ValueError(f"page_origins must be exact, as https://wsi.example.org without a slash: {origin}")
+        return self
+
+    @property
+    def zones(self) -> tuple[str, ...]:
+        return self.availability_zones or tuple(f"{self.region}{letter}" for letter in "abc")
+
+    @property
+    def origins(self) -> tuple[str, ...]:
+        """From where browsers may upload and sign in."""
+        own = (f"https://{self.domain}",) if self.domain else ()
+        return own + self.page_origins
+
+    @property
+    def prefix(self) -> str:
+        """Begins the names of queues and stacks."""
+        return f"tessera-{self.environment}"
+
+    @property
+    def queue_prefix(self) -> str:
+        return f"{self.prefix}-"
+
+    @classmethod
+    def from_context(cls, context: Mapping[str, Any]) -> Deployment:
+        """`context`: the keys that are set, `environment` among them: a preset's name, or any with `preset`.
+
+        Raises pydantic.ValidationError, naming each key that is missing, unknown or wrong.
+        """
+        given = {name: value for name, value in context.items() if value is not None}
+        environment = str(given.get("environment", "dev"))
+        preset = PRESETS.get(str(given.pop("preset", environment)), {})
+        return cls.model_validate({**preset, **given, "environment": environment})
+
+
+#: dev costs little while it idles and is gone when destroyed; prod survives the loss of a zone and of a stack.
+PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {
+        "dev": {
+            "max_gpu_nodes": 4,
+            "max_on_demand_gpu_nodes": 1,
+            "warm_nodes": 0,
+            "database_instance_type": "t4g.medium",
+            "database_multi_az": False,
+            "nat_gateways": 1,
+            "backup_days": 7,
+            "keeps_data": False,
+            "log_days": 30,
+            "monthly_budget_dollars": 500,
+        },
+        "prod": {
+            "max_gpu_nodes": 20,
+            "max_on_demand_gpu_nodes": 4,
+            "warm_nodes": 1,
+            "database_instance_type": "m8g.large",
+            "database_multi_az": True,
+            "nat_gateways": 2,
+            "keeps_data": True,
+            "monthly_budget_dollars": 5_000,
+        },
+    }
+)

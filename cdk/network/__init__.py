@@ -1,0 +1,1 @@
+"""Where everything runs: the VPC and its ways out."""

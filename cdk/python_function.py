@@ -1,0 +1,69 @@
+"""A Lambda function in Python: one handler of `lambdas/`, with its settings, its log group and a network or none."""
+
+from __future__ import annotations
+
+import aws_cdk as cdk
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_logs as logs
+from constructs import Construct
+
+from adapters.settings.environment import Environment
+from adapters.settings.functions import TIMEOUTS
+from cdk.bundling import ARCHITECTURE, RUNTIME, AssetKind, bundled
+from cdk.deployment import Deployment
+from cdk.network.stack import NetworkStack
+from cdk.retention import log_retention
+
+
+class PythonFunction(lambda_.Function):
+    """`lambdas/<name>.py`, under the timeout that `adapters.settings.functions` gives that name.
+
+    With `network` it runs in the private subnets and may reach the database; without, it has the open internet and
+    nothing of ours.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        deployment: Deployment,
+        name: str,
+        asset: AssetKind,
+        log_key_from: NetworkStack,
+        network: NetworkStack | None,
+        settings: Environment | None,
+        memory_mib: int,
+        scratch_mib: int = 512,
+    ) -> None:
+        log_group = logs.LogGroup(
+            scope,
+            f"{id}Logs",
+            retention=log_retention(deployment.log_days),
+            encryption_key=log_key_from.log_key,
+            removal_policy=cdk.RemovalPolicy.DESTROY,
+        )
+        role = iam.Role(scope, f"{id}Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
+        in_vpc = (
+            {"vpc": network.vpc, "vpc_subnets": network.private, "security_groups": [network.database_clients]}
+            if network
+            else {}
+        )
+        super().__init__(
+            scope,
+            id,
+            runtime=RUNTIME,
+            architecture=ARCHITECTURE,
+            handler=f"lambdas.{name}.handler",
+            code=bundled(asset, deployment),
+            timeout=cdk.Duration.seconds(TIMEOUTS[name]),
+            memory_size=memory_mib,
+            ephemeral_storage_size=cdk.Size.mebibytes(scratch_mib),
+            tracing=lambda_.Tracing.ACTIVE,
+            log_group=log_group,
+            logging_format=lambda_.LoggingFormat.JSON,
+            environment=settings.environ() if settings else {},
+            role=role,
+            **in_vpc,
+        )

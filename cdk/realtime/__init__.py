@@ -1,0 +1,1 @@
+"""Push: AppSync, fed by the relay."""

@@ -1,0 +1,1 @@
+"""What runs on the cluster: its controllers and the workers."""

@@ -1,0 +1,63 @@
+"""The whole app, synthesized in this process: templates by noun, as plain dicts that a test may also damage."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import aws_cdk as cdk
+
+from cdk.deployment import Deployment
+from cdk.installation import Installation
+
+ROOT = Path(__file__).parents[2]
+Resource = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Templates:
+    """`by_noun["data"]` is the data stack's template, as JSON."""
+
+    deployment: Deployment
+    by_noun: Mapping[str, dict[str, Any]]
+
+    def resources(self, type: str, *nouns: str) -> dict[str, Resource]:
+        """Resources of a CloudFormation type, by logical id, of the stacks named or of all."""
+        return {id: found for id, found, _ in self._all(nouns) if found["Type"] == type}
+
+    def resource(self, type: str, *nouns: str) -> Resource:
+        """The only one of its type."""
+        found = self.resources(type, *nouns)
+        assert len(found) == 1, f"one {type} expected, found {sorted(found)}"
+        return next(iter(found.values()))
+
+    def all_resources(self) -> Iterator[tuple[str, Resource, str]]:
+        """(logical id, resource, noun of its stack)"""
+        return self._all(())
+
+    def damaged(self) -> Templates:
+        """A copy that may be changed."""
+        return Templates(self.deployment, copy.deepcopy(dict(self.by_noun)))
+
+    def _all(self, nouns: tuple[str, ...]) -> Iterator[tuple[str, Resource, str]]:
+        for noun, template in self.by_noun.items():
+            if not nouns or noun in nouns:
+                for id, resource in template.get("Resources", {}).items():
+                    yield id, resource, noun
+
+
+def synthesized(**context: Any) -> Templates:
+    """Without bundling: the functions' code is not what templates are about."""
+    given = json.loads((ROOT / "cdk.json").read_text())["context"]
+    app = cdk.App(context={**given, "aws:cdk:bundling-stacks": []}, builtin_cloud_formation_validation=False)
+    deployment = Deployment.from_context(context)
+    installation = Installation(app, deployment)
+    assembly = app.synth()
+    return Templates(
+        deployment,
+        {noun: assembly.get_stack_by_name(stack.stack_name).template for noun, stack in installation.stacks.items()},
+    )
