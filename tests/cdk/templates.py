@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import copy
 import json
+import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ class Templates:
 
     deployment: Deployment
     by_noun: Mapping[str, dict[str, Any]]
+    app: cdk.App  #: whose constructs the templates were made from
 
     def resources(self, type: str, *nouns: str) -> dict[str, Resource]:
         """Resources of a CloudFormation type, by logical id, of the stacks named or of all."""
@@ -39,9 +41,17 @@ class Templates:
         """(logical id, resource, noun of its stack)"""
         return self._all(())
 
+    def by_path(self) -> dict[str, Resource]:
+        """Resources by the path of their construct, which begins with the noun: `data/Database/Proxy/Resource`."""
+        return {self.short(r["Metadata"]["aws:cdk:path"]): r for _, r, _ in self._all(()) if "Metadata" in r}
+
+    def short(self, path: str) -> str:
+        """A construct's path as in `by_path`."""
+        return path.removeprefix(f"{self.deployment.prefix}-")
+
     def damaged(self) -> Templates:
         """A copy that may be changed."""
-        return Templates(self.deployment, copy.deepcopy(dict(self.by_noun)))
+        return replace(self, by_noun=copy.deepcopy(dict(self.by_noun)))
 
     def _all(self, nouns: tuple[str, ...]) -> Iterator[tuple[str, Resource, str]]:
         for noun, template in self.by_noun.items():
@@ -53,11 +63,11 @@ class Templates:
 def synthesized(**context: Any) -> Templates:
     """Without bundling: the functions' code is not what templates are about."""
     given = json.loads((ROOT / "cdk.json").read_text())["context"]
-    app = cdk.App(context={**given, "aws:cdk:bundling-stacks": []}, builtin_cloud_formation_validation=False)
-    deployment = Deployment.from_context(context)
-    installation = Installation(app, deployment)
-    assembly = app.synth()
-    return Templates(
-        deployment,
-        {noun: assembly.get_stack_by_name(stack.stack_name).template for noun, stack in installation.stacks.items()},
-    )
+    settings = {"aws:cdk:bundling-stacks": [], "aws:cdk:enable-path-metadata": True}
+    with tempfile.TemporaryDirectory() as outdir:
+        app = cdk.App(context={**given, **settings}, outdir=outdir, builtin_cloud_formation_validation=False)
+        deployment = Deployment.from_context(context)
+        installation = Installation(app, deployment)
+        assembly = app.synth()
+        stacks = installation.stacks.items()
+        return Templates(deployment, {n: assembly.get_stack_by_name(s.stack_name).template for n, s in stacks}, app)
