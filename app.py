@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import sys
+
 import aws_cdk as cdk
 
-from cdk.deployment import Deployment
+from cdk.deployment import Deployment, WrongDeployment
 from cdk.installation import Installation
 
 app = cdk.App()
-names = ("preset", *Deployment.model_fields)
-Installation(app, Deployment.from_context({name: app.node.try_get_context(name) for name in names}))
+try:
+    deployment = Deployment.from_context(app.node.get_all_context())
+except WrongDeployment as wrong:
+    sys.exit(str(wrong))
+Installation(app, deployment)
 app.synth()

@@ -2,11 +2,29 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+
+from cdk.retention import log_retention
+
+#: Keys without a colon or a slash that the CDK's command itself leaves in the context; its other keys have one.
+_KEYS_OF_THE_COMMAND = frozenset({"acknowledged-issue-numbers", "cli-telemetry"})
+
+
+def _split(value: object) -> object:
+    """`-c name=a,b` can give strings only; cdk.json can give a list."""
+    return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+
+Names = Annotated[tuple[str, ...], BeforeValidator(_split)]
+
+
+class WrongDeployment(ValueError):
+    """The context describes nothing that can be deployed; a sentence a line for each thing that is wrong."""
 
 
 class WarmHours(BaseModel):
@@ -28,19 +46,21 @@ class Deployment(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     environment: str = Field(pattern=r"^[a-z][a-z0-9]{1,11}$")  #: prefix of all names; two can live in one account
-    region: str = "eu-central-1"
+    region: str = Field(default="eu-central-1", pattern=r"^[a-z]{2}(-[a-z]+)+-\d$")
     #: At least two. GPU spot capacity differs by zone, so name all that the region has.
-    availability_zones: tuple[str, ...] = ()
+    availability_zones: Names = ()
 
-    domain: str | None = None  #: of page and API; needs certificate_arn
-    certificate_arn: str | None = None  #: of the domain; CloudFront takes it from us-east-1
+    #: Of page and API, as wsi.example.org; needs certificate_arn.
+    domain: str | None = Field(default=None, pattern=r"^[a-z0-9-]+(\.[a-z0-9-]+)+$")
+    #: Of the domain. CloudFront takes it from us-east-1 only.
+    certificate_arn: str | None = Field(default=None, pattern=r"^arn:aws[a-z-]*:acm:us-east-1:\d{12}:certificate/")
     #: Exact origins of browsers that may upload and sign in, beside the domain: the CloudFront address, for example.
-    page_origins: tuple[str, ...] = ()
+    page_origins: Names = ()
     mail_from: str | None = None  #: a domain or address that SES may send from; None: no e-mails
-    allowed_buckets: tuple[str, ...] = ()  #: slides may be registered from these by reference
-    allowed_bucket_keys: tuple[str, ...] = ()  #: ARNs of the KMS keys of those buckets
+    allowed_buckets: Names = ()  #: slides may be registered from these by reference
+    allowed_bucket_keys: Names = ()  #: ARNs of the KMS keys of those buckets
 
-    gpu_instance_types: tuple[str, ...] = ("g4dn.2xlarge", "g5.2xlarge", "g6.2xlarge", "g6e.2xlarge")
+    gpu_instance_types: Names = ("g4dn.2xlarge", "g5.2xlarge", "g6.2xlarge", "g6e.2xlarge")
     max_gpu_nodes: int = Field(gt=0)
     max_on_demand_gpu_nodes: int = Field(ge=0)  #: the fallback when no zone has spot capacity
     warm_nodes: int = Field(ge=0)
@@ -69,9 +89,14 @@ class Deployment(BaseModel):
             raise ValueError("domain and certificate_arn belong together: give both or neither.")
         if len(self.zones) < 2:
             raise ValueError("Name at least two availability_zones: the database and the cluster need them.")
+        for zone in self.zones:
+            if not zone.startswith(self.region):
+                raise ValueError(f"availability_zones must lie in region {self.region}: {zone}")
         for origin in self.page_origins:
             if "*" in origin or not origin.startswith(("https://", "http://localhost")) or origin.endswith("/"):
                 raise ValueError(f"page_origins must be exact, as https://wsi.example.org without a slash: {origin}")
+        for days in (self.log_days, self.audit_days):
+            log_retention(days)
         return self
 
     @property
@@ -95,14 +120,34 @@ class Deployment(BaseModel):
 
     @classmethod
     def from_context(cls, context: Mapping[str, Any]) -> Deployment:
-        """`context`: the keys that are set, `environment` among them: a preset's name, or any with `preset`.
+        """`context`: all that the CDK was given. Keys with a colon or a slash are the CDK's own, all others ours.
 
-        Raises pydantic.ValidationError, naming each key that is missing, unknown or wrong.
+        `environment` is a preset's name, or any with `preset` beside it. Raises WrongDeployment.
         """
-        given = {name: value for name, value in context.items() if value is not None}
-        environment = str(given.get("environment", "dev"))
-        preset = PRESETS.get(str(given.pop("preset", environment)), {})
-        return cls.model_validate({**preset, **given, "environment": environment})
+        given = {name: value for name, value in context.items() if _is_ours(name) and value is not None}
+        environment = str(given.setdefault("environment", "dev"))
+        preset = str(given.pop("preset", environment))
+        if preset not in PRESETS:
+            raise WrongDeployment(f"There is no preset {preset}: give preset={' or preset='.join(PRESETS)}.")
+        try:
+            return cls.model_validate({**PRESETS[preset], **given})
+        except ValidationError as error:
+            raise WrongDeployment(
+                "\n".join(_sentence(one["loc"], one["type"], one["msg"]) for one in error.errors())
+            ) from error
+
+
+def _is_ours(key: str) -> bool:
+    return ":" not in key and "/" not in key and key not in _KEYS_OF_THE_COMMAND
+
+
+def _sentence(where: tuple[int | str, ...], type: str, message: str) -> str:
+    name = ".".join(map(str, where))
+    if type == "extra_forbidden":
+        near = difflib.get_close_matches(name, ("preset", *Deployment.model_fields), n=1)
+        return f"{name} is no setting of Tessera.{f' Did you mean {near[0]}?' if near else ''}"
+    text = message.removeprefix("Value error, ")
+    return f"{name}: {text}" if name else text
 
 
 #: dev costs little while it idles and is gone when destroyed; prod survives the loss of a zone and of a stack.

@@ -1,0 +1,116 @@
+"""What may be deployed, and what is said when it may not."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from cdk.deployment import PRESETS, Deployment, WrongDeployment
+from tests.cdk.templates import ROOT
+
+CERTIFICATE = "arn:aws:acm:us-east-1:111122223333:certificate/0a1b2c3d"
+
+
+def test_nothing_said_is_the_dev_preset() -> None:
+    assert Deployment.from_context({}) == Deployment.from_context({"environment": "dev", "preset": "dev"})
+
+
+def test_prod_survives_the_loss_of_a_zone_and_of_a_stack() -> None:
+    prod = Deployment.from_context({"environment": "prod"})
+    assert prod.database_multi_az
+    assert prod.nat_gateways >= 2
+    assert prod.keeps_data
+    assert prod.backup_days == 30
+
+
+def test_dev_costs_no_gpu_and_leaves_nothing_while_it_idles() -> None:
+    dev = Deployment.from_context({})
+    assert dev.warm_nodes == 0
+    assert not dev.keeps_data
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_an_environment_of_another_name_takes_a_preset(preset: str) -> None:
+    named, own = (Deployment.from_context({"environment": name, "preset": preset}) for name in ("trial", preset))
+    assert named.prefix == "tessera-trial"
+    assert named.model_copy(update={"environment": preset}) == own
+
+
+def test_strings_of_the_command_line_become_numbers_switches_and_lists() -> None:
+    deployment = Deployment.from_context(
+        {
+            "max_gpu_nodes": "7",
+            "keeps_data": "true",
+            "allowed_buckets": "lab-a, lab-b",
+            "gpu_instance_types": ["g6.2xlarge"],
+        }
+    )
+    assert deployment.max_gpu_nodes == 7
+    assert deployment.keeps_data is True
+    assert deployment.allowed_buckets == ("lab-a", "lab-b")
+    assert deployment.gpu_instance_types == ("g6.2xlarge",)
+
+
+def test_browsers_may_come_from_the_domain_and_the_named_origins() -> None:
+    deployment = Deployment.from_context(
+        {"domain": "wsi.example.org", "certificate_arn": CERTIFICATE, "page_origins": "http://localhost:5173"}
+    )
+    assert deployment.origins == ("https://wsi.example.org", "http://localhost:5173")
+
+
+def test_the_flags_of_cdk_json_are_none_of_our_settings() -> None:
+    flags = json.loads((ROOT / "cdk.json").read_text())["context"]
+    left_by_the_command = {"aws:cdk:bundling-stacks": ["**"], "acknowledged-issue-numbers": [1], "cli-telemetry": False}
+    assert Deployment.from_context({**flags, **left_by_the_command}) == Deployment.from_context({})
+
+
+@pytest.mark.parametrize(
+    ("context", "sentence"),
+    [
+        ({"domian": "wsi.example.org"}, "domian is no setting of Tessera. Did you mean domain?"),
+        ({"max-gpu-nodes": "3"}, "max-gpu-nodes is no setting of Tessera. Did you mean max_gpu_nodes?"),
+        ({"xyz": "3"}, "xyz is no setting of Tessera."),
+        ({"environment": "staging"}, "There is no preset staging: give preset=dev or preset=prod."),
+        ({"preset": "big"}, "There is no preset big: give preset=dev or preset=prod."),
+        ({"domain": "wsi.example.org"}, "domain and certificate_arn belong together: give both or neither."),
+        ({"page_origins": "https://*.example.org"}, "page_origins must be exact"),
+        ({"page_origins": "https://wsi.example.org/"}, "page_origins must be exact"),
+        ({"availability_zones": "eu-central-1a"}, "Name at least two availability_zones"),
+        ({"availability_zones": "eu-west-1a,eu-west-1b"}, "availability_zones must lie in region eu-central-1"),
+        ({"log_days": "45"}, "Logs can be kept for 1, 7, 30"),
+        ({"max_gpu_nodes": "0"}, "max_gpu_nodes: Input should be greater than 0"),
+        ({"max_gpu_nodes": "many"}, "max_gpu_nodes: Input should be a valid integer"),
+        ({"environment": "Prod", "preset": "prod"}, "environment: String should match pattern"),
+        ({"certificate_arn": CERTIFICATE.replace("us-east-1", "eu-central-1")}, "certificate_arn: String should match"),
+        ({"warm_hours": {"begin": "0 7 * * *"}}, "warm_hours.begin is no setting of Tessera."),
+    ],
+)
+def test_what_can_not_be_deployed_is_said_in_a_sentence(context: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(WrongDeployment) as refused:
+        Deployment.from_context(context)
+    assert str(refused.value).startswith(sentence)
+
+
+def test_every_wrong_setting_is_named_at_once() -> None:
+    with pytest.raises(WrongDeployment) as refused:
+        Deployment.from_context({"bogus": "1", "max_gpu_nodes": "0"})
+    assert len(str(refused.value).splitlines()) == 2
+
+
+def test_the_app_ends_with_that_sentence_alone() -> None:
+    context = {"environment": "prod", "bogus": "1"}
+    ended = subprocess.run(
+        [sys.executable, ROOT / "app.py"],
+        env={**os.environ, "CDK_CONTEXT_JSON": json.dumps(context)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert ended.returncode == 1
+    assert ended.stderr.strip() == "bogus is no setting of Tessera."
