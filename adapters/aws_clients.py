@@ -25,15 +25,15 @@ class AwsClients:
 
     @property
     def s3(self) -> Any:
-        return self._client("s3")
+        return self.client("s3")
 
     @property
     def sqs(self) -> Any:
-        return self._client("sqs")
+        return self.client("sqs")
 
     @property
     def cognito(self) -> Any:
-        return self._client("cognito-idp")
+        return self.client("cognito-idp")
 
     def credentials(self) -> Credentials:
         """The chain's credentials, refreshed by botocore when they expire. Raises RuntimeError without any."""
@@ -43,7 +43,8 @@ class AwsClients:
             raise RuntimeError("No AWS credentials were found in the environment of this process.")
         return found
 
-    def _client(self, service: str) -> Any:
+    def client(self, service: str) -> Any:
+        """Of the services without a property here: those that only a deployment talks to."""
         with self._lock:
             if service not in self._made:
                 self._made[service] = self._session.client(

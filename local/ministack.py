@@ -22,12 +22,13 @@ STOP_SECONDS = 10.0
 
 class MiniStack:
     """One server on 127.0.0.1. Objects lie as files in `folder`; buckets, queues and users come back after a clean
-    stop when `durable`."""
+    stop when `durable`. `checks_access`: signatures are verified, and a role may do only what its policies allow."""
 
-    def __init__(self, folder: Path, *, region: str, durable: bool) -> None:
+    def __init__(self, folder: Path, *, region: str, durable: bool, checks_access: bool = False) -> None:
         self._folder = folder.absolute()
         self._region = region
         self._durable = durable
+        self._checks_access = checks_access
         self._child: subprocess.Popen[bytes] | None = None
         self._port = 0
 
@@ -79,6 +80,7 @@ class MiniStack:
             "S3_DATA_DIR": str(self._folder / "s3"),
             "PERSIST_STATE": "1" if self._durable else "0",
             "STATE_DIR": str(self._folder / "state"),
+            "AUTH": "true" if self._checks_access else "false",
             "LOG_LEVEL": "WARNING",
         }
 
