@@ -6,7 +6,7 @@ import copy
 import json
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +24,8 @@ class Templates:
     """`by_noun["data"]` is the data stack's template, as JSON."""
 
     deployment: Deployment
-    by_noun: Mapping[str, dict[str, Any]]
-    app: cdk.App  #: whose constructs the templates were made from
+    by_noun: Mapping[str, dict[str, Any]] = field(repr=False)
+    app: cdk.App = field(repr=False)  #: whose constructs the templates were made from
 
     def resources(self, type: str, *nouns: str) -> dict[str, Resource]:
         """Resources of a CloudFormation type, by logical id, of the stacks named or of all."""
