@@ -14,7 +14,7 @@ PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 .PHONY: help demo up down setup check check-infra format test synth openapi clean
 
 help:  ## what there is
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 demo: $(VENV)/.ready $(MINISTACK)/.ready  ## one real slide through the whole stack on this machine, live
 	@$(BIN)/python -m local demo
@@ -43,8 +43,8 @@ check-infra: $(VENV)/.ready-all $(TOOLS)/.ready  ## the AWS stacks: facts, cdk-n
 test: setup  ## the whole test-suite
 	@$(BIN)/python -m pytest $(TEST_OPTIONS)
 
-synth: $(VENV)/.ready-all $(TOOLS)/.ready  ## the CloudFormation templates, offline, into cdk.out/
-	@PATH="$(dir $(JSII_NODE)):$$PATH" CDK_DISABLE_CLI_TELEMETRY=1 $(TOOLS)/node_modules/.bin/cdk synth --quiet --no-notices $(CONTEXT)
+synth: $(VENV)/.ready-all $(TOOLS)/.ready  ## CloudFormation templates into cdk.out/, or of CONTEXT="-c environment=prod …"
+	@$(BIN)/python tools/synth.py $(CONTEXT)
 
 openapi: $(VENV)/.ready  ## write docs/openapi.json anew
 	@$(BIN)/python -m lambdas.openapi > docs/openapi.json
