@@ -26,6 +26,7 @@ class Templates:
     deployment: Deployment
     by_noun: Mapping[str, dict[str, Any]] = field(repr=False)
     app: cdk.App = field(repr=False)  #: whose constructs the templates were made from
+    warnings: tuple[str, ...]  #: of the CDK, about what it was asked to make
 
     def resources(self, type: str, *nouns: str) -> dict[str, Resource]:
         """Resources of a CloudFormation type, by logical id, of the stacks named or of all."""
@@ -69,5 +70,6 @@ def synthesized(**context: Any) -> Templates:
         deployment = Deployment.from_context(context)
         installation = Installation(app, deployment)
         assembly = app.synth()
-        stacks = installation.stacks.items()
-        return Templates(deployment, {n: assembly.get_stack_by_name(s.stack_name).template for n, s in stacks}, app)
+        made = {noun: assembly.get_stack_by_name(stack.stack_name) for noun, stack in installation.stacks.items()}
+        warnings = (f"{m.id}: {m.entry.data}" for stack in made.values() for m in stack.messages)
+        return Templates(deployment, {noun: stack.template for noun, stack in made.items()}, app, tuple(warnings))
