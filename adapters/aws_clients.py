@@ -58,7 +58,8 @@ class AwsClients:
         return Config(
             # boto3 still presigns with SigV2 in us-east-1 unless told (F-39).
             signature_version="s3v4" if service == "s3" else None,
-            s3={"addressing_style": addressing},
+            # Of us-east-1 botocore would name the global host, which the page's content security policy does not.
+            s3={"addressing_style": addressing, "us_east_1_regional_endpoint": "regional"},
             retries={"mode": "adaptive", "total_max_attempts": 6},
             connect_timeout=5,
             read_timeout=65,  # above the longest SQS poll of 20 s, and time for a slow 16 MiB part

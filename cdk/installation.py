@@ -48,7 +48,15 @@ class Installation:
             scope, name("workload"), deployment=d, network=self.network, data=self.data, cluster=self.cluster, env=env
         )
         self.web = WebStack(
-            scope, name("web"), deployment=d, auth=self.auth, realtime=self.realtime, api=self.api, env=env
+            scope,
+            name("web"),
+            deployment=d,
+            network=self.network,
+            data=self.data,
+            auth=self.auth,
+            realtime=self.realtime,
+            api=self.api,
+            env=env,
         )
         self.observability = ObservabilityStack(
             scope,

@@ -1,0 +1,97 @@
+"""The page's files in their bucket, each with the time that browsers may keep it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import aws_cdk as cdk
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_logs as logs
+from aws_cdk import aws_s3 as s3
+from aws_cdk import aws_s3_assets as assets
+from aws_cdk import aws_s3_deployment as s3_deployment
+from constructs import Construct
+
+_ROOT = Path(__file__).resolve().parents[2]
+BUILT = _ROOT / "web" / "dist"
+PLAIN = Path(__file__).resolve().parent / "page"  #: one page of text, for as long as there is no built one
+HASHED = "assets"  #: where Vite puts the files that carry a digest of their content in their name
+CONFIG = "config.json"  #: what the page reads first
+
+
+def page_folder(built: Path = BUILT) -> Path:
+    return built if (built / "index.html").is_file() else PLAIN
+
+
+class PageFiles(Construct):
+    """`config`: the addresses that the page reads at its start."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        bucket: s3.IBucket,
+        config: Mapping[str, Any],
+        log_group: logs.ILogGroup,
+        folder: Path | None = None,
+    ) -> None:
+        super().__init__(scope, id)
+        folder = folder or page_folder()
+        asset = assets.Asset(self, "Folder", path=str(folder))
+        source = s3_deployment.Source.bucket(asset.bucket, asset.s3_object_key)
+        role = self._role(bucket=bucket, sources=asset.bucket, log_group=log_group)
+
+        def copied(id: str, sources: Sequence[s3_deployment.ISource], **how: Any) -> s3_deployment.BucketDeployment:
+            """One function does all copies of a stack: the CDK's own. What the CDK would grant it is a row of
+            wildcards, hence a role that it can not widen."""
+            copy = s3_deployment.BucketDeployment(
+                self,
+                id,
+                sources=sources,
+                destination_bucket=bucket,
+                role=role.without_policy_updates(),
+                log_group=log_group,
+                memory_limit=512,
+                **how,
+            )
+            copy.node.add_dependency(role)
+            return copy
+
+        hashed = (folder / HASHED).is_dir() and copied(
+            "Hashed",
+            [source],
+            exclude=["*"],
+            include=[f"{HASHED}/*"],
+            prune=False,  # a page that is open still loads the parts of its own release
+            cache_control=[
+                s3_deployment.CacheControl.max_age(cdk.Duration.days(365)),
+                s3_deployment.CacheControl.immutable(),
+            ],
+        )
+        rest = copied(
+            "Rest",
+            [source, s3_deployment.Source.json_data(CONFIG, config)],
+            exclude=[f"{HASHED}/*"],
+            prune=True,
+            # Kept, and asked for again each time: a new release is seen at once, and no cache has to be emptied.
+            cache_control=[s3_deployment.CacheControl.no_cache()],
+        )
+        if hashed:
+            rest.node.add_dependency(hashed)  # index.html names its files
+
+    def _role(self, *, bucket: s3.IBucket, sources: s3.IBucket, log_group: logs.ILogGroup) -> iam.Role:
+        """What `aws s3 cp` and `aws s3 sync --delete` need."""
+        role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
+        # Assets are named by their digest; that of the configuration is not known here.
+        role.add_to_policy(iam.PolicyStatement(actions=["s3:GetObject"], resources=[sources.arn_for_objects("*.zip")]))
+        role.add_to_policy(
+            iam.PolicyStatement(actions=["s3:ListBucket", "s3:GetBucketTagging"], resources=[bucket.bucket_arn])
+        )
+        role.add_to_policy(
+            iam.PolicyStatement(actions=["s3:PutObject", "s3:DeleteObject"], resources=[bucket.arn_for_objects("*")])
+        )
+        log_group.grant_write(role)
+        return role

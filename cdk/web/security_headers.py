@@ -1,0 +1,65 @@
+"""What browsers are told about the page: whom it may talk to, and that nobody may frame it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import aws_cdk as cdk
+from aws_cdk import aws_cloudfront as cloudfront
+from constructs import Construct
+
+#: Features of the browser that the page has no use for.
+_NO_FEATURES = ("camera", "microphone", "geolocation", "payment", "usb", "display-capture", "browsing-topics")
+
+
+class SecurityHeaders(cloudfront.ResponseHeadersPolicy):
+    """`connect`: origins, beside the page's own, that scripts may talk to; `images`: that images may come from."""
+
+    def __init__(self, scope: Construct, id: str, *, connect: Sequence[str], images: Sequence[str]) -> None:
+        super().__init__(
+            scope,
+            id,
+            security_headers_behavior=cloudfront.ResponseSecurityHeadersBehavior(
+                content_security_policy=cloudfront.ResponseHeadersContentSecurityPolicy(
+                    content_security_policy=_policy(connect, images), override=True
+                ),
+                strict_transport_security=cloudfront.ResponseHeadersStrictTransportSecurity(
+                    access_control_max_age=cdk.Duration.days(730), include_subdomains=True, override=True
+                ),
+                content_type_options=cloudfront.ResponseHeadersContentTypeOptions(override=True),
+                frame_options=cloudfront.ResponseHeadersFrameOptions(
+                    frame_option=cloudfront.HeadersFrameOption.DENY, override=True
+                ),
+                # Ids of slides and jobs are in the page's paths.
+                referrer_policy=cloudfront.ResponseHeadersReferrerPolicy(
+                    referrer_policy=cloudfront.HeadersReferrerPolicy.NO_REFERRER, override=True
+                ),
+            ),
+            custom_headers_behavior=cloudfront.ResponseCustomHeadersBehavior(
+                custom_headers=[
+                    _header("Permissions-Policy", ", ".join(f"{name}=()" for name in _NO_FEATURES)),
+                    _header("Cross-Origin-Opener-Policy", "same-origin"),
+                ]
+            ),
+        )
+
+
+def _policy(connect: Sequence[str], images: Sequence[str]) -> str:
+    directives: Mapping[str, Sequence[str]] = {
+        "default-src": ("'none'",),
+        "script-src": ("'self'",),
+        "style-src": ("'self'",),
+        "font-src": ("'self'",),
+        "img-src": ("'self'", "data:", "blob:", *images),
+        "connect-src": ("'self'", *connect),
+        "worker-src": ("'self'",),
+        "manifest-src": ("'self'",),
+        "base-uri": ("'none'",),
+        "form-action": ("'self'",),
+        "frame-ancestors": ("'none'",),
+    }
+    return "; ".join(f"{name} {' '.join(sources)}" for name, sources in directives.items())
+
+
+def _header(name: str, value: str) -> cloudfront.ResponseCustomHeader:
+    return cloudfront.ResponseCustomHeader(header=name, value=value, override=True)
