@@ -8,7 +8,7 @@ from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
-from adapters.postgres import jobs, models, moves, outbox, shards, slides, sweeping
+from adapters.postgres import jobs, models, moves, outbox, shards, slides, sweeping, vitals
 from adapters.postgres.connections import Connections
 from wsi.errors import FailReason, NotFound, RejectReason
 from wsi.ports.ledger import PlanningBrief, StitchBrief, Swept
@@ -17,6 +17,7 @@ from wsi.records.notices import OutboxRow
 from wsi.records.results import ResultFile
 from wsi.records.shards import Lease, LeaseRefusal, ShardCount
 from wsi.records.slides import Slide
+from wsi.records.vitals import Vitals
 from wsi.states import JobState, SlideState
 
 
@@ -142,6 +143,10 @@ class PostgresSystemLedger:
             uploads_abandoned=uploads_abandoned,
             given_up=given_up,
         )
+
+    def vitals(self, *, seconds: float, stalled_seconds: float) -> Vitals:
+        with self._connections.transaction() as cursor:
+            return vitals.read(cursor, seconds=seconds, stalled_seconds=stalled_seconds)
 
     # --- models
 

@@ -6,9 +6,16 @@ from tests.contracts.ledger_jobs import JobMovesContract, SubmissionContract
 from tests.contracts.ledger_shards import ShardLedgerContract
 from tests.contracts.ledger_slides import SlideLedgerContract, TenancyContract
 from tests.contracts.ledger_upkeep import UpkeepContract
+from tests.contracts.ledger_vitals import VitalsContract
 
 
 class LedgerContract(
-    SlideLedgerContract, TenancyContract, SubmissionContract, JobMovesContract, ShardLedgerContract, UpkeepContract
+    SlideLedgerContract,
+    TenancyContract,
+    SubmissionContract,
+    JobMovesContract,
+    ShardLedgerContract,
+    UpkeepContract,
+    VitalsContract,
 ):
     """Subclasses give the fixture `world`."""

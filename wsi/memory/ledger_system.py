@@ -18,6 +18,7 @@ from wsi.ledger_rules import (
     other_model_digest,
     slide_message,
 )
+from wsi.memory import vitals
 from wsi.memory.ledger_shards import MemoryShards
 from wsi.memory.ledger_tenant import finished_shards
 from wsi.ports.ledger import PlanningBrief, StitchBrief, Swept
@@ -27,6 +28,7 @@ from wsi.records.notices import PUSH, OutboxRow
 from wsi.records.results import ResultFile
 from wsi.records.shards import Shard
 from wsi.records.slides import Slide
+from wsi.records.vitals import Vitals
 from wsi.states import JobState, ShardState, SlideState
 from wsi.tracing import new_traceparent
 
@@ -173,6 +175,10 @@ class MemorySystemLedger(MemoryShards):
                 messages_resent=self._resend(stuck_seconds),
                 uploads_abandoned=self._abandon_uploads(upload_days),
             )
+
+    def vitals(self, *, seconds: float, stalled_seconds: float) -> Vitals:
+        with self.books.lock:
+            return vitals.read(self.books, seconds=seconds, stalled_seconds=stalled_seconds)
 
     def _forget(self) -> None:
         sent, pushed = self.books.ago(SENT_DAYS * 86_400), self.books.ago(PUSH_DAYS * 86_400)

@@ -25,6 +25,7 @@ from wsi.records.pages import Page
 from wsi.records.results import ResultFile
 from wsi.records.shards import Lease, LeaseRefusal, ShardCount, ShardOutput
 from wsi.records.slides import Slide, SlideFile
+from wsi.records.vitals import Vitals
 from wsi.states import SlideState
 
 
@@ -219,6 +220,12 @@ class SystemLedger(Protocol):
         `stuck_seconds`); what still has not moved after `give_up_seconds` FAILED or is REJECTED; uploads older than
         `upload_days` are DELETED. A shard whose lease ran out for the sixth time in a row without a new checkpoint is
         FAILED and its job FAILED(poison_shard), here and in `lease_shard`."""
+        ...
+
+    def vitals(self, *, seconds: float, stalled_seconds: float) -> Vitals:
+        """How all jobs stand, and what happened within the last `seconds`. Stalled is a job that no move, lease or
+        report has touched for `stalled_seconds`; one that waits for a worker while workers compute for others is
+        not."""
         ...
 
     # --- models

@@ -1,0 +1,22 @@
+"""How an installation does: what its operators watch. Counts and seconds over all tenants, and nothing of anybody."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from wsi.states import JobState
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Vitals:
+    """`live` and `finished` name every state, with 0 too. "Lately" is the time that was asked about."""
+
+    live: Mapping[JobState, int]
+    waiting: int  #: RUNNING jobs of which no worker holds a shard
+    stalled: int  #: live jobs that nothing has moved for too long
+    outbox_seconds: float  #: age of the oldest row that has not been sent; 0 without one
+    finished: Mapping[JobState, int]  #: jobs that ended lately
+    tiles: int  #: of these jobs, tiles with a result
+    first_lease_seconds: tuple[float, ...]  #: of jobs whose first shard was taken lately: since they were asked for
+    result_seconds: tuple[float, ...]  #: of jobs that succeeded lately: since they were asked for
