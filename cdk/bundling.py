@@ -33,14 +33,20 @@ PLATFORMS = ("manylinux_2_28_aarch64", "manylinux_2_17_aarch64", "manylinux2014_
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Contents:
     requirements: str  #: file in requirements/
-    packages: tuple[str, ...]  #: folders of ours, from the root
+    packages: tuple[str, ...]  #: folders and files of ours, from the root
 
 
 class AssetKind(Enum):
     API = _Contents(requirements="lambda-api.txt", packages=("wsi", "adapters", "lambdas"))
     SLIDES = _Contents(requirements="lambda-slides.txt", packages=("wsi", "adapters", "lambdas"))
+    #: What `migrate` imports and no more: whatever changes here runs the migrations with the next deployment.
     MIGRATIONS = _Contents(
-        requirements="lambda-migrations.txt", packages=("adapters/migrations", "adapters/postgres", "adapters/settings")
+        requirements="lambda-migrations.txt",
+        packages=(
+            *("adapters/__init__.py", "adapters/aws_clients.py", "adapters/migrations", "adapters/settings"),
+            *(f"adapters/postgres/{module}.py" for module in ("__init__", "connections", "migrate", "owner")),
+            *(f"lambdas/{module}.py" for module in ("__init__", "cold_start", "migrate")),
+        ),
     )
 
 
@@ -68,13 +74,24 @@ def bundle(contents: _Contents, target: Path) -> None:
         check=True,
         stdout=sys.stderr,  # jsii speaks on stdout
     )
-    for package in contents.packages:
-        shutil.copytree(ROOT / package, target / package, ignore=shutil.ignore_patterns("__pycache__", "*.pyc"))
+    copy_sources(contents, target)
+
+
+def copy_sources(contents: _Contents, target: Path) -> None:
+    """What of ours is in the asset, without the wheels."""
+    for source in _sources(contents):
+        copy = target / source.relative_to(ROOT)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, copy)
+
+
+def _sources(contents: _Contents) -> list[Path]:
+    named = [ROOT / package for package in contents.packages]
+    return [file for path in named for file in (sorted(path.rglob("*.py")) if path.is_dir() else [path])]
 
 
 def _digest(contents: _Contents) -> str:
-    files = [CONSTRAINTS, ROOT / "requirements" / contents.requirements]
-    files += [path for package in contents.packages for path in sorted((ROOT / package).rglob("*.py"))]
+    files = [CONSTRAINTS, ROOT / "requirements" / contents.requirements, *_sources(contents)]
     hashed = hashlib.sha256(repr((PYTHON, PLATFORMS)).encode())
     for path in files:
         hashed.update(f"{path.relative_to(ROOT)}\0".encode())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import aws_cdk as cdk
+from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
@@ -15,12 +16,18 @@ from cdk.deployment import Deployment
 from cdk.network.stack import NetworkStack
 from cdk.retention import log_retention
 
+#: Lambda makes them as the function. EC2 knows no resource for describing, and none yet when one is made.
+_NETWORK_INTERFACES = (
+    *("ec2:CreateNetworkInterface", "ec2:DeleteNetworkInterface", "ec2:DescribeNetworkInterfaces"),
+    *("ec2:DescribeSubnets", "ec2:AssignPrivateIpAddresses", "ec2:UnassignPrivateIpAddresses"),
+)
+
 
 class PythonFunction(lambda_.Function):
     """`lambdas/<name>.py`, under the timeout that `adapters.settings.functions` gives that name.
 
-    With `network` it runs in the private subnets and may reach the database; without, it has the open internet and
-    nothing of ours.
+    With `network` it runs in the private subnets and may reach the database's proxy, or what `security_group` may;
+    without, it has the open internet and nothing of ours.
     """
 
     def __init__(
@@ -36,6 +43,7 @@ class PythonFunction(lambda_.Function):
         settings: Environment | None,
         memory_mib: int,
         scratch_mib: int = 512,
+        security_group: ec2.ISecurityGroup | None = None,
     ) -> None:
         log_group = logs.LogGroup(
             scope,
@@ -45,11 +53,21 @@ class PythonFunction(lambda_.Function):
             removal_policy=cdk.RemovalPolicy.DESTROY,
         )
         role = iam.Role(scope, f"{id}Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
-        in_vpc = (
-            {"vpc": network.vpc, "vpc_subnets": network.private, "security_groups": [network.database_clients]}
-            if network
-            else {}
+        # What the managed policies AWSLambdaBasicExecutionRole and AWSLambdaVPCAccessExecutionRole allow, for our log
+        # group alone.
+        role.add_to_policy(
+            iam.PolicyStatement(
+                actions=["logs:CreateLogStream", "logs:PutLogEvents"], resources=[log_group.log_group_arn]
+            )
         )
+        in_vpc = {}
+        if network:
+            in_vpc = {
+                "vpc": network.vpc,
+                "vpc_subnets": network.private,
+                "security_groups": [security_group or network.database_clients],
+            }
+            role.add_to_policy(iam.PolicyStatement(actions=list(_NETWORK_INTERFACES), resources=["*"]))
         super().__init__(
             scope,
             id,

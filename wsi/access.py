@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import secrets
 
 from wsi.errors import Forbidden
 from wsi.records.identity import Actor, Role
@@ -23,3 +24,8 @@ def split_api_key(key: str) -> tuple[str, str] | None:
     key. The hash needs no salt and no stretching, since secrets are random and long."""
     found = _API_KEY.fullmatch(key)
     return (found[1], hashlib.sha256(found[2].encode()).hexdigest()) if found else None
+
+
+def new_api_key() -> str:
+    """256 random bits behind a prefix that finds them."""
+    return f"tsk_{secrets.token_hex(6)}_{secrets.token_urlsafe(32)}"

@@ -12,6 +12,7 @@ import weakref
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeAlias
 from uuid import UUID
 
@@ -35,7 +36,9 @@ class _Held:
 class Connections:
     """Thread-safe. Connections of threads that ended are closed when the next thread connects.
 
-    `iam=True` signs in with an IAM token for `region` in place of a password, over TLS.
+    `iam=True` signs in with an IAM token for `region` in place of a password, over TLS to a server for whose name one
+    of `authorities` vouches: a PEM file, by default the public ones that botocore brings. The proxy's certificate comes
+    from Amazon Trust Services, which is among them; an instance's own does not.
     """
 
     def __init__(
@@ -44,11 +47,13 @@ class Connections:
         *,
         iam: bool = False,
         region: str | None = None,
+        authorities: Path | None = None,
         recycle_seconds: float = RECYCLE_SECONDS,
     ) -> None:
         self._dsn = dsn
         self._recycle_seconds = recycle_seconds
         self._password = iam_password(dsn, region) if iam else None
+        self._tls = {"sslmode": "verify-full", "sslrootcert": str(authorities or public_authorities())} if iam else {}
         self._held: dict[threading.Thread, _Held] = {}
         self._lock = threading.Lock()
         self._finalizer = weakref.finalize(self, _close_all, self._held)
@@ -82,13 +87,14 @@ class Connections:
         return opened.connection
 
     def _connect(self) -> psycopg.Connection[Row]:
-        secrets: dict[str, Any] = {"password": self._password(), "sslmode": "require"} if self._password else {}
+        secrets: dict[str, Any] = {"password": self._password()} if self._password else {}
         return psycopg.Connection[Row].connect(
             self._dsn,
             connect_timeout=CONNECT_SECONDS,
             prepare_threshold=None,
             row_factory=dict_row,
             autocommit=False,
+            **self._tls,
             **secrets,
         )
 
@@ -120,3 +126,10 @@ def iam_password(dsn: str, region: str | None) -> Callable[[], str]:
         return client.generate_db_auth_token(DBHostname=host, Port=port, DBUsername=user)
 
     return token
+
+
+def public_authorities() -> Path:
+    """Not those of the machine: a Lambda, a container and a laptop keep them in different places."""
+    import botocore
+
+    return Path(str(botocore.__file__)).with_name("cacert.pem")

@@ -7,6 +7,7 @@ from pathlib import Path
 import psycopg
 from alembic import command
 from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
 from sqlalchemy import create_engine, text
 from sqlalchemy.pool import NullPool
 
@@ -15,8 +16,8 @@ import adapters.migrations
 _LOCK = 0x7E55E7A  #: advisory lock: one runner at a time (F-52)
 
 
-def migrate(owner_dsn: str) -> None:
-    """Upgrades to the newest revision; does nothing when it is there already. Two runners take turns.
+def migrate(owner_dsn: str) -> str:
+    """Upgrades to the newest revision and names it; does nothing when it is there already. Two runners take turns.
 
     A statement that waits over 3 s for a lock fails, and the deployment with it, instead of stopping all queries
     behind itself.
@@ -31,3 +32,4 @@ def migrate(owner_dsn: str) -> None:
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
         connection.commit()
+        return str(MigrationContext.configure(connection).get_current_revision())

@@ -51,29 +51,45 @@ def seed(owner_dsn: str, *, tenants: Iterable[SeedTenant] = (), models: Iterable
 
 
 def _seed_tenant(connection: psycopg.Connection, tenant: SeedTenant) -> UUID:
-    connection.execute("INSERT INTO tenants (name) VALUES (%s) ON CONFLICT DO NOTHING", (tenant.name,))
-    row = connection.execute("SELECT id FROM tenants WHERE name = %s", (tenant.name,)).fetchone()
-    assert row is not None, "the tenant was just added"
-    tenant_id: UUID = row[0]
+    tenant_id, _ = ensure_tenant(connection, tenant.name)
     for user in tenant.users:
-        connection.execute(
-            """
-            INSERT INTO users (tenant, issuer, subject, role) VALUES (%s, %s, %s, %s)
-            ON CONFLICT (issuer, subject) DO UPDATE SET role = excluded.role WHERE users.tenant = excluded.tenant
-            """,
-            (tenant_id, user.issuer, user.subject, user.role),
-        )
+        ensure_user(connection, tenant_id, user)
     for key in tenant.keys:
-        prefix, secret_sha256 = split_key(key.key)
-        connection.execute(
-            """
-            INSERT INTO api_keys (tenant, name, prefix, secret_sha256, role) VALUES (%s, %s, %s, %s, %s)
-            ON CONFLICT (prefix) DO UPDATE SET secret_sha256 = excluded.secret_sha256, role = excluded.role
-            WHERE api_keys.tenant = excluded.tenant
-            """,
-            (tenant_id, key.name, prefix, secret_sha256, key.role),
-        )
+        ensure_key(connection, tenant_id, key)
     return tenant_id
+
+
+def ensure_tenant(connection: psycopg.Connection, name: str) -> tuple[UUID, bool]:
+    """Its id, and whether it is new."""
+    added = connection.execute("INSERT INTO tenants (name) VALUES (%s) ON CONFLICT DO NOTHING", (name,)).rowcount
+    row = connection.execute("SELECT id FROM tenants WHERE name = %s", (name,)).fetchone()
+    assert row is not None, "the tenant was just added"
+    return row[0], added == 1
+
+
+def ensure_user(connection: psycopg.Connection, tenant: UUID, user: SeedUser) -> bool:
+    """Whether anything changed: not for a person of another tenant. One who was disabled is let in again."""
+    changed = connection.execute(
+        """
+        INSERT INTO users (tenant, issuer, subject, role) VALUES (%s, %s, %s, %s)
+        ON CONFLICT (issuer, subject) DO UPDATE SET role = excluded.role, disabled_at = NULL
+        WHERE users.tenant = excluded.tenant AND (users.role <> excluded.role OR users.disabled_at IS NOT NULL)
+        """,
+        (tenant, user.issuer, user.subject, user.role),
+    )
+    return changed.rowcount == 1
+
+
+def ensure_key(connection: psycopg.Connection, tenant: UUID, key: SeedKey) -> None:
+    prefix, secret_sha256 = split_key(key.key)
+    connection.execute(
+        """
+        INSERT INTO api_keys (tenant, name, prefix, secret_sha256, role) VALUES (%s, %s, %s, %s, %s)
+        ON CONFLICT (prefix) DO UPDATE SET secret_sha256 = excluded.secret_sha256, role = excluded.role
+        WHERE api_keys.tenant = excluded.tenant
+        """,
+        (tenant, key.name, prefix, secret_sha256, key.role),
+    )
 
 
 def split_key(key: str) -> tuple[str, str]:

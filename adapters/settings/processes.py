@@ -21,6 +21,13 @@ class Database(Environment):
     database_iam: bool = False
 
 
+class Owner(Aws):
+    """How migrations and administration reach Postgres: the instance itself, as the owner of the schema."""
+
+    database_dsn: str  #: without user and password on AWS, whole elsewhere
+    owner_secret: str | None = None  #: ARN of {"username", "password"}, which RDS keeps and rotates; None: in the DSN
+
+
 class SlideBuckets(Environment):
     """Where slides lie."""
 

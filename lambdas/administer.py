@@ -1,0 +1,111 @@
+"""What an operator does to an installation, invoked by hand and allowed by IAM alone: the database is private, and who
+makes the first admin can be none yet.
+
+One action an invocation, `{"add_tenant": {"name": "hospital"}}`; the answer is an object, or `{"error": sentence}`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from pydantic import ValidationError
+
+from adapters.postgres.administration import Administration
+from adapters.postgres.seeding import SeedUser
+from adapters.settings.processes import Owner
+from lambdas.cold_start import Handler, entry
+from lambdas.logs import logger_for
+from lambdas.schemas.administration import (
+    Action,
+    AddKey,
+    AddTenant,
+    AddUser,
+    KeyName,
+    ListTenants,
+    Person,
+    RegisterBuiltin,
+    RegisterModel,
+)
+from lambdas.schemas.common import Body
+from lambdas.wiring import administration
+from wsi.builtin_models import BUILTIN
+from wsi.errors import Invalid, NotFound, TesseraError
+from wsi.model_card import ModelCard
+from wsi.records.models import ModelVersion
+
+logger = logger_for("administer")
+
+
+def make_handler(owner: Administration) -> Handler:
+    def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
+        try:
+            action = Action.model_validate(event)
+            answer = _carried_out(action.asked, owner)
+        except ValidationError as error:
+            return {"error": _sentence(error)}
+        except TesseraError as error:
+            return {"error": error.sentence}
+        logger.info("administered", extra={"action": next(iter(action.model_fields_set))})
+        return answer
+
+    return handle
+
+
+def _carried_out(asked: Body, owner: Administration) -> dict[str, Any]:
+    match asked:
+        case ListTenants():
+            return {"tenants": [{**asdict(tenant), "id": str(tenant.id)} for tenant in owner.tenants()]}
+        case AddTenant():
+            return {"tenant": str(owner.add_tenant(asked.name))}
+        case AddUser():
+            user = SeedUser(issuer=asked.issuer, subject=asked.subject, role=asked.role)
+            return {"user": str(owner.add_user(asked.tenant, user))}
+        case Person():
+            owner.disable_user(asked.issuer, asked.subject)
+            return {"disabled": True}
+        case AddKey():
+            return {"key": owner.add_key(asked.tenant, asked.name, asked.role)}
+        case KeyName():
+            return {"revoked": owner.revoke_key(asked.tenant, asked.name)}
+        case RegisterBuiltin():
+            return _registered(owner, _builtin(asked.name), package_uri=None, is_default=True)
+        case RegisterModel():
+            return _registered(owner, _card(asked.card), package_uri=asked.package_uri, is_default=asked.is_default)
+        case _:
+            raise AssertionError(asked)
+
+
+def _registered(owner: Administration, card: ModelCard, *, package_uri: str | None, is_default: bool) -> dict[str, Any]:
+    owner.register_model(
+        ModelVersion(
+            name=card.name,
+            version=card.version,
+            digest=card.digest,
+            card=card.as_json(),
+            package_uri=package_uri,
+            is_default=is_default,
+        )
+    )
+    return {"model": card.name, "version": card.version, "digest": card.digest}
+
+
+def _builtin(name: str) -> ModelCard:
+    if name not in BUILTIN:
+        raise NotFound(f"There is no built-in model of this name; there are {', '.join(BUILTIN)}.")
+    return BUILTIN[name]
+
+
+def _card(value: dict[str, Any]) -> ModelCard:
+    try:
+        return ModelCard.from_json(value)
+    except (KeyError, TypeError, ValueError) as error:
+        raise Invalid("The card is not one that read_package made: a field is missing or has a wrong type.") from error
+
+
+def _sentence(error: ValidationError) -> str:
+    wrong = [f"{'.'.join(map(str, found['loc'])) or 'the payload'}: {found['msg']}" for found in error.errors()]
+    return "; ".join(wrong) + "."
+
+
+handler = entry(Owner, administration, make_handler)

@@ -1,0 +1,78 @@
+"""What an operator asks of `administer`: one action an invocation."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Self
+
+from pydantic import Field, model_validator
+
+from lambdas.schemas.common import STORABLE, Body
+from wsi.records.identity import Role
+
+Name = Annotated[str, Field(min_length=1, max_length=100), STORABLE]
+Claim = Annotated[str, Field(min_length=1, max_length=500), STORABLE]
+
+
+class ListTenants(Body):
+    pass
+
+
+class AddTenant(Body):
+    name: Name
+
+
+class Person(Body):
+    issuer: Claim  #: `iss` of the person's tokens: output Issuer of the auth stack
+    subject: Claim  #: `sub` of the person's tokens
+
+
+class AddUser(Person):
+    tenant: Name
+    role: Role
+
+
+class KeyName(Body):
+    tenant: Name
+    name: Name
+
+
+class AddKey(KeyName):
+    role: Role
+
+
+class RegisterBuiltin(Body):
+    name: Name
+
+
+class RegisterModel(Body):
+    """The package lies in the models bucket already; `card` is what `read_package` said of it."""
+
+    card: dict[str, Any]
+    package_uri: Annotated[str, Field(pattern="^s3://[^/]+/.+/$"), STORABLE]
+    is_default: bool = True
+
+
+class Action(Body):
+    """Exactly one of them."""
+
+    list_tenants: ListTenants | None = None
+    add_tenant: AddTenant | None = None
+    add_user: AddUser | None = None
+    disable_user: Person | None = None
+    add_key: AddKey | None = None
+    revoke_key: KeyName | None = None
+    register_builtin: RegisterBuiltin | None = None
+    register_model: RegisterModel | None = None
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        if len(self._given()) != 1:
+            raise ValueError(f"give exactly one action of {', '.join(type(self).model_fields)}")
+        return self
+
+    @property
+    def asked(self) -> Body:
+        return self._given()[0]
+
+    def _given(self) -> list[Body]:
+        return [value for name in type(self).model_fields if (value := getattr(self, name)) is not None]

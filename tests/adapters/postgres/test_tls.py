@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import ssl
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from adapters.postgres.connections import Connections, public_authorities
+from tests.adapters.postgres.tls_front import self_signed, tls_front
+from tests.postgres import Database
+
+PROXY = "tessera.proxy.example"
+
+
+@pytest.fixture(autouse=True)
+def _credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "example")
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> Path:
+    return self_signed(tmp_path, PROXY)
+
+
+@pytest.fixture
+def port(certificate: Path, database: Database) -> Iterator[int]:
+    with tls_front(certificate, database.server.port) as port:
+        yield port
+
+
+def ask(database: Database, port: int, host: str, authorities: Path | None) -> object:
+    dsn = f"host={host} hostaddr=127.0.0.1 port={port} dbname={database.name} user=tessera_api"
+    connections = Connections(dsn, iam=True, region="eu-central-1", authorities=authorities)
+    try:
+        with connections.transaction() as cursor:
+            row = cursor.execute("SELECT current_user AS who").fetchone()
+            assert row
+            return row["who"]
+    finally:
+        connections.close()
+
+
+def test_a_process_signs_in_where_an_authority_vouches_for_the_proxy(
+    database: Database, port: int, certificate: Path
+) -> None:
+    assert ask(database, port, PROXY, certificate) == "tessera_api"
+
+
+def test_no_token_goes_to_a_server_that_nobody_vouches_for(database: Database, port: int) -> None:
+    with pytest.raises(psycopg.OperationalError, match="certificate verify failed"):
+        ask(database, port, PROXY, None)
+
+
+def test_no_token_goes_to_a_server_of_another_name(database: Database, port: int, certificate: Path) -> None:
+    with pytest.raises(psycopg.OperationalError, match="does not match host name"):
+        ask(database, port, "other.proxy.example", certificate)
+
+
+def test_no_token_goes_out_in_the_clear(database: Database, certificate: Path) -> None:
+    with pytest.raises(psycopg.OperationalError, match="does not support SSL"):
+        ask(database, database.server.port, PROXY, certificate)
+
+
+def test_amazon_whose_certificates_proxies_have_is_among_the_public_authorities() -> None:
+    context = ssl.create_default_context(cafile=str(public_authorities()))
+    names = {dict(part[0] for part in found["subject"]).get("commonName") for found in context.get_ca_certs()}
+    assert {f"Amazon Root CA {n}" for n in range(1, 5)} <= names

@@ -1,0 +1,69 @@
+"""What an operator asks of `administer`, and what it answers."""
+
+from __future__ import annotations
+
+import pytest
+
+from adapters.postgres.administration import Administration
+from lambdas.administer import make_handler
+from local.postgres import OWNER
+from wsi.builtin_models import STAIN_DENSITY
+
+PERSON = {"issuer": "https://issuer.example", "subject": "sub"}
+
+
+@pytest.fixture
+def administer(database):
+    handler = make_handler(Administration(lambda: database.server.dsn(OWNER, database.name)))
+    return lambda **action: handler(action, None)
+
+
+def test_first_tenant_person_key_and_model(administer):
+    tenant = administer(add_tenant={"name": "hospital"})["tenant"]
+    assert administer(add_user={"tenant": "hospital", **PERSON, "role": "admin"}).keys() == {"user"}
+    assert administer(add_key={"tenant": "hospital", "name": "scanner", "role": "analyst"})["key"].startswith("tsk_")
+    registered = {"model": "stain-density", "version": STAIN_DENSITY.version, "digest": STAIN_DENSITY.digest}
+    assert administer(register_builtin={"name": "stain-density"}) == registered
+    summary = {"id": tenant, "name": "hospital", "users": 1, "keys": 1}
+    assert administer(list_tenants={}) == {"tenants": [summary]}
+
+
+def test_taking_away(administer):
+    administer(add_tenant={"name": "hospital"})
+    administer(add_user={"tenant": "hospital", **PERSON, "role": "viewer"})
+    administer(add_key={"tenant": "hospital", "name": "scanner", "role": "analyst"})
+    assert administer(disable_user=PERSON) == {"disabled": True}
+    assert administer(revoke_key={"tenant": "hospital", "name": "scanner"}) == {"revoked": 1}
+    [summary] = administer(list_tenants={})["tenants"]
+    assert (summary["users"], summary["keys"]) == (0, 0)
+
+
+def test_a_package_is_registered_by_the_card_that_was_read_from_it(administer):
+    card = {**STAIN_DENSITY.as_json(), "name": "tumor", "kind": "torchscript", "digest": "a" * 64}
+    package = f"s3://models/models/{'a' * 64}/"
+    answer = administer(register_model={"card": card, "package_uri": package})
+    assert answer == {"model": "tumor", "version": card["version"], "digest": "a" * 64}
+    changed = administer(register_model={"card": {**card, "digest": "b" * 64}, "package_uri": package})
+    assert "versions never change" in changed["error"]
+
+
+@pytest.mark.parametrize(
+    ("action", "told"),
+    [
+        ({}, "give exactly one action of list_tenants, add_tenant"),
+        ({"add_tenant": {"name": "a"}, "list_tenants": {}}, "give exactly one action"),
+        ({"remove_everything": {}}, "remove_everything: Extra inputs are not permitted"),
+        ({"add_tenant": {"name": ""}}, "add_tenant.name: String should have at least 1 character"),
+        ({"add_user": {"tenant": "x", **PERSON, "role": "god"}}, "add_user.role: Input should be 'viewer'"),
+        ({"add_key": {"tenant": "x", "name": "y", "role": "viewer"}}, "There is no tenant of this name"),
+        ({"register_builtin": {"name": "x"}}, "There is no built-in model of this name; there are stain-density"),
+        ({"register_model": {"card": {}, "package_uri": "s3://b/p/"}}, "The card is not one that read_package made"),
+        ({"register_model": {"card": {}, "package_uri": "https://b/p/"}}, "register_model.package_uri: String should"),
+    ],
+)
+def test_what_is_wrong_is_told_in_a_sentence(administer, action, told):
+    answer = administer(**action)
+    assert answer.keys() == {"error"}
+    assert told in answer["error"]
+    assert answer["error"].endswith(".")
+    assert "\n" not in answer["error"]
