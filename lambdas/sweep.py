@@ -1,4 +1,4 @@
-"""A schedule of a minute: what a death left behind is put right."""
+"""A schedule of a minute: what a death left behind is put right, and how the installation does is told."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from typing import Any
 from adapters.settings.processes import Sweep
 from lambdas.cold_start import Handler, entry
 from lambdas.logs import logger_for
+from lambdas.measures import publish
 from lambdas.wiring import SweepWiring, sweep_wiring
 from wsi.sweeping import sweep
 
 logger = logger_for("sweep")
+
+PERIOD_SECONDS = 60.0  #: of the schedule: what ended within it is counted
 
 
 def make_handler(wiring: SweepWiring) -> Handler:
@@ -24,6 +27,8 @@ def make_handler(wiring: SweepWiring) -> Handler:
             give_up_seconds=wiring.give_up_seconds,
         )
         logger.info("swept", extra=asdict(swept))
+        vitals = wiring.ledger.vitals(seconds=PERIOD_SECONDS, stalled_seconds=wiring.stuck_seconds)
+        publish(vitals, swept, namespace=wiring.metrics_namespace)
         return asdict(swept)
 
     return handle

@@ -9,12 +9,16 @@ from uuid import UUID
 
 import pytest
 
+from adapters.settings import metrics
 from lambdas import inspect, plan, relay, stitch, sweep
+from lambdas.measures import publish
 from lambdas.wiring import RelayWiring, SlideJobsWiring, StitchWiring, SweepWiring
 from tests.installation import ANALYST, Installation
 from tests.slides import write_svs
 from wsi.digests import PART_SIZE
 from wsi.jobs import JobRequest, submit_job
+from wsi.ports.ledger import Swept
+from wsi.records.vitals import Vitals
 from wsi.states import JobState, SlideState
 from wsi.tracing import new_traceparent
 
@@ -145,11 +149,58 @@ def test_a_wake_up_and_the_schedule_both_empty_the_outbox(installation, event):
     assert len(installation.publisher.published) == 1
 
 
-def test_the_sweep_tells_what_it_put_right(installation):
-    submitted(installation, installation.ready())
-    wiring = SweepWiring(
-        ledger=installation.ledger, queues=installation.queues, upload_days=3, stuck_seconds=900, give_up_seconds=86_400
+@pytest.fixture
+def sweep_wiring(installation):
+    return SweepWiring(
+        ledger=installation.ledger,
+        queues=installation.queues,
+        upload_days=3,
+        stuck_seconds=900,
+        give_up_seconds=86_400,
+        metrics_namespace="tessera-test",
     )
-    answer = sweep.make_handler(wiring)({}, None)
+
+
+def test_the_sweep_tells_what_it_put_right(installation, sweep_wiring):
+    submitted(installation, installation.ready())
+    answer = sweep.make_handler(sweep_wiring)({}, None)
     assert set(answer) == {"leases_expired", "stitches_woken", "messages_resent", "uploads_abandoned", "given_up"}
     json.dumps(answer)
+
+
+def metric_lines(text):
+    """The lines that CloudWatch makes metrics of."""
+    return [line for line in map(json.loads, text.splitlines()) if "_aws" in line]
+
+
+def test_the_sweep_tells_how_all_jobs_stand(installation, sweep_wiring, capsys):
+    submitted(installation, installation.ready())
+    sweep.make_handler(sweep_wiring)({}, None)
+    (line,) = metric_lines(capsys.readouterr().out)
+    (directive,) = line["_aws"]["CloudWatchMetrics"]
+    assert (directive["Namespace"], directive["Dimensions"]) == ("tessera-test", [["service"]])
+    named = {metric["Name"]: line[metric["Name"]] for metric in directive["Metrics"]}
+    assert set(named) == {
+        *(metrics.jobs_in(state) for state in JobState),
+        *(metrics.JOBS_WAITING, metrics.JOBS_STALLED, metrics.TILES, metrics.OUTBOX_AGE),
+        *(metrics.LEASES_EXPIRED, metrics.MESSAGES_RESENT, metrics.GIVEN_UP),
+    }
+    assert named[metrics.jobs_in("QUEUED")] == [1]
+    assert named[metrics.jobs_in("COMPLETED")] == [0]
+
+
+def test_each_job_that_ended_has_its_time_however_many_there_are(capsys):
+    vitals = Vitals(
+        live={},
+        finished={},
+        waiting=0,
+        stalled=0,
+        outbox_seconds=0,
+        tiles=0,
+        first_lease_seconds=(),
+        result_seconds=tuple(float(n) for n in range(250)),
+    )
+    publish(vitals, Swept(), namespace="tessera-test")
+    lines = metric_lines(capsys.readouterr().out)
+    assert sorted(value for line in lines for value in line.get(metrics.TIME_TO_RESULT, [])) == [*vitals.result_seconds]
+    assert all(len(line.get(metrics.TIME_TO_RESULT, [])) <= 100 for line in lines)
