@@ -82,6 +82,7 @@ class MiniStack:
             "STATE_DIR": str(self._folder / "state"),
             "AUTH": "true" if self._checks_access else "false",
             "LOG_LEVEL": "WARNING",
+            "POWERTOOLS_LOG_LEVEL": "INFO",  # functions inherit the line above
         }
 
     def _answers(self) -> bool:
