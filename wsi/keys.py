@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from uuid import UUID
 
+#: First in a key, since a bucket's rules know objects by how their keys begin: these are needed until the job is
+#: stitched, and by a retry.
+SHARDS = "shards/"
+
 
 def slide_file(tenant: UUID, slide: UUID, number: int) -> str:
     """In the slides bucket."""
@@ -22,13 +26,17 @@ def plan(tenant: UUID, job: UUID) -> str:
     return f"{job_prefix(tenant, job)}plan.json.gz"
 
 
+def shard_prefix(tenant: UUID, job: UUID, shard: int) -> str:
+    return f"{SHARDS}{tenant}/{job}/{shard:05d}/"
+
+
 def checkpoint(tenant: UUID, job: UUID, shard: int, attempt: int, number: int) -> str:
-    return f"{job_prefix(tenant, job)}shards/{shard:05d}/{attempt:03d}/checkpoint-{number:05d}.npz"
+    return f"{shard_prefix(tenant, job, shard)}{attempt:03d}/checkpoint-{number:05d}.npz"
 
 
 def shard_result(tenant: UUID, job: UUID, shard: int, attempt: int) -> str:
     """The attempt is part of the key: a late worker of an older attempt can not overwrite what was committed."""
-    return f"{job_prefix(tenant, job)}shards/{shard:05d}/{attempt:03d}/result.npz"
+    return f"{shard_prefix(tenant, job, shard)}{attempt:03d}/result.npz"
 
 
 def result(tenant: UUID, job: UUID, name: str) -> str:

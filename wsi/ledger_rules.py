@@ -19,6 +19,9 @@ POISON_FAILURES = 3  #: in-process failures of one shard; leases that run out an
 POISON_SILENCES = 6
 PUSH_SECONDS = 1.0  #: least time between two pushes of a job's progress
 RATE_SECONDS = 60.0  #: how long a worker's last reported rate counts towards its job's
+#: A retry takes over shards that are no older: the bucket removes their results after twice the time, so that they
+#: are still there when the retry is stitched.
+TAKE_OVER_DAYS = 14
 SENT_DAYS = 7  #: how long a sent outbox row is kept
 #: How long an update for subscribers is tried to be sent. By then each of them has read the API a thousand times; a
 #: message for a queue is never dropped, since it is the only one that tells of its work before the sweep does.

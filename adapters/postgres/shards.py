@@ -13,6 +13,7 @@ from wsi.ledger_rules import (
     POISON_FAILURES,
     POISON_SILENCES,
     RATE_SECONDS,
+    TAKE_OVER_DAYS,
     check_count,
     poison_sentence,
     shard_detail,
@@ -37,7 +38,7 @@ def insert(cursor: Cursor, job: Job, sizes: list[int]) -> None:
 
 
 def take_over(cursor: Cursor, job: Job, plan_digest: str) -> Row:
-    """Copies what the retried job finished, if plan and shard sizes are equal.
+    """Copies what the retried job finished, if plan and shard sizes are equal, and its objects still lie there.
     Returns how many shards, and how many tiles of them are inferred and unreadable."""
     row = cursor.execute(
         """
@@ -51,9 +52,10 @@ def take_over(cursor: Cursor, job: Job, plan_digest: str) -> Row:
             SELECT 1 FROM mine FULL JOIN earlier USING (index) WHERE mine.tiles IS DISTINCT FROM earlier.tiles
         ), taken AS (
             UPDATE shards SET state = 'DONE', result_key = earlier.result_key, tiles_done = earlier.tiles_done,
-                tiles_unreadable = earlier.tiles_unreadable
+                tiles_unreadable = earlier.tiles_unreadable, leased_at = earlier.leased_at
             FROM earlier
             WHERE shards.job_id = %(job)s AND shards.index = earlier.index AND earlier.state = 'DONE'
+                AND earlier.leased_at > now() - make_interval(days => %(days)s)
                 AND NOT EXISTS (SELECT FROM differing)
             RETURNING shards.*
         )
@@ -61,7 +63,7 @@ def take_over(cursor: Cursor, job: Job, plan_digest: str) -> Row:
             coalesce(sum(tiles_done - tiles_unreadable), 0)::bigint AS inferred
         FROM taken
         """,
-        {"job": job.id, "tenant": job.tenant, "retried": job.retry_of, "plan": plan_digest},
+        {"job": job.id, "tenant": job.tenant, "retried": job.retry_of, "plan": plan_digest, "days": TAKE_OVER_DAYS},
     ).fetchone()
     assert row is not None, "an aggregate has a row"
     return row

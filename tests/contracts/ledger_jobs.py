@@ -28,6 +28,7 @@ from tests.contracts.ledger_world import (
     uploaded_slide,
 )
 from wsi.errors import Conflict, FailReason, NotFound
+from wsi.ledger_rules import TAKE_OVER_DAYS
 from wsi.records.jobs import Idempotency, JobFilter, Priority
 from wsi.records.notices import PUSH, job_update
 from wsi.records.shards import LeaseRefusal
@@ -287,6 +288,21 @@ class JobMovesContract:
             world.actor, failed.id
         )
         assert "retried" in kinds(world, failed)
+
+    def test_retry_does_not_count_on_objects_that_the_bucket_removes_soon(self, world: LedgerWorld) -> None:
+        first = running_job(world, (10, 5))
+        assert commit(world, lease(world, first, 0))
+        world.system.fail_job(first.id, FailReason.SLIDE_UNREADABLE, "It failed.")
+        slide = world.tenants.slide(world.actor, first.slide_id)
+        world.pass_time((TAKE_OVER_DAYS - 1) * 86_400)
+        second = plan(world, queued_job(world, slide=slide, retry_of=first.id).id, (10, 5))
+        assert second.shards_remaining == 1
+        world.system.fail_job(second.id, FailReason.SLIDE_UNREADABLE, "It failed.")
+        world.pass_time(2 * 86_400)
+        # What the second job took over is as old as the first one made it.
+        third = plan(world, queued_job(world, slide=slide, retry_of=second.id).id, (10, 5))
+        assert third.shards_remaining == 2
+        assert third.tiles_inferred == 0
 
     def test_retry_with_nothing_left_goes_straight_to_stitching(self, world: LedgerWorld) -> None:
         failed = stitching_job(world, (10, 5))

@@ -218,7 +218,7 @@ def test_a_lost_shard_result_fails_the_job(site: Installation):
     job_id = site.submit()
     site.plan(job_id)
     site.work(job_id)
-    site.objects.delete_below(f"{keys.job_prefix(site.actor.tenant, job_id)}shards/00001/")
+    site.objects.delete_below(keys.shard_prefix(site.actor.tenant, job_id, 1))
     assert site.stitch(job_id)
     job = site.job(job_id)
     assert (job.state, job.reason) == (JobState.FAILED, "stitching_failed")

@@ -13,12 +13,14 @@ from wsi.ledger_rules import (
     PUSH_DAYS,
     SENT_DAYS,
     STUCK_TOPIC,
+    TAKE_OVER_DAYS,
     UNINSPECTED_SENTENCE,
     job_message,
     other_model_digest,
     slide_message,
 )
 from wsi.memory import vitals
+from wsi.memory.ledger_books import Report
 from wsi.memory.ledger_shards import MemoryShards
 from wsi.memory.ledger_tenant import finished_shards
 from wsi.ports.ledger import PlanningBrief, StitchBrief, Swept
@@ -100,18 +102,21 @@ class MemorySystemLedger(MemoryShards):
         earlier = self.books.shards.get(retried.id, [])
         if [shard.tiles for shard in earlier] != list(sizes):
             return fresh
-        return [
-            replace(
-                mine,
-                state=ShardState.DONE,
-                result_key=theirs.result_key,
-                tiles_done=theirs.tiles_done,
-                tiles_unreadable=theirs.tiles_unreadable,
-            )
-            if theirs.state is ShardState.DONE
-            else mine
-            for mine, theirs in zip(fresh, earlier, strict=True)
-        ]
+        return [self._taken_over(mine, theirs) for mine, theirs in zip(fresh, earlier, strict=True)]
+
+    def _taken_over(self, mine: Shard, theirs: Shard) -> Shard:
+        oldest = self.books.ago(TAKE_OVER_DAYS * 86_400)
+        report = self.books.reports.get((theirs.job_id, theirs.index))
+        if theirs.state is not ShardState.DONE or report is None or report.leased_at <= oldest:
+            return mine
+        self.books.reports[mine.job_id, mine.index] = Report(leased_at=report.leased_at)
+        return replace(
+            mine,
+            state=ShardState.DONE,
+            result_key=theirs.result_key,
+            tiles_done=theirs.tiles_done,
+            tiles_unreadable=theirs.tiles_unreadable,
+        )
 
     def finish_without_tissue(self, job_id: UUID, results: Sequence[ResultFile]) -> bool:
         with self.books.lock:
