@@ -46,7 +46,7 @@ ACKNOWLEDGED: tuple[Acknowledgement, ...] = (
     Acknowledgement(
         rule="HIPAA.Security-IAMNoInlinePolicy",
         kind="AWS::IAM::Policy",
-        reason="An inline policy belongs to one role and goes with it, where a managed one could be attached elsewhere.",
+        reason="An inline policy belongs to one role and goes with it; a managed one could be attached elsewhere.",
     ),
     # functions
     Acknowledgement(
