@@ -1,0 +1,130 @@
+"""What MiniStack 1.5.33 makes of our templates: the types that it deploys, and what stands in for the others.
+
+A type that is in neither list is an error of the transformation, so that nothing new is left out in silence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from cdk.emulated.values import DATABASE_HOST, DATABASE_PORT
+
+SELF = "{id}"  #: in a substitute: the logical id of the resource itself
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Dropped:
+    """`ref` and `attributes` are what references to it become. One that is not named here is an error."""
+
+    why: str
+    instead: str | None = None
+    ref: Any = None
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    #: A resource that takes its place under the same logical id.
+    replacement: Mapping[str, Any] | None = None
+    #: Properties that become outputs of the stack, for whoever does by hand what the resource did.
+    tells: tuple[str, ...] = ()
+
+
+_NO_FUNCTION = "arn:aws:lambda:eu-central-1:000000000000:function:emulated-provider"
+_ON_THIS_MACHINE = "functions and worker run as processes of this machine, outside any network"
+
+DROPPED: Mapping[str, Dropped] = {
+    # network
+    "AWS::EC2::EIP": Dropped(why=_ON_THIS_MACHINE),
+    "AWS::EC2::FlowLog": Dropped(why=_ON_THIS_MACHINE),
+    "AWS::EC2::NatGateway": Dropped(why=_ON_THIS_MACHINE, ref="nat-emulated"),
+    "AWS::EC2::SecurityGroupIngress": Dropped(why=_ON_THIS_MACHINE),
+    "Custom::VpcRestrictDefaultSG": Dropped(why="its function is in Node and wants the SDK that Lambda brings"),
+    # data
+    "AWS::RDS::DBInstance": Dropped(
+        why="MiniStack runs RDS in docker only",
+        instead="the embedded Postgres; a secret with its owner stands for the managed one",
+        ref="emulated-postgres",
+        attributes={
+            "Endpoint.Address": {"Ref": DATABASE_HOST},
+            "Endpoint.Port": {"Ref": DATABASE_PORT},
+            "MasterUserSecret.SecretArn": {"Ref": SELF},
+            "DbiResourceId": "db-EMULATED",
+        },
+        replacement={
+            "Type": "AWS::SecretsManager::Secret",
+            # Postgres on 127.0.0.1 asks nobody for a password.
+            "Properties": {"SecretString": '{"username": "tessera_owner", "password": "none"}'},
+        },
+    ),
+    "AWS::RDS::DBProxy": Dropped(
+        why="MiniStack has none",
+        instead="the embedded Postgres, directly, without IAM tokens",
+        ref="emulated-proxy",
+        attributes={
+            "Endpoint": {"Ref": DATABASE_HOST},
+            "DBProxyArn": "arn:aws:rds:eu-central-1:000000000000:db-proxy:prx-emulated",
+        },
+    ),
+    "AWS::RDS::DBProxyTargetGroup": Dropped(why="MiniStack has no proxy"),
+    # cluster and workload
+    "AWS::EKS::Cluster": Dropped(
+        why="MiniStack runs EKS in docker only",
+        instead="the worker, as a process of this machine",
+        ref="emulated-cluster",
+        attributes={"Arn": "arn:aws:eks:eu-central-1:000000000000:cluster/emulated"},
+    ),
+    "AWS::EKS::AccessEntry": Dropped(why="there is no cluster"),
+}
+
+#: Functions of the CDK's own custom resources, which are dropped too.
+PROVIDERS = Dropped(
+    why="they serve custom resources that are dropped", ref="emulated-provider", attributes={"Arn": _NO_FUNCTION}
+)
+
+#: What MiniStack makes for real, or keeps and answers questions about.
+DEPLOYED: frozenset[str] = frozenset(
+    {
+        "AWS::ApiGateway::Account",
+        "AWS::ApiGateway::Authorizer",
+        "AWS::ApiGateway::Resource",
+        "AWS::AppSync::DataSource",
+        "AWS::AppSync::Resolver",
+        "AWS::Events::Rule",
+        "AWS::Lambda::EventSourceMapping",
+        "AWS::Lambda::Permission",
+        "AWS::ApiGateway::Deployment",
+        "AWS::ApiGateway::Method",
+        "AWS::ApiGateway::RestApi",
+        "AWS::ApiGateway::Stage",
+        "AWS::AppSync::ApiKey",
+        "AWS::AppSync::GraphQLApi",
+        "AWS::AppSync::GraphQLSchema",
+        "AWS::Cognito::UserPool",
+        "AWS::Cognito::UserPoolClient",
+        "AWS::EC2::InternetGateway",
+        "AWS::EC2::Route",
+        "AWS::EC2::RouteTable",
+        "AWS::EC2::SecurityGroup",
+        "AWS::EC2::Subnet",
+        "AWS::EC2::SubnetRouteTableAssociation",
+        "AWS::EC2::VPC",
+        "AWS::EC2::VPCEndpoint",
+        "AWS::EC2::VPCGatewayAttachment",
+        "AWS::IAM::Policy",
+        "AWS::IAM::Role",
+        "AWS::KMS::Key",
+        "AWS::Lambda::Function",
+        "AWS::Lambda::LayerVersion",
+        "AWS::Logs::LogGroup",
+        "AWS::RDS::DBSubnetGroup",
+        "AWS::S3::Bucket",
+        "AWS::S3::BucketPolicy",
+        "AWS::SQS::Queue",
+        "AWS::SQS::QueuePolicy",
+        "AWS::SSM::Parameter",
+    }
+)
+
+#: Attributes of deployed types that MiniStack does not have, and the property that holds the same.
+ATTRIBUTES: Mapping[str, Mapping[str, str]] = {
+    "AWS::EC2::VPC": {"CidrBlock": "CidrBlock"},
+}

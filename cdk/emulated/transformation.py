@@ -1,0 +1,145 @@
+"""A template of the real app as MiniStack can deploy it. Pure: what differs is said by the table, and returned as rows.
+
+Nothing is left dangling: a reference to what was dropped becomes the table's substitute, or is an error.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from cdk.emulated.references import references, resolved
+from cdk.emulated.rewriting import REWRITTEN
+from cdk.emulated.table import ATTRIBUTES, DEPLOYED, DROPPED, PROVIDERS, SELF, Dropped
+from cdk.emulated.values import PARAMETERS
+
+Template = dict[str, Any]
+Resource = dict[str, Any]
+OURS = "lambdas."  #: begins the handlers of our functions; others are those of the CDK's own custom resources
+
+
+TOLD = "Told"  #: begins the outputs that hold properties of what was dropped
+
+
+class NotEmulated(Exception):
+    """The table does not say what to do with something in a template."""
+
+
+@dataclass(frozen=True, order=True, slots=True)
+class Row:
+    """One line of the printed table."""
+
+    type: str
+    action: str  #: "dropped", "replaced" or "rewritten"
+    instead: str
+    why: str
+    count: int = 1
+
+
+def emulated(template: Template) -> tuple[Template, tuple[Row, ...]]:
+    """Raises NotEmulated, naming what the table lacks."""
+    resources: Mapping[str, Resource] = template.get("Resources", {})
+    dropped = {id: rule for id, resource in resources.items() if (rule := _rule(resource)) is not None}
+    rows = [_row(resources[id]["Type"], rule) for id, rule in dropped.items()]
+    kept: dict[str, Resource] = {}
+    for id, resource in resources.items():
+        if id not in dropped:
+            _refuse_unknown(resource["Type"])
+            kept[id], more = _rewritten(resource)
+            rows.extend(more)
+        elif (replacement := dropped[id].replacement) is not None:
+            kept[id] = dict(replacement)
+    outputs = {**template.get("Outputs", {})}
+    for id, rule in dropped.items():
+        told = {name: resources[id]["Properties"][name] for name in rule.tells}
+        outputs |= {f"{TOLD}{name}{id}": {"Value": value} for name, value in told.items()}
+    resources_left = {id: _independent(resource, kept) for id, resource in kept.items()}
+    out = _resolved({**template, "Resources": resources_left, "Outputs": outputs}, resources, dropped)
+    out["Parameters"] = {**template.get("Parameters", {}), **_parameters(out)}
+    return out, _counted(rows)
+
+
+def dangling(template: Template) -> frozenset[str]:
+    """Names that a template refers to and does not have."""
+    held = {*template.get("Resources", {}), *template.get("Parameters", {})}
+    named = {id for part in ("Resources", "Outputs") for id, _ in references(template.get(part, {}))}
+    waited_for = {id for resource in template.get("Resources", {}).values() for id in _depends_on(resource)}
+    return frozenset(id for id in named | waited_for if id not in held and not id.startswith("AWS::"))
+
+
+def told(outputs: Mapping[str, str], property: str) -> dict[str, str]:
+    """What the dropped resources of a deployed stack would have been given as `property`, by logical id."""
+    start = f"{TOLD}{property}"
+    return {name.removeprefix(start): value for name, value in outputs.items() if name.startswith(start)}
+
+
+def _rule(resource: Resource) -> Dropped | None:
+    type = resource["Type"]
+    if type == "AWS::Lambda::Function" and not str(resource["Properties"].get("Handler", OURS)).startswith(OURS):
+        return PROVIDERS
+    return DROPPED.get(type)
+
+
+def _refuse_unknown(type: str) -> None:
+    if type not in DEPLOYED:
+        raise NotEmulated(
+            f"{type} is new: if MiniStack can deploy it, add it to DEPLOYED in cdk/emulated/table.py, else to DROPPED."
+        )
+
+
+def _rewritten(resource: Resource) -> tuple[Resource, tuple[Row, ...]]:
+    rule = REWRITTEN.get(resource["Type"])
+    before = resource.get("Properties", {})
+    if rule is None or (after := rule.how(before)) == before:
+        return resource, ()
+    return {**resource, "Properties": after}, (Row(resource["Type"], "rewritten", rule.what, rule.why),)
+
+
+def _row(type: str, rule: Dropped) -> Row:
+    return Row(type, "replaced" if rule.instead else "dropped", rule.instead or "", rule.why)
+
+
+def _counted(rows: list[Row]) -> tuple[Row, ...]:
+    counts = Counter(rows)
+    return tuple(Row(row.type, row.action, row.instead, row.why, count) for row, count in sorted(counts.items()))
+
+
+def _independent(resource: Resource, kept: Mapping[str, Resource]) -> Resource:
+    """Waits only for what is there."""
+    waited_for = [id for id in _depends_on(resource) if id in kept]
+    without = {name: value for name, value in resource.items() if name != "DependsOn"}
+    return {**without, "DependsOn": waited_for} if waited_for else without
+
+
+def _depends_on(resource: Resource) -> list[str]:
+    waited_for = resource.get("DependsOn", [])
+    return [waited_for] if isinstance(waited_for, str) else waited_for
+
+
+def _resolved(template: Template, resources: Mapping[str, Resource], dropped: Mapping[str, Dropped]) -> Template:
+    def substitute(id: str, attribute: str | None) -> Any:
+        if id in dropped:
+            return _substitute(id, attribute, resources[id]["Type"], dropped[id])
+        if id in resources and attribute is not None:
+            resource = resources[id]
+            held = ATTRIBUTES.get(resource["Type"], {}).get(attribute)
+            return resource["Properties"][held] if held else None
+        return None
+
+    return {part: resolved(value, substitute) for part, value in template.items()}
+
+
+def _substitute(id: str, attribute: str | None, type: str, rule: Dropped) -> Any:
+    found = rule.ref if attribute is None else rule.attributes.get(attribute)
+    if found is None:
+        what = "Ref" if attribute is None else attribute
+        raise NotEmulated(f"Something refers to {what} of {id}: DROPPED[{type!r}] must say what it becomes.")
+    return json.loads(json.dumps(found).replace(SELF, id))
+
+
+def _parameters(template: Template) -> Template:
+    used = {id for part in ("Resources", "Outputs") for id, _ in references(template.get(part, {}))}
+    return {name: {"Type": "String", "Description": text} for name, text in PARAMETERS.items() if name in used}

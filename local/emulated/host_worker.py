@@ -1,0 +1,91 @@
+"""The worker as a process of this machine: with the settings that the deployed ScaledJob gives to its pods, in the role
+of their service account."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from adapters.settings import processes
+from cdk.emulated import told
+from local import children
+from local.emulated.installation import EmulatedInstallation
+from local.environment import child_environ
+from local.options import DATABASE
+
+DRAIN_SECONDS = 90.0
+QUEUES = "shards-"  #: in the names of the queues whose worker this is
+SYSTEM_ROLE = "tessera_system"
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class HostWorker:
+    def __init__(self, installation: EmulatedInstallation) -> None:
+        """Raises LookupError when no ScaledJob for the shard queues was synthesized."""
+        pod = _pod(installation.outputs)
+        (container,) = pod["containers"]
+        self.role = _role(installation.outputs, pod["serviceAccountName"])
+        self.log = installation.folder / "logs" / "worker.log"
+        self.settings = _on_this_machine(
+            processes.Worker.from_environ({one["name"]: one["value"] for one in container["env"]}), installation
+        )
+        self.credentials = installation.deploying.session_of(self.role, name="worker")
+        self._arguments: list[str] = container.get("args", [])
+        self._child: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        self._child = children.start(
+            [sys.executable, "-m", "gpu_worker", *self._arguments],
+            env={**child_environ(self.settings.environ()), **self.credentials},
+            log=self.log,
+            cwd=ROOT,
+        )
+
+    def stop(self) -> int | None:
+        """SIGTERM, as Kubernetes sends it: it drains. Its exit code; None when it never ran."""
+        if self._child is None:
+            return None
+        children.stop(self._child, seconds=DRAIN_SECONDS)
+        return self._child.returncode
+
+
+def _on_this_machine(deployed: processes.Worker, installation: EmulatedInstallation) -> processes.Worker:
+    folder = installation.folder / "worker"
+    scratch = folder / "scratch"
+    scratch.mkdir(parents=True, exist_ok=True)
+    here: Mapping[str, Any] = {
+        "endpoint_url": installation.ministack.url,
+        "database_dsn": installation.postgres.dsn(SYSTEM_ROLE, DATABASE),
+        "database_iam": False,
+        "device": "cpu",
+        "model_cache": str(folder / "models"),
+        "scratch": str(scratch),
+        "health_port": None,
+    }
+    return deployed.model_copy(update=here)
+
+
+def _pod(outputs: Mapping[str, str]) -> Mapping[str, Any]:
+    """The pod of the ScaledJob that the shard queues start."""
+    for one in _manifests(outputs):
+        if one["kind"] == "ScaledJob" and QUEUES in json.dumps(one["spec"]["triggers"]):
+            return one["spec"]["jobTargetRef"]["template"]["spec"]
+    raise LookupError("No stack has a ScaledJob for the shard queues.")
+
+
+def _manifests(outputs: Mapping[str, str]) -> Iterator[Mapping[str, Any]]:
+    for text in told(outputs, "Manifest").values():
+        yield from json.loads(text)
+
+
+def _role(outputs: Mapping[str, str], account: str) -> str:
+    """The ARN of the role that EKS Pod Identity gives to pods of the account."""
+    roles = told(outputs, "RoleArn")
+    for id, name in told(outputs, "ServiceAccount").items():
+        if name == account:
+            return roles[id]
+    raise LookupError(f"The service account {account} has no role.")

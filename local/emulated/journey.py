@@ -1,0 +1,171 @@
+"""A slide's whole way through what was deployed, as a user goes it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from adapters.deploying import DeploymentFailed
+from local.emulated.host_worker import HostWorker
+from local.emulated.installation import EmulatedInstallation
+from local.emulated.report import Report
+from local.emulated.subscriber import Subscriber
+from wsi.results.summary import NAME as SUMMARY
+
+ROOT = Path(__file__).resolve().parents[2]
+BASE_PATH = "/api/v1/wsi"
+MODEL = "stain-density"
+TENANT, RIVAL = "first", "second"
+UNKNOWN_KEY = f"tsk_00000000_{'0' * 43}"
+COMMAND_SECONDS = 240.0
+
+
+class Journey:
+    def __init__(self, installation: EmulatedInstallation, report: Report) -> None:
+        self._installation = installation
+        self._report = report
+        self._http = httpx.Client(base_url=installation.api_url + BASE_PATH, timeout=60.0)
+        self._keys: dict[str, str] = {}
+
+    def go(self, slide: Path) -> None:
+        report, deploying = self._report, self._installation.deploying
+        with report.step("administer: two tenants, a key each, the built-in model"):
+            self._keys = {tenant: self._new_tenant(tenant) for tenant in (TENANT, RIVAL)}
+            self._administer({"register_builtin": {"name": MODEL}})
+        self._knock()
+        worker = HostWorker(self._installation)
+        worker.start()
+        try:
+            report.check(
+                f"IAM: the worker's role, {worker.role.rpartition('/')[2]}, may not write into the slides",
+                not deploying.may_write(worker.credentials, worker.settings.slides_bucket),
+            )
+            with self._listening() as (own, rival):
+                self._submit(slide)
+                self._look_at_job(own, rival)
+        finally:
+            code = worker.stop()
+        report.check("the worker drained on SIGTERM", code == 0, f"exit {code}, {worker.log}")
+        self._compare(slide)
+
+    # --- before
+
+    def _new_tenant(self, name: str) -> str:
+        """Its key."""
+        self._administer({"add_tenant": {"name": name}})
+        return self._administer({"add_key": {"tenant": name, "name": "emulated", "role": "analyst"}})["key"]
+
+    def _administer(self, action: Mapping[str, Any]) -> dict[str, Any]:
+        answer = self._installation.deploying.invoke(self._installation.functions["administer"], action)
+        if "error" in answer:
+            raise DeploymentFailed(f"administer {next(iter(action))}: {answer['error']}")
+        return answer
+
+    def _knock(self) -> None:
+        """Who gets in, through the gateway and its authorizer."""
+        with self._report.step("the gateway's first requests (cold starts)"):
+            health = self._http.get("/health")
+            without = self._http.get("/models")
+            unknown = self._http.get("/models", headers={"Authorization": UNKNOWN_KEY})
+            known = self._http.get("/models", headers=self._as(TENANT))
+        check = self._report.check
+        check("GET /health is open", health.status_code == 200, health.text)
+        check("without a key: 401, problem+json", _is_problem(without, 401), f"{without.status_code} {without.text}")
+        check("with an unknown key: 401, problem+json", _is_problem(unknown, 401), unknown.text)
+        check("with a key: the model", known.status_code == 200 and MODEL in known.text, known.text)
+
+    # --- the way
+
+    @contextmanager
+    def _listening(self) -> Iterator[tuple[Subscriber, Subscriber]]:
+        with self._report.step("two tenants subscribe, let in by the deployed authorizer"):
+            pair = [Subscriber(self._installation.realtime_url, self._keys[tenant]) for tenant in (TENANT, RIVAL)]
+            for one in pair:
+                one.start()
+        try:
+            yield pair[0], pair[1]
+        finally:
+            for one in pair:
+                one.stop()
+
+    def _submit(self, slide: Path) -> None:
+        with self._report.step(f"tessera submit {slide.name} --watch") as note:
+            where = ("--api", self._installation.api_url, "--out", str(self._results))
+            done = _tessera("submit", str(slide), "--model", MODEL, *where, key=self._keys[TENANT])
+            note(f"exit {done.returncode}")
+        self._report.check("tessera submit: completed", done.returncode == 0, _last_words(done))
+
+    def _look_at_job(self, own: Subscriber, rival: Subscriber) -> None:
+        check = self._report.check
+        jobs = self._get("/jobs")["items"]
+        check("one job was made", len(jobs) == 1, str(len(jobs)))
+        if not jobs:
+            return
+        job = jobs[0]
+        begun = self._get(f"/slides/{job['slide_id']}")["created_at"]
+        moves = [one for one in self._get(f"/jobs/{job['job_id']}/events")["items"] if one["kind"] == "moved"]
+        since = datetime.fromisoformat(begun)
+        at = [(one["detail"]["state"], datetime.fromisoformat(one["at"])) for one in moves]
+        self._report.timeline([("the upload begins", 0.0), *((s, (t - since).total_seconds()) for s, t in at)])
+        planned, inferred = job["tiles_planned"], job["tiles_inferred"]
+        check(f"{job['status']}: {planned} tiles planned, {inferred} inferred", planned == inferred > 0)
+        heard = own.statuses(job["job_id"])
+        check(f"pushed: {', '.join(heard)}", set(heard) == {state for state, _ in at}, f"moves: {at}")
+        check("the other tenant heard nothing", not rival.heard, str(rival.heard))
+        foreign = self._http.get(f"/jobs/{job['job_id']}", headers=self._as(RIVAL))
+        check("the other tenant finds no such job", foreign.status_code == 404, foreign.text)
+
+    def _compare(self, slide: Path) -> None:
+        """Tables and images are the same bytes, however they were made (README, Results)."""
+        alone = self._installation.folder / "alone"
+        with self._report.step("tessera run, the same slide in one process"):
+            done = _tessera("run", str(slide), "--model", MODEL, "--out", str(alone), key="")
+        names = {path.name for path in alone.iterdir()} if done.returncode == 0 else set()
+        got = {path.name for path in self._results.iterdir()} if self._results.exists() else set()
+        self._report.check(f"results: {', '.join(sorted(got))}", names == got != set(), str(sorted(names)))
+        differ = [one for one in names & got if _bytes(alone / one) != _bytes(self._results / one) and one != SUMMARY]
+        self._report.check("byte for byte those of tessera run", not differ, ", ".join(differ))
+
+    @property
+    def _results(self) -> Path:
+        return self._installation.folder / "results"
+
+    def _get(self, path: str) -> Any:
+        answer = self._http.get(path, headers=self._as(TENANT))
+        answer.raise_for_status()
+        return answer.json()
+
+    def _as(self, tenant: str) -> dict[str, str]:
+        return {"Authorization": self._keys[tenant]}
+
+
+def _is_problem(answer: httpx.Response, status: int) -> bool:
+    return answer.status_code == status and answer.headers.get("content-type") == "application/problem+json"
+
+
+def _tessera(*arguments: str, key: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "client", *arguments],
+        env={**os.environ, "TESSERA_API_KEY": key},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=COMMAND_SECONDS,
+        check=False,
+    )
+
+
+def _last_words(done: subprocess.CompletedProcess[str]) -> str:
+    return f"exit {done.returncode}; {done.stderr.strip()[-500:]}"
+
+
+def _bytes(path: Path) -> bytes:
+    return path.read_bytes()

@@ -1,0 +1,110 @@
+"""The real app, synthesized for this machine: its stacks in the order of deployment, with templates and code."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import zipfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from graphlib import TopologicalSorter
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+CDK = ROOT / ".tools" / "node_modules" / ".bin" / "cdk"
+NODE = ROOT / ".tools" / "node_modules" / "node" / "bin"
+ENVIRONMENT = "emulated"
+QUEUE_PREFIX = f"tessera-{ENVIRONMENT}-"  #: as Deployment.queue_prefix says
+STACK = "aws:cloudformation:stack"
+MANIFEST = "cdk:asset-manifest"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Asset:
+    """A file, or a folder that becomes a zip."""
+
+    path: Path
+    key: str  #: in the bucket of the bootstrap
+
+    def file(self) -> Path:
+        """The file to upload. A zip is made once, beside its folder; stored, since nothing leaves this machine."""
+        if self.path.is_file():
+            return self.path
+        made = self.path.with_name(f"{self.path.name}.zip")
+        if not made.exists():
+            partial = made.with_name(f".{made.name}.partial")
+            with zipfile.ZipFile(partial, "w", zipfile.ZIP_STORED, strict_timestamps=False) as archive:
+                for path in sorted(self.path.rglob("*")):
+                    archive.write(path, path.relative_to(self.path))
+            partial.replace(made)
+        return made
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SynthesizedStack:
+    name: str
+    noun: str  #: "data"
+    template: dict[str, Any]
+    assets: tuple[Asset, ...]
+
+
+def synthesize(out: Path) -> tuple[SynthesizedStack, ...]:
+    """By the CDK's own command, as a deployer runs it. Raises RuntimeError with its last words."""
+    if not CDK.exists():
+        raise RuntimeError("The CDK is not installed; run `make setup`.")
+    context = {"preset": "dev", "environment": ENVIRONMENT, "emulated": "true"}
+    options = [word for name, value in context.items() for word in ("--context", f"{name}={value}")]
+    environ = {
+        **os.environ,
+        "PATH": f"{NODE}{os.pathsep}{os.environ['PATH']}",
+        "JSII_NODE": str(NODE / "node"),
+        "CDK_DISABLE_CLI_TELEMETRY": "1",
+        "CDK_VALIDATION": "false",  # `make check-infra` validates
+    }
+    done = subprocess.run(
+        [str(CDK), "synth", "--quiet", "--no-notices", "--output", str(out), *options],
+        cwd=ROOT,
+        env=environ,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise RuntimeError(f"The app can not be synthesized:\n{done.stderr.strip()[-2000:]}")
+    return read_assembly(out)
+
+
+def read_assembly(folder: Path) -> tuple[SynthesizedStack, ...]:
+    """The stacks of a cloud assembly; each comes after those that it depends on."""
+    artifacts = _read(folder / "manifest.json")["artifacts"]
+    stacks = {id: artifact for id, artifact in artifacts.items() if artifact["type"] == STACK}
+    order = TopologicalSorter({id: _dependencies(artifact, stacks) for id, artifact in stacks.items()}).static_order()
+    return tuple(_stack(folder, id, artifacts) for id in order)
+
+
+def _stack(folder: Path, id: str, artifacts: Mapping[str, Any]) -> SynthesizedStack:
+    artifact = artifacts[id]
+    manifests = [artifacts[name] for name in artifact.get("dependencies", ()) if artifacts[name]["type"] == MANIFEST]
+    name = artifact["properties"].get("stackName", id)
+    return SynthesizedStack(
+        name=name,
+        noun=name.rpartition("-")[2],
+        template=_read(folder / artifact["properties"]["templateFile"]),
+        assets=tuple(asset for manifest in manifests for asset in _assets(folder, manifest["properties"]["file"])),
+    )
+
+
+def _assets(folder: Path, manifest: str) -> Iterator[Asset]:
+    for file in _read(folder / manifest).get("files", {}).values():
+        for destination in file["destinations"].values():
+            yield Asset(path=folder / file["source"]["path"], key=destination["objectKey"])
+
+
+def _dependencies(artifact: Mapping[str, Any], stacks: Mapping[str, Any]) -> list[str]:
+    return [name for name in artifact.get("dependencies", ()) if name in stacks]
+
+
+def _read(path: Path) -> dict[str, Any]:
+    return json.loads(path.read_text())
