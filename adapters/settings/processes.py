@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from adapters.settings.environment import Environment
+from adapters.settings.scaling import IDLE_SECONDS
 
 
 class Aws(Environment):
@@ -81,7 +82,7 @@ class Worker(Aws, Database, SlideBuckets, QueueNames):
     results_bucket: str
     models_bucket: str
     device: str = "cpu"
-    idle_seconds: float = Field(default=90.0, ge=0)  #: exits after so long without work; 0: never
+    idle_seconds: float = Field(default=IDLE_SECONDS, ge=0)  #: exits after so long without work; 0: never
     lease_seconds: float = Field(default=180.0, gt=0)
     checkpoint_seconds: float = Field(default=10.0, gt=0)
     checkpoint_batches: int = Field(default=8, gt=0)

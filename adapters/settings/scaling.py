@@ -1,0 +1,19 @@
+"""When KEDA starts a worker and when a worker leaves: for who deploys the ScaledJobs, for the workers themselves, and
+for the simulation that these numbers were tried in (docs/scaling.md)."""
+
+from __future__ import annotations
+
+#: KEDA's words (ScaledJob, `scalingStrategy` and the metadata of an aws-sqs-queue trigger).
+STRATEGY = "default"
+SCALE_ON_IN_FLIGHT = True
+CALCULATION = "sum"  #: over the triggers, one a queue; KEDA's own default is "max" (F-12)
+ACTIVATION_LENGTH = 0  #: strictly more messages than that start the first worker (F-14)
+POLLING_SECONDS = 15
+
+#: Messages a worker. Never below the leases that a worker holds: those are in flight, are counted, and would start a
+#: worker that finds nothing.
+SHARDS_A_WORKER = 3
+HEAVY_A_WORKER = 1
+
+LEASES_HELD = 2  #: by a worker: the shard that runs and the next one
+IDLE_SECONDS = 90.0  #: a worker leaves after so long without work
