@@ -1,0 +1,145 @@
+"""The buckets: slides, results, models. Encrypted, versioned, closed to the public, reached by TLS 1.2 or newer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import aws_cdk as cdk
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_s3 as s3
+from constructs import Construct
+
+from adapters.settings.objects import ARCHIVED, SHARD_DAYS, SHARDS, UPLOAD_DAYS
+from cdk.deployment import Deployment
+
+#: How long what was overwritten or deleted by mistake can be brought back. What `delete_slide` deletes is gone at once:
+#: it names versions.
+NONCURRENT_DAYS = 30
+#: Browsers must see the first to complete an upload and the second to check a part (F-43).
+EXPOSED_HEADERS = ("ETag", "x-amz-checksum-sha256")
+_READS = (s3.HttpMethods.GET, s3.HttpMethods.HEAD)
+
+
+class AccessLogs(s3.Bucket):
+    """Who asked for what, of all other buckets. S3 writes it, and to buckets with its own keys only."""
+
+    def __init__(self, scope: Construct, id: str, *, deployment: Deployment) -> None:
+        super().__init__(
+            scope,
+            id,
+            encryption=s3.BucketEncryption.S3_MANAGED,
+            lifecycle_rules=[s3.LifecycleRule(id="expire", expiration=cdk.Duration.days(deployment.audit_days))],
+            **closed(deployment),
+        )
+
+
+class DataBucket(s3.Bucket):
+    """`methods`: what browsers of the deployment's origins may do; with no origin there is no CORS at all."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        deployment: Deployment,
+        key: kms.IKey,
+        access_logs: s3.IBucket,
+        methods: Sequence[s3.HttpMethods] = (),
+        rules: Sequence[s3.LifecycleRule] = (),
+    ) -> None:
+        housekeeping = s3.LifecycleRule(
+            id="housekeeping",
+            abort_incomplete_multipart_upload_after=cdk.Duration.days(UPLOAD_DAYS),
+            noncurrent_version_expiration=cdk.Duration.days(NONCURRENT_DAYS),
+            expired_object_delete_marker=True,
+        )
+        super().__init__(
+            scope,
+            id,
+            encryption=s3.BucketEncryption.KMS,
+            encryption_key=key,
+            bucket_key_enabled=True,  # a request to KMS a bucket and hour, not one an object
+            versioned=True,
+            server_access_logs_bucket=access_logs,
+            server_access_logs_prefix=f"{id.lower()}/",
+            lifecycle_rules=[housekeeping, *rules],
+            cors=_cors(deployment, methods),
+            **closed(deployment),
+        )
+
+
+def slides(scope: Construct, id: str, *, deployment: Deployment, key: kms.IKey, access_logs: s3.IBucket) -> DataBucket:
+    """Originals: read for weeks, then hardly ever."""
+    tag, value = ARCHIVED
+    return DataBucket(
+        scope,
+        id,
+        deployment=deployment,
+        key=key,
+        access_logs=access_logs,
+        methods=(s3.HttpMethods.PUT, *_READS),
+        rules=[
+            s3.LifecycleRule(
+                id="originals",
+                transitions=[
+                    s3.Transition(
+                        storage_class=s3.StorageClass.GLACIER_INSTANT_RETRIEVAL,
+                        transition_after=cdk.Duration.days(deployment.instant_retrieval_after_days),
+                    )
+                ],
+            ),
+            s3.LifecycleRule(
+                id="archived",
+                tag_filters={tag: value},
+                transitions=[
+                    s3.Transition(storage_class=s3.StorageClass.DEEP_ARCHIVE, transition_after=cdk.Duration.days(0))
+                ],
+            ),
+        ],
+    )
+
+
+def results(scope: Construct, id: str, *, deployment: Deployment, key: kms.IKey, access_logs: s3.IBucket) -> DataBucket:
+    """Results stay; what they were stitched from goes."""
+    return DataBucket(
+        scope,
+        id,
+        deployment=deployment,
+        key=key,
+        access_logs=access_logs,
+        methods=_READS,
+        rules=[
+            s3.LifecycleRule(
+                id="shards",
+                prefix=SHARDS,
+                expiration=cdk.Duration.days(SHARD_DAYS),
+                noncurrent_version_expiration=cdk.Duration.days(1),
+            )
+        ],
+    )
+
+
+def _cors(deployment: Deployment, methods: Sequence[s3.HttpMethods]) -> list[s3.CorsRule] | None:
+    if not methods or not deployment.origins:
+        return None
+    return [
+        s3.CorsRule(
+            allowed_origins=list(deployment.origins),
+            allowed_methods=list(methods),
+            allowed_headers=["*"],
+            exposed_headers=list(EXPOSED_HEADERS),
+            max_age=3600,
+        )
+    ]
+
+
+def closed(deployment: Deployment) -> dict[str, Any]:
+    """What all buckets have in common."""
+    return {
+        "block_public_access": s3.BlockPublicAccess.BLOCK_ALL,
+        "object_ownership": s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,
+        "enforce_ssl": True,
+        "minimum_tls_version": 1.2,
+        "removal_policy": cdk.RemovalPolicy.RETAIN if deployment.keeps_data else cdk.RemovalPolicy.DESTROY,
+    }
