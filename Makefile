@@ -11,10 +11,10 @@ export JSII_NODE := $(CURDIR)/$(TOOLS)/node_modules/node/bin/node
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo up down setup check check-infra format test synth openapi clean
+.PHONY: help demo up down setup check check-infra format test synth deploy-emulated openapi clean
 
 help:  ## what there is
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
 
 demo: $(VENV)/.ready $(MINISTACK)/.ready  ## one real slide through the whole stack on this machine, live
 	@$(BIN)/python -m local demo
@@ -45,6 +45,9 @@ test: setup  ## the whole test-suite
 
 synth: $(VENV)/.ready-all $(TOOLS)/.ready  ## CloudFormation templates into cdk.out/, or of CONTEXT="-c environment=prod …"
 	@$(BIN)/python tools/synth.py $(CONTEXT)
+
+deploy-emulated: $(VENV)/.ready-all $(MINISTACK)/.ready $(TOOLS)/.ready  ## the stacks, deployed to an emulator of AWS here, and a slide through them
+	@$(BIN)/python -m local.emulated
 
 openapi: $(VENV)/.ready  ## write docs/openapi.json anew
 	@$(BIN)/python -m lambdas.openapi > docs/openapi.json

@@ -37,6 +37,7 @@ DROPPED: Mapping[str, Dropped] = {
     "AWS::EC2::FlowLog": Dropped(why=_ON_THIS_MACHINE),
     "AWS::EC2::NatGateway": Dropped(why=_ON_THIS_MACHINE, ref="nat-emulated"),
     "AWS::EC2::SecurityGroupIngress": Dropped(why=_ON_THIS_MACHINE),
+    "AWS::EC2::SecurityGroupEgress": Dropped(why=_ON_THIS_MACHINE),
     "Custom::VpcRestrictDefaultSG": Dropped(why="its function is in Node and wants the SDK that Lambda brings"),
     # data
     "AWS::RDS::DBInstance": Dropped(
@@ -65,7 +66,20 @@ DROPPED: Mapping[str, Dropped] = {
         },
     ),
     "AWS::RDS::DBProxyTargetGroup": Dropped(why="MiniStack has no proxy"),
+    "AWS::CloudTrail::Trail": Dropped(why="CloudFormation can not make it on MiniStack"),
+    "Custom::Trigger": Dropped(
+        why="its function is in Node and wants the SDK that Lambda brings",
+        instead="the function is invoked when its stack stands, and fails the deployment likewise",
+        tells=("HandlerArn",),
+    ),
+    # web
+    "Custom::CDKBucketDeployment": Dropped(
+        why="its function runs the AWS command line out of a layer for Lambda's own Linux",
+    ),
     # cluster and workload
+    "AWS::Lambda::LayerVersion": Dropped(
+        why="only functions that are dropped have layers: kubectl, helm, the AWS command line", ref="emulated-layer"
+    ),
     "AWS::EKS::Cluster": Dropped(
         why="MiniStack runs EKS in docker only",
         instead="the worker, as a process of this machine",
@@ -98,6 +112,10 @@ DEPLOYED: frozenset[str] = frozenset(
         "AWS::AppSync::ApiKey",
         "AWS::AppSync::GraphQLApi",
         "AWS::AppSync::GraphQLSchema",
+        "AWS::CloudFront::Distribution",
+        "AWS::CloudFront::Function",
+        "AWS::CloudFront::OriginAccessControl",
+        "AWS::CloudFront::ResponseHeadersPolicy",
         "AWS::Cognito::UserPool",
         "AWS::Cognito::UserPoolClient",
         "AWS::EC2::InternetGateway",
@@ -113,8 +131,9 @@ DEPLOYED: frozenset[str] = frozenset(
         "AWS::IAM::Role",
         "AWS::KMS::Key",
         "AWS::Lambda::Function",
-        "AWS::Lambda::LayerVersion",
+        "AWS::Lambda::Version",
         "AWS::Logs::LogGroup",
+        "AWS::RDS::DBParameterGroup",
         "AWS::RDS::DBSubnetGroup",
         "AWS::S3::Bucket",
         "AWS::S3::BucketPolicy",

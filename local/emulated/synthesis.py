@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import zipfile
 from collections.abc import Iterator, Mapping
@@ -73,7 +74,9 @@ def synthesize(out: Path) -> tuple[SynthesizedStack, ...]:
     )
     if done.returncode:
         raise RuntimeError(f"The app can not be synthesized:\n{done.stderr.strip()[-2000:]}")
-    return read_assembly(out)
+    stacks = read_assembly(out)
+    _forget_old_code(out, stacks)
+    return stacks
 
 
 def read_assembly(folder: Path) -> tuple[SynthesizedStack, ...]:
@@ -82,6 +85,14 @@ def read_assembly(folder: Path) -> tuple[SynthesizedStack, ...]:
     stacks = {id: artifact for id, artifact in artifacts.items() if artifact["type"] == STACK}
     order = TopologicalSorter({id: _dependencies(artifact, stacks) for id, artifact in stacks.items()}).static_order()
     return tuple(_stack(folder, id, artifacts) for id in order)
+
+
+def _forget_old_code(out: Path, stacks: tuple[SynthesizedStack, ...]) -> None:
+    """The folder is kept, so that code which did not change is not bundled again; what did change is 350 MB."""
+    current = {asset.path.name for stack in stacks for asset in stack.assets}
+    for path in out.glob("asset.*"):
+        if path.name not in current and path.name.removesuffix(".zip") not in current:
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
 def _stack(folder: Path, id: str, artifacts: Mapping[str, Any]) -> SynthesizedStack:
