@@ -29,6 +29,7 @@ class Dropped:
 
 
 _NO_FUNCTION = "arn:aws:lambda:eu-central-1:000000000000:function:emulated-provider"
+_NO_CLUSTER = "there is no cluster"
 _ON_THIS_MACHINE = "functions and worker run as processes of this machine, outside any network"
 
 DROPPED: Mapping[str, Dropped] = {
@@ -86,7 +87,17 @@ DROPPED: Mapping[str, Dropped] = {
         ref="emulated-cluster",
         attributes={"Arn": "arn:aws:eks:eu-central-1:000000000000:cluster/emulated"},
     ),
-    "AWS::EKS::AccessEntry": Dropped(why="there is no cluster"),
+    "AWS::EKS::AccessEntry": Dropped(why=_NO_CLUSTER),
+    "AWS::EKS::PodIdentityAssociation": Dropped(
+        why=_NO_CLUSTER,
+        instead="the worker on this machine assumes the same role",
+        tells=("ServiceAccount", "RoleArn"),
+    ),
+    "Custom::AWSCDK-EKS-KubernetesResource": Dropped(
+        why=_NO_CLUSTER,
+        instead="the worker on this machine has the settings of the ScaledJob's pods; nothing for the others",
+        tells=("Manifest",),
+    ),
 }
 
 #: Functions of the CDK's own custom resources, which are dropped too.

@@ -5,10 +5,12 @@ from __future__ import annotations
 import logging
 import shutil
 import signal
+import subprocess
 import sys
 from pathlib import Path
 from typing import Annotated
 
+import httpx
 import typer
 from rich.console import Console
 
@@ -22,6 +24,8 @@ from local.emulated.report import Report
 from local.sample_slide import sample_slide
 from local.stack_file import alone
 
+#: What a part that is missing or broken ends in; anything else is a fault of this command, and shows its traceback.
+_EXPECTED = (DeploymentFailed, NotEmulated, RuntimeError, LookupError, httpx.HTTPError, subprocess.TimeoutExpired)
 KEPT = "cdk.out"  #: bundles of code that did not change are not made again
 
 
@@ -48,8 +52,8 @@ def run(folder: Path, console: Console) -> bool:
             look_around(installation, report)
         finally:
             console.print(f"logs of the functions and of the worker: {keep_logs(installation)}")
-    except (DeploymentFailed, NotEmulated, RuntimeError, LookupError) as error:
-        report.check(type(error).__name__, False, str(error))
+    except _EXPECTED as error:
+        report.check(str(error), holds=False)
     finally:
         with report.step("take everything down"):
             installation.stop()

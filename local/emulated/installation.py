@@ -51,7 +51,7 @@ class EmulatedInstallation:
         with self._report.step("synthesize the app, with bundles for this machine"):
             stacks = synthesize(self.folder / "cdk.out")
         made = {stack.name: emulated(stack.template) for stack in stacks}
-        self._report.table([(stack.noun, row) for stack in stacks for row in made[stack.name][1]])
+        self._report.table(row for _, rows in made.values() for row in rows)
         with self._report.step("start MiniStack and Postgres"):
             self._start_servers()
         with self._report.step("bootstrap, upload code") as note:

@@ -25,7 +25,7 @@ BASE_PATH = "/api/v1/wsi"
 MODEL = "stain-density"
 TENANT, RIVAL = "first", "second"
 UNKNOWN_KEY = f"tsk_00000000_{'0' * 43}"
-COMMAND_SECONDS = 240.0
+COMMAND_SECONDS = 120.0
 
 
 class Journey:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 from rich.console import Console
-from rich.table import Table
 
 from cdk.emulated import Row
 
@@ -20,14 +21,16 @@ class Report:
         self._began = time.monotonic()
         self.missing: list[str] = []
 
-    def table(self, rows: Iterable[tuple[str, Row]]) -> None:
-        """(noun of the stack, row)."""
-        table = Table(title="What MiniStack can not do, and what stands in for it", title_justify="left")
-        for column in ("stack", "type", "n", "what", "instead", "why"):
-            table.add_column(column, overflow="fold")
-        for noun, row in rows:
-            table.add_row(noun, row.type, str(row.count), row.action, row.instead, row.why)
-        self._console.print(table)
+    def table(self, rows: Iterable[Row]) -> None:
+        """Of all stacks: equal rows are counted together."""
+        counts: Counter[Row] = Counter()
+        for row in rows:
+            counts[replace(row, count=0)] += row.count
+        self._print("What MiniStack can not do as AWS does, and what stands in for it:")
+        for row, count in sorted(counts.items(), key=lambda found: (found[0].action, found[0])):
+            self._print(
+                f"{count:7}  {row.action:9}  {row.type}{f' -> {row.instead}' if row.instead else ''} ({row.why})"
+            )
 
     @contextmanager
     def step(self, what: str) -> Iterator[Note]:
@@ -35,28 +38,28 @@ class Report:
         notes: list[str] = []
         began = time.monotonic()
         yield notes.append
-        self._line(time.monotonic() - began, what, "; ".join(notes))
+        self._print(": ".join([f"{time.monotonic() - began:7.2f} s  {what}", *notes]))
 
     def check(self, what: str, holds: bool, otherwise: str = "") -> None:
         """One line of the verdict."""
         if holds:
-            self._console.print(f"    ok     {what}")
+            self._print(f"       ok  {what}")
         else:
             self.missing.append(what)
-            self._console.print(f"    MISSING  {what}{f': {otherwise}' if otherwise else ''}")
+            self._print(f"  MISSING  {what}{f': {otherwise}' if otherwise else ''}")
 
     def timeline(self, moves: Iterable[tuple[str, float]]) -> None:
         """(state, seconds since the first)."""
         for state, seconds in moves:
-            self._console.print(f"             {seconds:6.2f} s  {state}")
+            self._print(f"           {seconds:6.2f} s  {state}")
 
     def verdict(self) -> bool:
         seconds = time.monotonic() - self._began
         if self.missing:
-            self._console.print(f"{len(self.missing)} missing after {seconds:.0f} s: {'; '.join(self.missing)}")
+            self._print(f"{len(self.missing)} missing after {seconds:.0f} s: {'; '.join(self.missing)}")
         else:
-            self._console.print(f"Everything was deployed and gone through, in {seconds:.0f} s.")
+            self._print(f"Everything was deployed and gone through in {seconds:.0f} s.")
         return not self.missing
 
-    def _line(self, seconds: float, what: str, note: str) -> None:
-        self._console.print(f"{seconds:7.2f} s  {what}{f': {note}' if note else ''}")
+    def _print(self, line: str) -> None:
+        self._console.print(line, markup=False, highlight=False, soft_wrap=True)
