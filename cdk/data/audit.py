@@ -70,7 +70,7 @@ class Audit(Construct):
                 )
             ],
         )
-        trail.node.add_dependency(allowed, key)
+        trail.node.add_dependency(allowed)
 
     def _allow(self, bucket: s3.Bucket, key: kms.Key, name: str) -> IDependable:
         stack = cdk.Stack.of(self)

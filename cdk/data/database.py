@@ -60,8 +60,11 @@ class Database(Construct):
             allow_all_outbound=False,
         )
         self.proxy_security_group.add_ingress_rule(network.database_clients, ec2.Port.tcp(PORT), "Functions")
-        self.instance = self._instance(deployment, network, key)
-        self.instance.connections.allow_default_port_from(self.owner_clients, "Migrations and administration")
+        security_group = ec2.SecurityGroup(
+            self, "SecurityGroup", vpc=network.vpc, description="The database", allow_all_outbound=False
+        )
+        security_group.add_ingress_rule(self.owner_clients, ec2.Port.tcp(PORT), "Migrations and administration")
+        self.instance = self._instance(deployment, network, key, security_group)
         self.proxy = self._proxy(deployment, network)
 
     def dsn(self, role: str) -> str:
@@ -100,7 +103,9 @@ class Database(Construct):
             grantee.grant_principal.add_to_principal_policy(statement)
         self.instance.grant_connect(grantee, OWNER)
 
-    def _instance(self, deployment: Deployment, network: NetworkStack, key: kms.IKey) -> rds.DatabaseInstance:
+    def _instance(
+        self, deployment: Deployment, network: NetworkStack, key: kms.IKey, security_group: ec2.ISecurityGroup
+    ) -> rds.DatabaseInstance:
         engine = rds.DatabaseInstanceEngine.postgres(version=rds.PostgresEngineVersion.VER_18_3)
         # Named, so that its log groups can be made before it: RDS would make them without key and end.
         name = f"{deployment.prefix}-database"
@@ -117,11 +122,7 @@ class Database(Construct):
             vpc=network.vpc,
             vpc_subnets=network.isolated,
             publicly_accessible=False,
-            security_groups=[
-                ec2.SecurityGroup(
-                    self, "SecurityGroup", vpc=network.vpc, description="The database", allow_all_outbound=False
-                )
-            ],
+            security_groups=[security_group],
             database_name=NAME,
             credentials=rds.Credentials.from_username(OWNER, encryption_key=key),
             manage_master_user_password=True,
@@ -165,8 +166,7 @@ class Database(Construct):
     def _proxy(self, deployment: Deployment, network: NetworkStack) -> rds.DatabaseProxy:
         name = f"{deployment.prefix}-proxy"
         role = iam.Role(self, "ProxyRole", assumed_by=iam.ServicePrincipal("rds.amazonaws.com"))
-        for user in (API_ROLE, SYSTEM_ROLE):
-            self.instance.grant_connect(role, user)  # the CDK does not
+        grants = [self.instance.grant_connect(role, user) for user in (API_ROLE, SYSTEM_ROLE)]  # the CDK makes none
         proxy = rds.DatabaseProxy(
             self,
             "Proxy",
@@ -183,7 +183,9 @@ class Database(Construct):
             borrow_timeout=cdk.Duration.seconds(_BORROW_SECONDS),
             idle_client_timeout=cdk.Duration.seconds(_IDLE_SECONDS),
         )
-        proxy.node.add_dependency(_log_group(self, "ProxyLogs", f"/aws/rds/proxy/{name}", deployment, network), role)
+        proxy.node.add_dependency(_log_group(self, "ProxyLogs", f"/aws/rds/proxy/{name}", deployment, network))
+        for grant in grants:
+            grant.apply_before(proxy)
         return proxy
 
 

@@ -47,7 +47,7 @@ class OwnerFunctions(Construct):
             self,
             "Migrations",
             handler=migrate,
-            execute_after=[database, migrate],
+            execute_after=[database],
             execute_on_handler_change=True,
             timeout=cdk.Duration.seconds(TIMEOUTS["migrate"] + 30),
         )
