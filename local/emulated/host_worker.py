@@ -35,6 +35,7 @@ class HostWorker:
         )
         self.credentials = installation.deploying.session_of(self.role, name="worker")
         self._arguments: list[str] = container.get("args", [])
+        self._installation = installation
         self._child: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
@@ -44,6 +45,7 @@ class HostWorker:
             log=self.log,
             cwd=ROOT,
         )
+        self._installation.note_running(self._child.pid)
 
     def stop(self) -> int | None:
         """SIGTERM, as Kubernetes sends it: it drains. Its exit code; None when it never ran."""

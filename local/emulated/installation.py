@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -15,10 +17,12 @@ from local.emulated.push import PushServer
 from local.emulated.report import Report
 from local.emulated.synthesis import SynthesizedStack, synthesize
 from local.environment import LocalCredentials
+from local.leftovers import stop_leftovers
 from local.ministack import MiniStack
 from local.options import DATABASE, REGION
 from local.postgres import EmbeddedPostgres
 
+RUNNING = "running.json"
 STACK_SECONDS = 120.0
 FUNCTION = "AWS::Lambda::Function"
 GRAPHQL_API = "AWS::AppSync::GraphQLApi"
@@ -39,6 +43,7 @@ class EmulatedInstallation:
         self.deploying: Deploying
         self.push: PushServer | None = None
         self._report = report
+        self._running = self.folder / RUNNING
         self._undo = ExitStack()
         self._credentials = LocalCredentials()
 
@@ -48,6 +53,7 @@ class EmulatedInstallation:
         return self.push.realtime_url
 
     def start(self) -> None:
+        self._stop_leftovers()
         with self._report.step("synthesize the app, with bundles for this machine"):
             stacks = synthesize(self.folder / "cdk.out")
         made = {stack.name: emulated(stack.template) for stack in stacks}
@@ -62,15 +68,34 @@ class EmulatedInstallation:
 
     def stop(self) -> None:
         self._undo.close()
+        self._running.unlink(missing_ok=True)
+
+    def _remove_ministack(self) -> None:
+        """What it logged stays."""
+        self.ministack.stop()
+        held, logs = self.folder / "ministack", self.folder / "logs"
+        logs.mkdir(exist_ok=True)
+        (held / "ministack.log").replace(logs / "ministack.log")
+        shutil.rmtree(held)
+
+    def note_running(self, *workers: int) -> None:
+        """For the next run, should this one be killed."""
+        self._running.write_text(json.dumps({"ministack_pid": self.ministack.pid, "worker_pids": workers}))
+
+    def _stop_leftovers(self) -> None:
+        if self._running.exists():
+            stop_leftovers(json.loads(self._running.read_text()))
+        self.postgres.remove()
 
     def _start_servers(self) -> None:
         self._credentials.take()
         self._undo.callback(self._credentials.give_back)
         self._undo.callback(self.postgres.remove)
-        self._undo.callback(self.ministack.stop)
+        self._undo.callback(self._remove_ministack)
         self.postgres.start()
         self.postgres.create_database(DATABASE)
         self.ministack.start()
+        self.note_running()
         self.clients = AwsClients(REGION, self.ministack.url)
         self.deploying = Deploying(self.clients)
 

@@ -1,0 +1,38 @@
+"""The real stacks on MiniStack, and a slide through what was deployed: all of `make deploy-emulated`, once."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from local.emulated.synthesis import CDK
+from local.ministack import PYTHON
+from tests.shared_slides import shared_slide
+
+ROOT = Path(__file__).parents[2]
+
+pytestmark = [
+    pytest.mark.stack,
+    pytest.mark.skipif(
+        not (PYTHON.exists() and CDK.exists()),
+        reason="MiniStack or the CDK is not installed here; `make setup` installs them.",
+    ),
+]
+
+
+def test_everything_is_deployed_and_gone_through(tmp_path):
+    slide = shared_slide("real/aperio-jpeg-20x.CMU-1-Small-Region.svs")
+    done = subprocess.run(
+        [sys.executable, "-m", "local.emulated", "--folder", str(tmp_path / "emulated"), "--slide", str(slide)],
+        cwd=ROOT,
+        env=dict(os.environ),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    assert "MISSING" not in done.stdout
