@@ -11,6 +11,7 @@ from cdk.cluster.stack import ClusterStack
 from cdk.data.stack import DataStack
 from cdk.deployment import Deployment
 from cdk.network.stack import NetworkStack
+from cdk.observability.costs import TAG
 from cdk.observability.stack import ObservabilityStack
 from cdk.realtime.stack import RealtimeStack
 from cdk.web.stack import WebStack
@@ -64,13 +65,14 @@ class Installation:
             deployment=d,
             network=self.network,
             data=self.data,
+            auth=self.auth,
+            realtime=self.realtime,
             api=self.api,
             cluster=self.cluster,
-            web=self.web,
             env=env,
         )
         # The tag splits costs by installation. This one type takes no tags, whatever its schema says.
-        cdk.Tags.of(scope).add("tessera", d.environment, exclude_resource_types=["AWS::RDS::DBProxyTargetGroup"])
+        cdk.Tags.of(scope).add(TAG, d.environment, exclude_resource_types=["AWS::RDS::DBProxyTargetGroup"])
 
     @property
     def stacks(self) -> dict[str, cdk.Stack]:

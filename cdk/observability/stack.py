@@ -6,14 +6,25 @@ import aws_cdk as cdk
 from constructs import Construct
 
 from cdk.api.stack import ApiStack
+from cdk.auth.stack import AuthStack
 from cdk.cluster.stack import ClusterStack
 from cdk.data.stack import DataStack
 from cdk.deployment import Deployment
 from cdk.network.stack import NetworkStack
-from cdk.web.stack import WebStack
+from cdk.observability.alarms import Alarms
+from cdk.observability.costs import Costs
+from cdk.observability.dashboard import Dashboard
+from cdk.observability.metrics import Metrics
+from cdk.observability.notices import Notices
+from cdk.observability.objectives import BurnAlarms, objectives
+from cdk.observability.prometheus import Prometheus
+from cdk.observability.table import alarms
+from cdk.realtime.stack import RealtimeStack
 
 
 class ObservabilityStack(cdk.Stack):
+    """`topic`, to which all alarms speak."""
+
     def __init__(
         self,
         scope: Construct,
@@ -22,9 +33,31 @@ class ObservabilityStack(cdk.Stack):
         deployment: Deployment,
         network: NetworkStack,
         data: DataStack,
+        auth: AuthStack,
+        realtime: RealtimeStack,
         api: ApiStack,
         cluster: ClusterStack,
-        web: WebStack,
         env: cdk.Environment,
     ) -> None:
         super().__init__(scope, id, env=env)
+        self.topic = Notices(self, "Notices", email=deployment.alarm_email).topic
+        metrics = Metrics(
+            self, "Metrics", deployment=deployment, network=network, data=data, auth=auth, realtime=realtime, api=api
+        )
+        promised = objectives(metrics)
+        watched = Alarms(self, "Alarms", deployment=deployment, topic=self.topic, alarms=alarms(metrics, deployment))
+        burning = BurnAlarms(self, "Objectives", deployment=deployment, topic=self.topic, objectives=promised)
+        Dashboard(
+            self,
+            "Dashboard",
+            deployment=deployment,
+            metrics=metrics,
+            objectives=promised,
+            alarms=[*burning.made, *watched.made.values()],
+        )
+        prometheus = Prometheus(
+            self, "Prometheus", deployment=deployment, network=network, cluster=cluster.cluster, topic=self.topic
+        )
+        Costs(self, "Costs", deployment=deployment, topic=self.topic)
+        cdk.CfnOutput(self, "AlarmTopic", value=self.topic.topic_arn)
+        cdk.CfnOutput(self, "PrometheusEndpoint", value=prometheus.workspace.attr_prometheus_endpoint)

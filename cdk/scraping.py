@@ -1,0 +1,12 @@
+"""How a pod says that its metrics are to be read, and by whom: Prometheus' usual annotations.
+
+The scraper is not in the cluster: it comes from network interfaces in the private subnets, so network policies must let
+the VPC's addresses in.
+"""
+
+from __future__ import annotations
+
+
+def scraped(port: int) -> dict[str, str]:
+    """Annotations of a pod that answers /metrics on `port`. Its label `app.kubernetes.io/name` becomes the job."""
+    return {"prometheus.io/scrape": "true", "prometheus.io/port": str(port)}
