@@ -1,7 +1,8 @@
 """How the owner signs in: at the instance itself, with the password that RDS keeps and rotates.
 
-No authority that machines trust vouches for an instance's certificate, so TLS alone would not know an impostor. SCRAM
-does: the server proves that it knows the password, for this very TLS session (docs/decisions/0019).
+No authority that machines trust vouches for an instance's certificate, so TLS alone would not know an impostor. In
+SCRAM, which RDS is told to use, the server proves that it knows the password, and nobody is told it
+(docs/decisions/0019).
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def signed_in(dsn: str, password: str, *, region: str) -> str:
     The owner makes the roles that sign in by IAM, and so Postgres counts it among their members, and among those of
     rds_iam. A Postgres as it comes would then ask the owner for a token too. RDS documents nothing about it.
     """
-    with_password = make_conninfo(dsn, password=password, require_auth="!password")
+    with_password = make_conninfo(dsn, password=password, require_auth="!password,!none")
     try:
         psycopg.connect(with_password, connect_timeout=CONNECT_SECONDS).close()
     except psycopg.OperationalError as refusal:
