@@ -101,11 +101,13 @@ class Api:
         mpp: float | None = None,
         label: str | None = None,
         force: bool = False,
+        notify: Mapping[str, str] | None = None,
     ) -> Job:
         """The key makes the call repeatable: however often it is sent, there is one job. `force` computes again what
-        an equal job has computed."""
+        an equal job has computed. `notify`: "email" and "webhook", who is told of the end."""
         body: dict[str, Any] = {"slide_id": slide_id, "model": model, "priority": priority.value, "force": force}
-        body |= {name: value for name, value in (("mpp", mpp), ("label", label)) if value is not None}
+        optional = {"mpp": mpp, "label": label, "notify": notify or None}
+        body |= {name: value for name, value in optional.items() if value is not None}
         headers = {"Idempotency-Key": idempotency_key}
         return _read(Job, self._transport.call("POST", "/jobs", body=body, headers=headers, repeatable=True))
 

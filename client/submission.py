@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from uuid import uuid4
 
@@ -34,6 +34,7 @@ class Asked:
     model: str
     priority: Priority = Priority.NORMAL
     label: str | None = None
+    notify: Mapping[str, str] = field(default_factory=dict[str, str])  #: "email" and "webhook": who hears of the end
     idempotency_key: str | None = None  #: None: a new one, so that a lost answer makes no second job
     resume: str | None = None  #: slide id of an upload that broke off
     watch: bool = True
@@ -64,6 +65,7 @@ def submit_slide(
         idempotency_key=asked.idempotency_key or str(uuid4()),
         priority=asked.priority,
         label=asked.label,
+        notify=asked.notify,
     )
     on_job(job)
     if not asked.watch:

@@ -19,10 +19,13 @@ from adapters.postgres.system_ledger import PostgresSystemLedger
 from adapters.postgres.tenant_ledger import PostgresTenantLedger
 from adapters.s3.objects import S3Objects
 from adapters.s3.slides import S3SlideStore
+from adapters.ses import SesMail
 from adapters.settings import metrics
-from adapters.settings.processes import Api, Authorizer, Aws, Database, Owner, Relay, SlideJobs, Stitch, Sweep
+from adapters.settings.processes import Api, Authorizer, Aws, Database, Notify, Owner, Relay, SlideJobs, Stitch, Sweep
 from adapters.sqs import SqsQueues
+from adapters.webhooks import LambdaWebhooks
 from wsi.ports.ledger import Identities, SystemLedger, TenantLedger
+from wsi.ports.notices import Mail, Webhooks
 from wsi.ports.objects import Objects, SlideStore
 from wsi.ports.push import Publisher
 from wsi.ports.queues import Queues
@@ -79,6 +82,15 @@ class RelayWiring:
     ledger: SystemLedger
     queues: Queues
     publisher: Publisher
+
+
+@dataclass(frozen=True, kw_only=True)
+class NotifyWiring:
+    ledger: SystemLedger
+    webhooks: Webhooks
+    mail: Mail | None = None  #: None: this installation sends no e-mails
+    page_url: str | None = None
+    clock: Callable[[], datetime] = utc_now
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,6 +152,17 @@ def relay_wiring(settings: Relay) -> RelayWiring:
         ledger=PostgresSystemLedger(_connections(settings, settings.region)),
         queues=SqsQueues(clients, settings.queue_prefix),
         publisher=AppSyncPublisher(clients, settings.appsync_url),
+    )
+
+
+def notify_wiring(settings: Notify) -> NotifyWiring:
+    clients = _clients(settings)
+    sender = settings.mail_from
+    return NotifyWiring(
+        ledger=PostgresSystemLedger(_connections(settings, settings.region)),
+        webhooks=LambdaWebhooks(clients, settings.webhook_function),
+        mail=SesMail(clients, sender, settings.mail_configuration_set) if sender else None,
+        page_url=settings.page_url,
     )
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from adapters.settings import processes, queues
 from adapters.settings.functions import TIMEOUTS, WOKEN
-from lambdas import api, authorizer, inspect, plan, relay, stitch, sweep, wiring
+from lambdas import api, authorizer, inspect, notify, plan, relay, stitch, sweep, webhook_send, wiring
 from lambdas.cold_start import Handler
 from local.options import QUEUE_PREFIX, RESULTS, SHARED, SLIDES, StackOptions
 from local.pollers import Mapped, Schedule
+from local.webhooks import WebhooksInProcess
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -54,6 +55,7 @@ def queue_functions(at: Addresses, options: StackOptions, *, graphql_url: str) -
         "inspect": inspect.make_handler(wiring.slide_jobs_wiring(_slide_jobs(at, options))),
         "plan": plan.make_handler(wiring.slide_jobs_wiring(_slide_jobs(at, options))),
         "stitch": stitch.make_handler(wiring.stitch_wiring(_stitch(at))),
+        "notify": notify.make_handler(notify_wiring(at)),
     }
     woken = Mapped(
         queue="wake",
@@ -92,6 +94,15 @@ def sweep_handler(at: Addresses, options: StackOptions, *, stuck_seconds: float)
 def relay_handler(at: Addresses, *, graphql_url: str) -> Handler:
     settings = processes.Relay(**at.common(at.system_dsn), queue_prefix=QUEUE_PREFIX, appsync_url=graphql_url)
     return relay.make_handler(wiring.relay_wiring(settings))
+
+
+def notify_wiring(at: Addresses) -> wiring.NotifyWiring:
+    """Webhooks leave from here, under the rules of AWS; mails stay in the emulator."""
+    settings = processes.Notify(
+        **at.common(at.system_dsn), webhook_function="webhook_send", mail_from="tessera@localhost.localdomain"
+    )
+    send = webhook_send.make_handler(processes.WebhookSend())
+    return replace(wiring.notify_wiring(settings), webhooks=WebhooksInProcess(send))
 
 
 def lambda_visibility() -> dict[str, int]:

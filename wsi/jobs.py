@@ -26,6 +26,7 @@ from wsi.records.identity import Actor, Role
 from wsi.records.jobs import Idempotency, Job, JobOptions, NewJob, Priority, Submission
 from wsi.records.slides import Inspection, Slide
 from wsi.states import JobState
+from wsi.webhooks import check_url
 
 CAPACITY_SECONDS = 60.0  #: RUNNING for so long without a lease means that no worker is there
 
@@ -39,6 +40,8 @@ class JobRequest:
     options: JobOptions = field(default_factory=JobOptions)
     label: str | None = None
     force: bool = False  #: compute again although an equal job has finished
+    notify_email: str | None = None
+    notify_webhook: str | None = None
 
     def digest(self) -> str:
         """What the same Idempotency-Key must come with again."""
@@ -51,8 +54,14 @@ class JobRequest:
                 "options": self.options.as_json(),
                 "label": self.label,
                 "force": self.force,
+                # Left out where nobody asks, as before there were notices: a key of that time still fits.
+                **{name: value for name, value in self._notices.items() if value is not None},
             }
         )
+
+    @property
+    def _notices(self) -> Mapping[str, str | None]:
+        return {"notify_email": self.notify_email, "notify_webhook": self.notify_webhook}
 
 
 def submit_job(
@@ -67,6 +76,8 @@ def submit_job(
     """A QUEUED job, or the one that answers the same question. Raises Forbidden, NotFound, Conflict; Invalid and
     SlideRejected for what planning would refuse as far as inspection knows, so that nobody waits for that answer."""
     require(actor, Role.ANALYST)
+    if request.notify_webhook is not None:
+        check_url(request.notify_webhook)
     slide = ledger.slide(actor, request.slide_id)
     model = ledger.model(request.model, request.model_version)
     options = pinned_options(slide, request.options)
@@ -83,6 +94,8 @@ def submit_job(
         label=request.label,
         identity=identity(slide, model.digest, options),
         traceparent=traceparent,
+        notify_email=request.notify_email,
+        notify_webhook=request.notify_webhook,
     )
     return _submit(actor, job, idempotency_key, request.digest(), ledger, queues, reuse_finished=not request.force)
 
@@ -134,6 +147,8 @@ def retry_job(
         identity=identity(slide, old.model_digest, old.options),
         traceparent=traceparent,
         retry_of=old.id,
+        notify_email=old.notify_email,
+        notify_webhook=old.notify_webhook,
     )
     return _submit(
         actor, job, idempotency_key, _digest({"retry_of": str(job_id)}), ledger, queues, reuse_finished=False

@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from wsi.errors import Conflict, FailReason, NotFound
+from wsi.records.deliveries import Channel
 from wsi.records.jobs import Job
 from wsi.records.notices import MESSAGE_SCHEMA
 from wsi.records.shards import ShardCount
@@ -18,6 +19,8 @@ POISON_FAILURES = 3  #: in-process failures of one shard; leases that run out an
 #: crash in native code) can not say so; six lost machines in a row on one shard are no accident.
 POISON_SILENCES = 6
 PUSH_SECONDS = 1.0  #: least time between two pushes of a job's progress
+NOTICE_WAKE_SECONDS = 300.0  #: least time between two messages about a job's notices that are due
+SECRET_GRACE_SECONDS = 86_400.0  #: how long webhooks are signed with the last secret too
 RATE_SECONDS = 60.0  #: how long a worker's last reported rate counts towards its job's
 #: A retry takes over shards that are no older: the bucket removes their results after twice the time, so that they
 #: are still there when the retry is stitched.
@@ -33,6 +36,15 @@ ENTRY_TOPIC: Mapping[JobState, str] = {JobState.QUEUED: "plan", JobState.STITCHI
 STUCK_TOPIC: Mapping[JobState, str] = {**ENTRY_TOPIC, JobState.PLANNING: "plan"}
 REUSABLE: tuple[JobState, ...] = tuple(state for state in JobState if state.is_success)
 LEASE_EXPIRED = "The worker's lease ran out."
+
+
+def notices_of(job: Job) -> tuple[tuple[Channel, str], ...]:
+    """Who hears of the job's end, as (channel, target). No mail of a cancelled job: who cancels it knows."""
+    if not job.state.is_final:
+        return ()
+    email = job.notify_email if job.state is not JobState.CANCELLED else None
+    asked = ((Channel.EMAIL, email), (Channel.WEBHOOK, job.notify_webhook))
+    return tuple((channel, target) for channel, target in asked if target is not None)
 
 
 def slide_message(slide_id: UUID) -> dict[str, Any]:

@@ -109,13 +109,14 @@ def _insert(cursor: Cursor, actor: Actor, job: NewJob) -> Job:
         row = cursor.execute(
             """
             INSERT INTO jobs (id, tenant, slide_id, model, model_version, model_digest, state, priority, options, label,
-                identity, traceparent, retry_of, created_by)
-            VALUES (%s, %s, %s, %s, %s, %s, 'QUEUED', %s, %s, %s, %s, %s, %s, %s)
+                identity, traceparent, retry_of, notify_email, notify_webhook, created_by)
+            VALUES (%s, %s, %s, %s, %s, %s, 'QUEUED', %s, %s, %s, %s, %s, %s, %s, %s, %s)
             RETURNING *
             """,
             (
                 *(job.id, actor.tenant, job.slide_id, job.model, job.model_version, job.model_digest, job.priority),
-                *(Jsonb(job.options.as_json()), job.label, job.identity, job.traceparent, job.retry_of, actor.subject),
+                *(Jsonb(job.options.as_json()), job.label, job.identity, job.traceparent, job.retry_of),
+                *(job.notify_email, job.notify_webhook, actor.subject),
             ),
         ).fetchone()
     except errors.ForeignKeyViolation as violation:

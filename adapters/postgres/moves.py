@@ -15,7 +15,7 @@ from psycopg.types.json import Jsonb
 
 from adapters.postgres import rows
 from adapters.postgres.connections import Cursor
-from wsi.ledger_rules import ENTRY_TOPIC, PUSH_SECONDS, job_message
+from wsi.ledger_rules import ENTRY_TOPIC, PUSH_SECONDS, job_message, notices_of
 from wsi.records.jobs import Job
 from wsi.records.notices import MESSAGE_SCHEMA, PUSH, SHARD_QUEUES, job_update
 from wsi.states import JOB_MOVES, SHARD_MOVES, JobState, ShardState, sources
@@ -59,6 +59,8 @@ def announce(cursor: Cursor, job: Job, detail: Mapping[str, Any] | None = None) 
     push(cursor, job)
     if topic := ENTRY_TOPIC.get(job.state):
         send(cursor, job, topic, job_message(job.id))
+    if notices_of(job):
+        send(cursor, job, "notify", job_message(job.id))
 
 
 def append_event(cursor: Cursor, job: Job, kind: str, detail: Mapping[str, Any]) -> None:

@@ -9,6 +9,7 @@ from uuid import UUID
 from psycopg import sql
 
 from adapters.postgres.connections import Row
+from wsi.records.deliveries import Channel, Delivery
 from wsi.records.fields import known_fields
 from wsi.records.identity import Actor, Role
 from wsi.records.jobs import Job, JobEvent, JobOptions, Priority
@@ -59,6 +60,10 @@ def result_file(row: Row) -> ResultFile:
 
 def shard_output(row: Row) -> ShardOutput:
     return _record(ShardOutput, row)
+
+
+def delivery(row: Row) -> Delivery:
+    return _record(Delivery, row, channel=Channel(row["channel"]))
 
 
 def outbox_row(row: Row) -> OutboxRow:

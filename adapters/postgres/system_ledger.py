@@ -8,10 +8,11 @@ from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
-from adapters.postgres import jobs, models, moves, outbox, shards, slides, sweeping, vitals
+from adapters.postgres import deliveries, jobs, models, moves, outbox, shards, slides, sweeping, vitals
 from adapters.postgres.connections import Connections
 from wsi.errors import FailReason, NotFound, RejectReason
 from wsi.ports.ledger import PlanningBrief, StitchBrief, Swept
+from wsi.records.deliveries import Delivery, NoticeBrief
 from wsi.records.models import ModelVersion
 from wsi.records.notices import OutboxRow
 from wsi.records.results import ResultFile
@@ -121,6 +122,24 @@ class PostgresSystemLedger:
         with self._connections.transaction() as cursor:
             outbox.mark_sent(cursor, ids)
 
+    def claim_deliveries(self, job_id: UUID, *, seconds: float) -> NoticeBrief | None:
+        with self._connections.transaction() as cursor:
+            return deliveries.claim(cursor, job_id, seconds=seconds)
+
+    def record_delivery(
+        self,
+        delivery: Delivery,
+        *,
+        delivered: bool,
+        status: int | None,
+        error: str | None,
+        retry_seconds: float | None,
+    ) -> None:
+        with self._connections.transaction() as cursor:
+            deliveries.record(
+                cursor, delivery, delivered=delivered, status=status, error=error, retry_seconds=retry_seconds
+            )
+
     # --- sweep
 
     def sweep(self, *, upload_days: float, stuck_seconds: float, give_up_seconds: float) -> Swept:
@@ -136,12 +155,15 @@ class PostgresSystemLedger:
         with self._connections.transaction() as cursor:
             uploads_abandoned = sweeping.abandon_uploads(cursor, days=upload_days)
             outbox.forget(cursor)
+        with self._connections.transaction() as cursor:
+            notices_woken = deliveries.wake(cursor)
         return Swept(
             leases_expired=leases_expired,
             stitches_woken=stitches_woken,
             messages_resent=messages_resent,
             uploads_abandoned=uploads_abandoned,
             given_up=given_up,
+            notices_woken=notices_woken,
         )
 
     def vitals(self, *, seconds: float, stalled_seconds: float) -> Vitals:

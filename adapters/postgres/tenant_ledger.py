@@ -8,8 +8,9 @@ from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
-from adapters.postgres import jobs, models, shards, slides
+from adapters.postgres import deliveries, jobs, models, shards, slides
 from adapters.postgres.connections import Connections, Cursor
+from wsi.records.deliveries import Delivery
 from wsi.records.identity import Actor
 from wsi.records.jobs import Idempotency, Job, JobEvent, JobFilter, NewJob, Submission
 from wsi.records.models import ModelVersion
@@ -105,6 +106,19 @@ class PostgresTenantLedger:
             if cancelled:
                 _audit(cursor, actor, "job.cancel", job_id)
             return job
+
+    # --- notices
+
+    def deliveries(self, actor: Actor, job_id: UUID) -> tuple[Delivery, ...]:
+        with self._connections.transaction(actor.tenant) as cursor:
+            jobs.get(cursor, job_id)
+            return deliveries.of_job(cursor, job_id)
+
+    def webhook_secret(self, actor: Actor, *, rotate: bool = False) -> str:
+        with self._connections.transaction(actor.tenant) as cursor:
+            if rotate:
+                _audit(cursor, actor, "webhook_secret.rotate", actor.tenant)
+            return deliveries.secret(cursor, actor.tenant, rotate=rotate)
 
     # --- models
 

@@ -78,6 +78,17 @@ class Sweep(Aws, Database, QueueNames):
     give_up_seconds: float = Field(default=86_400.0, gt=0)  #: then a job FAILED, a slide is REJECTED
 
 
+class Notify(Aws, Database):
+    webhook_function: str  #: name or ARN of the function `webhook_send`
+    mail_from: str | None = None  #: sender's address; None: no e-mails are sent
+    mail_configuration_set: str | None = None
+    page_url: str | None = None  #: where people look at jobs, without a slash at its end
+
+
+class WebhookSend(Environment):
+    """It is told nothing, so that a receiver learns nothing."""
+
+
 class Worker(Aws, Database, SlideBuckets, QueueNames):
     results_bucket: str
     models_bucket: str

@@ -37,6 +37,12 @@ def submit(
     mpp: Annotated[float | None, typer.Option(min=0.01, max=100, help="Microns a pixel; wins over the file.")] = None,
     priority: Annotated[Priority, typer.Option(help="Which queue the work takes.")] = Priority.NORMAL,
     label: Annotated[str | None, typer.Option(help="Free text for finding the job again.")] = None,
+    notify_email: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Who gets a mail when a job ends.")
+    ] = None,
+    notify_webhook: Annotated[
+        str | None, typer.Option(metavar="URL", help="What is called when a job ends: https, signed.")
+    ] = None,
     idempotency_key: Annotated[
         str | None, typer.Option(help="The same key again gives the same job. One slide only.")
     ] = None,
@@ -61,6 +67,7 @@ def submit(
         model=model,
         priority=priority,
         label=label,
+        notify={name: value for name, value in (("email", notify_email), ("webhook", notify_webhook)) if value},
         idempotency_key=idempotency_key,
         resume=resume,
         watch=watching,

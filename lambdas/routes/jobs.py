@@ -13,6 +13,8 @@ from aws_lambda_powertools.event_handler.router import APIGatewayRouter
 from lambdas.requests import Caller, Cursor, IdempotencyKey, Limit, Search, Trace, Wiring
 from lambdas.schemas.common import STORABLE
 from lambdas.schemas.jobs import (
+    DeliveryAnswer,
+    DeliveryList,
     EstimateAnswer,
     EventAnswer,
     EventList,
@@ -121,6 +123,12 @@ def partial(
 def results(job_id: UUID, caller: Caller, wiring: Wiring) -> ResultList:
     links = job_results.result_links(caller, job_id, ledger=wiring.ledger, objects=wiring.objects)
     return ResultList(items=[ResultAnswer.of(link) for link in links], next_cursor=None)
+
+
+@router.get("/jobs/<job_id>/deliveries", tags=["jobs"], summary="What came of its mails and webhooks")
+def deliveries(job_id: UUID, caller: Caller, wiring: Wiring) -> DeliveryList:
+    found = wiring.ledger.deliveries(caller, job_id)
+    return DeliveryList(items=[DeliveryAnswer.of(delivery) for delivery in found], next_cursor=None)
 
 
 @router.post("/jobs/<job_id>/cancel", tags=["jobs"], summary="Cancel the job")

@@ -13,10 +13,12 @@ from lambdas.schemas.common import STORABLE, Answer, Body, Mpp
 from wsi.estimate import Estimate
 from wsi.job_results import Linked, LinkedShard
 from wsi.jobs import JobRequest, waits_for_capacity
+from wsi.records.deliveries import Channel, Delivery
 from wsi.records.jobs import Job, JobEvent, JobOptions, Priority, Submission
 from wsi.records.notices import job_update
 from wsi.records.pages import Page
 from wsi.states import JobState
+from wsi.webhooks import LONGEST_URL
 
 Offset = Annotated[int, Field(ge=0, le=2**31 - 1)]
 Extent = Annotated[int, Field(gt=0, le=2**31 - 1)]
@@ -25,6 +27,22 @@ Extent = Annotated[int, Field(gt=0, le=2**31 - 1)]
 class OptionsBody(Body):
     min_tissue: float = Field(default=0.1, ge=0, le=1, description="Least share of a tile that must be tissue.")
     allow_upsampling: bool = Field(default=False, description="Take a slide that is coarser than the model's mpp.")
+
+
+class NotifyBody(Body):
+    email: Annotated[
+        str | None,
+        Field(max_length=254, pattern=r"^[^@\s]+@[^@\s]+\.[^@\s]+$", description="Who is told by mail when it ends."),
+        STORABLE,
+    ] = None
+    webhook: Annotated[
+        str | None,
+        Field(
+            max_length=LONGEST_URL,
+            description="An https address that is called when the job ends, signed as Standard Webhooks says.",
+        ),
+        STORABLE,
+    ] = None
 
 
 class NewJobBody(Body):
@@ -42,6 +60,7 @@ class NewJobBody(Body):
     label: Annotated[
         str | None, Field(max_length=200, description="Free text for finding the job again."), STORABLE
     ] = None
+    notify: NotifyBody = NotifyBody()
     force: bool = Field(default=False, description="Compute again although an equal job has finished.")
 
     def asked(self) -> JobRequest:
@@ -58,6 +77,8 @@ class NewJobBody(Body):
             ),
             label=self.label,
             force=self.force,
+            notify_email=self.notify.email,
+            notify_webhook=self.notify.webhook,
         )
 
 
@@ -84,6 +105,7 @@ class JobAnswer(Answer):
     options: dict[str, Any]
     label: str | None
     retry_of: str | None
+    notify: NotifyBody
     shards_total: int
     shards_remaining: int
     traceparent: str
@@ -104,6 +126,7 @@ class JobAnswer(Answer):
             options=job.options.as_json(),
             label=job.label,
             retry_of=str(job.retry_of) if job.retry_of else None,
+            notify=NotifyBody(email=job.notify_email, webhook=job.notify_webhook),
             shards_total=job.shards_total,
             shards_remaining=job.shards_remaining,
             traceparent=job.traceparent,
@@ -159,6 +182,33 @@ class EventAnswer(Answer):
 
 class EventList(Answer):
     items: list[EventAnswer]
+    next_cursor: str | None
+
+
+class DeliveryAnswer(Answer):
+    channel: Channel
+    target: str
+    attempt: int = Field(description="Tries so far.")
+    status: int | None = Field(description="What the webhook's receiver answered last.")
+    error: str | None
+    next_attempt_at: datetime | None = Field(description="None once delivered, or given up.")
+    delivered_at: datetime | None
+
+    @staticmethod
+    def of(delivery: Delivery) -> DeliveryAnswer:
+        return DeliveryAnswer(
+            channel=delivery.channel,
+            target=delivery.target,
+            attempt=delivery.attempt,
+            status=delivery.status,
+            error=delivery.error,
+            next_attempt_at=delivery.due_at,
+            delivered_at=delivery.delivered_at,
+        )
+
+
+class DeliveryList(Answer):
+    items: list[DeliveryAnswer]
     next_cursor: str | None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.contracts.ledger_jobs import JobMovesContract, SubmissionContract
+from tests.contracts.ledger_notices import NoticesContract
 from tests.contracts.ledger_shards import ShardLedgerContract
 from tests.contracts.ledger_slides import SlideLedgerContract, TenancyContract
 from tests.contracts.ledger_upkeep import UpkeepContract
@@ -16,6 +17,7 @@ class LedgerContract(
     JobMovesContract,
     ShardLedgerContract,
     UpkeepContract,
+    NoticesContract,
     VitalsContract,
 ):
     """Subclasses give the fixture `world`."""

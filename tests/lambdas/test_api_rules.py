@@ -116,7 +116,8 @@ def test_an_unexpected_error_leaks_nothing(wiring):
 @pytest.mark.parametrize(
     ("change", "field"),
     [
-        ({"notify": {"email": "a@b.c"}}, "notify"),
+        ({"notify": {"email": "nobody"}}, "notify.email"),
+        ({"notify": {"sms": "1"}}, "notify.sms"),
         ({"slide_id": "x"}, "slide_id"),
         ({"model": ""}, "model"),
         ({"priority": "urgent"}, "priority"),
@@ -280,6 +281,9 @@ def test_the_description_has_exactly_the_routes_of_this_version():
         ("GET", "/jobs/{job_id}/events"),
         ("GET", "/jobs/{job_id}/partial"),
         ("GET", "/jobs/{job_id}/results"),
+        ("GET", "/jobs/{job_id}/deliveries"),
+        ("GET", "/webhooks/secret"),
+        ("POST", "/webhooks/secret/rotate"),
         ("POST", "/jobs/{job_id}/cancel"),
         ("POST", "/jobs/{job_id}/retry"),
         ("GET", "/models"),

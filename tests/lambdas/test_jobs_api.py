@@ -248,3 +248,37 @@ def test_another_tenants_job_does_not_exist(callers, slide, method, tail):
     reply = callers.stranger(method, f"/jobs/{job}{tail}")
     assert (reply.status, reply.body["type"]) == (404, "/problems/not_found")
     assert submit(callers.stranger, slide).status == 404
+
+
+def test_who_is_told_is_kept_and_shown(analyst, slide):
+    asked = {"email": "a@lab.example", "webhook": "https://lab.example/hook"}
+    job = submit(analyst, slide, notify=asked).body
+    assert job["notify"] == asked
+    assert analyst("GET", f"/jobs/{job['job_id']}").body["notify"] == asked
+    assert analyst("GET", f"/jobs/{job['job_id']}/deliveries").body["items"] == []
+
+
+def test_a_webhook_into_a_private_network_is_refused_when_it_is_asked_for(analyst, slide):
+    reply = submit(analyst, slide, notify={"webhook": "https://169.254.169.254/latest"})
+    assert reply.status == 422
+    assert "internet" in reply.body["detail"]
+
+
+def test_a_key_with_another_notice_is_another_request(analyst, slide):
+    assert submit(analyst, slide, key="k", notify={"email": "a@lab.example"}).status == 202
+    assert submit(analyst, slide, key="k").status == 409
+
+
+def test_what_came_of_a_notice_is_listed(installation, analyst, slide):
+    job = submit(analyst, slide, notify={"webhook": "https://lab.example/hook"}).body["job_id"]
+    analyst("POST", f"/jobs/{job}/cancel")
+    installation.ledger.claim_deliveries(UUID(job), seconds=60)
+    (delivery,) = analyst("GET", f"/jobs/{job}/deliveries").body["items"]
+    assert (delivery["channel"], delivery["attempt"], delivery["delivered_at"]) == ("webhook", 1, None)
+
+
+def test_the_webhook_secret_is_the_admins(callers):
+    assert callers.analyst("GET", "/webhooks/secret").status == 403
+    first = callers.admin("GET", "/webhooks/secret").body["secret"]
+    assert first.startswith("whsec_")
+    assert callers.admin("POST", "/webhooks/secret/rotate").body["secret"] != first

@@ -164,7 +164,9 @@ def sweep_wiring(installation):
 def test_the_sweep_tells_what_it_put_right(installation, sweep_wiring):
     submitted(installation, installation.ready())
     answer = sweep.make_handler(sweep_wiring)({}, None)
-    assert set(answer) == {"leases_expired", "stitches_woken", "messages_resent", "uploads_abandoned", "given_up"}
+    assert set(answer) == {"leases_expired", "stitches_woken", "messages_resent", "uploads_abandoned", "given_up"} | {
+        "notices_woken"
+    }
     json.dumps(answer)
 
 

@@ -11,7 +11,8 @@ from typing import Any
 from uuid import UUID
 
 from wsi.errors import FailReason
-from wsi.ledger_rules import ENTRY_TOPIC, PUSH_SECONDS, job_message, no_job, no_slide, shard_message
+from wsi.ledger_rules import ENTRY_TOPIC, PUSH_SECONDS, job_message, no_job, no_slide, notices_of, shard_message
+from wsi.records.deliveries import Delivery
 from wsi.records.identity import Actor
 from wsi.records.jobs import Idempotency, Job, JobEvent
 from wsi.records.models import ModelVersion
@@ -51,6 +52,19 @@ class AuditLine:
 
 
 @dataclass(kw_only=True, slots=True)
+class BookedDelivery:
+    delivery: Delivery
+    woken_at: datetime | None
+
+
+@dataclass(kw_only=True, slots=True)
+class WebhookSecret:
+    secret: str
+    previous: str | None = None
+    rotated_at: datetime
+
+
+@dataclass(kw_only=True, slots=True)
 class Usage:
     tiles: int = 0
     worker_seconds: float = 0.0
@@ -78,6 +92,8 @@ class Books:
         default_factory=dict[tuple[UUID, str], tuple[Idempotency, UUID, bool]]
     )
     audit: list[AuditLine] = field(default_factory=list[AuditLine])
+    deliveries: dict[int, BookedDelivery] = field(default_factory=dict[int, BookedDelivery])
+    webhook_secrets: dict[UUID, WebhookSecret] = field(default_factory=dict[UUID, WebhookSecret])
     usage: dict[tuple[UUID, date], Usage] = field(default_factory=dict[tuple[UUID, date], Usage])
     pushed_at: dict[UUID, datetime] = field(default_factory=dict[UUID, datetime])  #: by job
     woken_at: dict[tuple[UUID, int | None], datetime] = field(
@@ -150,6 +166,8 @@ class Books:
         self.woken_at[job.id, None] = self.now()
         if topic := ENTRY_TOPIC.get(job.state):
             self.send(job.tenant, topic, job_message(job.id), job.traceparent)
+        if notices_of(job):
+            self.send(job.tenant, "notify", job_message(job.id), job.traceparent)
 
     def append_event(self, job: Job, kind: str, detail: Mapping[str, Any]) -> None:
         seq = len(self.events) + 1

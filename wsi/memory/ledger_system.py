@@ -21,6 +21,7 @@ from wsi.ledger_rules import (
 )
 from wsi.memory import vitals
 from wsi.memory.ledger_books import Report
+from wsi.memory.ledger_notices import MemoryNotices
 from wsi.memory.ledger_shards import MemoryShards
 from wsi.memory.ledger_tenant import finished_shards
 from wsi.ports.ledger import PlanningBrief, StitchBrief, Swept
@@ -35,7 +36,7 @@ from wsi.states import JobState, ShardState, SlideState
 from wsi.tracing import new_traceparent
 
 
-class MemorySystemLedger(MemoryShards):
+class MemorySystemLedger(MemoryShards, MemoryNotices):
     """`wsi.ports.ledger.SystemLedger` in this process's memory."""
 
     # --- slides
@@ -179,6 +180,7 @@ class MemorySystemLedger(MemoryShards):
                 given_up=self._give_up(give_up_seconds),
                 messages_resent=self._resend(stuck_seconds),
                 uploads_abandoned=self._abandon_uploads(upload_days),
+                notices_woken=self.wake_notices(),
             )
 
     def vitals(self, *, seconds: float, stalled_seconds: float) -> Vitals:

@@ -17,6 +17,7 @@ from typing import Any, Protocol
 from uuid import UUID
 
 from wsi.errors import FailReason, RejectReason
+from wsi.records.deliveries import Delivery, NoticeBrief
 from wsi.records.identity import Actor
 from wsi.records.jobs import Idempotency, Job, JobEvent, JobFilter, NewJob, Submission
 from wsi.records.models import ModelVersion
@@ -90,6 +91,15 @@ class TenantLedger(Protocol):
         Raises Conflict on another final state."""
         ...
 
+    def deliveries(self, actor: Actor, job_id: UUID) -> tuple[Delivery, ...]:
+        """What came of the job's notices, oldest first."""
+        ...
+
+    def webhook_secret(self, actor: Actor, *, rotate: bool = False) -> str:
+        """With what webhooks of this tenant are signed; made at first use. After `rotate` they are signed with the
+        new and with the last one for a day."""
+        ...
+
     def models(self) -> tuple[ModelVersion, ...]:
         """All versions, ordered by name and version. Models belong to the installation, not to a tenant."""
         ...
@@ -137,6 +147,7 @@ class Swept:
     messages_resent: int = 0
     uploads_abandoned: int = 0
     given_up: int = 0  #: jobs that FAILED and slides that were REJECTED since nothing moved them
+    notices_woken: int = 0  #: jobs with a notice that is due
 
 
 class SystemLedger(Protocol):
@@ -211,6 +222,25 @@ class SystemLedger(Protocol):
         ...
 
     def mark_sent(self, ids: Sequence[int]) -> None: ...
+
+    def claim_deliveries(self, job_id: UUID, *, seconds: float) -> NoticeBrief | None:
+        """The notices of a job that ended, those that are due now, each with its attempt raised; nobody else gets
+        them for `seconds`. Makes the tenant's webhook secret when a webhook is due and there is none. None: no such
+        job."""
+        ...
+
+    def record_delivery(
+        self,
+        delivery: Delivery,
+        *,
+        delivered: bool,
+        status: int | None,
+        error: str | None,
+        retry_seconds: float | None,
+    ) -> None:
+        """What a try came to. Not delivered and `retry_seconds` None: given up. A try that somebody repeated since
+        records nothing."""
+        ...
 
     # --- sweep
     def sweep(self, *, upload_days: float, stuck_seconds: float, give_up_seconds: float) -> Swept:

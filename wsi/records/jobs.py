@@ -57,6 +57,8 @@ class NewJob:
     identity: str  #: hex digest of (slide digest, model digest, options, numerics); equal identity, equal result
     traceparent: str  #: W3C trace context made in the API
     retry_of: UUID | None = None
+    notify_email: str | None = None  #: who is told by mail when the job ends: personal data
+    notify_webhook: str | None = None  #: URL that is called when the job ends
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -76,6 +78,8 @@ class Job:
     identity: str
     traceparent: str
     retry_of: UUID | None = None
+    notify_email: str | None = None
+    notify_webhook: str | None = None
     version: int = 1  #: raised by one with every move
     progress_seq: int = 0  #: raised with every progress report; orders updates within a version
     plan_key: str | None = None

@@ -1,0 +1,37 @@
+"""`wsi.ports.notices.Webhooks` by a function outside the VPC: a URL that a customer chose is not opened from inside."""
+
+from __future__ import annotations
+
+import base64
+import json
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from adapters.aws_clients import AwsClients
+from wsi.errors import SourceUnavailable
+from wsi.webhooks import WebhookAnswer, WebhookRequest
+
+
+class LambdaWebhooks:
+    """`function`: name or ARN of `lambdas.webhook_send`."""
+
+    def __init__(self, clients: AwsClients, function: str) -> None:
+        self._clients = clients
+        self._function = function
+
+    def send(self, request: WebhookRequest) -> WebhookAnswer:
+        event = {
+            "url": request.url,
+            "headers": dict(request.headers),
+            "body": base64.b64encode(request.body).decode(),
+        }
+        try:
+            answer = self._clients.client("lambda").invoke(
+                FunctionName=self._function, Payload=json.dumps(event).encode()
+            )
+            payload = answer["Payload"].read()
+        except (ClientError, BotoCoreError) as error:
+            raise SourceUnavailable("The function that sends webhooks can not be called; trying again.") from error
+        if "FunctionError" in answer:  # its timeout: a receiver that lets each byte wait
+            return WebhookAnswer(error="The receiver did not answer in time.")
+        return WebhookAnswer(**json.loads(payload))

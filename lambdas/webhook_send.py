@@ -1,0 +1,123 @@
+"""Sends one webhook: a function outside the VPC and without rights, since its URL is a customer's (F-60).
+
+The address is looked up once, checked, and then connected to, so that a name can not answer the check with one address
+and the connection with another. Redirects are not followed.
+"""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import ipaddress
+import socket
+import ssl
+from collections.abc import Callable, Sequence
+from typing import Any
+from urllib.parse import urlsplit
+
+from adapters.settings.processes import WebhookSend
+from lambdas.cold_start import Handler, entry
+from lambdas.logs import logger_for
+from wsi.errors import Invalid
+from wsi.webhooks import HTTPS_PORT, check_url, is_public
+
+logger = logger_for("webhook_send")
+
+SECONDS = 5.0  #: to connect, and between two bytes of the answer; the function's timeout bounds the whole
+MOST_BYTES = 1024  #: read of an answer that nobody looks at
+
+Resolve = Callable[[str, int], Sequence[str]]  #: host and port to addresses
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+
+def resolve(host: str, port: int) -> Sequence[str]:
+    """Raises OSError."""
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return [str(address[0]) for *_, address in found]
+
+
+def make_handler(
+    _: WebhookSend,
+    *,
+    resolve: Resolve = resolve,
+    allowed: Callable[[Address], bool] = is_public,
+    trust: ssl.SSLContext | None = None,
+) -> Handler:
+    """`trust` None: the authorities that this system trusts."""
+    context = trust or ssl.create_default_context()
+
+    def handle(event: dict[str, Any], _: Any) -> dict[str, Any]:
+        answer = _send(
+            event["url"],
+            event["headers"],
+            base64.b64decode(event["body"]),
+            resolve=resolve,
+            allowed=allowed,
+            trust=context,
+        )
+        logger.info("sent", extra={"answer": answer})  # not the URL: it may hold a token
+        return answer
+
+    return handle
+
+
+def _send(
+    url: str,
+    headers: dict[str, str],
+    body: bytes,
+    *,
+    resolve: Resolve,
+    allowed: Callable[[Address], bool],
+    trust: ssl.SSLContext,
+) -> dict[str, Any]:
+    try:
+        check_url(url)
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port or HTTPS_PORT
+        address = _address(resolve(host, port), allowed)
+    except Invalid as error:
+        return {"error": error.sentence}
+    except (OSError, ValueError):
+        return {"error": "The webhook's host has no address."}
+    connection = _Pinned(host, port, address, trust)
+    try:
+        target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        connection.request("POST", target, body=body, headers={**headers, "user-agent": "Tessera"})
+        answer = connection.getresponse()
+        answer.read(MOST_BYTES)
+    except ssl.SSLCertVerificationError:
+        return {"error": "The webhook's host has no valid certificate."}
+    except TimeoutError:
+        return {"error": "The receiver did not answer in time."}
+    except (OSError, http.client.HTTPException):
+        return {"error": "The receiver can not be reached."}
+    finally:
+        connection.close()
+    if 300 <= answer.status < 400:
+        return {"error": f"The receiver answered {answer.status}: redirects are not followed."}
+    return {"status": answer.status}
+
+
+def _address(found: Sequence[str], allowed: Callable[[Address], bool]) -> str:
+    """The first, if all are public: a name with one public and one private address is no accident."""
+    if not found:
+        raise Invalid("The webhook's host has no address.")
+    if not all(allowed(ipaddress.ip_address(address)) for address in found):
+        raise Invalid("The webhook's host is not on the internet.")
+    return found[0]
+
+
+class _Pinned(http.client.HTTPSConnection):
+    """Connects to `address` and to no other; the certificate must be the host's."""
+
+    def __init__(self, host: str, port: int, address: str, trust: ssl.SSLContext) -> None:
+        super().__init__(host, port, timeout=SECONDS, context=trust)
+        self._address = address
+        self._trust = trust
+
+    def connect(self) -> None:
+        plain = socket.create_connection((self._address, self.port), timeout=SECONDS)
+        self.sock = self._trust.wrap_socket(plain, server_hostname=self.host)
+
+
+handler = entry(WebhookSend, lambda settings: settings, make_handler)

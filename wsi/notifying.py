@@ -1,0 +1,108 @@
+"""Queue `notify`: who asked to hear of a job's end is told, by mail once, by webhook until it is taken or a day is
+over. A notice holds ids and a state: no name, no link to a file (DESIGN section 5)."""
+
+from __future__ import annotations
+
+import json
+import logging
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from wsi.errors import Invalid, SourceUnavailable
+from wsi.ports.ledger import SystemLedger
+from wsi.ports.notices import Mail, Webhooks
+from wsi.records.deliveries import Channel, Delivery
+from wsi.records.jobs import Job
+from wsi.states import JobState
+from wsi.webhooks import WebhookAnswer, WebhookRequest, signed
+
+logger = logging.getLogger(__name__)
+
+CLAIM_SECONDS = 120.0  #: longer than a try takes; what was not recorded by then is tried again
+#: s between one try and the next; 18.6 h in all. The last failure is the end.
+PAUSES = (60.0, 300.0, 1800.0, 7200.0, 18_000.0, 39_600.0)
+JITTER = 0.1  #: share of a pause, so that the tries for one receiver that was down do not come at once
+
+_SAID = {
+    JobState.COMPLETED: "Your analysis is complete.",
+    JobState.COMPLETED_WITH_UNREADABLE_TILES: "Your analysis is complete; some tiles of the slide could not be read.",
+    JobState.NO_TISSUE: "Your analysis is complete: no tissue was found on the slide.",
+    JobState.FAILED: "Your analysis failed.",
+    JobState.CANCELLED: "Your analysis was cancelled.",
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Notified:
+    delivered: int = 0
+    failed: int = 0  #: tries that are repeated later, or were the last
+
+
+def notify(
+    job_id: UUID,
+    *,
+    ledger: SystemLedger,
+    mail: Mail | None,
+    webhooks: Webhooks,
+    page_url: str | None,
+    clock: Callable[[], datetime],
+) -> Notified:
+    """Sends what is due for the job. `mail` None: this installation sends none, and says so in the delivery."""
+    brief = ledger.claim_deliveries(job_id, seconds=CLAIM_SECONDS)
+    if brief is None:
+        return Notified()
+    delivered = 0
+    for delivery in brief.deliveries:
+        if delivery.channel is Channel.WEBHOOK:
+            answer = webhooks.send(_webhook(brief.job, delivery, brief.secrets, clock()))
+        else:
+            answer = _mailed(brief.job, delivery, mail, page_url)
+        ledger.record_delivery(
+            delivery,
+            delivered=answer.is_delivered,
+            status=answer.status if delivery.channel is Channel.WEBHOOK else None,
+            error=None if answer.is_delivered else (answer.error or f"The receiver answered {answer.status}."),
+            retry_seconds=None if answer.is_delivered or answer.is_gone else pause(delivery.attempt),
+        )
+        delivered += answer.is_delivered
+    return Notified(delivered=delivered, failed=len(brief.deliveries) - delivered)
+
+
+def pause(attempt: int) -> float | None:
+    """s until the next try, after the try number `attempt` (the first is 1) failed; None: there is none."""
+    if attempt > len(PAUSES):
+        return None
+    return PAUSES[attempt - 1] * random.uniform(1 - JITTER, 1 + JITTER)
+
+
+def _webhook(job: Job, delivery: Delivery, secrets: tuple[str, ...], now: datetime) -> WebhookRequest:
+    body = json.dumps(
+        {
+            "type": "job.finished",
+            "timestamp": now.isoformat(timespec="seconds"),
+            "data": {"job_id": str(job.id), "version": delivery.job_version, "status": job.state.value},
+        },
+        separators=(",", ":"),
+    ).encode()
+    # The id stays the same from try to try: that is how a receiver knows what it has heard already.
+    message_id = f"{job.id}.{delivery.job_version}"
+    return WebhookRequest(
+        url=delivery.target, headers=signed(message_id, int(now.timestamp()), body, of=secrets), body=body
+    )
+
+
+def _mailed(job: Job, delivery: Delivery, mail: Mail | None, page_url: str | None) -> WebhookAnswer:
+    if mail is None:
+        return WebhookAnswer(status=410, error="This installation sends no e-mails.")
+    said = _SAID[job.state]
+    where = f"{page_url}/jobs/{job.id}" if page_url else f"Job {job.id}."
+    try:
+        mail.send(to=delivery.target, subject=said.rstrip("."), text=f"{said}\n\n{where}\n")
+    except Invalid as error:
+        return WebhookAnswer(status=410, error=error.sentence)
+    except SourceUnavailable as error:
+        return WebhookAnswer(error=error.sentence)
+    return WebhookAnswer(status=250)
