@@ -5,7 +5,7 @@ A type that is in neither list is an error of the transformation, so that nothin
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,7 +28,9 @@ class Dropped:
     tells: tuple[str, ...] = ()
 
 
+_NO_ALARM = "arn:aws:cloudwatch:eu-central-1:000000000000:alarm:emulated"
 _NO_FUNCTION = "arn:aws:lambda:eu-central-1:000000000000:function:emulated-provider"
+_NOT_KNOWN = "CloudFormation can not make it on MiniStack"
 _NO_CLUSTER = "there is no cluster"
 _ON_THIS_MACHINE = "functions and worker run as processes of this machine, outside any network"
 
@@ -36,7 +38,9 @@ DROPPED: Mapping[str, Dropped] = {
     # network
     "AWS::EC2::EIP": Dropped(why=_ON_THIS_MACHINE),
     "AWS::EC2::FlowLog": Dropped(why=_ON_THIS_MACHINE),
-    "AWS::EC2::NatGateway": Dropped(why=_ON_THIS_MACHINE, ref="nat-emulated"),
+    "AWS::EC2::NatGateway": Dropped(
+        why=_ON_THIS_MACHINE, ref="nat-emulated", attributes={"NatGatewayId": "nat-emulated"}
+    ),
     "AWS::EC2::SecurityGroupIngress": Dropped(why=_ON_THIS_MACHINE),
     "AWS::EC2::SecurityGroupEgress": Dropped(why=_ON_THIS_MACHINE),
     "Custom::VpcRestrictDefaultSG": Dropped(why="its function is in Node and wants the SDK that Lambda brings"),
@@ -67,7 +71,7 @@ DROPPED: Mapping[str, Dropped] = {
         },
     ),
     "AWS::RDS::DBProxyTargetGroup": Dropped(why="MiniStack has no proxy"),
-    "AWS::CloudTrail::Trail": Dropped(why="CloudFormation can not make it on MiniStack"),
+    "AWS::CloudTrail::Trail": Dropped(why=_NOT_KNOWN),
     "Custom::Trigger": Dropped(
         why="its function is in Node and wants the SDK that Lambda brings",
         instead="the function is invoked when its stack stands, and fails the deployment likewise",
@@ -77,6 +81,16 @@ DROPPED: Mapping[str, Dropped] = {
     "Custom::CDKBucketDeployment": Dropped(
         why="its function runs the AWS command line out of a layer for Lambda's own Linux",
     ),
+    # observability
+    "AWS::APS::Workspace": Dropped(
+        why=_NOT_KNOWN, attributes={"PrometheusEndpoint": "https://aps-workspaces.eu-central-1.amazonaws.com/emulated/"}
+    ),
+    "AWS::APS::RuleGroupsNamespace": Dropped(why=_NOT_KNOWN),
+    "AWS::APS::Scraper": Dropped(why=_NOT_KNOWN),
+    "AWS::Budgets::Budget": Dropped(why=_NOT_KNOWN),
+    "AWS::CE::AnomalyMonitor": Dropped(why=_NOT_KNOWN),
+    "AWS::CE::AnomalySubscription": Dropped(why=_NOT_KNOWN),
+    "AWS::CloudWatch::CompositeAlarm": Dropped(why=_NOT_KNOWN, attributes={"Arn": _NO_ALARM}),
     # cluster and workload
     "AWS::Lambda::LayerVersion": Dropped(
         why="only functions that are dropped have layers: kubectl, helm, the AWS command line", ref="emulated-layer"
@@ -85,7 +99,10 @@ DROPPED: Mapping[str, Dropped] = {
         why="MiniStack runs EKS in docker only",
         instead="the worker, as a process of this machine",
         ref="emulated-cluster",
-        attributes={"Arn": "arn:aws:eks:eu-central-1:000000000000:cluster/emulated"},
+        attributes={
+            "Arn": "arn:aws:eks:eu-central-1:000000000000:cluster/emulated",
+            "ClusterSecurityGroupId": "sg-emulated",
+        },
     ),
     "AWS::EKS::AccessEntry": Dropped(why=_NO_CLUSTER),
     "AWS::EKS::PodIdentityAssociation": Dropped(
@@ -100,33 +117,56 @@ DROPPED: Mapping[str, Dropped] = {
     ),
 }
 
-#: Functions of the CDK's own custom resources, which are dropped too.
-PROVIDERS = Dropped(
-    why="they serve custom resources that are dropped", ref="emulated-provider", attributes={"Arn": _NO_FUNCTION}
-)
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DroppedSome:
+    """Of a type that is deployed, those whose properties say so."""
+
+    which: str
+    applies: Callable[[Mapping[str, Any]], bool]
+    rule: Dropped
+
+
+OURS = "lambdas."  #: begins the handlers of our functions
+
+DROPPED_SOME: Mapping[str, DroppedSome] = {
+    "AWS::CloudWatch::Alarm": DroppedSome(
+        which="with metric math",
+        applies=lambda properties: "Metrics" in properties,
+        rule=Dropped(why="MiniStack computes none", ref="emulated-alarm", attributes={"Arn": _NO_ALARM}),
+    ),
+    "AWS::Lambda::Function": DroppedSome(
+        which="of the CDK itself",
+        applies=lambda properties: not str(properties.get("Handler", OURS)).startswith(OURS),
+        rule=Dropped(
+            why="they serve custom resources that are dropped",
+            ref="emulated-provider",
+            attributes={"Arn": _NO_FUNCTION},
+        ),
+    ),
+}
 
 #: What MiniStack makes for real, or keeps and answers questions about.
 DEPLOYED: frozenset[str] = frozenset(
     {
         "AWS::ApiGateway::Account",
         "AWS::ApiGateway::Authorizer",
-        "AWS::ApiGateway::Resource",
-        "AWS::AppSync::DataSource",
-        "AWS::AppSync::Resolver",
-        "AWS::Events::Rule",
-        "AWS::Lambda::EventSourceMapping",
-        "AWS::Lambda::Permission",
         "AWS::ApiGateway::Deployment",
         "AWS::ApiGateway::Method",
+        "AWS::ApiGateway::Resource",
         "AWS::ApiGateway::RestApi",
         "AWS::ApiGateway::Stage",
         "AWS::AppSync::ApiKey",
+        "AWS::AppSync::DataSource",
         "AWS::AppSync::GraphQLApi",
         "AWS::AppSync::GraphQLSchema",
+        "AWS::AppSync::Resolver",
         "AWS::CloudFront::Distribution",
         "AWS::CloudFront::Function",
         "AWS::CloudFront::OriginAccessControl",
         "AWS::CloudFront::ResponseHeadersPolicy",
+        "AWS::CloudWatch::Alarm",
+        "AWS::CloudWatch::Dashboard",
         "AWS::Cognito::UserPool",
         "AWS::Cognito::UserPoolClient",
         "AWS::EC2::InternetGateway",
@@ -138,16 +178,22 @@ DEPLOYED: frozenset[str] = frozenset(
         "AWS::EC2::VPC",
         "AWS::EC2::VPCEndpoint",
         "AWS::EC2::VPCGatewayAttachment",
+        "AWS::Events::Rule",
         "AWS::IAM::Policy",
         "AWS::IAM::Role",
         "AWS::KMS::Key",
+        "AWS::Lambda::EventSourceMapping",
         "AWS::Lambda::Function",
+        "AWS::Lambda::Permission",
         "AWS::Lambda::Version",
         "AWS::Logs::LogGroup",
+        "AWS::Logs::MetricFilter",
         "AWS::RDS::DBParameterGroup",
         "AWS::RDS::DBSubnetGroup",
         "AWS::S3::Bucket",
         "AWS::S3::BucketPolicy",
+        "AWS::SNS::Topic",
+        "AWS::SNS::TopicPolicy",
         "AWS::SQS::Queue",
         "AWS::SQS::QueuePolicy",
         "AWS::SSM::Parameter",

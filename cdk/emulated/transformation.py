@@ -13,12 +13,11 @@ from typing import Any
 
 from cdk.emulated.references import references, resolved
 from cdk.emulated.rewriting import REWRITTEN
-from cdk.emulated.table import ATTRIBUTES, DEPLOYED, DROPPED, PROVIDERS, SELF, Dropped
+from cdk.emulated.table import ATTRIBUTES, DEPLOYED, DROPPED, DROPPED_SOME, SELF, Dropped
 from cdk.emulated.values import PARAMETERS
 
 Template = dict[str, Any]
 Resource = dict[str, Any]
-OURS = "lambdas."  #: begins the handlers of our functions; others are those of the CDK's own custom resources
 
 
 TOLD = "Told"  #: begins the outputs that hold properties of what was dropped
@@ -40,14 +39,15 @@ class Row:
 
 
 def emulated(template: Template) -> tuple[Template, tuple[Row, ...]]:
-    """Raises NotEmulated, naming what the table lacks."""
+    """Raises NotEmulated, naming all that the table lacks."""
     resources: Mapping[str, Resource] = template.get("Resources", {})
     dropped = {id: rule for id, resource in resources.items() if (rule := _rule(resource)) is not None}
-    rows = [_row(resources[id]["Type"], rule) for id, rule in dropped.items()]
+    rows = [_row(_name(resources[id]["Type"], rule), rule) for id, rule in dropped.items()]
+    lacks = {resource["Type"] for id, resource in resources.items() if id not in dropped} - DEPLOYED
+    faults = [f"{type} is new: it belongs into DEPLOYED, or into DROPPED." for type in sorted(lacks)]
     kept: dict[str, Resource] = {}
     for id, resource in resources.items():
         if id not in dropped:
-            _refuse_unknown(resource["Type"])
             kept[id], more = _rewritten(resource)
             rows.extend(more)
         elif (replacement := dropped[id].replacement) is not None:
@@ -57,7 +57,9 @@ def emulated(template: Template) -> tuple[Template, tuple[Row, ...]]:
         told = {name: resources[id]["Properties"][name] for name in rule.tells}
         outputs |= {f"{TOLD}{name}{id}": {"Value": value} for name, value in told.items()}
     resources_left = {id: _independent(resource, kept) for id, resource in kept.items()}
-    out = _resolved({**template, "Resources": resources_left, "Outputs": outputs}, resources, dropped)
+    out = _resolved({**template, "Resources": resources_left, "Outputs": outputs}, resources, dropped, faults)
+    if faults:
+        raise NotEmulated(f"cdk/emulated/table.py lacks something. {' '.join(dict.fromkeys(faults))}")
     out["Parameters"] = {**template.get("Parameters", {}), **_parameters(out)}
     return out, _counted(rows)
 
@@ -77,17 +79,10 @@ def told(outputs: Mapping[str, str], property: str) -> dict[str, str]:
 
 
 def _rule(resource: Resource) -> Dropped | None:
-    type = resource["Type"]
-    if type == "AWS::Lambda::Function" and not str(resource["Properties"].get("Handler", OURS)).startswith(OURS):
-        return PROVIDERS
-    return DROPPED.get(type)
-
-
-def _refuse_unknown(type: str) -> None:
-    if type not in DEPLOYED:
-        raise NotEmulated(
-            f"{type} is new: if MiniStack can deploy it, add it to DEPLOYED in cdk/emulated/table.py, else to DROPPED."
-        )
+    some = DROPPED_SOME.get(resource["Type"])
+    if some is not None and some.applies(resource.get("Properties", {})):
+        return some.rule
+    return DROPPED.get(resource["Type"])
 
 
 def _rewritten(resource: Resource) -> tuple[Resource, tuple[Row, ...]]:
@@ -96,6 +91,11 @@ def _rewritten(resource: Resource) -> tuple[Resource, tuple[Row, ...]]:
     if rule is None or (after := rule.how(before)) == before:
         return resource, ()
     return {**resource, "Properties": after}, (Row(resource["Type"], "rewritten", rule.what, rule.why),)
+
+
+def _name(type: str, rule: Dropped) -> str:
+    some = DROPPED_SOME.get(type)
+    return f"{type} {some.which}" if some is not None and some.rule is rule else type
 
 
 def _row(type: str, rule: Dropped) -> Row:
@@ -119,10 +119,17 @@ def _depends_on(resource: Resource) -> list[str]:
     return [waited_for] if isinstance(waited_for, str) else waited_for
 
 
-def _resolved(template: Template, resources: Mapping[str, Resource], dropped: Mapping[str, Dropped]) -> Template:
+def _resolved(
+    template: Template, resources: Mapping[str, Resource], dropped: Mapping[str, Dropped], faults: list[str]
+) -> Template:
     def substitute(id: str, attribute: str | None) -> Any:
         if id in dropped:
-            return _substitute(id, attribute, resources[id]["Type"], dropped[id])
+            rule = dropped[id]
+            found = rule.ref if attribute is None else rule.attributes.get(attribute)
+            if found is None:
+                what = "Ref" if attribute is None else attribute
+                faults.append(f"{what} of {resources[id]['Type']} is referred to and has no substitute.")
+            return json.loads(json.dumps(found).replace(SELF, id))
         if id in resources and attribute is not None:
             resource = resources[id]
             held = ATTRIBUTES.get(resource["Type"], {}).get(attribute)
@@ -130,14 +137,6 @@ def _resolved(template: Template, resources: Mapping[str, Resource], dropped: Ma
         return None
 
     return {part: resolved(value, substitute) for part, value in template.items()}
-
-
-def _substitute(id: str, attribute: str | None, type: str, rule: Dropped) -> Any:
-    found = rule.ref if attribute is None else rule.attributes.get(attribute)
-    if found is None:
-        what = "Ref" if attribute is None else attribute
-        raise NotEmulated(f"Something refers to {what} of {id}: DROPPED[{type!r}] must say what it becomes.")
-    return json.loads(json.dumps(found).replace(SELF, id))
 
 
 def _parameters(template: Template) -> Template:

@@ -11,7 +11,7 @@ from pathlib import Path
 from adapters.aws_clients import AwsClients
 from adapters.deploying import Deploying
 from cdk.emulated import Row, Template, emulated, told
-from cdk.emulated.transformation import OURS
+from cdk.emulated.table import OURS
 from cdk.emulated.values import DATABASE_HOST, DATABASE_PORT, ENDPOINT, PUBLISH_URL, REALTIME_URL
 from local.emulated.push import PushServer
 from local.emulated.report import Report

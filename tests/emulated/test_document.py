@@ -5,17 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 from cdk.emulated.rewriting import REWRITTEN
-from cdk.emulated.table import DROPPED, PROVIDERS
+from cdk.emulated.table import DROPPED, DROPPED_SOME
 
 DOCUMENT = Path(__file__).parents[2] / "docs/emulated.md"
 
 
 def lines() -> list[str]:
-    dropped = {**DROPPED, "AWS::Lambda::Function of the CDK's own": PROVIDERS}
+    some = {f"{type} {one.which}": one.rule for type, one in DROPPED_SOME.items()}
     return [
         *(
             f"| `{type}` | {'replaced' if rule.instead else 'dropped'} | {rule.instead or ''} | {rule.why} |"
-            for type, rule in sorted(dropped.items())
+            for type, rule in sorted({**DROPPED, **some}.items())
         ),
         *(f"| `{type}` | rewritten | {rule.what} | {rule.why} |" for type, rule in sorted(REWRITTEN.items())),
     ]
