@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import aws_cdk as cdk
+from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
 from cdk.cluster.stack import ClusterStack
 from cdk.data.stack import DataStack
 from cdk.deployment import Deployment
 from cdk.network.stack import NetworkStack
+from cdk.workload.gpu_worker import GpuWorker
+from cdk.workload.image import worker_image
+from cdk.workload.priorities import Priorities
+from cdk.workload.scaled_worker import TriggerAuthentication
+from cdk.workload.warm_nodes import WarmNodes
+from cdk.workload.worker_namespace import WorkerNamespace
 
 
 class WorkloadStack(cdk.Stack):
+    """Made from the ground up, and deleted the other way round, so that KEDA still lives when its objects go and their
+    workers have given back what they held (F-56)."""
+
     def __init__(
         self,
         scope: Construct,
@@ -24,3 +34,32 @@ class WorkloadStack(cdk.Stack):
         env: cdk.Environment,
     ) -> None:
         super().__init__(scope, id, env=env)
+        eks = cluster.cluster
+        image = worker_image(self, deployment)
+        namespace = WorkerNamespace(self, "Namespace", cluster=eks, network=network)
+        priorities = Priorities(self, "Priorities", cluster=eks)
+        authentication = TriggerAuthentication(self, "TriggerAuthentication", cluster=eks)
+        door = ec2.CfnSecurityGroupIngress(
+            self,
+            "DatabaseDoor",
+            description="Workers, which have the security group of their node",
+            group_id=data.database.proxy_security_group.security_group_id,
+            source_security_group_id=eks.cluster_security_group_id,
+            ip_protocol="tcp",
+            from_port=5432,
+            to_port=5432,
+        )
+        gpu_worker = GpuWorker(
+            self,
+            "GpuWorker",
+            deployment=deployment,
+            data=data,
+            cluster=eks,
+            image=image,
+            authentication=authentication,
+        )
+        gpu_worker.node.add_dependency(namespace, priorities, door, data.migrations)
+        if deployment.warm_nodes:
+            warm = WarmNodes(self, "WarmNodes", cluster=eks, deployment=deployment, image=image)
+            warm.node.add_dependency(namespace, priorities)
+        authentication.node.add_dependency(namespace)

@@ -1,0 +1,23 @@
+"""The worker's image: built from this repository, or one that lies in a registry already."""
+
+from __future__ import annotations
+
+from aws_cdk import aws_ecr_assets as ecr_assets
+from constructs import Construct
+
+from cdk.bundling import ROOT
+from cdk.deployment import Deployment
+
+
+def worker_image(scope: Construct, deployment: Deployment) -> str:
+    """Its URI. Building needs docker at deploy, not at synth: the tag is a hash of what `.dockerignore` lets in."""
+    if deployment.worker_image is not None:
+        return deployment.worker_image
+    return ecr_assets.DockerImageAsset(
+        scope,
+        "WorkerImage",
+        directory=str(ROOT),
+        file="gpu_worker/Dockerfile",
+        exclude=["lambdas", "requirements"],  # taken by the other image only
+        platform=ecr_assets.Platform.LINUX_AMD64,
+    ).image_uri

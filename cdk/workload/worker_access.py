@@ -1,0 +1,46 @@
+"""What a worker may do in AWS: what its code calls, and no more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import aws_cdk as cdk
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_s3 as s3
+
+from cdk.data.database import SYSTEM_ROLE
+from cdk.data.stack import DataStack
+from cdk.deployment import Deployment
+
+#: A message is taken, kept by the heartbeat, and deleted.
+CONSUMING = ("sqs:GetQueueUrl", "sqs:ReceiveMessage", "sqs:ChangeMessageVisibility", "sqs:DeleteMessage")
+SENDING = ("sqs:GetQueueUrl", "sqs:SendMessage")
+
+
+def grant_work(
+    role: iam.Role,
+    *,
+    deployment: Deployment,
+    data: DataStack,
+    takes_from: Iterable[str],
+    reads: Iterable[s3.IBucket],
+    writes: str,
+) -> None:
+    """`takes_from`: the queues of its work; `reads`: buckets beside results and the slides, ours and allowed ones;
+    `writes`: pattern of the keys that it puts into the results."""
+
+    def may(actions: Iterable[str], *resources: str) -> None:
+        role.add_to_principal_policy(iam.PolicyStatement(actions=[*actions], resources=[*resources]))
+
+    may(CONSUMING, *(data.queues[name].queue_arn for name in takes_from))
+    may(SENDING, data.queues["wake"].queue_arn)
+    may(["s3:GetObject"], *(bucket.arn_for_objects("*") for bucket in (data.slides, data.results, *reads)))
+    # A large file goes up in parts, which are aborted when one fails.
+    may(["s3:PutObject", "s3:AbortMultipartUpload"], data.results.arn_for_objects(writes))
+    may(["kms:Decrypt", "kms:GenerateDataKey"], data.key.key_arn)
+    partition = cdk.Stack.of(role).partition
+    if deployment.allowed_buckets:
+        may(["s3:GetObject"], *(f"arn:{partition}:s3:::{name}/*" for name in deployment.allowed_buckets))
+    if deployment.allowed_bucket_keys:
+        may(["kms:Decrypt"], *deployment.allowed_bucket_keys)
+    data.database.grant_connect(role, SYSTEM_ROLE)
