@@ -35,7 +35,7 @@ def main() -> None:
         drain=drain,
     )
     if settings.health_port is not None:
-        serve_health(settings.health_port, lambda: worker.state)
+        serve_health(settings.health_port, worker)
     worker.run()
 
 

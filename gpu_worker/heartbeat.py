@@ -51,6 +51,16 @@ class Heartbeats:
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
 
+    @property
+    def beats(self) -> bool:
+        """False: the thread died, and with it go the leases."""
+        return self._thread.ident is None or self._ended.is_set() or self._thread.is_alive()
+
+    @property
+    def count(self) -> int:
+        """Of the leases held."""
+        return len(self._until)
+
     def start(self) -> None:
         self._thread.start()
 

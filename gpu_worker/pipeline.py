@@ -5,7 +5,9 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +40,20 @@ BATCHES = 2
 _FILLS = {EdgeFill.WHITE: 255, EdgeFill.BLACK: 0}
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Run:
+    """What one run over a shard did and took, whether it finished the shard or was drained."""
+
+    STAGES: ClassVar[tuple[str, ...]] = ("fetch", "decode", "batch", "forward")
+
+    inferred: int  #: tiles, as the next ones without those resumed
+    unreadable: int
+    padded: int  #: rows computed for nothing
+    seconds: float  #: from the first wish for a batch to the last batch
+    forward_seconds: float  #: in the model
+    waits: Mapping[str, float]  #: stage -> seconds that the stage after it waited for it
+
+
 class Drained(Exception):
     """The run was stopped. Its last checkpoint holds every finished tile, those of the batch in flight too."""
 
@@ -55,12 +71,14 @@ def run_shard(
     decode_workers: int = 2,
     stop: threading.Event,
     on_batch: Callable[[int], None] | None = None,
+    on_run: Callable[[Run], None] | None = None,
 ) -> ShardResult:
     """Every tile of shard `shard_index`, inferred or unreadable with a reason, in the order of their numbers.
 
     `resume` holds tiles that an earlier run finished; they are not computed again. `on_checkpoint` gets all tiles
-    finished so far, `on_batch` the number of tiles that one batch finished (not those resumed); both are called on
-    the caller's thread. An error of any stage or callback ends the run at once and is raised as it is.
+    finished so far, `on_batch` the number of tiles that one batch finished (not those resumed), `on_run` what the run
+    took, unless an error ended it; all are called on the caller's thread. An error of any stage or callback ends the
+    run at once and is raised as it is.
 
     Raises Drained once `stop` is set, after the batch in flight is finished and in a checkpoint; SourceError when
     the slide can not be read; ValueError for a `resume` of another plan or shard.
@@ -76,7 +94,7 @@ def run_shard(
     )
     resumed = saved = writer.done
     batches_unsaved, saved_at = 0, time.monotonic()
-    began, busy, padded = time.perf_counter(), 0.0, 0
+    began, busy, padded, unreadable = time.perf_counter(), 0.0, 0, 0
 
     with Flow() as flow:
         encoded = flow.through("fetch", fetch(reader, grid.level, assembler.needed), ENCODED_TILES, stop=stop)
@@ -95,6 +113,7 @@ def run_shard(
             writer.add(output)
             batches_unsaved += 1
             busy, padded = busy + output.seconds, padded + output.padded
+            unreadable += len(output.unreadable)
             if on_batch is not None:
                 on_batch(output.count)
             due = batches_unsaved >= checkpoint_batches or time.monotonic() - saved_at >= checkpoint_seconds
@@ -104,17 +123,17 @@ def run_shard(
         flow.raise_error()
 
     whole = writer.done == len(shard)
-    wall = time.perf_counter() - began
-    log.info(
-        "shard computed" if whole else "shard drained",
-        extra={
-            "tiles": writer.done - resumed,
-            "seconds": round(wall, 3),
-            "gpu_busy_ratio": round(busy / wall, 4) if wall else None,
-            "padded": padded,
-            "waits": {channel.name: round(channel.waited, 3) for channel in flow.channels},
-        },
+    run = Run(
+        inferred=writer.done - resumed - unreadable,
+        unreadable=unreadable,
+        padded=padded,
+        seconds=time.perf_counter() - began,
+        forward_seconds=busy,
+        waits={channel.name: channel.waited for channel in flow.channels},
     )
+    _log(run, whole)
+    if on_run is not None:
+        on_run(run)
     if whole:
         return writer.result()
     if not stop.is_set():
@@ -122,6 +141,19 @@ def run_shard(
     if on_checkpoint is not None and writer.done > saved:
         on_checkpoint(writer.result())
     raise Drained
+
+
+def _log(run: Run, whole: bool) -> None:
+    log.info(
+        "shard computed" if whole else "shard drained",
+        extra={
+            "tiles": run.inferred + run.unreadable,
+            "seconds": round(run.seconds, 3),
+            "gpu_busy_ratio": round(run.forward_seconds / run.seconds, 4) if run.seconds else None,
+            "padded": run.padded,
+            "waits": {stage: round(seconds, 3) for stage, seconds in run.waits.items()},
+        },
+    )
 
 
 def _remaining(plan: Plan, shard: NDArray[np.int32], resume: ShardResult | None) -> NDArray[np.int32]:

@@ -25,8 +25,20 @@ class Message(StrEnum):
     LEAVE = "leave"  #: whoever holds the lease now has its own; ours comes back and is refused
 
 
+class Outcome(StrEnum):
+    """For the metrics, which say what each means: `adapters.settings.worker_metrics.SHARDS`."""
+
+    COMMITTED = "committed"
+    DRAINED = "drained"
+    UNAVAILABLE = "unavailable"
+    LOST = "lost"
+    FAILED = "failed"
+    JOB_FAILED = "job_failed"
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Settlement:
+    outcome: Outcome
     message: Message
     release: bool = False  #: RUNNING -> QUEUED
     failed: bool = False  #: the release counts as an in-process failure; the third one is poison
@@ -39,21 +51,31 @@ def settlement(error: Exception | None) -> Settlement:
     """`error`: what ended the work; None: it was committed."""
     match error:
         case None:
-            return Settlement(message=Message.DELETE)
+            return Settlement(outcome=Outcome.COMMITTED, message=Message.DELETE)
         case Drained():
-            return Settlement(message=Message.RETURN, release=True, reason="the worker is leaving")
+            return Settlement(
+                outcome=Outcome.DRAINED, message=Message.RETURN, release=True, reason="the worker is leaving"
+            )
         case LeaseLost():
-            return Settlement(message=Message.LEAVE, reason=error.sentence)
+            return Settlement(outcome=Outcome.LOST, message=Message.LEAVE, reason=error.sentence)
         case SourceUnavailable():
-            return Settlement(message=Message.RETURN, release=True, later=True, reason=error.sentence)
+            return Settlement(
+                outcome=Outcome.UNAVAILABLE, message=Message.RETURN, release=True, later=True, reason=error.sentence
+            )
         case JobFailed() | SourceChanged() | SourceMissing() | SlideRejected() | ModelError():
             failure = _job_failure(error)
-            return Settlement(message=Message.DELETE, job_failure=failure, reason=failure.sentence)
+            return Settlement(
+                outcome=Outcome.JOB_FAILED, message=Message.DELETE, job_failure=failure, reason=failure.sentence
+            )
         case TesseraError():
-            return Settlement(message=Message.RETURN, release=True, failed=True, reason=error.sentence)
+            return _failed(error.sentence)
         case _:
             # The text of a foreign exception may hold a path; its type does not.
-            return Settlement(message=Message.RETURN, release=True, failed=True, reason=type(error).__name__)
+            return _failed(type(error).__name__)
+
+
+def _failed(reason: str) -> Settlement:
+    return Settlement(outcome=Outcome.FAILED, message=Message.RETURN, release=True, failed=True, reason=reason)
 
 
 def _job_failure(error: JobFailed | SourceChanged | SourceMissing | SlideRejected | ModelError) -> JobFailed:

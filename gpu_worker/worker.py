@@ -17,12 +17,15 @@ from pathlib import Path
 from adapters.settings import processes
 from gpu_worker.checkpoints import Checkpoints
 from gpu_worker.drain import Drain, Step, next_step
+from gpu_worker.health import State
 from gpu_worker.heartbeat import Heartbeats, Held
 from gpu_worker.intake import Intake
 from gpu_worker.measuring import measuring
+from gpu_worker.metrics import Metrics
 from gpu_worker.packages import Models
 from gpu_worker.pipeline import run_shard
 from gpu_worker.plans import Plans
+from gpu_worker.pulse import Pulse
 from gpu_worker.settlement import Message, settlement
 from wsi.notices import wake
 from wsi.ports.ledger import SystemLedger
@@ -80,13 +83,24 @@ class Worker:
         self._taker = ThreadPoolExecutor(1, thread_name_prefix="intake")
         self._next: Future[Held | None] | None = None
         self._running: Held | None = None
+        self._pulse = Pulse()
+        self._metrics = Metrics()
+        self._metrics.watch(state=lambda: self.state, leases=lambda: self._heartbeats.count, pulse=self._pulse)
 
     @property
-    def state(self) -> str:
-        """ "waiting", "running" or "leaving", for the health probe."""
+    def state(self) -> State:
         if self._drain.requested:
-            return "leaving"
-        return "running" if self._running else "waiting"
+            return State.LEAVING
+        return State.RUNNING if self._running else State.WAITING
+
+    @property
+    def is_alive(self) -> bool:
+        """False: only a new process helps, since leases are no longer extended or the work is stuck."""
+        return self._heartbeats.beats and not self._pulse.is_stuck
+
+    def exposition(self) -> bytes:
+        """The metrics, in Prometheus' text format."""
+        return self._metrics.exposition()
 
     def run(self) -> None:
         """Returns when it was told to leave or had no work for `idle_seconds`; it holds no lease then. Raises what
@@ -96,6 +110,7 @@ class Worker:
         idle_since, failed_polls = time.monotonic(), 0
         try:
             while True:
+                self._pulse.beat()
                 step = next_step(
                     draining=self._drain.requested,
                     holds_shard=held is not None,
@@ -108,14 +123,17 @@ class Worker:
                     self._work(held)
                     held, idle_since = None, time.monotonic()
                     continue
+                began = time.monotonic()
                 try:
                     held, failed_polls = self._take(), 0
                 except Exception:  # a process border: a failover of Postgres must not cost every warm GPU
                     failed_polls += 1
+                    self._metrics.failed_polls.inc()
                     if failed_polls > MAX_FAILED_POLLS:
                         raise
                     log.warning("no answer to a poll", exc_info=True)
                     self._drain.wait(RETRY_SECONDS)
+                self._metrics.idle_seconds.inc(time.monotonic() - began)
         finally:
             self._leave(held)
 
@@ -132,6 +150,7 @@ class Worker:
 
     def _work(self, held: Held) -> None:
         self._running = held
+        began = time.monotonic()
         error: Exception | None = None
         try:
             self._compute(held)
@@ -141,13 +160,16 @@ class Worker:
             self._settle(held, error)
         except Exception:  # a process border: the lease runs out and the sweep puts it right
             log.exception("shard not settled", extra=held.log_fields)
+        self._metrics.shard_seconds.inc(time.monotonic() - began)
         self._running = None
 
     def _compute(self, held: Held) -> None:
         lease, settings = held.lease, self._settings
         log.info("shard leased", extra={**held.log_fields, "tiles": lease.tiles})
         opened = self._plans.open(lease.job)
+        self._pulse.beat()
         model = self._models.load(opened.plan)
+        self._pulse.beat()
         checkpoints = Checkpoints(held, opened.plan, ledger=self._ledger, objects=self._objects)
         measured = measuring(opened.reads, settings.device)
         resume = checkpoints.resume()
@@ -155,6 +177,7 @@ class Worker:
 
         def on_batch(count: int) -> None:
             nonlocal done
+            self._pulse.beat()
             done += count
             if done * 2 >= lease.tiles:
                 self._take_ahead()
@@ -175,12 +198,14 @@ class Worker:
             decode_workers=settings.decode_workers,
             stop=held.stop,
             on_batch=on_batch,
+            on_run=self._metrics.ran,
         )
         checkpoints.commit(measured(result))
 
     def _settle(self, held: Held, error: Exception | None) -> None:
         """Carries out what `settlement` decides."""
         decided = settlement(error)
+        self._metrics.ended(decided.outcome)
         fields = {**held.log_fields, "reason": decided.reason}
         if error is None:
             log.info("shard committed", extra=held.log_fields)

@@ -145,5 +145,18 @@ class Installation:
         return tiles[order].tolist(), np.concatenate([result.scores for result in results])[order].tobytes()
 
 
+class Drops(MemoryObjects):
+    """Runs `at(key)` before a put."""
+
+    def __init__(self, held, at) -> None:
+        super().__init__()
+        self.held = held
+        self._at = at
+
+    def put(self, key, data, *, media_type="application/octet-stream"):
+        self._at(key)
+        super().put(key, data, media_type=media_type)
+
+
 def version_of(card: ModelCard) -> ModelVersion:
     return ModelVersion(name=card.name, version=card.version, digest=card.digest, card=card.as_json(), package_uri=None)

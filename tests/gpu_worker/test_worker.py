@@ -11,7 +11,7 @@ import pytest
 from gpu_worker.drain import Drain
 from gpu_worker.models.wsinfer import read_package
 from tests.gpu_worker.cases import direct
-from tests.gpu_worker.installation import Installation, now, version_of
+from tests.gpu_worker.installation import Drops, Installation, now, version_of
 from tests.gpu_worker.packages import write_package
 from wsi import keys
 from wsi.errors import SourceUnavailable
@@ -103,19 +103,6 @@ def test_at_most_two_leases_are_held(installation):
     installation.worker(checkpoint_batches=1).run()
     assert max(running) == 2
     assert installation.job(job.id).state is JobState.STITCHING
-
-
-class Drops(MemoryObjects):
-    """Runs `at(key)` before a put."""
-
-    def __init__(self, held, at) -> None:
-        super().__init__()
-        self.held = held
-        self._at = at
-
-    def put(self, key, data, *, media_type="application/octet-stream"):
-        self._at(key)
-        super().put(key, data, media_type=media_type)
 
 
 def test_a_lease_that_was_lost_commits_nothing(installation):
