@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from aws_cdk import aws_ecr_assets as ecr_assets
 from constructs import Construct
 
@@ -9,14 +11,14 @@ from cdk.bundling import ROOT
 from cdk.deployment import Deployment
 
 
-def worker_image(scope: Construct, deployment: Deployment) -> str:
+def worker_image(scope: Construct, deployment: Deployment, *, root: Path = ROOT) -> str:
     """Its URI. Building needs docker at deploy, not at synth: the tag is a hash of what `.dockerignore` lets in."""
     if deployment.worker_image is not None:
         return deployment.worker_image
     return ecr_assets.DockerImageAsset(
         scope,
         "WorkerImage",
-        directory=str(ROOT),
+        directory=str(root),
         file="gpu_worker/Dockerfile",
         exclude=["lambdas", "requirements"],  # taken by the other image only
         platform=ecr_assets.Platform.LINUX_AMD64,

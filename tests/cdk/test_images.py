@@ -1,0 +1,101 @@
+"""The worker's image: what goes into it, what does not, and what changes its name."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import aws_cdk as cdk
+import pytest
+
+from cdk.deployment import Deployment
+from cdk.workload.image import worker_image
+from cdk.workload.pod import SCRATCH, USER
+from tests.cdk.templates import ROOT
+
+DOCKERFILE = ROOT / "gpu_worker/Dockerfile"
+CONTENTS = ("adapters", "gpu_worker", "wsi")
+FILES = (".dockerignore", "constraints.txt")
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """What the image takes of the repository, and things that it does not."""
+    root = tmp_path / "repository"
+    root.mkdir()
+    for name in FILES:
+        shutil.copy(ROOT / name, root)
+    for name in CONTENTS:
+        shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("README.md", ".venv/lib/big.py", "docs/deploy.md", "tests/test_x.py", "lambdas/api.py"):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text("no part of the image\n")
+    return root
+
+
+def built(root: Path, out: Path, **settings: str) -> str:
+    """The image's URI; its context lies below `out`."""
+    stack = cdk.Stack(cdk.App(outdir=str(out)), "Images")
+    deployment = Deployment.from_context({"environment": "dev", **settings})
+    return str(stack.resolve(worker_image(stack, deployment, root=root)))
+
+
+def context(out: Path) -> list[Path]:
+    [staged] = out.glob("asset.*")
+    return [path.relative_to(staged) for path in staged.rglob("*") if path.is_file()]
+
+
+def test_the_image_takes_our_packages_and_its_requirements(tree: Path, tmp_path: Path) -> None:
+    built(tree, tmp_path / "out")
+    names = context(tmp_path / "out")
+    assert {name.parts[0] for name in names} == {*CONTENTS, *FILES}
+    assert {Path("gpu_worker/requirements.txt"), Path("gpu_worker/Dockerfile")} <= set(names)
+
+
+def test_everything_that_the_dockerfile_copies_is_let_in(tmp_path: Path) -> None:
+    built(ROOT, tmp_path)
+    names = context(tmp_path)
+    copied = [word for line in re.findall(r"^COPY (.*)$", DOCKERFILE.read_text(), re.M) for word in line.split()[:-1]]
+    assert copied
+    for source in copied:
+        assert any(name.is_relative_to(source) for name in names), source
+    assert not [name for name in names if "__pycache__" in name.parts]
+    assert {name.parts[0] for name in names} == {*CONTENTS, *FILES}
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/deploy.md", "lambdas/api.py", ".venv/lib/big.py"])
+def test_what_is_no_part_of_the_image_does_not_rename_it(tree: Path, tmp_path: Path, name: str) -> None:
+    before = built(tree, tmp_path / "before")
+    (tree / name).write_text("another word\n")
+    assert built(tree, tmp_path / "after") == before
+
+
+@pytest.mark.parametrize("name", ["gpu_worker/drain.py", "wsi/plan.py", "gpu_worker/Dockerfile", "constraints.txt"])
+def test_what_is_part_of_the_image_renames_it(tree: Path, tmp_path: Path, name: str) -> None:
+    before = built(tree, tmp_path / "before")
+    with (tree / name).open("a") as file:
+        file.write("# another word\n")
+    assert built(tree, tmp_path / "after") != before
+
+
+def test_an_image_of_the_deployments_own_choice_is_taken_as_it_is(tmp_path: Path) -> None:
+    assert built(ROOT, tmp_path, worker_image="registry.example.org/worker:1") == "registry.example.org/worker:1"
+    assert not list(tmp_path.glob("asset.*"))
+
+
+def test_the_base_image_is_named_exactly() -> None:
+    [base] = re.findall(r"^FROM (\S+)$", DOCKERFILE.read_text(), re.M)
+    assert re.fullmatch(r"python:3\.\d+\.\d+-slim-[a-z]+(@sha256:[0-9a-f]{64})?", base)
+
+
+def test_user_and_folders_of_the_image_are_those_of_the_pod() -> None:
+    text = DOCKERFILE.read_text()
+    assert f"useradd --uid {USER} " in text
+    assert f"\nUSER {USER}\n" in text
+    assert f"TESSERA_SCRATCH={SCRATCH}/" in text
+
+
+def test_signals_reach_the_worker_F23() -> None:
+    commands = re.findall(r"^(?:ENTRYPOINT|CMD) (.*)$", DOCKERFILE.read_text(), re.M)
+    assert commands == ['["tini", "--"]', '["python", "-m", "gpu_worker"]'], "a shell passes no signal on"
