@@ -1,7 +1,7 @@
-"""What cdk-nag and cloudformation-validate find in the stacks and we leave so, each with its reason.
+"""What cdk-nag, cloudformation-validate and our own rules on IAM find in the stacks and we leave so, with the reasons.
 
-Held by tests/cdk/test_nag.py and test_validation.py: a finding that is not in the table fails, and so does an entry
-that matches none. See docs/decisions/0035.
+Held by tests/cdk/test_nag.py, test_validation.py and test_iam.py: a finding that is not in the table fails, and so does
+a rule, kind, subject or preset in it that meets none. See docs/decisions/0035.
 """
 
 from __future__ import annotations
@@ -12,47 +12,193 @@ from fnmatch import fnmatchcase
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Acknowledgement:
-    """For all constructs of one kind: those of a CloudFormation type, or those whose path matches a pattern."""
+    """For all constructs of some kinds: those of a CloudFormation type, or those whose path matches a pattern."""
 
-    rule: str
-    kind: str  #: `AWS::SQS::Queue`, or a path from the stack's noun on: `cluster/Cluster/KubectlProvider/*`
+    rules: tuple[str, ...]
+    kinds: tuple[
+        str, ...
+    ]  #: `AWS::SQS::Queue`, or a path from the stack's noun on: `cluster/Cluster/KubectlProvider/*`
     reason: str
-    subject: str = "*"  #: pattern of what the rule names in brackets: `Resource::*` of AwsSolutions-IAM5[Resource::*]
-    preset: str = "*"  #: dev or prod, where only one of them may
+    #: Patterns of what the rule names in brackets: `Resource::*` of AwsSolutions-IAM5[Resource::*].
+    subjects: tuple[str, ...] = ("*",)
+    presets: tuple[str, ...] = ("dev", "prod")
 
-    def covers(self, *, rule: str, subject: str, type: str, path: str, preset: str) -> bool:
-        kind = type if self.kind.startswith("AWS::") else path
-        return (
-            rule == self.rule
-            and fnmatchcase(kind, self.kind)
-            and fnmatchcase(subject, self.subject)
-            and fnmatchcase(preset, self.preset)
-        )
+    def matching(self, *, rule: str, subject: str, type: str, path: str, preset: str) -> tuple[str, ...]:
+        """What of its own a finding meets: a rule, a kind, a subject and a preset, or nothing of it."""
+        rules = [one for one in self.rules if one == rule]
+        kinds = [one for one in self.kinds if fnmatchcase(type if one.startswith("AWS::") else path, one)]
+        subjects = [one for one in self.subjects if fnmatchcase(subject, one)]
+        presets = [one for one in self.presets if one == preset]
+        return (*rules, *kinds, *subjects, *presets) if rules and kinds and subjects and presets else ()
 
 
-ACKNOWLEDGED: tuple[Acknowledgement, ...] = (
-    # network
+NETWORK = (
     Acknowledgement(
-        rule="HIPAA.Security-VPCNoUnrestrictedRouteToIGW",
-        kind="network/Vpc/publicSubnet*/DefaultRoute",
+        rules=("HIPAA.Security-VPCNoUnrestrictedRouteToIGW",),
+        kinds=("network/Vpc/publicSubnet*/DefaultRoute",),
         reason="The public subnets hold the NAT gateways alone, which need a way out.",
     ),
     Acknowledgement(
-        rule="W3010",
-        kind="AWS::EC2::Subnet",
+        rules=("W3010",),
+        kinds=("AWS::EC2::Subnet",),
         reason="Zones are named by the deployment, since a lookup needs credentials and not every zone has GPUs.",
     ),
-    # roles
+)
+
+DATA = (
     Acknowledgement(
-        rule="HIPAA.Security-IAMNoInlinePolicy",
-        kind="AWS::IAM::Policy",
-        reason="An inline policy belongs to one role and goes with it; a managed one could be attached elsewhere.",
+        rules=("HIPAA.Security-S3BucketReplicationEnabled",),
+        kinds=("AWS::S3::Bucket",),
+        reason="S3 keeps every object in three zones, and slides may often not leave their region.",
     ),
-    # functions
     Acknowledgement(
-        rule="W3005",
-        kind="AWS::Lambda::Function",
-        subject="DependsOn",
-        reason="The CDK lets a function wait for its role as a whole, and names the role beside the role's policies.",
+        rules=("HIPAA.Security-S3BucketVersioningEnabled", "HIPAA.Security-S3DefaultEncryptionKMS"),
+        kinds=("data/AccessLogs/Resource",),
+        reason="S3 alone writes access logs, each once and to buckets with its own keys only.",
+    ),
+    Acknowledgement(
+        rules=("HIPAA.Security-CloudTrailCloudWatchLogsEnabled",),
+        kinds=("data/Audit/Trail",),
+        reason="Athena reads the trail in its bucket; CloudWatch would cost once more (docs/decisions/0018).",
+    ),
+    Acknowledgement(
+        rules=("AwsSolutions-RDS3", "HIPAA.Security-RDSMultiAZSupport"),
+        kinds=("data/Database/Instance/Resource",),
+        presets=("dev",),
+        reason="A trial may lose its database with its zone, and costs half.",
+    ),
+    Acknowledgement(
+        rules=("AwsSolutions-RDS10", "HIPAA.Security-RDSInstanceDeletionProtectionEnabled"),
+        kinds=("data/Database/Instance/Resource",),
+        presets=("dev",),
+        reason="A trial is to be gone when its stacks are destroyed.",
+    ),
+    Acknowledgement(
+        rules=("AwsSolutions-RDS11",),
+        kinds=("data/Database/Instance/Resource",),
+        reason="Another port hides nothing from those whom the security groups let in: the proxy and the owner.",
+    ),
+    Acknowledgement(
+        rules=("HIPAA.Security-RDSInBackupPlan",),
+        kinds=("data/Database/Instance/Resource",),
+        reason="RDS itself keeps backups and the log between them, for as many days as the deployment says.",
+    ),
+    Acknowledgement(
+        rules=("HIPAA.Security-EC2RestrictedCommonPorts", "HIPAA.Security-EC2RestrictedSSH"),
+        kinds=("data/Database/SecurityGroup/from *",),
+        reason="The port is the database's own, named by a reference that cdk-nag does not follow.",
     ),
 )
+
+FUNCTIONS = (
+    Acknowledgement(
+        rules=("W3005",),
+        kinds=("AWS::Lambda::Function", "AWS::APS::Workspace"),
+        subjects=("DependsOn",),
+        reason="The CDK lets a resource wait for a construct as a whole, such as a role with its policies.",
+    ),
+    Acknowledgement(
+        rules=("AwsSolutions-L1",),
+        kinds=("AWS::Lambda::Function",),
+        reason="Python 3.13 has security support until 2029, and the CDK chooses the runtime of its own functions.",
+    ),
+    Acknowledgement(
+        rules=("HIPAA.Security-LambdaConcurrency",),
+        kinds=("AWS::Lambda::Function",),
+        reason="Reserved concurrency sends good messages to the dead letters; event sources have a maximum (F-7).",
+    ),
+    Acknowledgement(
+        rules=("HIPAA.Security-LambdaDLQ",),
+        kinds=("AWS::Lambda::Function",),
+        reason="Queues have dead letters, other callers wait for the answer, and the sweep comes again in a minute.",
+    ),
+    Acknowledgement(
+        rules=("HIPAA.Security-LambdaInsideVPC",),
+        kinds=("web/Custom::CDKBucketDeployment*/Resource",),
+        reason="It copies public files from bucket to bucket at deploys, and needs nothing that is in the VPC.",
+    ),
+)
+
+IAM = (
+    Acknowledgement(
+        rules=("HIPAA.Security-IAMNoInlinePolicy",),
+        kinds=("AWS::IAM::Policy",),
+        reason="An inline policy belongs to one role and goes with it; a managed one could be attached elsewhere.",
+    ),
+    Acknowledgement(
+        rules=("AwsSolutions-IAM5",),
+        kinds=("AWS::IAM::Policy",),
+        subjects=("Resource::[*]",),
+        reason="Which action may be done on any resource is told one by one under IAM.AnyResource.",
+    ),
+    Acknowledgement(
+        rules=("IAM.AnyResource",),
+        kinds=("AWS::IAM::Policy",),
+        subjects=("xray:PutTelemetryRecords", "xray:PutTraceSegments"),
+        reason="X-Ray knows no resources that one could name when traces are written.",
+    ),
+    Acknowledgement(
+        rules=("IAM.AnyResource",),
+        kinds=("AWS::IAM::Policy",),
+        subjects=(
+            "ec2:AssignPrivateIpAddresses",
+            "ec2:CreateNetworkInterface",
+            "ec2:DeleteNetworkInterface",
+            "ec2:DescribeNetworkInterfaces",
+            "ec2:DescribeSubnets",
+            "ec2:UnassignPrivateIpAddresses",
+        ),
+        reason="Lambda attaches a function to the VPC in that function's role, and checks for these rights on *.",
+    ),
+    Acknowledgement(
+        rules=("AwsSolutions-IAM5",),
+        kinds=("data/Database/MonitoringRole/DefaultPolicy/Resource",),
+        subjects=("Resource::*:log-group:RDSOSMetrics:log-stream:[*]",),
+        reason="RDS names the log streams of enhanced monitoring by instances.",
+    ),
+    Acknowledgement(
+        rules=("AwsSolutions-IAM5",),
+        kinds=("web/PageFiles/Role/DefaultPolicy/Resource", "workload/*/Account/Role/DefaultPolicy/Resource"),
+        subjects=("Resource::*/[*]*",),
+        reason="A bucket's objects are named by tenant, job and digest when they are made, or by the page's own build.",
+    ),
+)
+
+WEB = (
+    Acknowledgement(
+        rules=(
+            "AwsSolutions-S1",
+            "HIPAA.Security-S3BucketLoggingEnabled",
+            "HIPAA.Security-S3BucketVersioningEnabled",
+            "HIPAA.Security-S3DefaultEncryptionKMS",
+        ),
+        kinds=("web/Page/Resource",),
+        reason="The page's files are public, and are made anew from the code at every deploy.",
+    ),
+    Acknowledgement(
+        rules=("AwsSolutions-CFR1",),
+        kinds=("AWS::CloudFront::Distribution",),
+        reason="Where pathologists may sign in is not ours to say.",
+    ),
+    Acknowledgement(
+        rules=("AwsSolutions-CFR2", "AwsSolutions-CFR3"),
+        kinds=("AWS::CloudFront::Distribution",),
+        reason="Firewall and access log are at the gateway, before all but public files (docs/decisions/0032).",
+    ),
+    Acknowledgement(
+        rules=("AwsSolutions-CFR4",),
+        kinds=("AWS::CloudFront::Distribution",),
+        presets=("dev",),
+        reason="CloudFront takes older TLS under its own name; a minimum needs a domain and its certificate.",
+    ),
+)
+
+OBSERVABILITY = (
+    Acknowledgement(
+        rules=("HIPAA.Security-CloudWatchAlarmAction",),
+        kinds=("observability/Objectives/*",),
+        reason="One window of an objective tells nobody; the alarm that joins both windows does.",
+    ),
+)
+
+ACKNOWLEDGED = (*NETWORK, *DATA, *FUNCTIONS, *IAM, *WEB, *OBSERVABILITY)

@@ -29,17 +29,17 @@ class Finding:
         return f"{self.rule}{named} at {self.path} ({self.type}): {self.message}"
 
 
-def acknowledgements_of(finding: Finding) -> list[Acknowledgement]:
+def acknowledged_by(finding: Finding) -> dict[Acknowledgement, tuple[str, ...]]:
+    """Entries of the table that cover it, with what of theirs it meets."""
     f = finding
-    return [
-        entry
-        for entry in ACKNOWLEDGED
-        if entry.covers(rule=f.rule, subject=f.subject, type=f.type, path=f.path, preset=f.preset)
-    ]
+    met = {
+        e: e.matching(rule=f.rule, subject=f.subject, type=f.type, path=f.path, preset=f.preset) for e in ACKNOWLEDGED
+    }
+    return {entry: parts for entry, parts in met.items() if parts}
 
 
 def unacknowledged(findings: Iterable[Finding]) -> list[str]:
-    return sorted(str(finding) for finding in findings if not acknowledgements_of(finding))
+    return sorted(str(finding) for finding in findings if not acknowledged_by(finding))
 
 
 def found_by_nag(templates: Templates) -> list[Finding]:
