@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -120,18 +119,9 @@ class Deploying:
         return counts
 
     def calls(self, function: str) -> int:
-        """How often it has been invoked."""
-        now = datetime.now(UTC)
-        answer = self._clients.client("cloudwatch").get_metric_statistics(
-            Namespace="AWS/Lambda",
-            MetricName="Invocations",
-            Dimensions=[{"Name": "FunctionName", "Value": function}],
-            StartTime=now - timedelta(hours=3),
-            EndTime=now + timedelta(minutes=1),
-            Period=24 * 3600,
-            Statistics=["Sum"],
-        )
-        return int(sum(point["Sum"] for point in answer["Datapoints"]))
+        """How often it has been invoked. By its log, since MiniStack's metrics leave out what a queue or the gateway
+        invokes."""
+        return sum(line.startswith("START RequestId:") for line in self.log_of(function))
 
     def log_of(self, function: str) -> list[str]:
         """Its lines, oldest first."""

@@ -30,6 +30,10 @@ _EXPECTED = (DeploymentFailed, NotEmulated, RuntimeError, LookupError, httpx.HTT
 KEPT = ("cdk.out", RUNNING, "postgres")
 
 
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+
+
+@app.command()
 def main(
     folder: Annotated[Path, typer.Option(help="Where its data lies.")] = FOLDER / "emulated",
     slide: Annotated[Path | None, typer.Option(help="Another one than that of the demo.")] = None,
@@ -71,4 +75,4 @@ def _clear(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    app()
