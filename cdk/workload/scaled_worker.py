@@ -16,7 +16,7 @@ KEDA_API = "keda.sh/v1alpha1"
 #: s. A worker that was busy for so long leaves as for a node that goes, and another begins; one that hangs without any
 #: sign ends with it.
 DEADLINE_SECONDS = 24 * 3600
-KEPT_JOBS = 5  #: that ended, for their logs; of each kind
+KEPT_JOBS, KEPT_FAILURES = 5, 50  #: that ended, for their logs; failures are also counted by an alarm
 
 
 class TriggerAuthentication(Construct):
@@ -99,7 +99,7 @@ class ScaledWorker(Construct):
                         "pollingInterval": scaling.POLLING_SECONDS,
                         "maxReplicaCount": most,
                         "successfulJobsHistoryLimit": KEPT_JOBS,
-                        "failedJobsHistoryLimit": KEPT_JOBS,
+                        "failedJobsHistoryLimit": KEPT_FAILURES,
                         "rollout": {"strategy": "gradual"},  # KEDA's default deletes the Jobs that run (F-13)
                         "scalingStrategy": {
                             "strategy": scaling.STRATEGY,
