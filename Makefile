@@ -6,6 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 MINISTACK := .venv-ministack
 TOOLS := .tools
+WHEELS := .bundles/wheels
 # jsii wants a Node that is still maintained; what the machine has may be older.
 export JSII_NODE := $(CURDIR)/$(TOOLS)/node_modules/node/bin/node
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
@@ -25,7 +26,7 @@ up: $(VENV)/.ready $(MINISTACK)/.ready  ## start the embedded stack and leave it
 down: $(VENV)/.ready  ## stop it
 	@$(BIN)/python -m local down
 
-setup: $(VENV)/.ready-all $(MINISTACK)/.ready $(TOOLS)/.ready  ## install everything: models in torch, tests, checks
+setup: $(VENV)/.ready-all $(MINISTACK)/.ready $(TOOLS)/.ready $(WHEELS)/.ready-lambda $(WHEELS)/.ready-host  ## install everything: models in torch, tests, checks
 
 check: $(VENV)/.ready-all  ## lint, types, import contracts
 	@$(BIN)/ruff check .
@@ -37,16 +38,16 @@ format: $(VENV)/.ready-all  ## put the code in shape
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
-check-infra: $(VENV)/.ready-all $(TOOLS)/.ready  ## the AWS stacks: facts, cdk-nag, schemas, IAM, seeded faults
+check-infra: $(VENV)/.ready-all $(TOOLS)/.ready $(WHEELS)/.ready-lambda  ## the AWS stacks: facts, cdk-nag, schemas, IAM, seeded faults
 	@$(BIN)/python -m pytest tests/cdk
 
 test: setup  ## the whole test-suite
 	@$(BIN)/python -m pytest $(TEST_OPTIONS)
 
-synth: $(VENV)/.ready-all $(TOOLS)/.ready  ## CloudFormation templates into cdk.out/, or of CONTEXT="-c environment=prod …"
+synth: $(VENV)/.ready-all $(TOOLS)/.ready $(WHEELS)/.ready-lambda  ## CloudFormation templates into cdk.out/, or of CONTEXT="-c environment=prod …"
 	@$(BIN)/python tools/synth.py $(CONTEXT)
 
-deploy-emulated: $(VENV)/.ready-all $(MINISTACK)/.ready $(TOOLS)/.ready  ## the stacks, deployed to an emulator of AWS here, and a slide through them
+deploy-emulated: $(VENV)/.ready-all $(MINISTACK)/.ready $(TOOLS)/.ready $(WHEELS)/.ready-host  ## the stacks, deployed to an emulator of AWS here, and a slide through them
 	@$(BIN)/python -m local.emulated
 
 openapi: $(VENV)/.ready  ## write docs/openapi.json anew
@@ -81,4 +82,11 @@ $(TOOLS)/.ready: tools/package.json tools/package-lock.json tools/.npmrc
 	@mkdir -p $(TOOLS)
 	@cp tools/package.json tools/package-lock.json tools/.npmrc $(TOOLS)/
 	@npm ci --prefix $(TOOLS) --loglevel error --no-progress
+	@touch $@
+
+# What the functions' code is bundled with, so that a synth needs no network.
+$(WHEELS)/.ready-%: constraints.txt cdk/wheels.py requirements/lambda-api.txt requirements/lambda-slides.txt requirements/lambda-migrations.txt $(VENV)/.ready-all
+	@echo "Fetching the wheels of the functions ($*) …"
+	@mkdir -p $(WHEELS)
+	@$(BIN)/python -m cdk.wheels $*
 	@touch $@

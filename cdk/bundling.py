@@ -1,17 +1,22 @@
-"""The code of the functions, bundled on this machine without docker: wheels for Lambda's platform, and our packages.
+"""The code of the functions, bundled on this machine without docker and without network: the wheels that `cdk.wheels`
+fetched, and our packages.
 
 Each kind of asset has its own requirements under the one constraints file. Its hash is of what goes in, so that a
-README changes nothing and two synths of one commit are alike.
+README changes nothing and two synths of one commit are alike; what was bundled once lies in `.bundles/` for the next.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +25,15 @@ import jsii
 from aws_cdk import aws_lambda as lambda_
 
 from cdk.deployment import Deployment
+from cdk.wheels import CONSTRAINTS, HOST, LAMBDA, REQUIREMENTS, ROOT, WHEELS, Platform
 
-ROOT = Path(__file__).resolve().parent.parent
-CONSTRAINTS = ROOT / "constraints.txt"
 ARCHITECTURE = lambda_.Architecture.ARM_64
-RUNTIME = lambda_.Runtime.PYTHON_3_13
-PYTHON = "3.13"
-#: Lambda's Amazon Linux 2023 has glibc 2.34; older wheels run there too.
-PLATFORMS = ("manylinux_2_28_aarch64", "manylinux_2_17_aarch64", "manylinux2014_aarch64")
+RUNTIME = lambda_.Runtime.PYTHON_3_14
+BUNDLES = ROOT / ".bundles"
+#: Never imported by a function: tests that packages ship, and what compiles their sources.
+_LEFT_OUT = ("tests", "test", "__pycache__", "bin", "*.pyi")
+#: botocore describes 400 services in 28 MB, a tenth of what Lambda takes; these are the ones that functions call.
+SERVICES = frozenset({"lambda", "rds", "s3", "secretsmanager", "sesv2", "sqs", "sts"})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,59 +57,104 @@ class AssetKind(Enum):
 
 
 def bundled(kind: AssetKind, deployment: Deployment) -> lambda_.Code:
-    contents = kind.value
+    """For Lambda; or for this machine, where an emulator runs the functions as its own processes."""
+    platform = HOST if deployment.emulated else LAMBDA
     return lambda_.Code.from_asset(
-        str(ROOT / "lambdas"),  # what is bundled comes from `contents`; the CDK wants some folder
-        asset_hash=_digest(contents),
+        str(ROOT / "lambdas"),  # what is bundled comes from `kind`; the CDK wants some folder
+        asset_hash=digest(kind, platform),
         asset_hash_type=cdk.AssetHashType.CUSTOM,
-        bundling=cdk.BundlingOptions(image=RUNTIME.bundling_image, local=_HostBundling(contents)),
+        bundling=cdk.BundlingOptions(image=RUNTIME.bundling_image, local=_HostBundling(kind, platform)),
     )
 
 
-def bundle(contents: _Contents, target: Path) -> None:
-    """Wheels and sources into `target`. Raises subprocess.CalledProcessError when a wheel is not to be had."""
-    command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile"]
-    platforms = [argument for platform in PLATFORMS for argument in ("--platform", platform)]
-    subprocess.run(
-        [
-            *command,
-            *("--target", str(target), "--implementation", "cp", "--python-version", PYTHON, "--only-binary=:all:"),
-            *platforms,
-            *("-c", str(CONSTRAINTS), "-r", str(ROOT / "requirements" / contents.requirements)),
-        ],
-        check=True,
-        stdout=sys.stderr,  # jsii speaks on stdout
-    )
-    copy_sources(contents, target)
+def bundle(kind: AssetKind, platform: Platform) -> Path:
+    """The folder of the bundle, made when it is not there. Of two processes at once, one's is kept.
+
+    Raises RuntimeError when a wheel is missing: `make setup` fetches them.
+    """
+    folder = BUNDLES / f"{kind.name.lower()}-{digest(kind, platform)[:32]}"
+    if folder.exists():
+        return folder
+    BUNDLES.mkdir(exist_ok=True)
+    partial = Path(tempfile.mkdtemp(prefix=".partial-", dir=BUNDLES))
+    _install(kind.value.requirements, platform, partial)
+    for package in kind.value.packages:
+        _copy(ROOT / package, partial / package)
+    partial.chmod(0o755)
+    try:
+        partial.rename(folder)
+    except OSError:  # another process was first
+        shutil.rmtree(partial)
+    return folder
 
 
-def copy_sources(contents: _Contents, target: Path) -> None:
-    """What of ours is in the asset, without the wheels."""
-    for source in _sources(contents):
-        copy = target / source.relative_to(ROOT)
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(source, copy)
-
-
-def _sources(contents: _Contents) -> list[Path]:
-    named = [ROOT / package for package in contents.packages]
-    return [file for path in named for file in (sorted(path.rglob("*.py")) if path.is_dir() else [path])]
-
-
-def _digest(contents: _Contents) -> str:
-    files = [CONSTRAINTS, ROOT / "requirements" / contents.requirements, *_sources(contents)]
-    hashed = hashlib.sha256(repr((PYTHON, PLATFORMS)).encode())
-    for path in files:
+@cache
+def digest(kind: AssetKind, platform: Platform) -> str:
+    """Hex sha256 of all that decides a bundle's content. Once a process: one synth sees one state of the files."""
+    hashed = hashlib.sha256(repr((platform, kind.value, _LEFT_OUT, sorted(SERVICES))).encode())
+    for path in sorted(_inputs(kind.value)):
         hashed.update(f"{path.relative_to(ROOT)}\0".encode())
         hashed.update(hashlib.sha256(path.read_bytes()).digest())
     return hashed.hexdigest()
 
 
+def _inputs(contents: _Contents) -> Iterator[Path]:
+    yield CONSTRAINTS
+    yield from REQUIREMENTS.glob("lambda-*.txt")
+    for package in contents.packages:
+        yield from (ROOT / package).rglob("*.py") if (ROOT / package).is_dir() else [ROOT / package]
+
+
+def _install(requirements: str, platform: Platform, target: Path) -> None:
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile"]
+    done = subprocess.run(
+        [
+            *command,
+            *("--no-index", "--find-links", str(WHEELS / platform.name), "--target", str(target)),
+            *platform.pip_options,
+            *("-c", str(CONSTRAINTS), "-r", str(REQUIREMENTS / requirements)),
+        ],
+        check=False,
+        capture_output=True,  # jsii speaks on stdout
+        text=True,
+        env={key: value for key, value in os.environ.items() if not key.startswith("PIP_")},
+    )
+    if done.returncode:
+        raise RuntimeError(f"Wheels are missing; `make setup` fetches them: {done.stderr.strip()[-500:]}")
+    for name in _LEFT_OUT:
+        for path in list(target.rglob(name)):
+            if path.is_dir():
+                shutil.rmtree(path)
+            elif path.exists():
+                path.unlink()
+    for service in (target / "botocore" / "data").iterdir():
+        if service.is_dir() and service.name not in SERVICES:
+            shutil.rmtree(service)
+
+
+def _copy(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if source.is_dir():
+        shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__", "*.pyc", "*.Dockerfile"))
+    else:
+        shutil.copy2(source, target)
+
+
 @jsii.implements(cdk.ILocalBundling)
 class _HostBundling:
-    def __init__(self, contents: _Contents) -> None:
-        self._contents = contents
+    def __init__(self, kind: AssetKind, platform: Platform) -> None:
+        self._kind = kind
+        self._platform = platform
 
     def try_bundle(self, output_dir: str, *, image: Any = None, **options: Any) -> bool:
-        bundle(self._contents, Path(output_dir))
+        shutil.copytree(bundle(self._kind, self._platform), output_dir, dirs_exist_ok=True, copy_function=_linked)
         return True
+
+
+def _linked(source: str, target: str) -> str:
+    """A second name of the file costs no time and no room; between two disks it is copied."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
+    return target
