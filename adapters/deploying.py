@@ -109,6 +109,11 @@ class Deploying:
             raise
         return True
 
+    def held_versions(self, bucket: str) -> tuple[str, ...]:
+        """Keys of all versions of all objects."""
+        pages = self._clients.s3.get_paginator("list_object_versions").paginate(Bucket=bucket)
+        return tuple(version["Key"] for page in pages for version in page.get("Versions", []))
+
     def waiting_messages(self, prefix: str) -> dict[str, int]:
         """Visible, delayed and in flight, of each queue whose name begins so."""
         urls: list[str] = self._clients.sqs.list_queues(QueueNamePrefix=prefix).get("QueueUrls", [])
