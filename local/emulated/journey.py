@@ -149,9 +149,7 @@ class Journey:
         answers = (begun, parts, aborted, *gone)
         codes = [one.status_code for one in answers]
         said = f"{codes} {next((one.text for one in answers if one.is_error), '')}"
-        self._report.check(
-            "an upload can be aborted, a slide deleted", codes == [201, 200, 204, 204], f"{codes} {refused}"
-        )
+        self._report.check("an upload can be aborted, a slide deleted", codes == [201, 200, 204, 204], said)
         left = self._installation.deploying.held_versions(bucket)
         self._report.check(f"no version is left of {len(kept)} in S3", len(kept) > 0 and not left, str(left))
 
