@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_ecr as ecr
+from aws_cdk import aws_ecr_assets as ecr_assets
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
@@ -11,7 +15,7 @@ from constructs import Construct
 
 from adapters.settings.environment import Environment
 from adapters.settings.functions import TIMEOUTS
-from cdk.bundling import ARCHITECTURE, RUNTIME, AssetKind, bundled
+from cdk.bundling import ARCHITECTURE, ROOT, RUNTIME, AssetKind, bundled
 from cdk.deployment import Deployment
 from cdk.network.stack import NetworkStack
 from cdk.retention import log_retention
@@ -45,43 +49,129 @@ class PythonFunction(lambda_.Function):
         scratch_mib: int = 512,
         security_group: ec2.ISecurityGroup | None = None,
     ) -> None:
-        log_group = logs.LogGroup(
-            scope,
-            f"{id}Logs",
-            retention=log_retention(deployment.log_days),
-            encryption_key=log_key_from.log_key,
-            removal_policy=cdk.RemovalPolicy.DESTROY,
-        )
-        role = iam.Role(scope, f"{id}Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
-        # What the managed policies AWSLambdaBasicExecutionRole and AWSLambdaVPCAccessExecutionRole allow, for our log
-        # group alone.
-        role.add_to_policy(
-            iam.PolicyStatement(
-                actions=["logs:CreateLogStream", "logs:PutLogEvents"], resources=[log_group.log_group_arn]
-            )
-        )
-        in_vpc = {}
-        if network:
-            in_vpc = {
-                "vpc": network.vpc,
-                "vpc_subnets": network.private,
-                "security_groups": [security_group or network.database_clients],
-            }
-            role.add_to_policy(iam.PolicyStatement(actions=list(_NETWORK_INTERFACES), resources=["*"]))
         super().__init__(
             scope,
             id,
             runtime=RUNTIME,
-            architecture=ARCHITECTURE,
             handler=f"lambdas.{name}.handler",
             code=bundled(asset, deployment),
-            timeout=cdk.Duration.seconds(TIMEOUTS[name]),
-            memory_size=memory_mib,
-            ephemeral_storage_size=cdk.Size.mebibytes(scratch_mib),
-            tracing=lambda_.Tracing.ACTIVE,
-            log_group=log_group,
-            logging_format=lambda_.LoggingFormat.JSON,
-            environment=settings.environ() if settings else {},
-            role=role,
-            **in_vpc,
+            **_process(
+                scope,
+                id,
+                deployment=deployment,
+                name=name,
+                log_key_from=log_key_from,
+                network=network,
+                settings=settings,
+                memory_mib=memory_mib,
+                scratch_mib=scratch_mib,
+                security_group=security_group,
+            ),
         )
+
+
+class ImageFunction(lambda_.DockerImageFunction):
+    """As `PythonFunction`, from `lambdas/<name>.Dockerfile`; or from `image`, a URI in ECR with a tag or a digest."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        deployment: Deployment,
+        name: str,
+        image: str | None,
+        network: NetworkStack,
+        settings: Environment,
+        memory_mib: int,
+        scratch_mib: int = 512,
+    ) -> None:
+        super().__init__(
+            scope,
+            id,
+            code=_image(scope, id, name, image),
+            **_process(
+                scope,
+                id,
+                deployment=deployment,
+                name=name,
+                log_key_from=network,
+                network=network,
+                settings=settings,
+                memory_mib=memory_mib,
+                scratch_mib=scratch_mib,
+                security_group=None,
+            ),
+        )
+
+
+def _image(scope: Construct, id: str, name: str, image: str | None) -> lambda_.DockerImageCode:
+    """Building needs docker at deploy, not at synth: the tag is a hash of what `.dockerignore` lets in."""
+    if image is None:
+        return lambda_.DockerImageCode.from_image_asset(
+            str(ROOT),
+            file=f"lambdas/{name}.Dockerfile",
+            exclude=["gpu_worker"],  # taken by the other image only
+            platform=ecr_assets.Platform.LINUX_ARM64,
+        )
+    registry, _, rest = image.partition("/")
+    named, separator, tag = rest.partition("@") if "@" in rest else rest.partition(":")
+    if not separator:
+        raise ValueError(f"{image} names no image of a repository in ECR: give it with its tag or digest.")
+    account, _, _, region, *_ = registry.split(".")
+    repository = ecr.Repository.from_repository_attributes(
+        scope,
+        f"{id}Repository",
+        repository_name=named,
+        repository_arn=f"arn:{cdk.Stack.of(scope).partition}:ecr:{region}:{account}:repository/{named}",
+    )
+    return lambda_.DockerImageCode.from_ecr(repository, tag_or_digest=tag)
+
+
+def _process(
+    scope: Construct,
+    id: str,
+    *,
+    deployment: Deployment,
+    name: str,
+    log_key_from: NetworkStack,
+    network: NetworkStack | None,
+    settings: Environment | None,
+    memory_mib: int,
+    scratch_mib: int,
+    security_group: ec2.ISecurityGroup | None,
+) -> dict[str, Any]:
+    """What functions have in common, wherever their code comes from."""
+    log_group = logs.LogGroup(
+        scope,
+        f"{id}Logs",
+        retention=log_retention(deployment.log_days),
+        encryption_key=log_key_from.log_key,
+        removal_policy=cdk.RemovalPolicy.DESTROY,
+    )
+    role = iam.Role(scope, f"{id}Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
+    # What the managed policies AWSLambdaBasicExecutionRole and AWSLambdaVPCAccessExecutionRole allow, for our log
+    # group alone.
+    role.add_to_policy(
+        iam.PolicyStatement(actions=["logs:CreateLogStream", "logs:PutLogEvents"], resources=[log_group.log_group_arn])
+    )
+    in_vpc: dict[str, Any] = {}
+    if network:
+        in_vpc = {
+            "vpc": network.vpc,
+            "vpc_subnets": network.private,
+            "security_groups": [security_group or network.database_clients],
+        }
+        role.add_to_policy(iam.PolicyStatement(actions=list(_NETWORK_INTERFACES), resources=["*"]))
+    return {
+        "architecture": ARCHITECTURE,
+        "timeout": cdk.Duration.seconds(TIMEOUTS[name]),
+        "memory_size": memory_mib,
+        "ephemeral_storage_size": cdk.Size.mebibytes(scratch_mib),
+        "tracing": lambda_.Tracing.ACTIVE,
+        "log_group": log_group,
+        "logging_format": lambda_.LoggingFormat.JSON,
+        "environment": settings.environ() if settings else {},
+        "role": role,
+        **in_vpc,
+    }

@@ -85,7 +85,8 @@ class _Transport(AppSyncWebsocketsTransport):
 
     def __init__(self, realtime: Realtime, started: Callable[[], None]) -> None:
         self._started = started
-        host = urlsplit(realtime.url).netloc
+        # AppSync speaks at one host and has callers sign in for the other.
+        host = urlsplit(realtime.url).netloc.replace(".appsync-realtime-api.", ".appsync-api.")
         super().__init__(
             realtime.url,
             auth=_Authorization(host=host, jwt=realtime.credential),

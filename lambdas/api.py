@@ -12,6 +12,7 @@ from aws_lambda_powertools.event_handler import APIGatewayRestResolver, Response
 from aws_lambda_powertools.event_handler.api_gateway import Route
 from aws_lambda_powertools.event_handler.middlewares import NextMiddleware
 
+from adapters.settings.problems import BASE_PATH
 from adapters.settings.processes import Api
 from lambdas.cold_start import Handler, entry
 from lambdas.openapi import openapi_json
@@ -20,8 +21,6 @@ from lambdas.requests import TRACEPARENT, WIRING, begin_trace, read_json
 from lambdas.routes import health, jobs, models, slides, uploads, webhooks
 from lambdas.wiring import ApiWiring, api_wiring
 from wsi.errors import Invalid
-
-BASE_PATH = "/api/v1/wsi"
 
 # Powertools keeps the event that it resolves on a class (BaseRouter.current_event): fine on Lambda, where a process
 # has one request at a time, wrong in the embedded stack's threads.

@@ -15,13 +15,13 @@ from aws_lambda_powertools.event_handler import APIGatewayRestResolver, Response
 from aws_lambda_powertools.event_handler.exceptions import NotFoundError
 from aws_lambda_powertools.event_handler.openapi.exceptions import RequestValidationError
 
+from adapters.settings.problems import MEDIA_TYPE, PROBLEMS
 from lambdas.logs import logger_for
 from lambdas.requests import TRACEPARENT
 from wsi.errors import SlideRejected, TesseraError
 
 logger = logger_for("api")
 
-MEDIA_TYPE = "application/problem+json"
 RETRY_AFTER_SECONDS = 5
 
 
@@ -89,7 +89,7 @@ def problem(
     code: str, status: int, detail: str, traceparent: str, *, headers: dict[str, Any] | None = None, **extra: Any
 ) -> Response[str]:
     value = {
-        "type": f"/problems/{code}",
+        "type": f"{PROBLEMS}{code}",
         "title": HTTPStatus(status).phrase,
         "status": status,
         "detail": detail,

@@ -19,9 +19,9 @@ from adapters.aws_clients import AwsClients
 from adapters.postgres.migrate import migrate
 from adapters.postgres.seeding import seed
 from adapters.provisioning import UserPool, create_buckets, create_queues, create_user_pool
+from adapters.settings.problems import BASE_PATH
 from adapters.sigv4 import refusal
 from adapters.sqs import SqsQueues
-from lambdas.api import BASE_PATH
 from local import functions
 from local.access import FIRST, SECOND, Access, kept_access
 from local.appsync.callers import Doorkeeper

@@ -14,11 +14,14 @@ from cdk.deployment import Deployment
 from cdk.network.stack import NetworkStack
 from cdk.python_function import PythonFunction
 
+DEVELOPMENT_ORIGIN = "http://localhost:5173"  #: where Vite serves the page to who works on it
+
 
 class AuthStack(cdk.Stack):
     """`pool` and `client` (of the page), `issuer`, `sign_in_url` (the hosted page), `authorizer`.
 
-    Whoever uses the authorizer makes its `CfnPermission` in its own stack: here it would point back at that stack.
+    Whoever uses the authorizer lets it be called by a role or permission of its own stack: one made here would point
+    back at that stack.
     """
 
     def __init__(
@@ -32,10 +35,30 @@ class AuthStack(cdk.Stack):
         env: cdk.Environment,
     ) -> None:
         super().__init__(scope, id, env=env)
-        self.pool = cognito.UserPool(self, "Users", self_sign_up_enabled=False)
-        self.client = self.pool.add_client("Page")
+        self.pool = cognito.UserPool(
+            self,
+            "Users",
+            self_sign_up_enabled=False,  # an admin of the installation adds people
+            sign_in_aliases=cognito.SignInAliases(email=True),
+            mfa=cognito.Mfa.REQUIRED if deployment.keeps_data else cognito.Mfa.OPTIONAL,
+            mfa_second_factor=cognito.MfaSecondFactor(sms=False, otp=True),
+            password_policy=cognito.PasswordPolicy(
+                min_length=12,
+                require_lowercase=True,
+                require_uppercase=True,
+                require_digits=True,
+                require_symbols=True,
+                temp_password_validity=cdk.Duration.days(3),
+            ),
+            account_recovery=cognito.AccountRecovery.EMAIL_ONLY,
+            feature_plan=cognito.FeaturePlan.PLUS,
+            standard_threat_protection_mode=cognito.StandardThreatProtectionMode.FULL_FUNCTION,
+            deletion_protection=deployment.keeps_data,
+            removal_policy=cdk.RemovalPolicy.RETAIN if deployment.keeps_data else cdk.RemovalPolicy.DESTROY,
+        )
+        self.client = self._page_client(deployment)
+        self.sign_in_url = self._hosted_page(deployment)
         self.issuer = f"https://cognito-idp.{self.region}.amazonaws.com/{self.pool.user_pool_id}"
-        self.sign_in_url = ""
         self.authorizer = PythonFunction(
             self,
             "Authorizer",
@@ -55,3 +78,38 @@ class AuthStack(cdk.Stack):
             ),
         )
         data.database.grant_connect(self.authorizer, API_ROLE)
+        self.authorizer.node.add_dependency(data.migrations)
+        cdk.CfnOutput(self, "UserPoolId", value=self.pool.user_pool_id)
+        cdk.CfnOutput(self, "ClientId", value=self.client.user_pool_client_id)
+        cdk.CfnOutput(self, "Issuer", value=self.issuer)
+
+    def _page_client(self, deployment: Deployment) -> cognito.UserPoolClient:
+        """Without a secret, which a page could not keep: the code grant with PKCE, and SRP for command lines."""
+        origins = [*deployment.origins, *([] if deployment.keeps_data else [DEVELOPMENT_ORIGIN])]
+        pages = [f"{origin}/" for origin in origins]
+        return self.pool.add_client(
+            "Page",
+            generate_secret=False,
+            auth_flows=cognito.AuthFlow(user_srp=True),
+            prevent_user_existence_errors=True,
+            enable_token_revocation=True,
+            id_token_validity=cdk.Duration.hours(1),
+            access_token_validity=cdk.Duration.hours(1),
+            refresh_token_validity=cdk.Duration.days(1),
+            supported_identity_providers=[cognito.UserPoolClientIdentityProvider.COGNITO],
+            disable_o_auth=not pages,
+            o_auth=cognito.OAuthSettings(
+                flows=cognito.OAuthFlows(authorization_code_grant=True),
+                scopes=[cognito.OAuthScope.OPENID, cognito.OAuthScope.EMAIL],
+                callback_urls=pages,
+                logout_urls=pages,
+            )
+            if pages
+            else None,
+        )
+
+    def _hosted_page(self, deployment: Deployment) -> str:
+        """Its prefix must be free in the whole region, which the account's number makes it."""
+        prefix = f"{deployment.prefix}-{self.account}"
+        self.pool.add_domain("SignIn", cognito_domain=cognito.CognitoDomainOptions(domain_prefix=prefix))
+        return f"https://{prefix}.auth.{self.region}.amazoncognito.com"

@@ -7,17 +7,24 @@ from pathlib import Path
 import aws_cdk as cdk
 from aws_cdk import aws_appsync as appsync
 from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from cdk.auth.stack import AuthStack
 from cdk.deployment import Deployment
 from cdk.network.stack import NetworkStack
+from cdk.retention import log_retention
 
 SOURCES = Path(__file__).resolve().parent.parent / "appsync"
+PUBLISH = "publishJobUpdate"
+SUBSCRIBE = "onJobUpdate"
+#: How long AppSync may keep the authorizer's answer, so that a revoked key works no longer than this (F-37).
+AUTHORIZER_SECONDS = 60
 
 
 class RealtimeStack(cdk.Stack):
-    """`api`; `graphql_url`, where the relay publishes; `realtime_url`, where browsers subscribe."""
+    """`api`; `graphql_url`, where the relay publishes; `realtime_url`, where clients subscribe (wss)."""
 
     def __init__(
         self,
@@ -30,14 +37,79 @@ class RealtimeStack(cdk.Stack):
         env: cdk.Environment,
     ) -> None:
         super().__init__(scope, id, env=env)
+        logs_role = iam.Role(self, "LogsRole", assumed_by=iam.ServicePrincipal("appsync.amazonaws.com"))
         self.api = appsync.GraphqlApi(
             self,
             "Push",
             name=f"{deployment.prefix}-push",
             definition=appsync.Definition.from_file(str(SOURCES / "schema.graphql")),
+            authorization_config=appsync.AuthorizationConfig(
+                default_authorization=appsync.AuthorizationMode(
+                    authorization_type=appsync.AuthorizationType.LAMBDA,
+                    lambda_authorizer_config=appsync.LambdaAuthorizerConfig(
+                        # By its ARN: the CDK would put the permission into the function's own stack otherwise.
+                        handler=lambda_.Function.from_function_attributes(
+                            self, "Authorizer", function_arn=auth.authorizer.function_arn, skip_permissions=True
+                        ),
+                        results_cache_ttl=cdk.Duration.seconds(AUTHORIZER_SECONDS),
+                    ),
+                ),
+                additional_authorization_modes=[
+                    appsync.AuthorizationMode(authorization_type=appsync.AuthorizationType.IAM)
+                ],
+            ),
+            introspection_config=appsync.IntrospectionConfig.DISABLED,
+            query_depth_limit=3,
+            resolver_count_limit=10,
+            xray_enabled=True,
+            log_config=appsync.LogConfig(
+                field_log_level=appsync.FieldLogLevel.ERROR,
+                exclude_verbose_content=True,  # headers hold credentials
+                role=logs_role,
+            ),
         )
+        lambda_.CfnPermission(
+            self,
+            "AskAuthorizer",
+            action="lambda:InvokeFunction",
+            function_name=auth.authorizer.function_arn,
+            principal="appsync.amazonaws.com",
+            source_arn=self.api.arn,
+        )
+        self._log(deployment, network, logs_role)
+        nothing = self.api.add_none_data_source("Nothing", description="What is published is what subscribers get")
+        for type_name, field in (("Mutation", PUBLISH), ("Subscription", SUBSCRIBE)):
+            nothing.create_resolver(
+                field,
+                type_name=type_name,
+                field_name=field,
+                runtime=appsync.FunctionRuntime.JS_1_0_0,
+                code=appsync.Code.from_asset(str(SOURCES / f"{field}.js")),
+            )
         self.graphql_url = self.api.graphql_url
-        self.realtime_url = self.api.graphql_url
+        endpoint = self.api.node.find_child("Resource")
+        assert isinstance(endpoint, appsync.CfnGraphQLApi)
+        host = cdk.Fn.select(2, cdk.Fn.split("/", endpoint.attr_realtime_url))
+        self.realtime_url = f"wss://{host}/graphql"
 
     def grant_publish(self, grantee: iam.IGrantable) -> None:
-        self.api.grant_mutation(grantee, "publishJobUpdate")
+        """Of the one mutation."""
+        grantee.grant_principal.add_to_principal_policy(
+            iam.PolicyStatement(
+                actions=["appsync:GraphQL"], resources=[f"{self.api.arn}/types/Mutation/fields/{PUBLISH}"]
+            )
+        )
+
+    def _log(self, deployment: Deployment, network: NetworkStack, role: iam.Role) -> None:
+        """Into a group of ours: AppSync would make one of the same name that keeps its lines for ever, in clear."""
+        group = logs.LogGroup(
+            self,
+            "Logs",
+            log_group_name=f"/aws/appsync/apis/{self.api.api_id}",
+            retention=log_retention(deployment.log_days),
+            encryption_key=network.log_key,
+            removal_policy=cdk.RemovalPolicy.DESTROY,
+        )
+        role.add_to_policy(
+            iam.PolicyStatement(actions=["logs:CreateLogStream", "logs:PutLogEvents"], resources=[group.log_group_arn])
+        )

@@ -1,0 +1,63 @@
+"""What functions may do in S3 and SQS: what their code calls, on the keys that it builds (`wsi/keys.py`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import aws_cdk as cdk
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_s3 as s3
+
+from cdk.data.stack import DataStack
+from cdk.deployment import Deployment
+
+#: Of presigned parts: S3 checks the signer's rights when a browser uses the URL.
+UPLOADING = ("s3:PutObject", "s3:AbortMultipartUpload", "s3:ListMultipartUploadParts")
+#: For good: our buckets are versioned.
+DELETING = ("s3:DeleteObject", "s3:DeleteObjectVersion")
+
+
+class Access:
+    """Of one function. Each method adds what it names."""
+
+    def __init__(self, function: lambda_.Function, *, deployment: Deployment, data: DataStack) -> None:
+        self._function = function
+        self._deployment = deployment
+        self._data = data
+
+    def may(self, actions: Sequence[str], *resources: str) -> None:
+        self._function.add_to_role_policy(iam.PolicyStatement(actions=list(actions), resources=list(resources)))
+
+    def connect(self, role: str) -> None:
+        self._data.database.grant_connect(self._function, role)
+        self._function.node.add_dependency(self._data.migrations)
+
+    def send(self, *queues: str) -> None:
+        arns = [self._data.queues[name].queue_arn for name in queues]
+        self.may(["sqs:GetQueueUrl", "sqs:SendMessage"], *arns)
+
+    def read(self, *buckets: s3.IBucket) -> None:
+        self.may(["s3:GetObject"], *(bucket.arn_for_objects("*") for bucket in buckets))
+        # Without it S3 says 403 of a key that is not there, and we could not tell a user that it is missing.
+        self.may(["s3:ListBucket"], *(bucket.bucket_arn for bucket in buckets))
+        self.may(["kms:Decrypt"], self._data.key.key_arn)
+
+    def read_foreign_slides(self) -> None:
+        """Buckets of customers that the deployment allows."""
+        names = self._deployment.allowed_buckets
+        partition = cdk.Stack.of(self._function).partition
+        if names:
+            self.may(["s3:GetObject"], *(f"arn:{partition}:s3:::{name}/*" for name in names))
+            self.may(["s3:ListBucket"], *(f"arn:{partition}:s3:::{name}" for name in names))
+        if self._deployment.allowed_bucket_keys:
+            self.may(["kms:Decrypt"], *self._deployment.allowed_bucket_keys)
+
+    def write(self, bucket: s3.IBucket, *keys: str, actions: Sequence[str] = ("s3:PutObject",)) -> None:
+        """Objects whose keys match; a multipart upload decrypts what it encrypted, to put parts together (F-41)."""
+        self.may(actions, *(bucket.arn_for_objects(key) for key in keys))
+        self.may(["kms:GenerateDataKey", "kms:Decrypt"], self._data.key.key_arn)
+
+    def delete(self, bucket: s3.IBucket) -> None:
+        self.may(DELETING, bucket.arn_for_objects("*"))
+        self.may(["s3:ListBucketVersions"], bucket.bucket_arn)

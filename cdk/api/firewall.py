@@ -1,0 +1,184 @@
+"""The firewall in front of the REST API and of AppSync: AWS's rules, and how often somebody may ask."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import aws_cdk as cdk
+from aws_cdk import aws_logs as logs
+from aws_cdk import aws_wafv2 as waf
+from constructs import Construct
+
+from adapters.settings.problems import BASE_PATH, PROBLEMS
+from cdk.deployment import Deployment
+from cdk.network.stack import NetworkStack
+from cdk.retention import log_retention
+from cdk.web.viewer import VIEWER_IP
+
+WINDOW_SECONDS = 60
+#: Requests a minute. A clinic behind one address has many viewers, each of which asks for tiles by the dozen.
+OF_ONE_ADDRESS = 60_000
+OF_ONE_CREDENTIAL = 12_000
+#: What begins work, by one credential: a study of hundreds of slides, not a loop.
+OF_ONE_CREDENTIAL_BEGINNING = 600
+
+#: AWS's groups, and the rules of each that only count. Bodies above 8 KB are no attack here: a list of files to upload,
+#: parts to sign (F-35); the gateway itself refuses 10 MB.
+MANAGED: Mapping[str, Sequence[str]] = {
+    "AWSManagedRulesAmazonIpReputationList": (),
+    "AWSManagedRulesKnownBadInputsRuleSet": (),
+    "AWSManagedRulesCommonRuleSet": ("SizeRestrictions_BODY",),
+}
+_TOO_MANY = "too-many"
+
+Statement = waf.CfnWebACL.StatementProperty
+Rule = waf.CfnWebACL.RuleProperty
+
+
+class Firewall(Construct):
+    """`protects` names ARNs of what stands behind it."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        deployment: Deployment,
+        network: NetworkStack,
+        protects: Mapping[str, str],
+    ) -> None:
+        super().__init__(scope, id)
+        rules = [
+            *_rate("address", OF_ONE_ADDRESS, aggregate_key_type="IP"),
+            *_rate("viewer", OF_ONE_ADDRESS, **_by_header(VIEWER_IP)),
+            *_rate("credential", OF_ONE_CREDENTIAL, **_by_header("authorization")),
+            *_rate(
+                "credential-begins-work",
+                OF_ONE_CREDENTIAL_BEGINNING,
+                **_by_header("authorization"),
+                scope_down_statement=_begins_work(),
+            ),
+            *(_managed(name, counted) for name, counted in MANAGED.items()),
+        ]
+        for priority, rule in enumerate(rules):
+            rule["priority"] = priority
+        self.acl = waf.CfnWebACL(
+            self,
+            "Acl",
+            scope="REGIONAL",
+            default_action=waf.CfnWebACL.DefaultActionProperty(allow={}),
+            visibility_config=_visible(f"{deployment.prefix}-api"),
+            custom_response_bodies={
+                _TOO_MANY: waf.CfnWebACL.CustomResponseBodyProperty(
+                    content_type="APPLICATION_JSON", content=json.dumps(_problem())
+                )
+            },
+            rules=[Rule(**rule) for rule in rules],
+        )
+        for name, arn in protects.items():
+            waf.CfnWebACLAssociation(self, name, resource_arn=arn, web_acl_arn=self.acl.attr_arn)
+        self._log(deployment, network)
+
+    def _log(self, deployment: Deployment, network: NetworkStack) -> None:
+        group = logs.LogGroup(
+            self,
+            "Log",
+            log_group_name=f"aws-waf-logs-{deployment.prefix}-api",  # the firewall writes to groups so named only
+            retention=log_retention(deployment.log_days),
+            encryption_key=network.log_key,
+            removal_policy=cdk.RemovalPolicy.DESTROY,
+        )
+        arn = cdk.Stack.of(self).format_arn(
+            service="logs",
+            resource="log-group",
+            resource_name=group.log_group_name,
+            arn_format=cdk.ArnFormat.COLON_RESOURCE_NAME,
+        )
+        field = waf.CfnLoggingConfiguration.FieldToMatchProperty
+        waf.CfnLoggingConfiguration(
+            self,
+            "Logging",
+            resource_arn=self.acl.attr_arn,
+            log_destination_configs=[arn],
+            redacted_fields=[field(single_header={"Name": "authorization"}), field(query_string={})],
+        ).node.add_dependency(group)
+
+
+def _rate(name: str, limit: int, **statement: Any) -> list[dict[str, Any]]:
+    counted = waf.CfnWebACL.RateBasedStatementProperty(limit=limit, evaluation_window_sec=WINDOW_SECONDS, **statement)
+    blocked = waf.CfnWebACL.BlockActionProperty(
+        custom_response=waf.CfnWebACL.CustomResponseProperty(
+            response_code=429,
+            custom_response_body_key=_TOO_MANY,
+            response_headers=[waf.CfnWebACL.CustomHTTPHeaderProperty(name="Retry-After", value=str(WINDOW_SECONDS))],
+        )
+    )
+    return [
+        {
+            "name": f"rate-of-one-{name}",
+            "action": waf.CfnWebACL.RuleActionProperty(block=blocked),
+            "visibility_config": _visible(f"rate-{name}"),
+            "statement": Statement(rate_based_statement=counted),
+        }
+    ]
+
+
+def _by_header(name: str) -> dict[str, Any]:
+    """Requests without the header are not counted by it."""
+    header = waf.CfnWebACL.RateLimitHeaderProperty(
+        name=name, text_transformations=[waf.CfnWebACL.TextTransformationProperty(priority=0, type="NONE")]
+    )
+    key = waf.CfnWebACL.RateBasedStatementCustomKeyProperty(header=header)
+    return {"aggregate_key_type": "CUSTOM_KEYS", "custom_keys": [key]}
+
+
+def _begins_work() -> waf.CfnWebACL.StatementProperty:
+    begun = Statement(
+        or_statement=waf.CfnWebACL.OrStatementProperty(
+            statements=[_matches({"uri_path": {}}, f"{BASE_PATH}/{noun}", "CONTAINS") for noun in ("jobs", "uploads")]
+        )
+    )
+    posted = _matches({"method": {}}, "POST", "EXACTLY")
+    return Statement(and_statement=waf.CfnWebACL.AndStatementProperty(statements=[posted, begun]))
+
+
+def _matches(field: Mapping[str, Any], text: str, how: str) -> waf.CfnWebACL.StatementProperty:
+    return Statement(
+        byte_match_statement=waf.CfnWebACL.ByteMatchStatementProperty(
+            field_to_match=waf.CfnWebACL.FieldToMatchProperty(**field),
+            search_string=text,
+            positional_constraint=how,
+            text_transformations=[waf.CfnWebACL.TextTransformationProperty(priority=0, type="NONE")],
+        )
+    )
+
+
+def _managed(name: str, counted: Sequence[str]) -> dict[str, Any]:
+    counts = waf.CfnWebACL.RuleActionProperty(count={})
+    overrides = [waf.CfnWebACL.RuleActionOverrideProperty(name=rule, action_to_use=counts) for rule in counted]
+    group = waf.CfnWebACL.ManagedRuleGroupStatementProperty(
+        vendor_name="AWS", name=name, rule_action_overrides=overrides or None
+    )
+    return {
+        "name": name,
+        "override_action": waf.CfnWebACL.OverrideActionProperty(none={}),
+        "visibility_config": _visible(name),
+        "statement": Statement(managed_rule_group_statement=group),
+    }
+
+
+def _visible(name: str) -> waf.CfnWebACL.VisibilityConfigProperty:
+    return waf.CfnWebACL.VisibilityConfigProperty(
+        cloud_watch_metrics_enabled=True, sampled_requests_enabled=False, metric_name=name
+    )
+
+
+def _problem() -> dict[str, Any]:
+    return {
+        "type": f"{PROBLEMS}too_many_requests",
+        "title": "Too Many Requests",
+        "status": 429,
+        "detail": "Too many requests within a minute; try again in a minute.",
+    }

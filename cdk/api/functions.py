@@ -1,0 +1,234 @@
+"""The functions: one behind the gateway, the others behind queues and schedules, each with what its code calls."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import aws_cdk as cdk
+from aws_cdk import aws_events as events
+from aws_cdk import aws_events_targets as targets
+from aws_cdk import aws_lambda as lambda_
+from constructs import Construct
+
+from adapters.settings import processes
+from adapters.settings.environment import Environment
+from adapters.settings.functions import WOKEN
+from cdk.api.access import UPLOADING, Access
+from cdk.api.mail import Mail
+from cdk.bundling import AssetKind
+from cdk.data.database import API_ROLE, SYSTEM_ROLE
+from cdk.data.stack import DataStack
+from cdk.deployment import Deployment
+from cdk.network.stack import NetworkStack
+from cdk.python_function import ImageFunction, PythonFunction
+from cdk.realtime.stack import RealtimeStack
+
+#: Messages a call: one run of the relay answers them all; the others do one thing at a time.
+BATCHES = {"relay": 10}
+#: At most so many calls of a function at once, and so many connections to the database (F-7, F-49).
+AT_ONCE = {"relay": 2, "inspect": 10, "plan": 10, "stitch": 5, "notify": 5}
+#: Every minute, however few messages come: what a death left behind is put right, what waits is sent.
+SCHEDULED = ("relay", "sweep")
+
+SLIDES_MIB = 4096  #: inspect and plan: the coarsest level of a slide as pixels, several times over
+SCRATCH_MIB = 10_240  #: the most that Lambda gives: a copy of what only OpenSlide can read
+MAX_SCRATCH_BYTES = 8 * 1024**3
+
+
+class Functions(Construct):
+    """`by_name["plan"]`."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        deployment: Deployment,
+        network: NetworkStack,
+        data: DataStack,
+        realtime: RealtimeStack,
+    ) -> None:
+        super().__init__(scope, id)
+        self._deployment = deployment
+        self._network = network
+        self._data = data
+        self.by_name: dict[str, lambda_.Function] = {}
+        self._make_api(realtime)
+        self._make_slide_jobs()
+        self._make_stitch()
+        self._make_relay(realtime)
+        self._make_sweep()
+        self._make_notices()
+        for queue, name in WOKEN.items():
+            self._wake(name, queue)
+        for name in SCHEDULED:
+            self._schedule(name)
+
+    # --- the functions, in the order of a slide's way
+
+    def _make_api(self, realtime: RealtimeStack) -> None:
+        data = self._data
+        settings = processes.Api(
+            **self._common(API_ROLE),
+            **self._buckets,
+            queue_prefix=self._deployment.queue_prefix,
+            dollars_per_gpu_hour=self._deployment.dollars_per_gpu_hour,
+            realtime_url=realtime.realtime_url,
+        )
+        access = self._add("api", AssetKind.API, settings, memory_mib=1024)
+        access.connect(API_ROLE)
+        access.send("wake")
+        access.read(data.slides, data.results)
+        access.read_foreign_slides()
+        access.write(data.slides, "*/slides/*", actions=UPLOADING)
+        access.delete(data.slides)
+        access.delete(data.results)
+
+    def _make_slide_jobs(self) -> None:
+        data = self._data
+        settings = processes.SlideJobs(
+            **self._common(SYSTEM_ROLE),
+            **self._buckets,
+            queue_prefix=self._deployment.queue_prefix,
+            max_scratch_bytes=MAX_SCRATCH_BYTES,
+        )
+        for name, keys in (("inspect", ("*/slides/*",)), ("plan", ("*/jobs/*",))):
+            memory: dict[str, Any] = {"memory_mib": SLIDES_MIB, "scratch_mib": SCRATCH_MIB}
+            access = self._add(name, AssetKind.SLIDES, settings, **memory)
+            access.connect(SYSTEM_ROLE)
+            access.read(data.slides)
+            access.read_foreign_slides()
+            access.write(data.results, *keys)
+            access.send("wake")
+
+    def _make_stitch(self) -> None:
+        data = self._data
+        settings = processes.Stitch(
+            **self._common(SYSTEM_ROLE),
+            results_bucket=data.results.bucket_name,
+            queue_prefix=self._deployment.queue_prefix,
+        )
+        access = self._add("stitch", None, settings, memory_mib=2048, scratch_mib=2048)
+        access.connect(SYSTEM_ROLE)
+        access.read(data.results)
+        access.write(data.results, "*/jobs/*", actions=("s3:PutObject", "s3:AbortMultipartUpload"))
+        access.send("wake")
+
+    def _make_relay(self, realtime: RealtimeStack) -> None:
+        settings = processes.Relay(
+            **self._common(SYSTEM_ROLE),
+            queue_prefix=self._deployment.queue_prefix,
+            appsync_url=realtime.graphql_url,
+        )
+        access = self._add("relay", AssetKind.API, settings, memory_mib=512)
+        access.connect(SYSTEM_ROLE)
+        access.send(*(queue for queue in self._data.queues if queue != "wake"))
+        realtime.grant_publish(self.by_name["relay"])
+
+    def _make_sweep(self) -> None:
+        settings = processes.Sweep(**self._common(SYSTEM_ROLE), queue_prefix=self._deployment.queue_prefix)
+        access = self._add("sweep", AssetKind.API, settings, memory_mib=512)
+        access.connect(SYSTEM_ROLE)
+        access.send("wake")
+
+    def _make_notices(self) -> None:
+        """webhook_send opens URLs of customers: outside the VPC, and its role may write its log and nothing else."""
+        deployment = self._deployment
+        send = PythonFunction(
+            self,
+            "webhook_send",
+            deployment=deployment,
+            name="webhook_send",
+            asset=AssetKind.API,
+            log_key_from=self._network,
+            network=None,
+            settings=processes.WebhookSend(),
+            memory_mib=256,
+        )
+        self.by_name["webhook_send"] = send
+        mail = Mail(self, "Mail", deployment=deployment) if deployment.mail_from else None
+        settings = processes.Notify(
+            **self._common(SYSTEM_ROLE),
+            webhook_function=send.function_name,
+            mail_from=mail.sender if mail else None,
+            mail_configuration_set=mail.configuration_set_name if mail else None,
+            page_url=deployment.origins[0] if deployment.origins else None,
+        )
+        access = self._add("notify", AssetKind.API, settings, memory_mib=512)
+        access.connect(SYSTEM_ROLE)
+        access.may(["lambda:InvokeFunction"], send.function_arn)
+        if mail:
+            mail.grant_send(self.by_name["notify"])
+
+    # --- parts
+
+    @property
+    def _buckets(self) -> dict[str, str]:
+        return {
+            "slides_bucket": self._data.slides.bucket_name,
+            "results_bucket": self._data.results.bucket_name,
+            "allowed_buckets": ",".join(self._deployment.allowed_buckets),
+        }
+
+    def _common(self, role: str) -> dict[str, Any]:
+        return {
+            "region": self._deployment.region,
+            "database_dsn": self._data.database.dsn(role),
+            "database_iam": True,
+        }
+
+    def _add(
+        self, name: str, asset: AssetKind | None, settings: Environment, *, memory_mib: int, scratch_mib: int = 512
+    ) -> Access:
+        """`asset` None: an image of its own; an emulator without docker gets the code of the slide jobs instead."""
+        deployment, network = self._deployment, self._network
+        if asset is None and not deployment.emulated:
+            self.by_name[name] = ImageFunction(
+                self,
+                name,
+                deployment=deployment,
+                name=name,
+                image=deployment.stitch_image,
+                network=network,
+                settings=settings,
+                memory_mib=memory_mib,
+                scratch_mib=scratch_mib,
+            )
+        else:
+            self.by_name[name] = PythonFunction(
+                self,
+                name,
+                deployment=deployment,
+                name=name,
+                asset=asset or AssetKind.SLIDES,
+                log_key_from=network,
+                network=network,
+                settings=settings,
+                memory_mib=memory_mib,
+                scratch_mib=scratch_mib,
+            )
+        return Access(self.by_name[name], deployment=deployment, data=self._data)
+
+    def _wake(self, name: str, queue: str) -> None:
+        """Only the messages that failed come again (F-7). Reserved concurrency would throttle the poller instead, and
+        send good messages to the dead letters."""
+        function, source = self.by_name[name], self._data.queues[queue]
+        Access(function, deployment=self._deployment, data=self._data).may(
+            ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"], source.queue_arn
+        )
+        lambda_.EventSourceMapping(
+            self,
+            f"{name}-{queue}",
+            target=function,
+            event_source_arn=source.queue_arn,
+            batch_size=BATCHES.get(name, 1),
+            report_batch_item_failures=True,
+            max_concurrency=AT_ONCE[name],
+        )
+
+    def _schedule(self, name: str) -> None:
+        """Nothing is tried again: the next minute does."""
+        target = targets.LambdaFunction(self.by_name[name], retry_attempts=0, max_event_age=cdk.Duration.minutes(1))
+        events.Rule(
+            self, f"{name}-every-minute", schedule=events.Schedule.rate(cdk.Duration.minutes(1)), targets=[target]
+        )

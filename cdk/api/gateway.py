@@ -1,0 +1,127 @@
+"""The REST API: one route behind the authorizer, two that are open, and its logs."""
+
+from __future__ import annotations
+
+import json
+
+import aws_cdk as cdk
+from aws_cdk import aws_apigateway as apigateway
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_logs as logs
+from constructs import Construct
+
+from adapters.settings.problems import BASE_PATH
+from cdk.api.problem_responses import add_problem_responses
+from cdk.deployment import Deployment
+from cdk.network.stack import NetworkStack
+from cdk.retention import log_retention
+
+STAGE = "live"
+#: How long the gateway may keep the authorizer's answer: a revoked key works no longer than this (F-37).
+AUTHORIZER_SECONDS = 60
+#: Requests a second, and at once, of all callers together: before that the firewall counts each one's.
+RATE, BURST = 2_000, 4_000
+OPEN = ("health", "openapi.json")
+
+#: A line a request. Paths hold ids only; query strings can hold a name that somebody looks for, and stay out.
+_LINE = json.dumps(
+    {
+        "request_id": "$context.requestId",
+        "at": "$context.requestTimeEpoch",
+        "ip": "$context.identity.sourceIp",
+        "method": "$context.httpMethod",
+        "path": "$context.path",
+        "status": "$context.status",
+        "ms": "$context.responseLatency",
+        "function_ms": "$context.integration.latency",
+        "bytes": "$context.responseLength",
+        "tenant": "$context.authorizer.tenant",
+        "subject": "$context.authorizer.subject",
+        "authorizer_error": "$context.authorizer.error",
+        "error": "$context.error.responseType",
+        "waf": "$context.waf.status",
+        "trace": "$context.xrayTraceId",
+    }
+)
+
+
+class Gateway(Construct):
+    """`rest_api`. Checks no body: the function does, and says what is wrong (no usage plans, no models)."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        deployment: Deployment,
+        network: NetworkStack,
+        authorizer: lambda_.IFunction,
+        function: lambda_.IFunction,
+    ) -> None:
+        super().__init__(scope, id)
+        access_log = logs.LogGroup(
+            self,
+            "AccessLog",
+            retention=log_retention(deployment.log_days),
+            encryption_key=network.log_key,
+            removal_policy=cdk.RemovalPolicy.DESTROY,
+        )
+        self.rest_api = apigateway.RestApi(
+            self,
+            "Rest",
+            rest_api_name=f"{deployment.prefix}-api",
+            endpoint_types=[apigateway.EndpointType.REGIONAL],
+            # The account has one role for the logs of all its gateways: it must outlive this one.
+            cloud_watch_role=True,
+            cloud_watch_role_removal_policy=cdk.RemovalPolicy.RETAIN,
+            binary_media_types=["image/jpeg"],
+            deploy_options=apigateway.StageOptions(
+                stage_name=STAGE,
+                tracing_enabled=True,
+                metrics_enabled=True,
+                logging_level=apigateway.MethodLoggingLevel.ERROR,
+                data_trace_enabled=False,  # headers hold credentials
+                throttling_rate_limit=RATE,
+                throttling_burst_limit=BURST,
+                access_log_destination=apigateway.LogGroupLogDestination(access_log),
+                access_log_format=apigateway.AccessLogFormat.custom(_LINE),
+            ),
+        )
+        self._log_execution(deployment, network)
+        add_problem_responses(self.rest_api)
+        integration = apigateway.LambdaIntegration(
+            function,
+            scope_permission_to_method=False,  # one permission for the API, not one a method (20 KB of them at most)
+        )
+        base = self.rest_api.root.resource_for_path(BASE_PATH)
+        for name in OPEN:
+            base.add_resource(name).add_method("GET", integration, authorization_type=apigateway.AuthorizationType.NONE)
+        base.add_resource("{proxy+}").add_method(
+            "ANY",
+            integration,
+            authorization_type=apigateway.AuthorizationType.CUSTOM,
+            authorizer=apigateway.RequestAuthorizer(
+                self,
+                "Authorizer",
+                handler=authorizer,
+                identity_sources=[apigateway.IdentitySource.header("Authorization")],
+                results_cache_ttl=cdk.Duration.seconds(AUTHORIZER_SECONDS),
+                # The gateway takes on this role: a permission would stand in the authorizer's stack, and point here.
+                assume_role=iam.Role(
+                    self, "AskAuthorizer", assumed_by=iam.ServicePrincipal("apigateway.amazonaws.com")
+                ),
+            ),
+        )
+
+    def _log_execution(self, deployment: Deployment, network: NetworkStack) -> None:
+        """A group of the name that the gateway would make one of itself: in clear, and kept for ever."""
+        group = logs.LogGroup(
+            self,
+            "ExecutionLog",
+            log_group_name=f"API-Gateway-Execution-Logs_{self.rest_api.rest_api_id}/{STAGE}",
+            retention=log_retention(deployment.log_days),
+            encryption_key=network.log_key,
+            removal_policy=cdk.RemovalPolicy.DESTROY,
+        )
+        self.rest_api.deployment_stage.node.add_dependency(group)

@@ -1,0 +1,111 @@
+"""What the gateway answers by itself, in the words and the shape of the API's own problems (RFC 9457)."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from http import HTTPStatus
+
+from aws_cdk import aws_apigateway as apigateway
+
+from adapters.settings.problems import MEDIA_TYPE, PROBLEMS
+
+Type = apigateway.ResponseType
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Answer:
+    type: apigateway.ResponseType
+    status: int
+    code: str  #: of `type`: /problems/<code>
+    detail: str
+    retry_after: int | None = None  #: s
+
+
+_OURS = "Something went wrong on our side. Try again; if it stays, send us the request id."
+ANSWERS = (
+    _Answer(
+        type=Type.UNAUTHORIZED,
+        status=401,
+        code="unauthenticated",
+        detail="Sign in or send an API key in the Authorization header.",
+    ),
+    _Answer(
+        type=Type.EXPIRED_TOKEN, status=401, code="unauthenticated", detail="The token has run out; sign in again."
+    ),
+    _Answer(
+        type=Type.ACCESS_DENIED, status=403, code="forbidden", detail="This token or key does not open this address."
+    ),
+    _Answer(
+        type=Type.WAF_FILTERED,
+        status=403,
+        code="filtered",
+        detail="The firewall took the request for an attack; if it is none, send us the request id.",
+    ),
+    # The gateway has no other word for an address that it does not know.
+    _Answer(
+        type=Type.MISSING_AUTHENTICATION_TOKEN,
+        status=404,
+        code="no_such_route",
+        detail="The API has no such address or method; see /openapi.json.",
+    ),
+    _Answer(
+        type=Type.REQUEST_TOO_LARGE,
+        status=413,
+        code="request_too_large",
+        detail="The request is larger than 10 MB; send fewer items at a time.",
+    ),
+    _Answer(
+        type=Type.UNSUPPORTED_MEDIA_TYPE,
+        status=415,
+        code="unsupported_media_type",
+        detail="Send the body as application/json.",
+    ),
+    _Answer(
+        type=Type.THROTTLED,
+        status=429,
+        code="too_many_requests",
+        detail="Too many requests at once; try again in some seconds.",
+        retry_after=5,
+    ),
+    _Answer(type=Type.AUTHORIZER_FAILURE, status=500, code="internal", detail=_OURS),
+    _Answer(type=Type.AUTHORIZER_CONFIGURATION_ERROR, status=500, code="internal", detail=_OURS),
+    _Answer(
+        type=Type.INTEGRATION_TIMEOUT,
+        status=504,
+        code="timeout",
+        detail="The answer took too long; try again.",
+        retry_after=5,
+    ),
+    _Answer(type=Type.INTEGRATION_FAILURE, status=502, code="internal", detail=_OURS, retry_after=5),
+    _Answer(type=Type.DEFAULT_4_XX, status=400, code="invalid", detail="The request could not be read."),
+    _Answer(type=Type.DEFAULT_5_XX, status=500, code="internal", detail=_OURS),
+)
+
+
+def add_problem_responses(api: apigateway.RestApi) -> None:
+    for answer in ANSWERS:
+        headers = {"Content-Type": f"'{MEDIA_TYPE}'"}
+        if answer.retry_after:
+            headers["Retry-After"] = f"'{answer.retry_after}'"
+        # A default stands for several statuses: these stay as they are.
+        is_default = answer.type in (Type.DEFAULT_4_XX, Type.DEFAULT_5_XX)
+        api.add_gateway_response(
+            answer.type.response_type,
+            type=answer.type,
+            status_code=None if is_default else str(answer.status),
+            response_headers=headers,
+            templates={"application/json": _body(answer)},
+        )
+
+
+def _body(answer: _Answer) -> str:
+    return json.dumps(
+        {
+            "type": f"{PROBLEMS}{answer.code}",
+            "title": HTTPStatus(answer.status).phrase,
+            "status": answer.status,
+            "detail": answer.detail,
+            "request_id": "$context.requestId",
+        }
+    )
