@@ -78,8 +78,7 @@ def bundle(kind: AssetKind, platform: Platform) -> Path:
     BUNDLES.mkdir(exist_ok=True)
     partial = Path(tempfile.mkdtemp(prefix=".partial-", dir=BUNDLES))
     _install(kind.value.requirements, platform, partial)
-    for package in kind.value.packages:
-        _copy(ROOT / package, partial / package)
+    copy_sources(kind.value, partial)
     partial.chmod(0o755)
     try:
         partial.rename(folder)
@@ -98,9 +97,21 @@ def digest(kind: AssetKind, platform: Platform) -> str:
     return hashed.hexdigest()
 
 
+def copy_sources(contents: _Contents, target: Path) -> None:
+    """What of ours is in the asset, without the wheels: no file that its digest does not know."""
+    for source in _sources(contents):
+        copy = target / source.relative_to(ROOT)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, copy)
+
+
 def _inputs(contents: _Contents) -> Iterator[Path]:
     yield CONSTRAINTS
     yield from REQUIREMENTS.glob("lambda-*.txt")
+    yield from _sources(contents)
+
+
+def _sources(contents: _Contents) -> Iterator[Path]:
     for package in contents.packages:
         yield from (ROOT / package).rglob("*.py") if (ROOT / package).is_dir() else [ROOT / package]
 
@@ -130,14 +141,6 @@ def _install(requirements: str, platform: Platform, target: Path) -> None:
     for service in (target / "botocore" / "data").iterdir():
         if service.is_dir() and service.name not in SERVICES:
             shutil.rmtree(service)
-
-
-def _copy(source: Path, target: Path) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    if source.is_dir():
-        shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__", "*.pyc", "*.Dockerfile"))
-    else:
-        shutil.copy2(source, target)
 
 
 @jsii.implements(cdk.ILocalBundling)
