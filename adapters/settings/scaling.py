@@ -17,3 +17,6 @@ HEAVY_A_WORKER = 1
 
 LEASES_HELD = 2  #: by a worker: the shard that runs and the next one
 IDLE_SECONDS = 90.0  #: a worker leaves after so long without work
+#: The autoscaler removes a node that has had no pod for so long, and none for so long after it asked for one
+#: (--scale-down-unneeded-time and --scale-down-delay-after-add; ten minutes each by default).
+NODE_UNNEEDED_SECONDS = 120
