@@ -23,10 +23,12 @@ def main(context: tuple[str, ...]) -> int:
     for chosen in [context] if context else PRESETS:
         out = ROOT / "cdk.out" / _named(chosen)
         began = time.monotonic()
-        code = _synthesize(chosen, out)
-        if code:
-            return code
+        done = _synthesize(chosen, out)
+        if done.returncode:
+            sys.stderr.write(done.stdout)
+            return done.returncode
         sys.stdout.write(_table(out, time.monotonic() - began))
+        sys.stdout.flush()
     return 0
 
 
@@ -35,7 +37,7 @@ def _named(context: tuple[str, ...]) -> str:
     return given.get("environment", "dev")
 
 
-def _synthesize(context: tuple[str, ...], out: Path) -> int:
+def _synthesize(context: tuple[str, ...], out: Path) -> subprocess.CompletedProcess[str]:
     path = f"{MODULES / 'node/bin'}{os.pathsep}{os.environ['PATH']}"
     environment = {
         **os.environ,
@@ -44,7 +46,9 @@ def _synthesize(context: tuple[str, ...], out: Path) -> int:
         "CDK_DISABLE_CLI_TELEMETRY": "1",
     }
     command = [MODULES / ".bin/cdk", "synth", "--strict", "--quiet", "--no-notices", "--output", out, *context]
-    return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
+    return subprocess.run(
+        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+    )
 
 
 def _table(out: Path, seconds: float) -> str:
