@@ -30,6 +30,7 @@ class Dropped:
 
 _NO_ALARM = "arn:aws:cloudwatch:eu-central-1:000000000000:alarm:emulated"
 _NO_FUNCTION = "arn:aws:lambda:eu-central-1:000000000000:function:emulated-provider"
+_IN_NODE = "its function is in Node and wants the SDK that Lambda brings"
 _NOT_KNOWN = "CloudFormation can not make it on MiniStack"
 _NO_CLUSTER = "there is no cluster"
 _ON_THIS_MACHINE = "functions and worker run as processes of this machine, outside any network"
@@ -43,7 +44,7 @@ DROPPED: Mapping[str, Dropped] = {
     ),
     "AWS::EC2::SecurityGroupIngress": Dropped(why=_ON_THIS_MACHINE),
     "AWS::EC2::SecurityGroupEgress": Dropped(why=_ON_THIS_MACHINE),
-    "Custom::VpcRestrictDefaultSG": Dropped(why="its function is in Node and wants the SDK that Lambda brings"),
+    "Custom::VpcRestrictDefaultSG": Dropped(why=_IN_NODE),
     # data
     "AWS::RDS::DBInstance": Dropped(
         why="MiniStack runs RDS in docker only",
@@ -73,10 +74,14 @@ DROPPED: Mapping[str, Dropped] = {
     "AWS::RDS::DBProxyTargetGroup": Dropped(why="MiniStack has no proxy"),
     "AWS::CloudTrail::Trail": Dropped(why=_NOT_KNOWN),
     "Custom::Trigger": Dropped(
-        why="its function is in Node and wants the SDK that Lambda brings",
+        why=_IN_NODE,
         instead="the function is invoked when its stack stands, and fails the deployment likewise",
         tells=("HandlerArn",),
     ),
+    # api and realtime
+    "AWS::WAFv2::LoggingConfiguration": Dropped(why=_NOT_KNOWN),
+    "AWS::WAFv2::WebACLAssociation": Dropped(why="MiniStack has no firewall: it keeps the rules, and applies none"),
+    "Custom::LogRetention": Dropped(why=_IN_NODE),
     # web
     "Custom::CDKBucketDeployment": Dropped(
         why="its function runs the AWS command line out of a layer for Lambda's own Linux",
@@ -152,11 +157,11 @@ DEPLOYED: frozenset[str] = frozenset(
         "AWS::ApiGateway::Account",
         "AWS::ApiGateway::Authorizer",
         "AWS::ApiGateway::Deployment",
+        "AWS::ApiGateway::GatewayResponse",
         "AWS::ApiGateway::Method",
         "AWS::ApiGateway::Resource",
         "AWS::ApiGateway::RestApi",
         "AWS::ApiGateway::Stage",
-        "AWS::AppSync::ApiKey",
         "AWS::AppSync::DataSource",
         "AWS::AppSync::GraphQLApi",
         "AWS::AppSync::GraphQLSchema",
@@ -169,6 +174,7 @@ DEPLOYED: frozenset[str] = frozenset(
         "AWS::CloudWatch::Dashboard",
         "AWS::Cognito::UserPool",
         "AWS::Cognito::UserPoolClient",
+        "AWS::Cognito::UserPoolDomain",
         "AWS::EC2::InternetGateway",
         "AWS::EC2::Route",
         "AWS::EC2::RouteTable",
@@ -197,10 +203,13 @@ DEPLOYED: frozenset[str] = frozenset(
         "AWS::SQS::Queue",
         "AWS::SQS::QueuePolicy",
         "AWS::SSM::Parameter",
+        "AWS::WAFv2::WebACL",
     }
 )
 
-#: Attributes of deployed types that MiniStack does not have, and the property that holds the same.
-ATTRIBUTES: Mapping[str, Mapping[str, str]] = {
-    "AWS::EC2::VPC": {"CidrBlock": "CidrBlock"},
+#: Attributes of deployed types that MiniStack does not have, from the properties.
+ATTRIBUTES: Mapping[str, Mapping[str, Callable[[Mapping[str, Any]], Any]]] = {
+    "AWS::EC2::VPC": {"CidrBlock": lambda vpc: vpc["CidrBlock"]},
+    # Only the page's policy reads it; functions and clients are told of the local server.
+    "AWS::AppSync::GraphQLApi": {"RealtimeUrl": lambda _: "wss://emulated.appsync-realtime-api.amazonaws.com/graphql"},
 }

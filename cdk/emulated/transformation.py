@@ -133,7 +133,7 @@ def _resolved(
         if id in resources and attribute is not None:
             resource = resources[id]
             held = ATTRIBUTES.get(resource["Type"], {}).get(attribute)
-            return resource["Properties"][held] if held else None
+            return held(resource["Properties"]) if held else None
         return None
 
     return {part: resolved(value, substitute) for part, value in template.items()}

@@ -65,7 +65,7 @@ def synthesize(out: Path) -> tuple[SynthesizedStack, ...]:
         "CDK_VALIDATION": "false",  # `make check-infra` validates
     }
     done = subprocess.run(
-        [str(CDK), "synth", "--quiet", "--no-notices", "--output", str(out), *options],
+        [str(CDK), "synth", "--quiet", "--no-notices", "--no-version-reporting", "--output", str(out), *options],
         cwd=ROOT,
         env=environ,
         capture_output=True,
