@@ -1,4 +1,4 @@
-"""What tells how it goes: dashboards, alarms with runbook links, metrics of pods and GPUs, the budget."""
+"""What tells how it goes: dashboard, alarms with runbook links, metrics and logs of pods and GPUs, the budget."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from cdk.observability.dashboard import Dashboard
 from cdk.observability.metrics import Metrics
 from cdk.observability.notices import Notices
 from cdk.observability.objectives import BurnAlarms, objectives
+from cdk.observability.pod_logs import PodLogs
 from cdk.observability.prometheus import Prometheus
 from cdk.observability.table import alarms
 from cdk.realtime.stack import RealtimeStack
@@ -58,6 +59,7 @@ class ObservabilityStack(cdk.Stack):
         prometheus = Prometheus(
             self, "Prometheus", deployment=deployment, network=network, cluster=cluster.cluster, topic=self.topic
         )
+        PodLogs(self, "PodLogs", deployment=deployment, network=network, cluster=cluster.cluster)
         Costs(self, "Costs", deployment=deployment, topic=self.topic)
         cdk.CfnOutput(self, "AlarmTopic", value=self.topic.topic_arn)
         cdk.CfnOutput(self, "PrometheusEndpoint", value=prometheus.workspace.attr_prometheus_endpoint)

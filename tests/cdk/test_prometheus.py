@@ -155,14 +155,16 @@ def test_the_scraper_reads_the_cluster_from_the_private_subnets(templates: Templ
 
 def test_what_prometheus_itself_says_is_kept_for_a_while(templates: Templates) -> None:
     groups = templates.resources("AWS::Logs::LogGroup", "observability")
-    named = json.dumps(
-        [
-            templates.resource("AWS::APS::Workspace")["Properties"]["LoggingConfiguration"],
-            templates.resource("AWS::APS::Scraper")["Properties"]["ScraperLoggingConfiguration"],
-        ]
-    )
-    assert groups
-    assert [id for id in groups if f'"{id}"' not in named] == []
+    workspace = templates.resource("AWS::APS::Workspace")["Properties"]["LoggingConfiguration"]
+    scraper = templates.resource("AWS::APS::Scraper")["Properties"]["ScraperLoggingConfiguration"]
+    named = [
+        workspace["LogGroupArn"],
+        scraper["LoggingDestination"]["CloudWatchLogs"]["LogGroupArn"],
+    ]
+    assert len({json.dumps(arn) for arn in named}) == 2
+    for arn in named:
+        name = groups[arn["Fn::GetAtt"][0]]["Properties"]["LogGroupName"]
+        assert name.startswith("/aws/vendedlogs/")
 
 
 def test_pods_are_found_by_the_annotations_that_they_carry() -> None:

@@ -1,0 +1,115 @@
+"""What workers and their controllers write, kept after their pods are gone: an agent on each node sends it on."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import aws_cdk as cdk
+from aws_cdk import aws_eks_v2 as eks
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_logs as logs
+from constructs import Construct
+
+from cdk.deployment import Deployment
+from cdk.network.stack import NetworkStack
+from cdk.retention import log_retention
+from cdk.workload.placement import NAMESPACE
+from cdk.workload.pod_account import PodAccount
+
+CONFIG = Path(__file__).resolve().parent / "fluent_bit.conf"
+IMAGE = "public.ecr.aws/aws-observability/aws-for-fluent-bit:3.4.15"
+NAME = "pod-logs"
+HOME = "kube-system"
+#: Namespaces whose pods are read. Others come with the cluster and say nothing that a job's story needs.
+READ = (NAMESPACE, "keda", HOME)
+
+
+class PodLogs(Construct):
+    """`log_group`: a stream for each container, `pod.<namespace>.<pod>.<container>`."""
+
+    def __init__(
+        self, scope: Construct, id: str, *, deployment: Deployment, network: NetworkStack, cluster: eks.ICluster
+    ) -> None:
+        super().__init__(scope, id)
+        group = f"/tessera/{deployment.environment}/pods"
+        self.log_group = logs.LogGroup(
+            self,
+            "Logs",
+            log_group_name=group,
+            retention=log_retention(deployment.log_days),
+            encryption_key=network.log_key,
+            removal_policy=cdk.RemovalPolicy.DESTROY,
+        )
+        account = PodAccount(self, "Account", cluster=cluster, name=NAME, namespace=HOME)
+        account.role.add_to_policy(
+            iam.PolicyStatement(
+                actions=["logs:CreateLogStream", "logs:PutLogEvents"],
+                resources=[self.log_group.log_group_arn],  # ends in ":*": its streams
+            )
+        )
+        paths = ", ".join(f"/var/log/containers/*_{namespace}_*.log" for namespace in READ)
+        config = CONFIG.read_text()
+        for name, value in (("paths", paths), ("region", deployment.region), ("group", group)):
+            config = config.replace(f"@{name}@", value)
+        agent = eks.KubernetesManifest(
+            self, "Agent", cluster=cluster, manifest=[_config_map(config), _daemon_set(config)]
+        )
+        agent.node.add_dependency(account)
+
+
+def _config_map(config: str) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": NAME, "namespace": HOME},
+        "data": {CONFIG.name: config},
+    }
+
+
+def _daemon_set(config: str) -> dict[str, Any]:
+    labels = {"app.kubernetes.io/name": NAME}
+    mounts = (
+        ("config", "/fluent-bit/etc", {"configMap": {"name": NAME}}),
+        ("logs", "/var/log", {"hostPath": {"path": "/var/log", "type": "Directory"}}),
+        ("state", "/state", {"hostPath": {"path": f"/var/lib/{NAME}", "type": "DirectoryOrCreate"}}),
+    )
+    container = {
+        "name": NAME,
+        "image": IMAGE,
+        "resources": {"requests": {"cpu": "20m", "memory": "64Mi"}, "limits": {"memory": "128Mi"}},
+        # Root, since the kubelet lets nobody else read; with no other power.
+        "securityContext": {
+            "runAsUser": 0,
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        },
+        "volumeMounts": [{"name": name, "mountPath": path, "readOnly": name != "state"} for name, path, _ in mounts],
+    }
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "DaemonSet",
+        "metadata": {"name": NAME, "namespace": HOME},
+        "spec": {
+            "selector": {"matchLabels": labels},
+            "template": {
+                "metadata": {
+                    "labels": labels,
+                    # Another configuration makes other pods; they would go on with the old one.
+                    "annotations": {"tessera/config": hashlib.sha256(config.encode()).hexdigest()},
+                },
+                "spec": {
+                    "serviceAccountName": NAME,
+                    "automountServiceAccountToken": False,
+                    "enableServiceLinks": False,
+                    "priorityClassName": "system-node-critical",
+                    "terminationGracePeriodSeconds": 40,  # above Grace, in which the last lines leave
+                    "tolerations": [{"operator": "Exists"}],  # on every node, GPU nodes too
+                    "containers": [container],
+                    "volumes": [{"name": name, **source} for name, _, source in mounts],
+                },
+            },
+        },
+    }
