@@ -11,9 +11,9 @@ from adapters.aws_clients import AwsClients
 from adapters.settings.queues import (
     DEAD_LETTER_SECONDS,
     DEAD_LETTERS,
-    LAMBDA_RECEIVES,
+    POD_VISIBILITY,
+    RECEIVES,
     SHARD_RECEIVES,
-    SHARD_VISIBILITY,
 )
 from wsi.records.notices import QUEUES, SHARD_QUEUES
 
@@ -55,9 +55,9 @@ def create_queues(clients: AwsClients, prefix: str, *, lambda_visibility: Mappin
         arn = clients.sqs.get_queue_attributes(QueueUrl=dead["QueueUrl"], AttributeNames=["QueueArn"])
         redrive = {
             "deadLetterTargetArn": arn["Attributes"]["QueueArn"],
-            "maxReceiveCount": SHARD_RECEIVES if is_shards else LAMBDA_RECEIVES,
+            "maxReceiveCount": SHARD_RECEIVES if is_shards else RECEIVES,
         }
-        visibility = SHARD_VISIBILITY if is_shards else lambda_visibility.get(name, SHARD_VISIBILITY)
+        visibility = POD_VISIBILITY if is_shards else lambda_visibility.get(name, POD_VISIBILITY)
         clients.sqs.create_queue(
             QueueName=prefix + name,
             Attributes={"VisibilityTimeout": str(visibility), "RedrivePolicy": json.dumps(redrive)},

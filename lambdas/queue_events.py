@@ -12,7 +12,7 @@ from aws_lambda_powertools import Logger
 from aws_lambda_powertools.utilities.batch import BatchProcessor, EventType, process_partial_response
 from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 
-from adapters.settings.queues import LAMBDA_RECEIVES
+from adapters.settings.queues import RECEIVES
 from lambdas.cold_start import Handler
 
 Work = Callable[[dict[str, Any], str | None], None]  #: message body and traceparent
@@ -33,7 +33,7 @@ def make_queue_handler(
             work(body, traceparent)
         except Exception:
             logger.exception("failed", extra=context)
-            if give_up is not None and receives >= LAMBDA_RECEIVES:
+            if give_up is not None and receives >= RECEIVES:
                 give_up(body)
             raise
         logger.info("done", extra=context)

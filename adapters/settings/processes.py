@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from adapters.settings.environment import Environment
+from adapters.settings.queues import POD_VISIBILITY
 from adapters.settings.scaling import IDLE_SECONDS
 
 
@@ -62,6 +63,15 @@ class SlideJobs(Aws, Database, SlideBuckets, QueueNames):
     results_bucket: str
     max_scratch_bytes: int = Field(default=8 * 1024**3, gt=0)
     shard_tiles: int | None = Field(default=None, gt=0)  #: fixed shard size; None: by the model's rate
+
+
+class Heavy(SlideJobs):
+    """`python -m gpu_worker.heavy`: plans that a function has not the time or the disk for."""
+
+    scratch: str = "/tmp/tessera-scratch"
+    visibility_seconds: int = Field(default=POD_VISIBILITY, gt=0)  #: extended while the plan is made
+    idle_seconds: float = Field(default=IDLE_SECONDS, ge=0)  #: exits after so long without work; 0: never
+    health_port: int | None = None
 
 
 class Stitch(Aws, Database, QueueNames):

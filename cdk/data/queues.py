@@ -67,9 +67,9 @@ class JobQueues(Construct):
 
 def _visibility(name: str) -> int:
     if name in numbers.POD_QUEUES:
-        return numbers.SHARD_VISIBILITY
+        return numbers.POD_VISIBILITY
     return numbers.lambda_visibility(TIMEOUTS[WOKEN[name]])
 
 
 def _receives(name: str) -> int:
-    return numbers.SHARD_RECEIVES if name in numbers.POD_QUEUES else numbers.LAMBDA_RECEIVES
+    return numbers.SHARD_RECEIVES if name in numbers.SHARD_QUEUES else numbers.RECEIVES

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from adapters.settings.functions import TIMEOUTS, WOKEN
-from adapters.settings.queues import POD_QUEUES, QUEUES
+from adapters.settings.queues import POD_QUEUES, QUEUES, SHARD_QUEUES
 from tests.cdk.templates import Templates
 
 DAY = 24 * 3600
@@ -39,7 +39,7 @@ def test_what_was_received_too_often_goes_to_the_queues_own_dead_letters_F5_F6(t
         redrive = queues(templates)[name]["RedrivePolicy"]
         target = by_id[redrive["deadLetterTargetArn"]["Fn::GetAtt"][0]]
         assert target["Properties"]["QueueName"] == f"{prefix}{name}-dlq"
-        assert redrive["maxReceiveCount"] == (10 if name in POD_QUEUES else 5)
+        assert redrive["maxReceiveCount"] == (10 if name in SHARD_QUEUES else 5)
 
 
 def test_dead_letters_come_from_their_queue_alone_F6(templates: Templates) -> None:
