@@ -2,18 +2,19 @@
 fetched, and our packages.
 
 Each kind of asset has its own requirements under the one constraints file. Its hash is of what goes in, so that a
-README changes nothing and two synths of one commit are alike; what was bundled once lies in `.bundles/` for the next.
+README changes nothing and two synths of one commit are alike; what was installed once lies in `.bundles/` for the next.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
@@ -67,53 +68,38 @@ def bundled(kind: AssetKind, deployment: Deployment) -> lambda_.Code:
     )
 
 
-def bundle(kind: AssetKind, platform: Platform) -> Path:
-    """The folder of the bundle, made when it is not there. Of two processes at once, one's is kept.
-
-    Raises RuntimeError when a wheel is missing: `make setup` fetches them.
-    """
-    folder = BUNDLES / f"{kind.name.lower()}-{digest(kind, platform)[:32]}"
-    if folder.exists():
-        return folder
-    BUNDLES.mkdir(exist_ok=True)
-    partial = Path(tempfile.mkdtemp(prefix=".partial-", dir=BUNDLES))
-    _install(kind.value.requirements, platform, partial)
-    copy_sources(kind.value, partial)
-    partial.chmod(0o755)
-    try:
-        partial.rename(folder)
-    except OSError:  # another process was first
-        shutil.rmtree(partial)
-    return folder
+def fill(kind: AssetKind, platform: Platform, target: Path) -> None:
+    """The bundle, into the folder `target`. Raises RuntimeError when a wheel is missing: `make setup` fetches them."""
+    shutil.copytree(_installed(kind, platform), target, dirs_exist_ok=True, copy_function=_linked)
+    for package in kind.value.packages:
+        source, copied = ROOT / package, target / package
+        if source.is_dir():
+            shutil.copytree(source, copied, ignore=shutil.ignore_patterns("__pycache__", "*.Dockerfile"))
+        else:
+            copied.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(source, copied)
 
 
 @cache
 def digest(kind: AssetKind, platform: Platform) -> str:
     """Hex sha256 of all that decides a bundle's content. Once a process: one synth sees one state of the files."""
-    hashed = hashlib.sha256(repr((platform, kind.value, _LEFT_OUT, sorted(SERVICES))).encode())
-    for path in sorted(_inputs(kind.value)):
-        hashed.update(f"{path.relative_to(ROOT)}\0".encode())
-        hashed.update(hashlib.sha256(path.read_bytes()).digest())
-    return hashed.hexdigest()
+    sources = (ROOT / package for package in kind.value.packages)
+    files = [path for source in sources for path in (source.rglob("*.py") if source.is_dir() else [source])]
+    return _hashed(repr((platform, kind.value)), [*_required(kind), *files])
 
 
-def copy_sources(contents: _Contents, target: Path) -> None:
-    """What of ours is in the asset, without the wheels: no file that its digest does not know."""
-    for source in _sources(contents):
-        copy = target / source.relative_to(ROOT)
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(source, copy)
-
-
-def _inputs(contents: _Contents) -> Iterator[Path]:
-    yield CONSTRAINTS
-    yield from REQUIREMENTS.glob("lambda-*.txt")
-    yield from _sources(contents)
-
-
-def _sources(contents: _Contents) -> Iterator[Path]:
-    for package in contents.packages:
-        yield from (ROOT / package).rglob("*.py") if (ROOT / package).is_dir() else [ROOT / package]
+def _installed(kind: AssetKind, platform: Platform) -> Path:
+    """What the wheels hold, kept for the next bundle. Of two processes at once, one's is kept."""
+    folder = BUNDLES / f"{kind.name.lower()}-{_hashed(repr((platform, _LEFT_OUT, sorted(SERVICES))), _required(kind))}"
+    if folder.exists():
+        return folder
+    BUNDLES.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".partial-", dir=BUNDLES) as partial:
+        made = Path(partial) / "made"
+        _install(kind.value.requirements, platform, made)
+        with contextlib.suppress(FileExistsError):  # another process was first
+            made.rename(folder)
+    return folder
 
 
 def _install(requirements: str, platform: Platform, target: Path) -> None:
@@ -143,6 +129,18 @@ def _install(requirements: str, platform: Platform, target: Path) -> None:
             shutil.rmtree(service)
 
 
+def _required(kind: AssetKind) -> list[Path]:
+    return [CONSTRAINTS, REQUIREMENTS / kind.value.requirements]
+
+
+def _hashed(said: str, files: Iterable[Path]) -> str:
+    hashed = hashlib.sha256(said.encode())
+    for path in sorted(files):
+        hashed.update(f"{path.relative_to(ROOT)}\0".encode())
+        hashed.update(hashlib.sha256(path.read_bytes()).digest())
+    return hashed.hexdigest()
+
+
 @jsii.implements(cdk.ILocalBundling)
 class _HostBundling:
     def __init__(self, kind: AssetKind, platform: Platform) -> None:
@@ -150,7 +148,7 @@ class _HostBundling:
         self._platform = platform
 
     def try_bundle(self, output_dir: str, *, image: Any = None, **options: Any) -> bool:
-        shutil.copytree(bundle(self._kind, self._platform), output_dir, dirs_exist_ok=True, copy_function=_linked)
+        fill(self._kind, self._platform, Path(output_dir))
         return True
 
 

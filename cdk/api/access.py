@@ -14,6 +14,7 @@ from cdk.deployment import Deployment
 
 #: Of presigned parts: S3 checks the signer's rights when a browser uses the URL.
 UPLOADING = ("s3:PutObject", "s3:AbortMultipartUpload", "s3:ListMultipartUploadParts")
+ARCHIVING = ("s3:GetObject", "s3:PutObjectTagging", "s3:DeleteObjectTagging", "s3:RestoreObject")
 #: For good: our buckets are versioned.
 DELETING = ("s3:DeleteObject", "s3:DeleteObjectVersion")
 
@@ -57,6 +58,11 @@ class Access:
         """Objects whose keys match; a multipart upload decrypts what it encrypted, to put parts together (F-41)."""
         self.may(actions, *(bucket.arn_for_objects(key) for key in keys))
         self.may(["kms:GenerateDataKey", "kms:Decrypt"], self._data.key.key_arn)
+
+    def archive(self, bucket: s3.IBucket) -> None:
+        """Objects go to the archive by their tag, and come back when that is asked for. Looking at one's head takes
+        the right to read it, and none on the key."""
+        self.may(ARCHIVING, bucket.arn_for_objects("*"))
 
     def delete(self, bucket: s3.IBucket) -> None:
         self.may(DELETING, bucket.arn_for_objects("*"))

@@ -103,7 +103,7 @@ class Firewall(Construct):
             resource_arn=self.acl.attr_arn,
             log_destination_configs=[arn],
             redacted_fields=[field(single_header={"Name": "authorization"}), field(query_string={})],
-        ).node.add_dependency(group)
+        )
 
 
 def _rate(name: str, limit: int, **statement: Any) -> list[dict[str, Any]]:

@@ -81,6 +81,7 @@ class Functions(Construct):
         access.read(data.slides, data.results)
         access.read_foreign_slides()
         access.write(data.slides, "*/slides/*", actions=UPLOADING)
+        access.archive(data.slides)
         access.delete(data.slides)
         access.delete(data.results)
 
@@ -126,10 +127,15 @@ class Functions(Construct):
         realtime.grant_publish(self.by_name["relay"])
 
     def _make_sweep(self) -> None:
-        settings = processes.Sweep(**self._common(SYSTEM_ROLE), queue_prefix=self._deployment.queue_prefix)
+        settings = processes.Sweep(
+            **self._common(SYSTEM_ROLE),
+            slides_bucket=self._data.slides.bucket_name,
+            queue_prefix=self._deployment.queue_prefix,
+        )
         access = self._add("sweep", AssetKind.API, settings, memory_mib=512)
         access.connect(SYSTEM_ROLE)
         access.send("wake")
+        access.archive(self._data.slides)
 
     def _make_notices(self) -> None:
         """webhook_send opens URLs of customers: outside the VPC, and its role may write its log and nothing else."""

@@ -37,7 +37,6 @@ class RealtimeStack(cdk.Stack):
         env: cdk.Environment,
     ) -> None:
         super().__init__(scope, id, env=env)
-        logs_role = iam.Role(self, "LogsRole", assumed_by=iam.ServicePrincipal("appsync.amazonaws.com"))
         self.api = appsync.GraphqlApi(
             self,
             "Push",
@@ -62,11 +61,6 @@ class RealtimeStack(cdk.Stack):
             query_depth_limit=3,
             resolver_count_limit=10,
             xray_enabled=True,
-            log_config=appsync.LogConfig(
-                field_log_level=appsync.FieldLogLevel.ERROR,
-                exclude_verbose_content=True,  # headers hold credentials
-                role=logs_role,
-            ),
         )
         lambda_.CfnPermission(
             self,
@@ -76,7 +70,7 @@ class RealtimeStack(cdk.Stack):
             principal="appsync.amazonaws.com",
             source_arn=self.api.arn,
         )
-        self._log(deployment, network, logs_role)
+        self._log(deployment, network)
         nothing = self.api.add_none_data_source("Nothing", description="What is published is what subscribers get")
         for type_name, field in (("Mutation", PUBLISH), ("Subscription", SUBSCRIBE)):
             nothing.create_resolver(
@@ -87,9 +81,7 @@ class RealtimeStack(cdk.Stack):
                 code=appsync.Code.from_asset(str(SOURCES / f"{field}.js")),
             )
         self.graphql_url = self.api.graphql_url
-        endpoint = self.api.node.find_child("Resource")
-        assert isinstance(endpoint, appsync.CfnGraphQLApi)
-        host = cdk.Fn.select(2, cdk.Fn.split("/", endpoint.attr_realtime_url))
+        host = cdk.Fn.select(2, cdk.Fn.split("/", self._resource.attr_realtime_url))
         self.realtime_url = f"wss://{host}/graphql"
 
     def grant_publish(self, grantee: iam.IGrantable) -> None:
@@ -100,8 +92,15 @@ class RealtimeStack(cdk.Stack):
             )
         )
 
-    def _log(self, deployment: Deployment, network: NetworkStack, role: iam.Role) -> None:
-        """Into a group of ours: AppSync would make one of the same name that keeps its lines for ever, in clear."""
+    @property
+    def _resource(self) -> appsync.CfnGraphQLApi:
+        resource = self.api.node.find_child("Resource")
+        assert isinstance(resource, appsync.CfnGraphQLApi)
+        return resource
+
+    def _log(self, deployment: Deployment, network: NetworkStack) -> None:
+        """Into a group of ours: AppSync would make one of the same name that keeps its lines for ever, in clear. Set on
+        the resource, since the CDK's own way brings a function that sets the retention."""
         group = logs.LogGroup(
             self,
             "Logs",
@@ -110,6 +109,12 @@ class RealtimeStack(cdk.Stack):
             encryption_key=network.log_key,
             removal_policy=cdk.RemovalPolicy.DESTROY,
         )
+        role = iam.Role(self, "LogsRole", assumed_by=iam.ServicePrincipal("appsync.amazonaws.com"))
         role.add_to_policy(
             iam.PolicyStatement(actions=["logs:CreateLogStream", "logs:PutLogEvents"], resources=[group.log_group_arn])
+        )
+        self._resource.log_config = appsync.CfnGraphQLApi.LogConfigProperty(
+            cloud_watch_logs_role_arn=role.role_arn,
+            field_log_level="ERROR",
+            exclude_verbose_content=True,  # headers hold credentials
         )

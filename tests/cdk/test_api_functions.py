@@ -1,0 +1,151 @@
+"""The functions: what wakes them, what they may do, where they run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from adapters.settings import processes
+from adapters.settings.environment import PREFIX, Environment
+from adapters.settings.functions import TIMEOUTS, WOKEN
+from tests.cdk.policies import Statement, statements
+from tests.cdk.templates import Templates
+
+SETTINGS: dict[str, type[Environment]] = {
+    "api": processes.Api,
+    "inspect": processes.SlideJobs,
+    "plan": processes.SlideJobs,
+    "stitch": processes.Stitch,
+    "relay": processes.Relay,
+    "sweep": processes.Sweep,
+    "notify": processes.Notify,
+    "webhook_send": processes.WebhookSend,
+}
+FUNCTION = "AWS::Lambda::Function"
+WRITING = {"s3:PutObject", "s3:DeleteObject", "s3:DeleteObjectVersion", "s3:AbortMultipartUpload"}
+
+
+def function(templates: Templates, name: str) -> dict[str, Any]:
+    return templates.by_path()[f"api/Functions/{name}/Resource"]
+
+
+def allowed(templates: Templates, name: str) -> list[Statement]:
+    """What a function's role may do."""
+    mine = f"api/Functions/{name}Role/"
+    return [one for one in statements(templates) if one.path.startswith(mine) and one.where == "PolicyDocument"]
+
+
+def actions(templates: Templates, name: str) -> dict[str, list[Any]]:
+    """Action to the resources it may be done to, of a function's role."""
+    found: dict[str, list[Any]] = {}
+    for statement in allowed(templates, name):
+        for action in statement.actions:
+            found.setdefault(action, []).extend(statement.resources)
+    return found
+
+
+def mappings(templates: Templates) -> dict[str, dict[str, Any]]:
+    """Event source mappings by their function's name."""
+    found = templates.resources("AWS::Lambda::EventSourceMapping", "api").values()
+    by_id = {
+        id: r["Metadata"]["aws:cdk:path"].split("/")[-2] for id, r, noun in templates.all_resources() if noun == "api"
+    }
+    return {by_id[mapping["Properties"]["FunctionName"]["Ref"]]: mapping["Properties"] for mapping in found}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_a_function_is_told_what_its_settings_ask_for_and_nothing_else(templates: Templates, name: str) -> None:
+    told = function(templates, name)["Properties"].get("Environment", {}).get("Variables", {})
+    fields = {PREFIX + field.upper(): info for field, info in SETTINGS[name].model_fields.items()}
+    assert set(told) <= set(fields)
+    assert {variable for variable, info in fields.items() if info.is_required()} <= set(told)
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_a_function_runs_on_graviton_within_its_timeout_and_is_traced(templates: Templates, name: str) -> None:
+    properties = function(templates, name)["Properties"]
+    assert properties["Architectures"] == ["arm64"]
+    assert properties["Timeout"] == TIMEOUTS[name]
+    assert properties["TracingConfig"] == {"Mode": "Active"}
+
+
+def test_each_queue_wakes_its_function_with_a_bound_on_calls_at_once_F7(templates: Templates) -> None:
+    found = mappings(templates)
+    assert set(found) == set(WOKEN.values())
+    for name, mapping in found.items():
+        assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"], name
+        assert 2 <= mapping["ScalingConfig"]["MaximumConcurrency"] <= 10, name
+
+
+def test_no_function_reserves_concurrency_F7(templates: Templates) -> None:
+    for id, resource in templates.resources(FUNCTION).items():
+        assert "ReservedConcurrentExecutions" not in resource["Properties"], id
+
+
+def test_relay_and_sweep_run_every_minute_and_are_not_tried_again(templates: Templates) -> None:
+    rules = templates.resources("AWS::Events::Rule", "api").values()
+    assert len(rules) == 2
+    for rule in rules:
+        assert rule["Properties"]["ScheduleExpression"] == "rate(1 minute)"
+        (target,) = rule["Properties"]["Targets"]
+        assert target["RetryPolicy"]["MaximumRetryAttempts"] == 0
+
+
+def test_who_opens_customers_urls_is_outside_the_network_and_may_only_write_its_log_F60(templates: Templates) -> None:
+    assert "VpcConfig" not in function(templates, "webhook_send")["Properties"]
+    tracing = {"xray:PutTraceSegments", "xray:PutTelemetryRecords"}
+    assert set(actions(templates, "webhook_send")) == {"logs:CreateLogStream", "logs:PutLogEvents"} | tracing
+
+
+@pytest.mark.parametrize("name", sorted(set(SETTINGS) - {"webhook_send"}))
+def test_who_reads_the_database_is_in_the_private_subnets_and_comes_after_the_migrations_F52(
+    templates: Templates, name: str
+) -> None:
+    assert function(templates, name)["Properties"]["VpcConfig"]["SubnetIds"]
+    assert "rds-db:connect" in actions(templates, name)
+
+
+@pytest.mark.parametrize(
+    ("name", "role"), [("api", "tessera_api"), ("plan", "tessera_system"), ("relay", "tessera_system")]
+)
+def test_a_function_connects_as_the_role_of_its_kind(templates: Templates, name: str, role: str) -> None:
+    (resource,) = actions(templates, name)["rds-db:connect"]
+    assert str(resource["Fn::Join"][1][-1]).endswith(f"/{role}")
+
+
+@pytest.mark.parametrize("name", ["api", "inspect", "plan", "stitch"])
+def test_who_reads_and_writes_encrypted_objects_may_use_the_key_for_both_F41(templates: Templates, name: str) -> None:
+    assert {"s3:GetObject", "kms:Decrypt", "kms:GenerateDataKey"} <= set(actions(templates, name))
+
+
+@pytest.mark.parametrize("name", ["relay", "sweep", "notify"])
+def test_who_only_moves_words_touches_no_file(templates: Templates, name: str) -> None:
+    assert not {action for action in actions(templates, name) if action in WRITING}
+
+
+def test_only_the_relay_publishes_and_only_the_one_mutation(templates: Templates) -> None:
+    publishers = [name for name in SETTINGS if "appsync:GraphQL" in actions(templates, name)]
+    assert publishers == ["relay"]
+    (resource,) = actions(templates, "relay")["appsync:GraphQL"]
+    assert str(resource).count("/types/Mutation/fields/publishJobUpdate") == 1
+
+
+def test_only_the_relay_sends_work_the_others_only_wake_it(templates: Templates) -> None:
+    for name in SETTINGS:
+        sent = actions(templates, name).get("sqs:SendMessage", [])
+        if name == "relay":
+            assert len(sent) == 8
+        else:
+            assert len(sent) <= 1, name
+
+
+def test_mails_leave_as_the_sender_of_the_deployment_only_F61(prod: Templates) -> None:
+    (statement,) = [one for one in allowed(prod, "notify") if "ses:SendEmail" in one.actions]
+    assert statement.said["Condition"] == {"StringEquals": {"ses:FromAddress": "tessera@mail.example.org"}}
+    configuration = prod.resource("AWS::SES::ConfigurationSet")
+    assert configuration["Properties"]["DeliveryOptions"]["TlsPolicy"] == "REQUIRE"
+
+
+def test_without_a_sender_there_is_nothing_of_SES(dev: Templates) -> None:
+    assert not [id for id, resource, _ in dev.all_resources() if resource["Type"].startswith("AWS::SES::")]

@@ -1,0 +1,138 @@
+"""The REST API and its firewall."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from adapters.settings.problems import BASE_PATH, MEDIA_TYPE
+from cdk.api.firewall import OF_ONE_CREDENTIAL
+from tests.cdk.templates import Templates
+
+
+def methods(templates: Templates) -> dict[str, dict[str, Any]]:
+    """Methods by the end of their construct's path: "health/GET"."""
+    base = f"api/Gateway/Rest/Default{BASE_PATH}/"
+    return {
+        path.removeprefix(base).removesuffix("/Resource"): resource["Properties"]
+        for path, resource in templates.by_path().items()
+        if resource["Type"] == "AWS::ApiGateway::Method"
+    }
+
+
+def stage(templates: Templates) -> dict[str, Any]:
+    return templates.resource("AWS::ApiGateway::Stage", "api")["Properties"]
+
+
+def test_all_routes_but_two_go_through_the_authorizer(templates: Templates) -> None:
+    assert {path: method["AuthorizationType"] for path, method in methods(templates).items()} == {
+        "health/GET": "NONE",
+        "openapi.json/GET": "NONE",
+        "{proxy+}/ANY": "CUSTOM",
+    }
+
+
+def test_an_answer_of_the_authorizer_is_kept_for_a_minute_at_most_F37(templates: Templates) -> None:
+    authorizer = templates.resource("AWS::ApiGateway::Authorizer", "api")["Properties"]
+    assert authorizer["AuthorizerResultTtlInSeconds"] <= 60
+    assert authorizer["IdentitySource"] == "method.request.header.Authorization"
+
+
+def test_images_travel_as_bytes(templates: Templates) -> None:
+    api = templates.resource("AWS::ApiGateway::RestApi", "api")["Properties"]
+    assert api["BinaryMediaTypes"] == ["image/jpeg"]
+    assert api["EndpointConfiguration"]["Types"] == ["REGIONAL"]
+
+
+def test_what_the_gateway_refuses_itself_is_a_problem_with_a_sentence(templates: Templates) -> None:
+    answers = templates.resources("AWS::ApiGateway::GatewayResponse", "api").values()
+    by_type = {answer["Properties"]["ResponseType"]: answer["Properties"] for answer in answers}
+    expected = {"UNAUTHORIZED": 401, "ACCESS_DENIED": 403, "MISSING_AUTHENTICATION_TOKEN": 404, "THROTTLED": 429}
+    assert {"DEFAULT_4XX", "DEFAULT_5XX", "REQUEST_TOO_LARGE", "WAF_FILTERED", *expected} <= set(by_type)
+    for kind, answer in by_type.items():
+        body = json.loads(answer["ResponseTemplates"]["application/json"])
+        assert body["type"].startswith("/problems/"), kind
+        assert body["detail"].endswith("."), kind
+        assert answer["ResponseParameters"]["gatewayresponse.header.Content-Type"] == f"'{MEDIA_TYPE}'"
+        if kind in expected:
+            assert (answer["StatusCode"], body["status"]) == (str(expected[kind]), expected[kind])
+    assert "gatewayresponse.header.Retry-After" in by_type["THROTTLED"]["ResponseParameters"]
+
+
+def test_access_is_logged_without_query_strings_and_credentials(templates: Templates) -> None:
+    line = stage(templates)["AccessLogSetting"]["Format"]
+    assert {"$context.requestId", "$context.status", "$context.authorizer.tenant"} <= set(json.loads(line).values())
+    assert "query" not in line.lower()
+    assert "header" not in line.lower()
+
+
+def test_the_stage_is_traced_throttled_and_logs_no_data(templates: Templates) -> None:
+    assert stage(templates)["TracingEnabled"] is True
+    (settings,) = stage(templates)["MethodSettings"]
+    assert settings["DataTraceEnabled"] is False
+    assert settings["ThrottlingRateLimit"] > 0
+
+
+def test_there_are_no_usage_plans_and_the_gateway_checks_no_body(templates: Templates) -> None:
+    for kind in ("UsagePlan", "ApiKey", "RequestValidator", "Model"):
+        assert not templates.resources(f"AWS::ApiGateway::{kind}"), kind
+
+
+def test_the_api_is_let_in_to_its_function_by_one_permission(templates: Templates) -> None:
+    permissions = templates.resources("AWS::Lambda::Permission", "api").values()
+    principals = [permission["Properties"]["Principal"] for permission in permissions]
+    assert principals.count("apigateway.amazonaws.com") == 1
+
+
+# --- the firewall
+
+
+def rules(templates: Templates) -> dict[str, dict[str, Any]]:
+    return {rule["Name"]: rule for rule in templates.resource("AWS::WAFv2::WebACL", "api")["Properties"]["Rules"]}
+
+
+def rate(templates: Templates, name: str) -> dict[str, Any]:
+    return rules(templates)[name]["Statement"]["RateBasedStatement"]
+
+
+def test_the_firewall_stands_before_the_api_and_before_push(templates: Templates) -> None:
+    assert len(templates.resources("AWS::WAFv2::WebACLAssociation", "api")) == 2
+
+
+def test_large_bodies_are_counted_and_not_blocked_F35(templates: Templates) -> None:
+    group = rules(templates)["AWSManagedRulesCommonRuleSet"]["Statement"]["ManagedRuleGroupStatement"]
+    assert group["RuleActionOverrides"] == [{"Name": "SizeRestrictions_BODY", "ActionToUse": {"Count": {}}}]
+
+
+def test_aws_own_rules_block(templates: Templates) -> None:
+    managed = [rule for name, rule in rules(templates).items() if name.startswith("AWSManaged")]
+    assert len(managed) == 3
+    assert all(rule["OverrideAction"] == {"None": {}} for rule in managed)
+
+
+def test_one_address_may_ask_60000_times_a_minute(templates: Templates) -> None:
+    counted = rate(templates, "rate-of-one-address")
+    assert (counted["Limit"], counted["EvaluationWindowSec"], counted["AggregateKeyType"]) == (60_000, 60, "IP")
+
+
+def test_a_credential_may_ask_less_and_begin_work_still_less_F36(templates: Templates) -> None:
+    asks, begins = (rate(templates, f"rate-of-one-{name}") for name in ("credential", "credential-begins-work"))
+    for counted in (asks, begins):
+        assert counted["CustomKeys"][0]["Header"]["Name"] == "authorization"
+        assert counted["EvaluationWindowSec"] == 60
+    assert begins["Limit"] < asks["Limit"] == OF_ONE_CREDENTIAL
+    narrowed = json.dumps(begins["ScopeDownStatement"])
+    assert all(word in narrowed for word in ("POST", f"{BASE_PATH}/jobs", f"{BASE_PATH}/uploads"))
+
+
+def test_who_asks_too_often_is_told_so_with_429(templates: Templates) -> None:
+    for name, rule in rules(templates).items():
+        if name.startswith("rate-"):
+            answer = rule["Action"]["Block"]["CustomResponse"]
+            assert answer["ResponseCode"] == 429
+            assert answer["ResponseHeaders"] == [{"Name": "Retry-After", "Value": "60"}]
+
+
+def test_the_firewalls_log_holds_no_credential(templates: Templates) -> None:
+    logging = templates.resource("AWS::WAFv2::LoggingConfiguration", "api")["Properties"]
+    assert {"SingleHeader": {"Name": "authorization"}} in logging["RedactedFields"]

@@ -1,0 +1,147 @@
+"""The functions' code, bundled for Lambda on this machine: it fits, it is made for Graviton, nothing is missing."""
+
+from __future__ import annotations
+
+import ast
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cdk import bundling
+from cdk.bundling import SERVICES, AssetKind, digest, fill
+from cdk.wheels import HOST, LAMBDA, ROOT, WHEELS
+
+AARCH64 = 183  #: EM_AARCH64
+MB = 1_000_000
+ZIP_LIMIT = {AssetKind.API: 50 * MB, AssetKind.MIGRATIONS: 50 * MB}
+UNZIPPED_LIMIT = 235 * MB
+#: What a function of that asset imports first.
+HANDLERS = {
+    AssetKind.API: ("api", "authorizer", "relay", "sweep", "notify", "webhook_send", "administer"),
+    AssetKind.SLIDES: ("inspect", "plan", "stitch"),
+    AssetKind.MIGRATIONS: ("migrate",),
+}
+OURS = ("wsi", "adapters", "lambdas")
+#: Imported inside functions, for what this asset's handlers never do.
+NOT_REACHED = {AssetKind.API: {"obstore", "numpy"}}
+
+needs_wheels = pytest.mark.skipif(
+    not (WHEELS / LAMBDA.name).exists(), reason="The wheels are not here; `make setup` fetches them."
+)
+
+
+@pytest.fixture(params=list(AssetKind), ids=lambda kind: kind.name.lower())
+def kind(request: pytest.FixtureRequest) -> AssetKind:
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def bundles(tmp_path_factory: pytest.TempPathFactory) -> dict[AssetKind, Path]:
+    made = {kind: tmp_path_factory.mktemp(kind.name) for kind in AssetKind}
+    for kind, target in made.items():
+        fill(kind, LAMBDA, target)
+    return made
+
+
+@pytest.fixture
+def folder(kind: AssetKind, bundles: dict[AssetKind, Path]) -> Path:
+    return bundles[kind]
+
+
+@needs_wheels
+def test_a_bundle_fits(kind: AssetKind, folder: Path, tmp_path: Path) -> None:
+    unzipped = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    assert unzipped <= UNZIPPED_LIMIT
+    if kind in ZIP_LIMIT:
+        made = Path(shutil.make_archive(str(tmp_path / "bundle"), "zip", folder))
+        assert made.stat().st_size <= ZIP_LIMIT[kind]
+
+
+@needs_wheels
+def test_every_library_is_for_graviton(folder: Path) -> None:
+    libraries = [path for path in folder.rglob("*.so*") if path.is_file()]
+    assert len(libraries) > 10
+    foreign = [path.name for path in libraries if int.from_bytes(path.read_bytes()[18:20], "little") != AARCH64]
+    assert foreign == []
+
+
+@needs_wheels
+def test_the_api_carries_no_numpy_and_the_slide_functions_no_scipy(bundles: dict[AssetKind, Path]) -> None:
+    assert not (bundles[AssetKind.API] / "numpy").exists()
+    assert (bundles[AssetKind.SLIDES] / "numpy").exists()
+    assert not (bundles[AssetKind.SLIDES] / "scipy").exists()
+
+
+@needs_wheels
+def test_whatever_its_handlers_import_is_in_the_bundle(kind: AssetKind, folder: Path) -> None:
+    missing: dict[str, str] = {}
+    for module, by in reached(folder, [f"lambdas.{name}" for name in HANDLERS[kind]]):
+        top = module.partition(".")[0]
+        if top in OURS or top in sys.stdlib_module_names or top in NOT_REACHED.get(kind, ()):
+            continue
+        if not any((folder / top).glob("*")) and not list(folder.glob(f"{top}.*")):
+            missing[top] = by
+    assert missing == {}
+
+
+def reached(folder: Path, modules: list[str]) -> Iterator[tuple[str, str]]:
+    """(module, who imports it), from `modules` on through our own packages, however deep in a function."""
+    seen: set[str] = set()
+    while modules:
+        name = modules.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        path = folder / Path(*name.split("."))
+        file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+        if not file.exists():
+            continue
+        for node in ast.walk(ast.parse(file.read_text())):
+            for imported in _imported(node):
+                yield imported, name
+                if imported.partition(".")[0] in OURS:
+                    modules.append(imported)
+
+
+def _imported(node: ast.AST) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+        is_ours = node.module.partition(".")[0] in OURS
+        return [node.module, *(f"{node.module}.{alias.name}" for alias in node.names if is_ours)]
+    return []
+
+
+def test_botocore_knows_every_service_that_functions_call() -> None:
+    called: set[str] = set()
+    # deploying.py is the emulated deployment's, cognito.py the command line's.
+    for path in (ROOT / "adapters").rglob("*.py"):
+        if path.name in ("deploying.py", "cognito.py", "provisioning.py"):
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "client"
+            if is_call and node.args and isinstance(node.args[0], ast.Constant):
+                called.add(str(node.args[0].value))
+    assert {"s3", "sqs", "rds"} <= called
+    assert called - {"cognito-idp"} <= SERVICES
+
+
+def test_each_asset_and_platform_has_a_hash_of_its_own() -> None:
+    hashes = [digest(kind, platform) for kind in AssetKind for platform in (LAMBDA, HOST)]
+    assert len(set(hashes)) == len(hashes)
+
+
+@needs_wheels
+def test_nothing_is_left_half_made(bundles: dict[AssetKind, Path]) -> None:
+    assert set(bundles) == set(AssetKind)
+    assert not list(bundling.BUNDLES.glob(".partial-*"))
+
+
+def test_without_its_wheels_a_bundle_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(bundling, "BUNDLES", tmp_path / "bundles")
+    monkeypatch.setattr(bundling, "WHEELS", tmp_path / "wheels")
+    with pytest.raises(RuntimeError, match="make setup"):
+        fill(AssetKind.API, LAMBDA, tmp_path / "target")
