@@ -74,7 +74,7 @@ def create_user_pool(clients: AwsClients, name: str, passwords: Mapping[str, str
         issuer=f"https://cognito-idp.{clients.region}.amazonaws.com/{pool}",
         jwks_url=f"{clients.endpoint_url}/{pool}/.well-known/jwks.json",
         client_id=_app_client(clients, pool),
-        subjects={user: _confirmed_user(clients, pool, user, password) for user, password in passwords.items()},
+        subjects={user: confirmed_user(clients, pool, user, password) for user, password in passwords.items()},
     )
 
 
@@ -90,8 +90,8 @@ def _app_client(clients: AwsClients, pool: str) -> str:
     return made["UserPoolClient"]["ClientId"]
 
 
-def _confirmed_user(clients: AwsClients, pool: str, email: str, password: str) -> str:
-    """The user's `sub`."""
+def confirmed_user(clients: AwsClients, pool: str, email: str, password: str) -> str:
+    """The `sub` of a user who can sign in, made where there is none."""
     there = clients.cognito.list_users(UserPoolId=pool, Filter=f'email = "{email}"')["Users"]
     if not there:
         attributes = [{"Name": "email", "Value": email}, {"Name": "email_verified", "Value": "true"}]

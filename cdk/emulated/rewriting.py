@@ -36,6 +36,11 @@ def _over_http_too(policy: Properties) -> Properties:
     return {**policy, "PolicyDocument": {**document, "Statement": kept}}
 
 
+def _by_password_too(client: Properties) -> Properties:
+    flows = [*client.get("ExplicitAuthFlows", ()), "ALLOW_USER_PASSWORD_AUTH"]
+    return {**client, "ExplicitAuthFlows": list(dict.fromkeys(flows))}
+
+
 _PLAIN_HTTP = {"Bool": {"aws:SecureTransport": "false"}}
 _TLS_ONLY = Rewritten(
     what="without the statement that refuses plain http",
@@ -52,6 +57,11 @@ REWRITTEN: Mapping[str, Rewritten] = {
     ),
     "AWS::S3::BucketPolicy": _TLS_ONLY,
     "AWS::SQS::QueuePolicy": _TLS_ONLY,
+    "AWS::Cognito::UserPoolClient": Rewritten(
+        what="lets people sign in with their password alone too",
+        why="nobody sits at the hosted page, and the command line speaks no SRP",
+        how=_by_password_too,
+    ),
     "AWS::AppSync::GraphQLApi": Rewritten(
         what="takes the publisher's signature only; the local AppSync server asks the authorizer about subscribers",
         why="MiniStack asks the authorizer about signed requests too, and knows no subscriptions",

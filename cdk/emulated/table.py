@@ -81,7 +81,6 @@ DROPPED: Mapping[str, Dropped] = {
     # api and realtime
     "AWS::WAFv2::LoggingConfiguration": Dropped(why=_NOT_KNOWN),
     "AWS::WAFv2::WebACLAssociation": Dropped(why="MiniStack has no firewall: it keeps the rules, and applies none"),
-    "Custom::LogRetention": Dropped(why=_IN_NODE),
     # web
     "Custom::CDKBucketDeployment": Dropped(
         why="its function runs the AWS command line out of a layer for Lambda's own Linux",

@@ -13,7 +13,9 @@ from typing import Any
 
 import httpx
 
+from adapters.cognito import sign_in
 from adapters.deploying import DeploymentFailed
+from adapters.provisioning import confirmed_user
 from local.emulated.host_worker import HostWorker
 from local.emulated.installation import EmulatedInstallation
 from local.emulated.report import Report
@@ -24,6 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 BASE_PATH = "/api/v1/wsi"
 MODEL = "stain-density"
 TENANT, RIVAL = "first", "second"
+PERSON, PASSWORD = "viewer@first.example", "Emulated-viewer-1"
 UNKNOWN_KEY = f"tsk_00000000_{'0' * 43}"
 ABORTED = {"files": [{"name": "aborted.svs", "size": 1000}]}
 COMMAND_SECONDS = 120.0
@@ -42,6 +45,7 @@ class Journey:
             self._keys = {tenant: self._new_tenant(tenant) for tenant in (TENANT, RIVAL)}
             self._administer({"register_builtin": {"name": MODEL}})
         self._knock()
+        self._sign_in()
         worker = HostWorker(self._installation)
         worker.start()
         try:
@@ -83,6 +87,19 @@ class Journey:
         check("without a key: 401, problem+json", _is_problem(without, 401), f"{without.status_code} {without.text}")
         check("with an unknown key: 401, problem+json", _is_problem(unknown, 401), unknown.text)
         check("with a key: the model", known.status_code == 200 and MODEL in known.text, known.text)
+
+    def _sign_in(self) -> None:
+        """A person of the deployed pool, and somebody who only says so."""
+        installation, outputs = self._installation, self._installation.outputs
+        with self._report.step("a person is added to the pool and signs in"):
+            subject = confirmed_user(installation.clients, outputs["UserPoolId"], PERSON, PASSWORD)
+            user = {"tenant": TENANT, "issuer": outputs["Issuer"], "subject": subject, "role": "viewer"}
+            self._administer({"add_user": user})
+            token = sign_in(installation.clients, outputs["ClientId"], PERSON, PASSWORD)
+            head, claims, signature = token.split(".")
+            forged = f"{head}.{claims}.{signature[::-1]}"
+            codes = [self._http.get("/models", headers={"Authorization": one}).status_code for one in (token, forged)]
+        self._report.check("their token is let in, one with another signature is not", codes == [200, 401], str(codes))
 
     # --- the way
 

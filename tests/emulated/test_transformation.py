@@ -142,6 +142,13 @@ def test_the_cdks_own_functions_are_dropped():
     assert [(row.type, row.action) for row in rows] == [("AWS::Lambda::Function of the CDK itself", "dropped")]
 
 
+def test_people_may_sign_in_by_password_beside_what_the_client_allows():
+    client = {"Type": "AWS::Cognito::UserPoolClient", "Properties": {"ExplicitAuthFlows": ["ALLOW_USER_SRP_AUTH"]}}
+    out, _ = emulated({"Resources": {"Client": client}})
+    flows = out["Resources"]["Client"]["Properties"]["ExplicitAuthFlows"]
+    assert flows == ["ALLOW_USER_SRP_AUTH", "ALLOW_USER_PASSWORD_AUTH"]
+
+
 def test_only_the_statement_about_plain_http_leaves_a_policy():
     tls = {"Effect": "Deny", "Condition": {"Bool": {"aws:SecureTransport": "false"}}}
     public = {"Effect": "Deny", "Condition": {"Bool": {"aws:PrincipalIsAWSService": "false"}}}
