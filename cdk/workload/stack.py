@@ -11,6 +11,7 @@ from cdk.data.stack import DataStack
 from cdk.deployment import Deployment
 from cdk.network.stack import NetworkStack
 from cdk.workload.gpu_worker import GpuWorker
+from cdk.workload.heavy_worker import HeavyWorker
 from cdk.workload.image import worker_image
 from cdk.workload.priorities import Priorities
 from cdk.workload.scaled_worker import TriggerAuthentication
@@ -49,16 +50,17 @@ class WorkloadStack(cdk.Stack):
             from_port=5432,
             to_port=5432,
         )
-        gpu_worker = GpuWorker(
-            self,
-            "GpuWorker",
-            deployment=deployment,
-            data=data,
-            cluster=eks,
-            image=image,
-            authentication=authentication,
-        )
-        gpu_worker.node.add_dependency(namespace, priorities, door, data.migrations)
+        for id, worker in (("GpuWorker", GpuWorker), ("HeavyWorker", HeavyWorker)):
+            made = worker(
+                self,
+                id,
+                deployment=deployment,
+                data=data,
+                cluster=eks,
+                image=image,
+                authentication=authentication,
+            )
+            made.node.add_dependency(namespace, priorities, door, data.migrations)
         if deployment.warm_nodes:
             warm = WarmNodes(self, "WarmNodes", cluster=eks, deployment=deployment, image=image)
             warm.node.add_dependency(namespace, priorities)

@@ -35,8 +35,7 @@ def grant_work(
     may(CONSUMING, *(data.queues[name].queue_arn for name in takes_from))
     may(SENDING, data.queues["wake"].queue_arn)
     may(["s3:GetObject"], *(bucket.arn_for_objects("*") for bucket in (data.slides, data.results, *reads)))
-    # A large file goes up in parts, which are aborted when one fails.
-    may(["s3:PutObject", "s3:AbortMultipartUpload"], data.results.arn_for_objects(writes))
+    may(["s3:PutObject"], data.results.arn_for_objects(writes))
     may(["kms:Decrypt", "kms:GenerateDataKey"], data.key.key_arn)
     partition = cdk.Stack.of(role).partition
     if deployment.allowed_buckets:

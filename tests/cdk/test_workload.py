@@ -49,11 +49,11 @@ def test_workers_are_jobs_that_nobody_scales_down_F10(templates: Templates) -> N
     assert by_queue == []
 
 
-def test_every_queue_of_shards_has_one_trigger(templates: Templates) -> None:
+def test_every_queue_of_pods_has_one_trigger(templates: Templates) -> None:
     urls = [trigger["metadata"]["queueURL"] for job in scaled_jobs(templates) for trigger in triggers(job)]
-    for name in queues.SHARD_QUEUES:
+    for name in queues.POD_QUEUES:
         assert sum(f"Queues{name.replace('-', '')}" in url for url in urls) == 1, (name, urls)
-    assert len(urls) == len(queues.SHARD_QUEUES)
+    assert len(urls) == len(queues.POD_QUEUES)
 
 
 def test_messages_in_flight_are_counted_where_KEDA_looks_F11(templates: Templates) -> None:
@@ -70,6 +70,7 @@ def test_triggers_add_up_F12(templates: Templates) -> None:
 
 
 def test_a_worker_is_not_started_for_what_another_holds(templates: Templates) -> None:
+    """In flight, and so counted: `gpu-worker` holds two shards, `heavy-worker` one plan."""
     for trigger in triggers(one_object(templates, "ScaledJob", "gpu-worker")):
         assert int(trigger["metadata"]["queueLength"]) >= scaling.LEASES_HELD
 

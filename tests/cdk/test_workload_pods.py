@@ -24,7 +24,7 @@ INSTANCES = {
 }
 #: What DaemonSets on a GPU node may ask for: network, proxy, identity agent, device plugin, DCGM, logs.
 DAEMONS_PROCESSORS, DAEMONS_MEMORY = 0.7, 1.5 * GIB
-SETTINGS: dict[str, type[Environment]] = {"gpu-worker": processes.Worker}
+SETTINGS: dict[str, type[Environment]] = {"gpu-worker": processes.Worker, "heavy-worker": processes.Heavy}
 
 
 def template(job: Object) -> Object:
