@@ -13,6 +13,7 @@ from aws_cdk import aws_logs as logs
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
+from adapters.settings.problems import BASE_PATH
 from cdk.api.stack import ApiStack
 from cdk.auth.stack import AuthStack
 from cdk.data.stack import DataStack
@@ -103,7 +104,7 @@ class WebStack(cdk.Stack):
             "PageFiles",
             bucket=page,
             config={
-                "apiUrl": "/api/v1/wsi",
+                "apiUrl": BASE_PATH,
                 "region": self.region,
                 "userPoolId": auth.pool.user_pool_id,
                 "clientId": auth.client.user_pool_client_id,
