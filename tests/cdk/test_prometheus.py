@@ -12,6 +12,7 @@ import yaml
 
 from cdk.observability.prometheus import FOLDER, RULES, SCRAPE
 from cdk.scraping import scraped
+from cdk.workload import gpu_worker, warm_nodes
 from tests.cdk.exporters import EXPORTED, OF_THE_SCRAPER, metrics_of
 from tests.cdk.templates import Templates
 
@@ -105,7 +106,7 @@ def test_rules_hold_nothing_that_prometheus_does_not_know() -> None:
 def test_a_busy_gpu_is_one_that_a_pod_of_work_holds() -> None:
     (rule,) = [rule for rule in rules() if rule.get("record") == "tessera:gpu_utilisation:avg"]
     assert 'pod!=""' in rule["expr"]
-    assert 'pod!~"warm-nodes-.*"' in rule["expr"]
+    assert f'pod!~"{warm_nodes.NAME}-.*"' in rule["expr"]
 
 
 @pytest.mark.parametrize(
@@ -121,7 +122,7 @@ def test_idle_gpus_and_full_ones_are_told_only_while_work_waits() -> None:
     for name, line in (("GpuIdleWhileWorkWaits", "< 20"), ("GpuSaturated", "> 95")):
         (alert,) = [alert for alert in alerts() if alert["alert"] == name]
         assert line in alert["expr"]
-        assert 'keda_scaler_metrics_value{type="scaledjob"}' in alert["expr"]
+        assert f'keda_scaler_metrics_value{{scaledObject="{gpu_worker.NAME}"}}' in alert["expr"]
 
 
 # --- the workspace
