@@ -12,7 +12,7 @@ export JSII_NODE := $(CURDIR)/$(TOOLS)/node_modules/node/bin/node
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo up down setup check check-infra format test synth deploy-emulated openapi clean
+.PHONY: help demo up down setup check check-infra format test synth deploy deploy-emulated openapi clean
 
 help:  ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
@@ -46,6 +46,9 @@ test: setup  ## the whole test-suite
 
 synth: $(VENV)/.ready-all $(TOOLS)/.ready $(WHEELS)/.ready-lambda  ## CloudFormation templates into cdk.out/, or of CONTEXT="-c environment=prod …"
 	@$(BIN)/python tools/synth.py $(CONTEXT)
+
+deploy: $(VENV)/.ready-all $(TOOLS)/.ready $(WHEELS)/.ready-lambda  ## all stacks into the AWS account of your credentials: docs/deploy.md
+	@PATH="$(dir $(JSII_NODE)):$$PATH" $(TOOLS)/node_modules/.bin/cdk deploy --all --require-approval any-change $(CONTEXT)
 
 deploy-emulated: $(VENV)/.ready-all $(MINISTACK)/.ready $(TOOLS)/.ready $(WHEELS)/.ready-host  ## the stacks, deployed to an emulator of AWS here, and a slide through them
 	@$(BIN)/python -m local.emulated

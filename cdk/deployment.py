@@ -169,7 +169,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "max_gpu_nodes": 20,
             "max_on_demand_gpu_nodes": 4,
             "warm_nodes": 1,
-            "database_instance_type": "m8g.large",
+            "database_instance_type": "m7g.large",
             "database_multi_az": True,
             "nat_gateways": 2,
             "keeps_data": True,
