@@ -71,21 +71,21 @@ def bundled(kind: AssetKind, deployment: Deployment) -> lambda_.Code:
 def fill(kind: AssetKind, platform: Platform, target: Path) -> None:
     """The bundle, into the folder `target`. Raises RuntimeError when a wheel is missing: `make setup` fetches them."""
     shutil.copytree(_installed(kind, platform), target, dirs_exist_ok=True, copy_function=_linked)
-    for package in kind.value.packages:
-        source, copied = ROOT / package, target / package
-        if source.is_dir():
-            shutil.copytree(source, copied, ignore=shutil.ignore_patterns("__pycache__", "*.Dockerfile"))
-        else:
-            copied.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(source, copied)
+    copy_sources(kind, target)
+
+
+def copy_sources(kind: AssetKind, target: Path) -> None:
+    """What of ours is in the asset, without the wheels: no file that its digest does not know."""
+    for source in _sources(kind):
+        copied = target / source.relative_to(ROOT)
+        copied.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, copied)
 
 
 @cache
 def digest(kind: AssetKind, platform: Platform) -> str:
     """Hex sha256 of all that decides a bundle's content. Once a process: one synth sees one state of the files."""
-    sources = (ROOT / package for package in kind.value.packages)
-    files = [path for source in sources for path in (source.rglob("*.py") if source.is_dir() else [source])]
-    return _hashed(repr((platform, kind.value)), [*_required(kind), *files])
+    return _hashed(repr((platform, kind.value)), [*_required(kind), *_sources(kind)])
 
 
 def _installed(kind: AssetKind, platform: Platform) -> Path:
@@ -127,6 +127,11 @@ def _install(requirements: str, platform: Platform, target: Path) -> None:
     for service in (target / "botocore" / "data").iterdir():
         if service.is_dir() and service.name not in SERVICES:
             shutil.rmtree(service)
+
+
+def _sources(kind: AssetKind) -> list[Path]:
+    named = (ROOT / package for package in kind.value.packages)
+    return [path for one in named for path in (one.rglob("*.py") if one.is_dir() else [one])]
 
 
 def _required(kind: AssetKind) -> list[Path]:

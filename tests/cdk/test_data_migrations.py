@@ -72,7 +72,7 @@ def test_their_code_is_the_schema_and_what_runs_it_F52() -> None:
 
 
 def test_the_asset_holds_all_that_they_import(tmp_path: Path) -> None:
-    copy_sources(AssetKind.MIGRATIONS.value, tmp_path)
+    copy_sources(AssetKind.MIGRATIONS, tmp_path)
     script = "import lambdas.migrate, sys; print(lambdas.migrate.__file__, 'wsi' in sys.modules)"
     ran = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=True, capture_output=True, text=True)
     assert ran.stdout.split() == [str(tmp_path / "lambdas/migrate.py"), "False"]
