@@ -25,6 +25,7 @@ class Templates:
 
     deployment: Deployment
     by_noun: Mapping[str, dict[str, Any]] = field(repr=False)
+    after: Mapping[str, set[str]]  #: stacks, by noun, to those that are deployed before them
     app: cdk.App = field(repr=False)  #: whose constructs the templates were made from
     warnings: tuple[str, ...]  #: of the CDK, about what it was asked to make
 
@@ -52,7 +53,7 @@ class Templates:
 
     def damaged(self) -> Templates:
         """A copy that may be changed."""
-        return replace(self, by_noun=copy.deepcopy(dict(self.by_noun)))
+        return replace(self, by_noun=copy.deepcopy(dict(self.by_noun)), after=copy.deepcopy(dict(self.after)))
 
     def _all(self, nouns: tuple[str, ...]) -> Iterator[tuple[str, Resource, str]]:
         for noun, template in self.by_noun.items():
@@ -71,5 +72,11 @@ def synthesized(**context: Any) -> Templates:
         installation = Installation(app, deployment)
         assembly = app.synth()
         made = {noun: assembly.get_stack_by_name(stack.stack_name) for noun, stack in installation.stacks.items()}
-        warnings = (f"{m.id}: {m.entry.data}" for stack in made.values() for m in stack.messages)
-        return Templates(deployment, {noun: stack.template for noun, stack in made.items()}, app, tuple(warnings))
+        nouns = {stack.id: noun for noun, stack in made.items()}
+        return Templates(
+            deployment=deployment,
+            by_noun={noun: stack.template for noun, stack in made.items()},
+            after={noun: {nouns[d.id] for d in s.dependencies if d.id in nouns} for noun, s in made.items()},
+            app=app,
+            warnings=tuple(f"{m.id}: {m.entry.data}" for stack in made.values() for m in stack.messages),
+        )

@@ -40,7 +40,7 @@ def test_roles_are_assumed_by_services_of_aws_alone(templates: Templates) -> Non
     trusts = [s for s in statements(templates) if s.where == "AssumeRolePolicyDocument"]
     assert trusts
     assert [
-        str(s) for s in trusts if not all(re.fullmatch(r"Service [a-z.-]+\.amazonaws\.com", p) for p in s.principals)
+        str(s) for s in trusts if not all(re.fullmatch(r"Service [a-z0-9.-]+\.amazonaws\.com", p) for p in s.principals)
     ] == []
 
 
