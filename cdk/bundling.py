@@ -7,7 +7,7 @@ README changes nothing and two synths of one commit are alike; what was installe
 
 from __future__ import annotations
 
-import contextlib
+import errno
 import hashlib
 import os
 import shutil
@@ -97,8 +97,11 @@ def _installed(kind: AssetKind, platform: Platform) -> Path:
     with tempfile.TemporaryDirectory(prefix=".partial-", dir=BUNDLES) as partial:
         made = Path(partial) / "made"
         _install(kind.value.requirements, platform, made)
-        with contextlib.suppress(FileExistsError):  # another process was first
+        try:
             made.rename(folder)
+        except OSError as error:
+            if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):  # which say that another process was first
+                raise
     return folder
 
 

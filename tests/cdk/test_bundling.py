@@ -6,6 +6,7 @@ import ast
 import shutil
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -135,9 +136,16 @@ def test_each_asset_and_platform_has_a_hash_of_its_own() -> None:
 
 
 @needs_wheels
-def test_nothing_is_left_half_made(bundles: dict[AssetKind, Path]) -> None:
-    assert set(bundles) == set(AssetKind)
-    assert not list(bundling.BUNDLES.glob(".partial-*"))
+def test_two_at_once_make_one_bundle_and_leave_nothing_half_made(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(bundling, "BUNDLES", tmp_path / "bundles")
+    targets = [tmp_path / "one", tmp_path / "other"]
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        list(pool.map(lambda target: fill(AssetKind.MIGRATIONS, LAMBDA, target), targets))
+    assert len(list((tmp_path / "bundles").iterdir())) == 1
+    contents = [{path.relative_to(target) for path in target.rglob("*.py")} for target in targets]
+    assert contents[0] == contents[1] >= {Path("lambdas/migrate.py"), Path("alembic/__init__.py")}
 
 
 def test_without_its_wheels_a_bundle_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
