@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import ipaddress
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Annotated, Any, Self
@@ -67,6 +68,11 @@ class Deployment(BaseModel):
     warm_hours: WarmHours = WarmHours()
     dollars_per_gpu_hour: float = Field(default=0.53, gt=0)  #: what dry runs calculate with
 
+    #: Whose session may do anything in the cluster, with kubectl for example. None: the deployment itself alone.
+    cluster_admin_role_arn: str | None = Field(default=None, pattern=r"^arn:aws[a-z-]*:iam::\d{12}:role/[\w+=,.@/-]+$")
+    #: From where Kubernetes' API may be reached by the internet, as 203.0.113.7/32. None: from the VPC alone.
+    cluster_endpoint_cidrs: Names = ()
+
     database_instance_type: str
     database_multi_az: bool
     nat_gateways: int = Field(gt=0)
@@ -78,6 +84,9 @@ class Deployment(BaseModel):
 
     alarm_email: str | None = None
     monthly_budget_dollars: int = Field(gt=0)
+    #: Who notices costs out of the usual: "tag", a monitor of this installation's tag, which an account of an
+    #: organisation may not make, its payer excepted; the ARN of a monitor that there is; or "nobody".
+    unusual_costs: str = Field(default="tag", pattern=r"^(tag|nobody|arn:aws[a-z-]*:ce::\d{12}:anomalymonitor/\S+)$")
 
     worker_image: str | None = None  #: URI; None: built from gpu_worker/Dockerfile
     stitch_image: str | None = None  #: URI in ECR; None: built from lambdas/stitch.Dockerfile
@@ -95,6 +104,8 @@ class Deployment(BaseModel):
         for origin in self.page_origins:
             if "*" in origin or not origin.startswith(("https://", "http://localhost")) or origin.endswith("/"):
                 raise ValueError(f"page_origins must be exact, as https://wsi.example.org without a slash: {origin}")
+        for cidr in self.cluster_endpoint_cidrs:
+            _check_cidr(cidr)
         for days in (self.log_days, self.audit_days):
             log_retention(days)
         return self
@@ -137,6 +148,15 @@ class Deployment(BaseModel):
             ) from error
 
 
+def _check_cidr(cidr: str) -> None:
+    try:
+        network = ipaddress.ip_network(cidr)
+    except ValueError as error:
+        raise ValueError(f"cluster_endpoint_cidrs must be networks, as 203.0.113.0/24: {cidr}") from error
+    if network.prefixlen == 0:
+        raise ValueError(f"cluster_endpoint_cidrs must not let everybody in: {cidr}")
+
+
 def _is_ours(key: str) -> bool:
     return ":" not in key and "/" not in key and key not in _KEYS_OF_THE_COMMAND
 
@@ -164,6 +184,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "keeps_data": False,
             "log_days": 30,
             "monthly_budget_dollars": 500,
+            "unusual_costs": "nobody",
         },
         "prod": {
             "max_gpu_nodes": 20,

@@ -92,8 +92,6 @@ DROPPED: Mapping[str, Dropped] = {
     "AWS::APS::RuleGroupsNamespace": Dropped(why=_NOT_KNOWN),
     "AWS::APS::Scraper": Dropped(why=_NOT_KNOWN),
     "AWS::Budgets::Budget": Dropped(why=_NOT_KNOWN),
-    "AWS::CE::AnomalyMonitor": Dropped(why=_NOT_KNOWN),
-    "AWS::CE::AnomalySubscription": Dropped(why=_NOT_KNOWN),
     "AWS::CloudWatch::CompositeAlarm": Dropped(why=_NOT_KNOWN, attributes={"Arn": _NO_ALARM}),
     # cluster and workload
     "AWS::Lambda::LayerVersion": Dropped(

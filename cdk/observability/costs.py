@@ -34,7 +34,8 @@ class Costs(Construct):
             )
         else:
             self._budget(deployment, topic)
-        self._anomalies(deployment, topic)
+        if deployment.unusual_costs != "nobody":
+            self._anomalies(deployment, topic)
 
     def _budget(self, deployment: Deployment, topic: sns.ITopic) -> None:
         told = [
@@ -65,13 +66,7 @@ class Costs(Construct):
         )
 
     def _anomalies(self, deployment: Deployment, topic: sns.ITopic) -> None:
-        monitor = ce.CfnAnomalyMonitor(
-            self,
-            "Unusual",
-            monitor_name=deployment.prefix,
-            monitor_type="CUSTOM",
-            monitor_specification=json.dumps({"Tags": {"Key": TAG, "Values": [deployment.environment]}}),
-        )
+        monitor = self._monitor(deployment) if deployment.unusual_costs == "tag" else deployment.unusual_costs
         # A tenth of the month's budget: what a forgotten GPU node costs in some days.
         least = max(1, deployment.monthly_budget_dollars // 10)
         ce.CfnAnomalySubscription(
@@ -79,7 +74,7 @@ class Costs(Construct):
             "UnusualNotice",
             subscription_name=deployment.prefix,
             frequency="IMMEDIATE",
-            monitor_arn_list=[monitor.attr_monitor_arn],
+            monitor_arn_list=[monitor],
             subscribers=[ce.CfnAnomalySubscription.SubscriberProperty(type="SNS", address=topic.topic_arn)],
             threshold_expression=json.dumps(
                 {
@@ -91,3 +86,13 @@ class Costs(Construct):
                 }
             ),
         )
+
+    def _monitor(self, deployment: Deployment) -> str:
+        """Its ARN."""
+        return ce.CfnAnomalyMonitor(
+            self,
+            "Unusual",
+            monitor_name=deployment.prefix,
+            monitor_type="CUSTOM",
+            monitor_specification=json.dumps({"Tags": {"Key": TAG, "Values": [deployment.environment]}}),
+        ).attr_monitor_arn

@@ -231,14 +231,20 @@ def test_the_budget_counts_what_carries_the_installations_tag(templates: Templat
     assert {"Key": TAG, "Value": templates.deployment.environment} in bucket["Properties"]["Tags"]
 
 
-def test_unusual_costs_are_told_at_once(templates: Templates) -> None:
-    monitor = templates.resource("AWS::CE::AnomalyMonitor")["Properties"]
-    assert json.loads(monitor["MonitorSpecification"]) == {
-        "Tags": {"Key": TAG, "Values": [templates.deployment.environment]}
-    }
-    told = templates.resource("AWS::CE::AnomalySubscription")["Properties"]
+def test_unusual_costs_of_the_tag_are_told_at_once(prod: Templates) -> None:
+    monitor = prod.resource("AWS::CE::AnomalyMonitor")["Properties"]
+    assert json.loads(monitor["MonitorSpecification"]) == {"Tags": {"Key": TAG, "Values": ["prod"]}}
+    told = prod.resource("AWS::CE::AnomalySubscription")["Properties"]
     assert told["Frequency"] == "IMMEDIATE"
     assert [one["Type"] for one in told["Subscribers"]] == ["SNS"]
+
+
+def test_an_account_that_may_make_no_monitor_names_one_that_there_is() -> None:
+    monitor = "arn:aws:ce::111122223333:anomalymonitor/8c1f0f3e-7b3a-4a5e-9d0e-000000000000"
+    member = synthesized(environment="dev", unusual_costs=monitor)
+    assert member.resources("AWS::CE::AnomalyMonitor") == {}
+    told = member.resource("AWS::CE::AnomalySubscription")["Properties"]
+    assert told["MonitorArnList"] == [monitor]
 
 
 def test_a_region_that_makes_no_budgets_is_told_to_the_deployer() -> None:
