@@ -1,4 +1,5 @@
-"""A schedule of a minute: what a death left behind is put right, and how the installation does is told."""
+"""A schedule of a minute: what a death left behind is put right, how the installation does is told, and slides come
+back from the archive and return there."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ from lambdas.cold_start import Handler, entry
 from lambdas.logs import logger_for
 from lambdas.measures import publish
 from lambdas.wiring import SweepWiring, sweep_wiring
+from wsi.archiving import settle
 from wsi.sweeping import sweep
 
 logger = logger_for("sweep")
@@ -29,7 +31,9 @@ def make_handler(wiring: SweepWiring) -> Handler:
         logger.info("swept", extra=asdict(swept))
         vitals = wiring.ledger.vitals(seconds=PERIOD_SECONDS, stalled_seconds=wiring.stuck_seconds)
         publish(vitals, swept, namespace=wiring.metrics_namespace)
-        return asdict(swept)
+        settled = settle(ledger=wiring.ledger, slides=wiring.slides)
+        logger.info("settled", extra=asdict(settled))
+        return {**asdict(swept), **asdict(settled)}
 
     return handle
 

@@ -96,6 +96,7 @@ class NotifyWiring:
 @dataclass(frozen=True, kw_only=True)
 class SweepWiring:
     ledger: SystemLedger
+    slides: SlideStore
     queues: Queues
     upload_days: float
     stuck_seconds: float
@@ -167,9 +168,11 @@ def notify_wiring(settings: Notify) -> NotifyWiring:
 
 
 def sweep_wiring(settings: Sweep) -> SweepWiring:
+    clients = _clients(settings)
     return SweepWiring(
         ledger=PostgresSystemLedger(_connections(settings, settings.region)),
-        queues=SqsQueues(_clients(settings), settings.queue_prefix),
+        slides=S3SlideStore(clients, settings.slides_bucket),
+        queues=SqsQueues(clients, settings.queue_prefix),
         upload_days=settings.upload_days,
         stuck_seconds=settings.stuck_seconds,
         give_up_seconds=settings.give_up_seconds,

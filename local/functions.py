@@ -84,6 +84,7 @@ def schedules(at: Addresses, options: StackOptions, *, graphql_url: str) -> tupl
 def sweep_handler(at: Addresses, options: StackOptions, *, stuck_seconds: float) -> Handler:
     settings = processes.Sweep(
         **at.common(at.system_dsn),
+        slides_bucket=SLIDES,
         queue_prefix=QUEUE_PREFIX,
         upload_days=options.upload_days,
         stuck_seconds=stuck_seconds,

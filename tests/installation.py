@@ -61,9 +61,9 @@ class Installation:
     clock: Clock = field(default_factory=Clock)
     objects: MemoryObjects = field(default_factory=MemoryObjects)
     publisher: MemoryPublisher = field(default_factory=MemoryPublisher)
-    slides: MemorySlideStore = field(default_factory=lambda: MemorySlideStore(allowed_buckets=[ALLOWED_BUCKET]))
 
     def __post_init__(self) -> None:
+        self.slides = MemorySlideStore(allowed_buckets=[ALLOWED_BUCKET], clock=self.clock)
         self.ledger = MemoryLedger(self.clock)
         self.queues = MemoryQueues(self.clock)
         self.ledger.register_model(

@@ -11,7 +11,7 @@ from wsi.records.deliveries import Channel
 from wsi.records.jobs import Job
 from wsi.records.notices import MESSAGE_SCHEMA
 from wsi.records.shards import ShardCount
-from wsi.records.slides import Slide
+from wsi.records.slides import RestoreTier, Slide
 from wsi.states import JobState, SlideState
 
 POISON_FAILURES = 3  #: in-process failures of one shard; leases that run out and releases do not count (F-5)
@@ -111,8 +111,42 @@ def check_readable(slide: Slide) -> None:
         raise Conflict("The slide was deleted.")
     if slide.state is SlideState.REJECTED:
         raise Conflict(f"The slide can not be analysed: {slide.sentence}")
+    if sentence := archive_sentence(slide):
+        raise Conflict(sentence)
     if slide.state is not SlideState.READY:
         raise Conflict(f"The slide is {slide.state.value}; a job can start once it is READY.")
+
+
+def archive_sentence(slide: Slide) -> str | None:
+    """Of a slide that lies in the archive or comes from there: what to do, and how long it takes."""
+    if slide.state is SlideState.ARCHIVED:
+        standard, bulk = RestoreTier.STANDARD, RestoreTier.BULK
+        return (
+            f"The slide is archived: restore it with POST /slides/{slide.id}/restore, which takes up to "
+            f"{standard.hours} hours, or for less money with the tier {bulk.value} up to {bulk.hours} hours."
+        )
+    if slide.state is SlideState.RESTORING and slide.restore_tier is not None:
+        return (
+            f"The slide is being restored, which takes up to {slide.restore_tier.hours} hours from when it was asked "
+            "for; a job can start once it is READY."
+        )
+    return None
+
+
+def check_archivable(slide: Slide) -> None:
+    """Raises Conflict unless the slide may move to ARCHIVED, as far as its state says."""
+    if slide.state is SlideState.DELETED:
+        raise deleted_slide()
+    if slide.state is not SlideState.READY:
+        raise Conflict(f"The slide is {slide.state.value}; only a READY slide can be archived.")
+
+
+def check_restorable(slide: Slide) -> None:
+    """Raises Conflict unless the slide may move to RESTORING."""
+    if slide.state is SlideState.DELETED:
+        raise deleted_slide()
+    if slide.state is not SlideState.ARCHIVED:
+        raise Conflict(f"The slide is {slide.state.value}; only an ARCHIVED slide can be restored.")
 
 
 def deleted_slide() -> Conflict:

@@ -6,10 +6,8 @@ The client never names a key or an upload id, and never lists its parts: what co
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
 from uuid import UUID, uuid4
 
 from wsi import keys
@@ -22,6 +20,7 @@ from wsi.ports.objects import SlideStore, StoredObject, StoredPart
 from wsi.ports.queues import Queues
 from wsi.records.identity import Actor, Role
 from wsi.records.slides import Slide, SlideFile
+from wsi.side_by_side import each
 from wsi.states import SlideState
 from wsi.upload_rules import (
     MAX_PARTS_A_CALL,
@@ -36,10 +35,6 @@ from wsi.upload_rules import (
 )
 
 URL_SECONDS = 15 * 60
-_REQUESTS_AT_ONCE = 16  #: to S3, for slides of many files: 1,000 files open in about two seconds
-
-_In = TypeVar("_In")
-_Out = TypeVar("_Out")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -69,7 +64,7 @@ def open_upload(
     slide_id = uuid4()
     uris = [slides.uri(keys.slide_file(actor.tenant, slide_id, number)) for number in range(len(files))]
     # A death before the next commit leaves uploads that no row knows: the bucket's lifecycle aborts them (F-44).
-    upload_ids = _each(slides.begin_upload, uris)
+    upload_ids = each(slides.begin_upload, uris)
     opened = [
         SlideFile(name=file.name, uri=uri, size=file.size, upload_id=upload_id)
         for file, uri, upload_id in zip(files, uris, upload_ids, strict=True)
@@ -121,16 +116,16 @@ def complete_upload(
     if slide.state not in (SlideState.UPLOADING, SlideState.DELETED):
         return slide
     _uploading(slide)
-    stored = _each(lambda file: _stored(slides, file), slide.files)
+    stored = each(lambda file: _stored(slides, file), slide.files)
     for number, (file, what) in enumerate(zip(slide.files, stored, strict=True)):
         check_whole(number, file, what)
-    whole = _each(lambda pair: _finish(slides, *pair), tuple(zip(slide.files, stored, strict=True)))
+    whole = each(lambda pair: _finish(slides, *pair), tuple(zip(slide.files, stored, strict=True)))
     digest = slide_digest([file.sha256 or "" for file in whole])
     etags = {file.uri: finished.etag for file, finished in zip(slide.files, whole, strict=True)}
     try:
         slide = ledger.complete_upload(actor, slide_id, digest=digest, etags=etags)
     except Conflict:  # aborted meanwhile: nobody else knows of the objects that were just put together
-        _each(slides.delete, [file.uri for file in slide.files])
+        each(slides.delete, [file.uri for file in slide.files])
         raise
     wake(queues, traceparent=traceparent)
     return slide
@@ -148,7 +143,7 @@ def abort_upload(actor: Actor, slide_id: UUID, *, ledger: TenantLedger, slides: 
 
 def drop_uploads(slide: Slide, slides: SlideStore) -> None:
     """Aborts the multipart uploads of the slide. Idempotent."""
-    _each(lambda file: slides.abort_upload(file.uri, file.upload_id or ""), [f for f in slide.files if f.upload_id])
+    each(lambda file: slides.abort_upload(file.uri, file.upload_id or ""), [f for f in slide.files if f.upload_id])
 
 
 def _grant(file: SlideFile, part: PartAsked, slides: SlideStore) -> PartGranted:
@@ -190,11 +185,3 @@ def _finish(slides: SlideStore, file: SlideFile, stored: tuple[StoredPart, ...] 
         return stored
     whole = slides.complete_upload(file.uri, file.upload_id or "", stored)
     return replace(whole, sha256=composite_digest([part.sha256 for part in stored]))
-
-
-def _each(call: Callable[[_In], _Out], items: Sequence[_In]) -> list[_Out]:
-    """`call` on every item, in order; side by side when there are several. The first error is raised."""
-    if len(items) <= 1:
-        return [call(item) for item in items]
-    with ThreadPoolExecutor(_REQUESTS_AT_ONCE) as pool:
-        return list(pool.map(call, items))

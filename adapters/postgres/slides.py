@@ -43,7 +43,7 @@ def locked(cursor: Cursor, slide_id: UUID) -> Slide:
 
 
 def kept(cursor: Cursor, slide_id: UUID) -> Slide:
-    """The slide, with a lock that keeps it from being deleted until the transaction ends."""
+    """The slide, with a lock that keeps it from being deleted or archived until the transaction ends."""
     return _one(cursor, _GET_SHARED, slide_id)
 
 
@@ -110,11 +110,20 @@ def delete(cursor: Cursor, slide_id: UUID) -> tuple[Slide, bool]:
     slide = locked(cursor, slide_id)
     if slide.state is SlideState.DELETED:
         return slide, False
-    live = cursor.execute("SELECT id FROM jobs WHERE slide_id = %s AND finished_at IS NULL LIMIT 1", (slide_id,))
-    if live.fetchone():
-        raise slide_in_use()
+    check_unused(cursor, slide_id)
     move(cursor, slide_id, SlideState.DELETED)
     return get(cursor, slide_id), True
+
+
+def check_unused(cursor: Cursor, slide_id: UUID) -> None:
+    """Raises Conflict while a live job reads the slide. The caller holds its lock: none begins to."""
+    if is_read(cursor, slide_id):
+        raise slide_in_use()
+
+
+def is_read(cursor: Cursor, slide_id: UUID) -> bool:
+    live = cursor.execute("SELECT id FROM jobs WHERE slide_id = %s AND finished_at IS NULL LIMIT 1", (slide_id,))
+    return live.fetchone() is not None
 
 
 def move(cursor: Cursor, slide_id: UUID, to: SlideState, *, source: SlideState | None = None, **changes: Any) -> bool:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
-from adapters.postgres import deliveries, jobs, models, moves, outbox, shards, slides, sweeping, vitals
+from adapters.postgres import archiving, deliveries, jobs, models, moves, outbox, shards, slides, sweeping, vitals
 from adapters.postgres.connections import Connections
 from wsi.errors import FailReason, NotFound, RejectReason
 from wsi.ports.ledger import PlanningBrief, StitchBrief, Swept
@@ -47,6 +48,18 @@ class PostgresSystemLedger:
     def reject_slide(self, slide_id: UUID, reason: RejectReason, sentence: str) -> bool:
         with self._connections.transaction() as cursor:
             return slides.reject(cursor, slide_id, reason, sentence)
+
+    def restoring_slides(self, *, seconds: float, limit: int) -> tuple[Slide, ...]:
+        with self._connections.transaction() as cursor:
+            return archiving.restoring(cursor, seconds=seconds, limit=limit)
+
+    def finish_restore(self, slide_id: UUID, *, until: datetime | None) -> bool:
+        with self._connections.transaction() as cursor:
+            return archiving.finish(cursor, slide_id, until=until)
+
+    def expire_restored(self, *, seconds: float, limit: int) -> tuple[Slide, ...]:
+        with self._connections.transaction() as cursor:
+            return archiving.expire(cursor, seconds=seconds, limit=limit)
 
     # --- jobs
 

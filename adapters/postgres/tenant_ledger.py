@@ -8,7 +8,7 @@ from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
-from adapters.postgres import deliveries, jobs, models, shards, slides
+from adapters.postgres import archiving, deliveries, jobs, models, shards, slides
 from adapters.postgres.connections import Connections, Cursor
 from wsi.records.deliveries import Delivery
 from wsi.records.identity import Actor
@@ -17,7 +17,7 @@ from wsi.records.models import ModelVersion
 from wsi.records.pages import Page
 from wsi.records.results import ResultFile
 from wsi.records.shards import ShardOutput
-from wsi.records.slides import Slide, SlideFile
+from wsi.records.slides import RestoreTier, Slide, SlideFile
 from wsi.states import SlideState
 
 
@@ -66,6 +66,20 @@ class PostgresTenantLedger:
             slide, deleted = slides.delete(cursor, slide_id)
             if deleted:
                 _audit(cursor, actor, "slide.delete", slide_id)
+            return slide
+
+    def archive_slide(self, actor: Actor, slide_id: UUID) -> Slide:
+        with self._connections.transaction(actor.tenant) as cursor:
+            slide, archived = archiving.archive(cursor, slide_id)
+            if archived:
+                _audit(cursor, actor, "slide.archive", slide_id)
+            return slide
+
+    def restore_slide(self, actor: Actor, slide_id: UUID, tier: RestoreTier) -> Slide:
+        with self._connections.transaction(actor.tenant) as cursor:
+            slide, asked = archiving.restore(cursor, slide_id, tier)
+            if asked:
+                _audit(cursor, actor, "slide.restore", slide_id, {"tier": tier.value})
             return slide
 
     # --- jobs

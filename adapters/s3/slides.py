@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import base64
+import re
 import threading
 from collections.abc import Collection, Sequence
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
@@ -12,12 +15,19 @@ from botocore.exceptions import ClientError
 from adapters.aws_clients import AwsClients
 from adapters.s3.refusals import code_of, typed_refusals
 from adapters.s3.versions import delete_versions
+from adapters.settings.objects import ARCHIVED
 from wsi.errors import Forbidden, SourceMissing
-from wsi.ports.objects import StoredObject, StoredPart
+from wsi.ports.objects import Readable, StoredObject, StoredPart
+from wsi.records.slides import RestoreTier
 from wsi.slide.ranges import RangeSource
 
 if TYPE_CHECKING:
     from adapters.s3.ranges import RangeReads
+
+
+#: Storage classes that can be read only by a copy; Instant Retrieval ("GLACIER_IR") is none of them.
+_COLD = ("GLACIER", "DEEP_ARCHIVE")
+_EXPIRY = re.compile(r'expiry-date="([^"]+)"')
 
 
 def _hex(base64_digest: str) -> str:
@@ -124,6 +134,38 @@ class S3SlideStore:
     def delete(self, uri: str) -> None:
         target = self._ours(uri)
         delete_versions(self._clients, target["Bucket"], target["Key"], lambda key: key == target["Key"])
+
+    def archive(self, uri: str) -> None:
+        tag, value = ARCHIVED
+        with typed_refusals():
+            self._clients.s3.put_object_tagging(**self._ours(uri), Tagging={"TagSet": [{"Key": tag, "Value": value}]})
+
+    def restore(self, uri: str, *, days: int, tier: RestoreTier) -> Readable:
+        target = self._ours(uri)
+        with typed_refusals():
+            self._clients.s3.delete_object_tagging(**target)
+            stored = self._clients.s3.head_object(**target)  # without its checksum, which would take a right on the key
+            if stored.get("StorageClass") not in _COLD:
+                return Readable(now=True)
+            # 'ongoing-request="true"', or 'ongoing-request="false", expiry-date="Fri, 21 Dec 2012 00:00:00 GMT"'
+            copy = stored.get("Restore", "")
+            expiry = _EXPIRY.search(copy)
+            if copy and expiry is None:
+                return Readable(now=False)
+            until = parsedate_to_datetime(expiry[1]) if expiry else None
+            if until is not None and until - datetime.now(UTC) >= timedelta(days=days) / 2:
+                return Readable(now=True, until=until)
+            self._ask_for_copy(target, days, tier)
+            return Readable(now=False)
+
+    def _ask_for_copy(self, target: dict[str, Any], days: int, tier: RestoreTier) -> None:
+        """Of one that has a copy S3 only keeps it longer, at once and without bringing it again."""
+        request = {"Days": days, "GlacierJobParameters": {"Tier": tier.value.title()}}
+        try:
+            self._clients.s3.restore_object(**target, RestoreRequest=request)
+        except ClientError as error:
+            if code_of(error) != "RestoreAlreadyInProgress":  # somebody else just asked
+                raise
 
     def _ours(self, uri: str) -> dict[str, Any]:
         target = self._readable_one(uri)

@@ -83,6 +83,7 @@ class Relay(Aws, Database, QueueNames):
 
 
 class Sweep(Aws, Database, QueueNames):
+    slides_bucket: str  #: whose files go to the archive and come back
     upload_days: float = Field(default=3.0, gt=0)
     stuck_seconds: float = Field(default=900.0, gt=0)  #: then the message is sent again
     give_up_seconds: float = Field(default=86_400.0, gt=0)  #: then a job FAILED, a slide is REJECTED

@@ -1,4 +1,4 @@
-"""Slides: register by reference, list, get, delete."""
+"""Slides: register by reference, list, get, archive, restore, delete."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Annotated
 from uuid import UUID
 
 from aws_lambda_powertools.event_handler import Response
-from aws_lambda_powertools.event_handler.openapi.params import Query
+from aws_lambda_powertools.event_handler.openapi.params import Body, Query
 from aws_lambda_powertools.event_handler.router import APIGatewayRouter
 
 from lambdas.requests import Caller, Cursor, Limit, Search, Trace, Wiring
-from lambdas.schemas.slides import SlideAnswer, SlideList, SlideToRegister
-from wsi import slides
+from lambdas.schemas.slides import SlideAnswer, SlideList, SlideToRegister, SlideToRestore
+from wsi import archiving, slides
 from wsi.states import SlideState
 
 router = APIGatewayRouter()
@@ -50,6 +50,25 @@ def list_slides(
 @router.get("/slides/<slide_id>", tags=["slides"], summary="One slide")
 def get(slide_id: UUID, caller: Caller, wiring: Wiring) -> SlideAnswer:
     return SlideAnswer.of(wiring.ledger.slide(caller, slide_id))
+
+
+@router.post("/slides/<slide_id>/archive", tags=["slides"], summary="Lay the slide into the archive")
+def archive(slide_id: UUID, caller: Caller, wiring: Wiring) -> SlideAnswer:
+    return SlideAnswer.of(archiving.archive_slide(caller, slide_id, ledger=wiring.ledger, slides=wiring.slides))
+
+
+@router.post(
+    "/slides/<slide_id>/restore",
+    tags=["slides"],
+    summary="Bring the slide back from the archive",
+    status_code=HTTPStatus.ACCEPTED,
+)
+def restore(
+    slide_id: UUID, caller: Caller, wiring: Wiring, body: Annotated[SlideToRestore | None, Body()] = None
+) -> SlideAnswer:
+    tier = (body or SlideToRestore()).tier
+    slide = archiving.restore_slide(caller, slide_id, tier=tier, ledger=wiring.ledger, slides=wiring.slides)
+    return SlideAnswer.of(slide)
 
 
 @router.delete("/slides/<slide_id>", tags=["slides"], summary="Delete the slide", status_code=HTTPStatus.NO_CONTENT)

@@ -8,8 +8,9 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from lambdas.schemas.common import STORABLE, Answer, Body, Mpp
+from wsi.ledger_rules import archive_sentence
 from wsi.records.pages import Page
-from wsi.records.slides import Slide
+from wsi.records.slides import RestoreTier, Slide
 from wsi.states import SlideState
 
 
@@ -20,17 +21,27 @@ class SlideToRegister(Body):
     mpp: Mpp | None = None
 
 
+class SlideToRestore(Body):
+    tier: RestoreTier = Field(
+        default=RestoreTier.STANDARD,
+        description="standard: up to 12 hours. bulk: up to 48 hours, at about an eighth of the price.",
+    )
+
+
 class SlideAnswer(Answer):
     slide_id: str
     name: str
     status: SlideState
-    reason: str | None = Field(description="Why it can not be analysed, when REJECTED.")
-    sentence: str | None
+    reason: str | None = Field(description="Which rule it broke, when REJECTED.")
+    sentence: str | None = Field(description="Why it can not be analysed, when REJECTED, ARCHIVED or RESTORING.")
     files: int
     size: int = Field(description="Bytes of all files.")
     digest: str | None
     mpp: float | None = Field(description="Microns a pixel as the user stated it.")
     inspection: dict[str, Any] | None
+    restored_until: datetime | None = Field(
+        description="Of a slide that was restored: a day before then it goes back to the archive."
+    )
     created_at: datetime
     version: int
 
@@ -41,12 +52,13 @@ class SlideAnswer(Answer):
             name=slide.name,
             status=slide.state,
             reason=slide.reason,
-            sentence=slide.sentence,
+            sentence=slide.sentence or archive_sentence(slide),
             files=len(slide.files),
             size=sum(file.size for file in slide.files),
             digest=slide.digest,
             mpp=slide.mpp,
             inspection=slide.inspection,
+            restored_until=slide.restored_until,
             created_at=slide.created_at,
             version=slide.version,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.contracts.ledger_archive import ArchiveLedgerContract
 from tests.contracts.ledger_jobs import JobMovesContract, SubmissionContract
 from tests.contracts.ledger_notices import NoticesContract
 from tests.contracts.ledger_shards import ShardLedgerContract
@@ -13,6 +14,7 @@ from tests.contracts.ledger_vitals import VitalsContract
 class LedgerContract(
     SlideLedgerContract,
     TenancyContract,
+    ArchiveLedgerContract,
     SubmissionContract,
     JobMovesContract,
     ShardLedgerContract,

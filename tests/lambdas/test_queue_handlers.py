@@ -15,9 +15,11 @@ from lambdas.measures import publish
 from lambdas.wiring import RelayWiring, SlideJobsWiring, StitchWiring, SweepWiring
 from tests.installation import ANALYST, Installation
 from tests.slides import write_svs
+from wsi.archiving import LOOK_SECONDS, archive_slide, restore_slide
 from wsi.digests import PART_SIZE
 from wsi.jobs import JobRequest, submit_job
 from wsi.ports.ledger import Swept
+from wsi.records.slides import RestoreTier
 from wsi.records.vitals import Vitals
 from wsi.states import JobState, SlideState
 from wsi.tracing import new_traceparent
@@ -153,6 +155,7 @@ def test_a_wake_up_and_the_schedule_both_empty_the_outbox(installation, event):
 def sweep_wiring(installation):
     return SweepWiring(
         ledger=installation.ledger,
+        slides=installation.slides,
         queues=installation.queues,
         upload_days=3,
         stuck_seconds=900,
@@ -164,10 +167,21 @@ def sweep_wiring(installation):
 def test_the_sweep_tells_what_it_put_right(installation, sweep_wiring):
     submitted(installation, installation.ready())
     answer = sweep.make_handler(sweep_wiring)({}, None)
-    assert set(answer) == {"leases_expired", "stitches_woken", "messages_resent", "uploads_abandoned", "given_up"} | {
-        "notices_woken"
+    assert set(answer) == {
+        *("leases_expired", "stitches_woken", "messages_resent", "uploads_abandoned", "given_up", "notices_woken"),
+        *("slides_restored", "slides_archived_again", "slides_unsettled"),
     }
     json.dumps(answer)
+
+
+def test_the_sweep_brings_slides_back(installation, sweep_wiring):
+    slide = installation.ready()
+    archive_slide(ANALYST, slide, ledger=installation.ledger, slides=installation.slides)
+    tier = RestoreTier.STANDARD
+    restore_slide(ANALYST, slide, tier=tier, ledger=installation.ledger, slides=installation.slides)
+    installation.clock.pass_seconds(LOOK_SECONDS + 1)
+    assert sweep.make_handler(sweep_wiring)({}, None)["slides_restored"] == 1
+    assert installation.ledger.slide(ANALYST, slide).state is SlideState.READY
 
 
 def metric_lines(text):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from uuid import UUID
 
+import pytest
+
 from tests.installation import ALLOWED_BUCKET, ANALYST
 from wsi import keys
 
@@ -74,6 +76,44 @@ def test_a_slide_that_a_live_job_reads_is_not_deleted(analyst, installation):
     assert analyst("DELETE", f"/slides/{slide}").status == 409
 
 
+def test_a_slide_goes_to_the_archive_and_says_what_to_do(analyst, installation):
+    slide = installation.ready()
+    for _ in range(2):
+        reply = analyst("POST", f"/slides/{slide}/archive")
+        assert (reply.status, reply.body["status"]) == (200, "ARCHIVED")
+    assert f"POST /slides/{slide}/restore" in analyst("GET", f"/slides/{slide}").body["sentence"]
+    refused = analyst("POST", "/jobs", {"slide_id": str(slide), "model": "stain-density"})
+    assert refused.status == 409
+    assert f"POST /slides/{slide}/restore" in refused.body["detail"]
+
+
+@pytest.mark.parametrize(
+    ("body", "hours"), [(None, 12), ({}, 12), ({"tier": "standard"}, 12), ({"tier": "bulk"}, 48)], ids=str
+)
+def test_a_slide_comes_back_and_says_how_long_that_takes(analyst, installation, body, hours):
+    slide = installation.ready()
+    analyst("POST", f"/slides/{slide}/archive")
+    reply = analyst("POST", f"/slides/{slide}/restore", body)
+    assert (reply.status, reply.body["status"]) == (202, "RESTORING")
+    assert f"{hours} hours" in reply.body["sentence"]
+    refused = analyst("POST", "/jobs", {"slide_id": str(slide), "model": "stain-density"})
+    assert (refused.status, f"{hours} hours" in refused.body["detail"]) == (409, True)
+
+
+@pytest.mark.parametrize("body", [{"tier": "expedited"}, {"tiers": "bulk"}, [], "bulk"], ids=str)
+def test_a_way_back_that_does_not_exist_is_refused(analyst, installation, body):
+    slide = installation.ready()
+    analyst("POST", f"/slides/{slide}/archive")
+    assert analyst("POST", f"/slides/{slide}/restore", body).status == 422
+    assert analyst("GET", f"/slides/{slide}").body["status"] == "ARCHIVED"
+
+
+def test_a_slide_by_reference_is_not_archived(analyst, installation):
+    installation.slides.put_object(URI, b"slide")
+    slide = analyst("POST", "/slides", {"s3_uri": URI}).body["slide_id"]
+    assert analyst("POST", f"/slides/{slide}/archive").status == 409
+
+
 def test_slides_come_in_pages_newest_first(analyst, installation):
     made = [str(installation.uploaded(5).id) for _ in range(5)]
     found, cursor = [], None
@@ -101,5 +141,7 @@ def test_another_tenants_slides_do_not_exist(callers, installation):
     slide = installation.ready()
     assert callers.stranger("GET", f"/slides/{slide}").status == 404
     assert callers.stranger("DELETE", f"/slides/{slide}").status == 404
+    assert callers.stranger("POST", f"/slides/{slide}/archive").status == 404
+    assert callers.stranger("POST", f"/slides/{slide}/restore").status == 404
     assert callers.stranger("GET", "/slides").body["items"] == []
     assert callers.viewer("GET", f"/slides/{slide}").body["inspection"]["width"] == 20_000

@@ -130,6 +130,10 @@ class Books:
 
     # --- moves
 
+    def is_read(self, slide_id: UUID) -> bool:
+        """Whether a live job reads the slide."""
+        return any(job.slide_id == slide_id and not job.state.is_final for job in self.jobs.values())
+
     def move_slide(self, slide_id: UUID, to: SlideState, **changes: Any) -> Slide | None:
         slide = self.slides.get(slide_id)
         if slide is None or slide.state not in sources(SLIDE_MOVES, to):

@@ -20,6 +20,7 @@ from wsi.ledger_rules import (
     slide_message,
 )
 from wsi.memory import vitals
+from wsi.memory.ledger_archive import MemoryArchive
 from wsi.memory.ledger_books import Report
 from wsi.memory.ledger_notices import MemoryNotices
 from wsi.memory.ledger_shards import MemoryShards
@@ -36,7 +37,7 @@ from wsi.states import JobState, ShardState, SlideState
 from wsi.tracing import new_traceparent
 
 
-class MemorySystemLedger(MemoryShards, MemoryNotices):
+class MemorySystemLedger(MemoryShards, MemoryNotices, MemoryArchive):
     """`wsi.ports.ledger.SystemLedger` in this process's memory."""
 
     # --- slides

@@ -98,7 +98,7 @@ class MemoryTenantLedger:
     def delete_slide(self, actor: Actor, slide_id: UUID) -> Slide:
         with self.books.lock:
             slide = self.books.slide_of(actor, slide_id)
-            if any(job.slide_id == slide_id and not job.state.is_final for job in self.books.jobs.values()):
+            if self.books.is_read(slide_id):
                 raise slide_in_use()
             deleted = self.books.move_slide(slide_id, SlideState.DELETED)
             if deleted is None:

@@ -1,16 +1,19 @@
-"""`wsi.ports.objects.SlideStore` in memory, with `put_part` in place of the browser's PUT."""
+"""`wsi.ports.objects.SlideStore` in memory, with `put_part` in place of the browser's PUT and `move_archived` in place
+of the bucket's lifecycle."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from wsi.digests import composite_digest
 from wsi.errors import Forbidden, Invalid, SourceChanged, SourceMissing
 from wsi.memory.ranges import MemoryRangeSource
-from wsi.ports.objects import StoredObject, StoredPart
+from wsi.ports.objects import Readable, StoredObject, StoredPart
+from wsi.records.slides import RestoreTier
 from wsi.slide.ranges import RangeSource
 
 
@@ -20,16 +23,32 @@ class _Upload:
     parts: dict[int, bytes] = field(default_factory=dict[int, bytes])
 
 
+@dataclass(frozen=True, slots=True)
+class _Copy:
+    """By which an object in the archive can be read."""
+
+    since: datetime
+    until: datetime
+
+
 class MemorySlideStore:
     """Objects by URI. The ETag is the MD5 of the bytes."""
 
-    def __init__(self, bucket: str = "tessera-slides", allowed_buckets: Collection[str] = ()) -> None:
+    def __init__(
+        self,
+        bucket: str = "tessera-slides",
+        allowed_buckets: Collection[str] = (),
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
         self._bucket = bucket
         self._readable = frozenset({bucket, *allowed_buckets})
         self._objects: dict[str, bytes] = {}
         self._digests: dict[str, str] = {}  # composite, of what was uploaded in parts
         self._uploads: dict[str, _Upload] = {}
         self._begun = 0
+        self._clock = clock
+        self.marked: set[str] = set()  #: for the archive
+        self._archived: dict[str, _Copy | None] = {}
 
     def uri(self, key: str) -> str:
         return f"s3://{self._bucket}/{key}"
@@ -38,6 +57,7 @@ class MemorySlideStore:
         """What an upload leaves behind, or a customer's own object in an allow-listed bucket."""
         self._objects[uri] = data
         self._digests.pop(uri, None)
+        self._archived.pop(uri, None)
 
     def begin_upload(self, uri: str) -> str:
         self._check(uri, writes=True)
@@ -86,7 +106,7 @@ class MemorySlideStore:
 
     def open(self, uri: str, *, etag: str | None = None) -> RangeSource:
         self._check(uri)
-        source = MemoryRangeSource(lambda: self._current(uri))
+        source = MemoryRangeSource(lambda: self._current(uri) if self._can_be_read(uri) else None)
         if etag is not None and etag.strip('"') != source.etag:
             raise SourceChanged("The slide was replaced after it was accepted; upload or register it again.")
         return source
@@ -94,6 +114,37 @@ class MemorySlideStore:
     def delete(self, uri: str) -> None:
         self._check(uri, writes=True)
         self._objects.pop(uri, None)
+        self.marked.discard(uri)
+        self._archived.pop(uri, None)
+
+    def archive(self, uri: str) -> None:
+        self._check(uri, writes=True)
+        self.head(uri)
+        self.marked.add(uri)
+
+    def restore(self, uri: str, *, days: int, tier: RestoreTier) -> Readable:
+        self._check(uri, writes=True)
+        self.head(uri)
+        self.marked.discard(uri)
+        if uri not in self._archived:
+            return Readable(now=True)
+        now, copy = self._clock(), self._archived[uri]
+        if copy is not None and now < copy.since:
+            return Readable(now=False)
+        if copy is not None and copy.until - now >= timedelta(days=days) / 2:
+            return Readable(now=True, until=copy.until)
+        since = copy.since if copy is not None and now < copy.until else now + timedelta(hours=tier.hours)
+        self._archived[uri] = _Copy(since, until=max(since, now) + timedelta(days=days))
+        return Readable(now=False)
+
+    def move_archived(self) -> None:
+        """What S3 does within days: objects that are marked can not be read any more."""
+        for uri in self.marked - self._archived.keys():
+            self._archived[uri] = None
+
+    def _can_be_read(self, uri: str) -> bool:
+        copy = self._archived.get(uri)
+        return uri not in self._archived or (copy is not None and copy.since <= self._clock() < copy.until)
 
     def _current(self, uri: str) -> tuple[bytes, str] | None:
         data = self._objects.get(uri)

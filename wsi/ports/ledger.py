@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Protocol
 from uuid import UUID
 
@@ -25,7 +26,7 @@ from wsi.records.notices import OutboxRow
 from wsi.records.pages import Page
 from wsi.records.results import ResultFile
 from wsi.records.shards import Lease, LeaseRefusal, ShardCount, ShardOutput
-from wsi.records.slides import Slide, SlideFile
+from wsi.records.slides import RestoreTier, Slide, SlideFile
 from wsi.records.vitals import Vitals
 from wsi.states import SlideState
 
@@ -60,6 +61,15 @@ class TenantLedger(Protocol):
 
     def delete_slide(self, actor: Actor, slide_id: UUID) -> Slide:
         """any -> DELETED. Idempotent. Raises Conflict while a live job reads the slide."""
+        ...
+
+    def archive_slide(self, actor: Actor, slide_id: UUID) -> Slide:
+        """READY -> ARCHIVED. Idempotent. Raises Conflict while a live job reads the slide, and in any other state."""
+        ...
+
+    def restore_slide(self, actor: Actor, slide_id: UUID, tier: RestoreTier) -> Slide:
+        """ARCHIVED -> RESTORING. Idempotent: one that is RESTORING or READY comes back as it is. Raises Conflict in any
+        other state."""
         ...
 
     def submit_job(
@@ -159,6 +169,19 @@ class SystemLedger(Protocol):
     def accept_slide(self, slide_id: UUID, inspection: Mapping[str, Any], thumbnail_key: str) -> bool: ...
 
     def reject_slide(self, slide_id: UUID, reason: RejectReason, sentence: str) -> bool: ...
+
+    def restoring_slides(self, *, seconds: float, limit: int) -> tuple[Slide, ...]:
+        """Those RESTORING that nobody has looked at for `seconds`, nor moved within them, the longest first; each then
+        counts as looked at (SKIP LOCKED)."""
+        ...
+
+    def finish_restore(self, slide_id: UUID, *, until: datetime | None) -> bool:
+        """RESTORING -> READY, as `restored_until` says."""
+        ...
+
+    def expire_restored(self, *, seconds: float, limit: int) -> tuple[Slide, ...]:
+        """READY -> ARCHIVED: slides whose copies are removed within `seconds` and that no live job reads."""
+        ...
 
     # --- jobs
     def begin_planning(self, job_id: UUID) -> PlanningBrief | None:

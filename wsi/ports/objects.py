@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
+from wsi.records.slides import RestoreTier
 from wsi.slide.ranges import RangeSource
 
 
@@ -47,6 +49,14 @@ class StoredObject:
     sha256: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Readable:
+    """How an object stands that is wanted back."""
+
+    now: bool
+    until: datetime | None = None  #: when its copy is removed; None: it needs no copy, or has none yet
+
+
 class SlideStore(Protocol):
     """Where slides lie: multipart uploads into our bucket, and reading from any allow-listed one."""
 
@@ -84,4 +94,14 @@ class SlideStore(Protocol):
 
     def delete(self, uri: str) -> None:
         """All versions. Idempotent."""
+        ...
+
+    def archive(self, uri: str) -> None:
+        """Marks the object for Deep Archive, where the bucket's lifecycle moves it within days; there it can not be
+        read. Idempotent. Raises SourceMissing."""
+        ...
+
+    def restore(self, uri: str, *, days: int, tier: RestoreTier) -> Readable:
+        """Takes the mark away. If the object has moved already, asks for a copy that can be read for `days`, unless
+        one is on its way or stays for half of them yet. Idempotent. Raises SourceMissing."""
         ...

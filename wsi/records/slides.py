@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
+from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
@@ -20,6 +21,18 @@ class SlideFile:
     etag: str | None = None  #: of the completed object
 
 
+class RestoreTier(StrEnum):
+    """How fast S3 brings a file back from Deep Archive; the slow way costs an eighth of the other."""
+
+    STANDARD = "standard"
+    BULK = "bulk"
+
+    @property
+    def hours(self) -> int:
+        """At most, as S3 says."""
+        return 12 if self is RestoreTier.STANDARD else 48
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Slide:
     id: UUID
@@ -33,6 +46,8 @@ class Slide:
     sentence: str | None = None  #: for people, when REJECTED
     inspection: dict[str, Any] | None = None  #: `Inspection.as_json()`, when READY
     thumbnail_key: str | None = None  #: JPEG in the results bucket, when READY
+    restore_tier: RestoreTier | None = None  #: when RESTORING
+    restored_until: datetime | None = None  #: when READY by copies that S3 removes then
     created_by: str
     created_at: datetime
     version: int = 1

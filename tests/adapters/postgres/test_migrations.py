@@ -15,6 +15,7 @@ from tests.contracts.ledger_world import MODEL
 from tests.postgres import Database, PostgresServer
 from wsi.records.identity import Role
 from wsi.records.jobs import Priority
+from wsi.records.slides import RestoreTier
 from wsi.states import JobState, ShardState, SlideState
 
 
@@ -36,6 +37,7 @@ def test_there_is_no_way_back() -> None:
     ("table", "column", "values"),
     [
         ("slides", "state", SlideState),
+        ("slides", "restore_tier", RestoreTier),
         ("jobs", "state", JobState),
         ("shards", "state", ShardState),
         ("jobs", "priority", Priority),

@@ -2,26 +2,35 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import time
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 import requests
+from botocore.stub import Stubber
 from moto import mock_aws
 
 from adapters.aws_clients import AwsClients
 from adapters.provisioning import create_buckets
 from adapters.s3.slides import S3SlideStore
+from adapters.settings.objects import ARCHIVED
 from tests.contracts.ranges import RangesContract
+from tests.contracts.slide_archive import ArchivedReadsContract, SlideArchiveContract, restore
 from tests.contracts.slide_store import PART, SlideAccessContract, SlideUploadsContract, upload
 from tests.ministack import REGION
 from wsi.errors import Invalid
-from wsi.ports.objects import StoredPart
+from wsi.ports.objects import Readable, StoredPart
 
 
 def put_with_checksum(url: str, data: bytes) -> int:
     """As a browser does: the checksum's header is among those that the URL signs, so it must be sent."""
     checksum = base64.b64encode(hashlib.sha256(data).digest()).decode()
     return requests.put(url, data=data, headers={"x-amz-checksum-sha256": checksum}, timeout=30).status_code
+
+
+def where(uri: str) -> dict[str, str]:
+    bucket, _, key = uri.removeprefix("s3://").partition("/")
+    return {"Bucket": bucket, "Key": key}
 
 
 class _PutsObjects:
@@ -32,13 +41,39 @@ class _PutsObjects:
     @pytest.fixture
     def put_object(self, s3):
         def put(uri, data):
-            bucket, _, key = uri.removeprefix("s3://").partition("/")
-            s3.put_object(Bucket=bucket, Key=key, Body=data)
+            s3.put_object(**where(uri), Body=data)
 
         return put
 
 
-class TestOnMoto(_PutsObjects, SlideAccessContract):
+class _Archives:
+    @pytest.fixture
+    def is_marked(self, s3):
+        def marked(uri):
+            tags = s3.get_object_tagging(**where(uri))["TagSet"]
+            return {"Key": ARCHIVED[0], "Value": ARCHIVED[1]} in tags
+
+        return marked
+
+    @pytest.fixture
+    def move(self, s3):
+        """By a copy onto itself, which no lifecycle needs."""
+
+        def move(uri):
+            s3.copy_object(**where(uri), CopySource=where(uri), StorageClass="DEEP_ARCHIVE")
+
+        return move
+
+    @pytest.fixture
+    def bring(self, s3):
+        def bring(uri):
+            while 'ongoing-request="true"' in s3.head_object(**where(uri))["Restore"]:
+                time.sleep(0.1)
+
+        return bring
+
+
+class TestOnMoto(_PutsObjects, _Archives, SlideAccessContract, SlideArchiveContract):
     """Not the uploads: moto lists parts without their checksums. It knows the least part size, MiniStack does not."""
 
     @pytest.fixture
@@ -70,6 +105,26 @@ class TestOnMoto(_PutsObjects, SlideAccessContract):
         ]
         with pytest.raises(Invalid):
             store.complete_upload(uri, upload_id, parts)
+
+    def test_who_asks_at_the_same_moment_as_somebody_else_hears_that_it_comes(self, store, s3):
+        uri = store.uri("k")
+        with Stubber(s3) as said:
+            said.add_response("delete_object_tagging", {}, where(uri))
+            said.add_response("head_object", {"StorageClass": "DEEP_ARCHIVE"}, where(uri))
+            asked = {"Days": 30, "GlacierJobParameters": {"Tier": "Standard"}}
+            said.add_client_error(
+                "restore_object",
+                "RestoreAlreadyInProgress",
+                http_status_code=409,
+                expected_params={**where(uri), "RestoreRequest": asked},
+            )
+            assert restore(store, uri) == Readable(now=False)
+            said.assert_no_pending_responses()
+
+    def test_instant_retrieval_needs_no_copy(self, store, s3):
+        uri = store.uri("k")
+        s3.put_object(**where(uri), Body=b"slide", StorageClass="GLACIER_IR")
+        assert restore(store, uri) == Readable(now=True)
 
     def test_the_url_signs_length_and_checksum_with_version_4(self, store):
         uri = store.uri("k")
@@ -111,6 +166,11 @@ class TestOnMiniStack(_OnMiniStack, SlideUploadsContract, SlideAccessContract):
         uri = store.uri("k")
         url = store.part_url(uri, store.begin_upload(uri), n=1, size=0, sha256="00" * 32, seconds=0)
         assert put_with_checksum(url, b"") in (400, 403)
+
+
+@pytest.mark.stack
+class TestArchiveOnMiniStack(_OnMiniStack, _Archives, SlideArchiveContract, ArchivedReadsContract):
+    pass
 
 
 @pytest.mark.stack

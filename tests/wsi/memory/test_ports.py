@@ -9,11 +9,13 @@ import pytest
 from tests.contracts.objects import ObjectsContract
 from tests.contracts.queues import QueuesContract
 from tests.contracts.ranges import RangesContract
+from tests.contracts.slide_archive import ArchivedReadsContract, SlideArchiveContract
 from tests.contracts.slide_store import SlideAccessContract, SlideUploadsContract
 from wsi.errors import Forbidden, LeaseLost
 from wsi.memory.objects import MemoryObjects
 from wsi.memory.queues import MemoryQueues
 from wsi.memory.slides import MemorySlideStore
+from wsi.records.slides import RestoreTier
 
 
 class Clock:
@@ -35,8 +37,12 @@ class TestMemoryObjects(ObjectsContract):
 
 class _Store:
     @pytest.fixture
-    def store(self):
-        return MemorySlideStore("tessera-slides", ["customer-bucket"])
+    def clock(self):
+        return Clock()
+
+    @pytest.fixture
+    def store(self, clock):
+        return MemorySlideStore("tessera-slides", ["customer-bucket"], clock)
 
     @pytest.fixture
     def put_object(self, store):
@@ -59,6 +65,34 @@ class TestMemorySlideStore(_Store, SlideUploadsContract, SlideAccessContract):
         uri = store.uri("k")
         url = store.part_url(uri, store.begin_upload(uri), n=1, size=3, sha256="0" * 64, seconds=60)
         assert put_part(url, b"abc") == 403
+
+
+class TestMemoryArchive(_Store, SlideArchiveContract, ArchivedReadsContract):
+    @pytest.fixture
+    def is_marked(self, store):
+        return lambda uri: uri in store.marked
+
+    @pytest.fixture
+    def move(self, store):
+        return lambda _: store.move_archived()
+
+    @pytest.fixture
+    def bring(self, clock):
+        return lambda _: clock.pass_time(RestoreTier.STANDARD.hours * 3600)
+
+    @pytest.fixture
+    def now(self, clock):
+        return clock()
+
+    def test_the_slow_way_is_slower(self, store, put_object, move, bring):
+        uri = store.uri("slow")
+        put_object(uri, b"slide")
+        store.archive(uri)
+        move(uri)
+        for _ in range(RestoreTier.BULK.hours // RestoreTier.STANDARD.hours):
+            assert not store.restore(uri, days=30, tier=RestoreTier.BULK).now
+            bring(uri)
+        assert store.restore(uri, days=30, tier=RestoreTier.BULK).now
 
 
 class TestMemoryRanges(_Store, RangesContract):
