@@ -89,7 +89,7 @@ class ImageFunction(lambda_.DockerImageFunction):
         super().__init__(
             scope,
             id,
-            code=_image(scope, id, name, image),
+            code=image_code(scope, id, name, image),
             **_process(
                 scope,
                 id,
@@ -105,7 +105,7 @@ class ImageFunction(lambda_.DockerImageFunction):
         )
 
 
-def _image(scope: Construct, id: str, name: str, image: str | None) -> lambda_.DockerImageCode:
+def image_code(scope: Construct, id: str, name: str, image: str | None) -> lambda_.DockerImageCode:
     """Building needs docker at deploy, not at synth: the tag is a hash of what `.dockerignore` lets in."""
     if image is None:
         return lambda_.DockerImageCode.from_image_asset(

@@ -14,6 +14,7 @@ import pytest
 from cdk import bundling
 from cdk.bundling import SERVICES, AssetKind, digest, fill
 from cdk.wheels import HOST, LAMBDA, ROOT, WHEELS
+from tests.cdk.templates import Templates
 
 AARCH64 = 183  #: EM_AARCH64
 MB = 1_000_000
@@ -21,9 +22,9 @@ ZIP_LIMIT = {AssetKind.API: 50 * MB, AssetKind.MIGRATIONS: 50 * MB}
 UNZIPPED_LIMIT = 235 * MB
 #: What a function of that asset imports first.
 HANDLERS = {
-    AssetKind.API: ("api", "authorizer", "relay", "sweep", "notify", "webhook_send", "administer"),
-    AssetKind.SLIDES: ("inspect", "plan", "stitch"),
-    AssetKind.MIGRATIONS: ("migrate",),
+    AssetKind.API: {"api", "authorizer", "relay", "sweep", "notify", "webhook_send", "administer"},
+    AssetKind.SLIDES: {"inspect", "plan", "stitch"},
+    AssetKind.MIGRATIONS: {"migrate"},
 }
 OURS = ("wsi", "adapters", "lambdas")
 #: Imported inside functions, for what this asset's handlers never do.
@@ -76,6 +77,22 @@ def test_the_api_carries_no_numpy_and_the_slide_functions_no_scipy(bundles: dict
     assert not (bundles[AssetKind.SLIDES] / "scipy").exists()
 
 
+def test_each_function_is_deployed_with_the_bundle_that_has_its_handler(templates: Templates) -> None:
+    deployed: dict[str, set[str]] = {}
+    for resource in templates.resources("AWS::Lambda::Function").values():
+        package, _, rest = resource["Properties"].get("Handler", "").partition(".")
+        if package == "lambdas":
+            deployed.setdefault(resource["Properties"]["Code"]["S3Key"], set()).add(rest.removesuffix(".handler"))
+    # An emulator has no docker, and runs stitch from the bundle of the slide jobs.
+    expected = {**HANDLERS, AssetKind.SLIDES: HANDLERS[AssetKind.SLIDES] - {"stitch"}}
+    assert sorted(map(sorted, deployed.values())) == sorted(map(sorted, expected.values()))
+
+
+@needs_wheels
+def test_each_handler_is_a_file_of_its_bundle(kind: AssetKind, folder: Path) -> None:
+    assert {name for name in HANDLERS[kind] if not (folder / f"lambdas/{name}.py").is_file()} == set()
+
+
 @needs_wheels
 def test_whatever_its_handlers_import_is_in_the_bundle(kind: AssetKind, folder: Path) -> None:
     missing: dict[str, str] = {}
@@ -123,9 +140,11 @@ def test_botocore_knows_every_service_that_functions_call() -> None:
         if path.name in ("deploying.py", "cognito.py", "provisioning.py"):
             continue
         for node in ast.walk(ast.parse(path.read_text())):
-            is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "client"
-            if is_call and node.args and isinstance(node.args[0], ast.Constant):
-                called.add(str(node.args[0].value))
+            match node:
+                case ast.Call(func=ast.Attribute(attr="client"), args=[ast.Constant(value=service), *_]):
+                    called.add(str(service))
+                case _:
+                    pass
     assert {"s3", "sqs", "rds"} <= called
     assert called - {"cognito-idp"} <= SERVICES
 
