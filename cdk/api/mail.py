@@ -23,8 +23,20 @@ class Mail(Construct):
         assert name is not None, "made only when mails are sent"
         is_address = "@" in name
         self.sender = name if is_address else f"{LOCAL_PART}@{name}"
-        key = kms.Key(self, "BouncesKey", description="Bounced mails of Tessera", enable_key_rotation=True)
-        key.grant_encrypt_decrypt(iam.ServicePrincipal("ses.amazonaws.com"))
+        key = kms.Key(
+            self,
+            "BouncesKey",
+            description="Bounced mails of Tessera",
+            enable_key_rotation=True,
+            removal_policy=cdk.RemovalPolicy.DESTROY,
+        )
+        key.add_to_resource_policy(
+            iam.PolicyStatement(
+                principals=[iam.ServicePrincipal("ses.amazonaws.com")],
+                actions=["kms:GenerateDataKey", "kms:Decrypt"],
+                resources=["*"],  # in a key's policy: this key
+            )
+        )
         self.bounces = sns.Topic(self, "Bounces", master_key=key, enforce_ssl=True)
         configuration = ses.ConfigurationSet(
             self,
