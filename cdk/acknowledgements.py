@@ -137,6 +137,12 @@ IAM = (
         reason="Which action may be done on any resource is told one by one under IAM.AnyResource.",
     ),
     Acknowledgement(
+        rules=("IAM.WildcardAction",),
+        kinds=("AWS::KMS::Key",),
+        subjects=("kms:[*]",),
+        reason="The account that owns a key keeps all rights to it, or nobody could ever change the key's policy.",
+    ),
+    Acknowledgement(
         rules=("IAM.AnyResource",),
         kinds=("AWS::IAM::Policy",),
         subjects=("xray:PutTelemetryRecords", "xray:PutTraceSegments"),
@@ -226,6 +232,54 @@ API = (
     ),
 )
 
+CLUSTER = (
+    Acknowledgement(
+        rules=("AwsSolutions-IAM4",),
+        kinds=("cluster/Cluster/KubectlProvider/*",),
+        reason="The CDK's own functions, which call kubectl and helm at deploys, take these policies of AWS.",
+    ),
+    Acknowledgement(
+        rules=("AwsSolutions-IAM5",),
+        kinds=("cluster/Cluster/KubectlProvider/*",),
+        subjects=("Resource::<*.Arn>:[*]",),
+        reason="One of the CDK's own functions calls the other in any of its versions, and there is but one.",
+    ),
+    Acknowledgement(
+        rules=("AwsSolutions-IAM4",),
+        kinds=(
+            "cluster/Cluster/Role/Resource",
+            "cluster/NodeGroups/Role/Resource",
+            "cluster/NodeAddons/NetworkRole/Resource",
+        ),
+        reason="EKS, its nodes and its network plugin run AWS's code, and these policies say what that code calls.",
+    ),
+    Acknowledgement(
+        rules=("W9009",),
+        kinds=("cluster/Cluster/Resource",),
+        subjects=("Properties.EncryptionConfig*",),
+        reason="The CDK names what is encrypted beside the key, which EKS no longer needs and still takes.",
+    ),
+    Acknowledgement(
+        rules=("IAM.AnyResource",),
+        kinds=("workload/Controllers/Autoscaler/Account/Role/DefaultPolicy/Resource",),
+        subjects=(
+            "autoscaling:DescribeAutoScalingGroups",
+            "autoscaling:DescribeAutoScalingInstances",
+            "autoscaling:DescribeScalingActivities",
+            "autoscaling:DescribeTags",
+            "ec2:DescribeInstanceTypes",
+            "ec2:DescribeLaunchTemplateVersions",
+        ),
+        reason="AWS knows no resources for what describes instances, their types and their groups.",
+    ),
+    Acknowledgement(
+        rules=("AwsSolutions-IAM5",),
+        kinds=("workload/Controllers/Autoscaler/Account/Role/DefaultPolicy/Resource",),
+        subjects=("Resource::*:autoScalingGroup:*",),
+        reason="EKS names the groups of nodes when it makes them, so a condition asks for a tag of the cluster.",
+    ),
+)
+
 WEB = (
     Acknowledgement(
         rules=(
@@ -263,4 +317,4 @@ OBSERVABILITY = (
     ),
 )
 
-ACKNOWLEDGED = (*NETWORK, *DATA, *FUNCTIONS, *IAM, *API, *WEB, *OBSERVABILITY)
+ACKNOWLEDGED = (*NETWORK, *DATA, *FUNCTIONS, *IAM, *API, *CLUSTER, *WEB, *OBSERVABILITY)

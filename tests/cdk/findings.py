@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
@@ -82,13 +83,13 @@ def found_by_validate(templates: Templates) -> list[Finding]:
 
 
 def found_in_policies(templates: Templates) -> list[Finding]:
-    """Actions with a wildcard, and actions allowed on any resource. Those on any resource of a key's or an endpoint's
-    own policy mean that key and that endpoint."""
+    """Actions with a wildcard, and actions allowed on any resource. In the own policy of a key or of an endpoint, any
+    resource means that key or what that endpoint leads to."""
     findings = []
     for statement in statements(templates):
         if not statement.allows:
             continue
-        found = [("IAM.WildcardAction", action) for action in statement.actions if "*" in action.partition(":")[2][:-1]]
+        found = [("IAM.WildcardAction", action) for action in statement.actions if re.search(r":.*[*?]", action)]
         if not statement.principals and "*" in statement.resources:
             found += [("IAM.AnyResource", action) for action in statement.actions]
         preset = templates.deployment.environment
