@@ -15,15 +15,14 @@ from constructs import Construct
 from cdk.deployment import Deployment
 from cdk.network.stack import NetworkStack
 from cdk.retention import log_retention
-from cdk.workload.placement import NAMESPACE
+from cdk.workload.placement import KEDA_NAMESPACE, NAMESPACE, NVIDIA_NAMESPACE, SYSTEM_NAMESPACE
 from cdk.workload.pod_account import PodAccount
 
 CONFIG = Path(__file__).resolve().parent / "fluent_bit.conf"
 IMAGE = "public.ecr.aws/aws-observability/aws-for-fluent-bit:3.4.15"
 NAME = "pod-logs"
-HOME = "kube-system"
-#: Namespaces whose pods are read. Others come with the cluster and say nothing that a job's story needs.
-READ = (NAMESPACE, "keda", HOME)
+#: Namespaces whose pods are read.
+READ = (NAMESPACE, KEDA_NAMESPACE, NVIDIA_NAMESPACE, SYSTEM_NAMESPACE)
 
 
 class PodLogs(Construct):
@@ -42,7 +41,7 @@ class PodLogs(Construct):
             encryption_key=network.log_key,
             removal_policy=cdk.RemovalPolicy.DESTROY,
         )
-        account = PodAccount(self, "Account", cluster=cluster, name=NAME, namespace=HOME)
+        account = PodAccount(self, "Account", cluster=cluster, name=NAME, namespace=SYSTEM_NAMESPACE)
         account.role.add_to_policy(
             iam.PolicyStatement(
                 actions=["logs:CreateLogStream", "logs:PutLogEvents"],
@@ -63,7 +62,7 @@ def _config_map(config: str) -> dict[str, Any]:
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
-        "metadata": {"name": NAME, "namespace": HOME},
+        "metadata": {"name": NAME, "namespace": SYSTEM_NAMESPACE},
         "data": {CONFIG.name: config},
     }
 
@@ -91,7 +90,7 @@ def _daemon_set(config: str) -> dict[str, Any]:
     return {
         "apiVersion": "apps/v1",
         "kind": "DaemonSet",
-        "metadata": {"name": NAME, "namespace": HOME},
+        "metadata": {"name": NAME, "namespace": SYSTEM_NAMESPACE},
         "spec": {
             "selector": {"matchLabels": labels},
             "template": {

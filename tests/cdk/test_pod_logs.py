@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import re
 
-from cdk.observability.pod_logs import HOME, NAME, READ
-from cdk.workload.placement import NAMESPACE
+from cdk.observability.pod_logs import NAME, READ
+from cdk.workload.placement import KEDA_NAMESPACE, NAMESPACE, SYSTEM_NAMESPACE
 from tests.cdk.manifests import Object, one_object
 from tests.cdk.templates import Templates
 
@@ -22,7 +22,7 @@ def pod(templates: Templates) -> Object:
 
 def test_the_lines_of_workers_and_controllers_go_to_the_log_group(templates: Templates) -> None:
     paths = re.findall(r"/var/log/containers/\*_([\w-]+)_\*\.log", config(templates))
-    assert set(paths) == set(READ) >= {NAMESPACE, "keda"}
+    assert set(paths) == set(READ) >= {NAMESPACE, KEDA_NAMESPACE}
     (group,) = [
         one["Properties"]["LogGroupName"]
         for one in templates.resources("AWS::Logs::LogGroup", "observability").values()
@@ -72,4 +72,4 @@ def test_its_role_writes_to_one_log_group(templates: Templates) -> None:
         for path, one in templates.by_path().items()
         if path == "observability/PodLogs/Account/Association"
     ]
-    assert [(one["Namespace"], one["ServiceAccount"]) for one in association] == [(HOME, NAME)]
+    assert [(one["Namespace"], one["ServiceAccount"]) for one in association] == [(SYSTEM_NAMESPACE, NAME)]
