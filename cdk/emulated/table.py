@@ -106,7 +106,13 @@ DROPPED: Mapping[str, Dropped] = {
             "ClusterSecurityGroupId": "sg-emulated",
         },
     ),
+    "AWS::EC2::LaunchTemplate": Dropped(
+        why="there are no nodes", ref="lt-emulated", attributes={"LatestVersionNumber": "1"}
+    ),
     "AWS::EKS::AccessEntry": Dropped(why=_NO_CLUSTER),
+    "AWS::EKS::Addon": Dropped(why=_NO_CLUSTER),
+    "AWS::EKS::Nodegroup": Dropped(why=_NO_CLUSTER),
+    "Custom::AWSCDK-EKS-HelmChart": Dropped(why=_NO_CLUSTER),
     "AWS::EKS::PodIdentityAssociation": Dropped(
         why=_NO_CLUSTER,
         instead="the worker on this machine assumes the same role",

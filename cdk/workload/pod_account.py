@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from aws_cdk import aws_eks_v2 as eks
-from aws_cdk import aws_iam as iam
 from constructs import Construct
 
+from cdk.workload.pod_role import PodRole
 
-class PodAccount(Construct):
+
+class PodAccount(PodRole):
     """`name`, in `namespace`; `role`.
 
     Not the CDK's own ServiceAccount: that also carries the annotation of the older mechanism (IRSA), which needs an
@@ -15,21 +16,8 @@ class PodAccount(Construct):
     """
 
     def __init__(self, scope: Construct, id: str, *, cluster: eks.ICluster, name: str, namespace: str) -> None:
-        super().__init__(scope, id)
+        super().__init__(scope, id, cluster=cluster, account=name, namespace=namespace)
         self.name = name
-        self.role = iam.Role(
-            self,
-            "Role",
-            assumed_by=iam.SessionTagsPrincipal(iam.ServicePrincipal("pods.eks.amazonaws.com")),
-        )
-        eks.CfnPodIdentityAssociation(
-            self,
-            "Association",
-            cluster_name=cluster.cluster_name,
-            namespace=namespace,
-            service_account=name,
-            role_arn=self.role.role_arn,
-        )
         eks.KubernetesManifest(
             self,
             "Account",

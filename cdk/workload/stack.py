@@ -10,6 +10,7 @@ from cdk.cluster.stack import ClusterStack
 from cdk.data.stack import DataStack
 from cdk.deployment import Deployment
 from cdk.network.stack import NetworkStack
+from cdk.workload.controllers import Controllers
 from cdk.workload.gpu_worker import GpuWorker
 from cdk.workload.heavy_worker import HeavyWorker
 from cdk.workload.image import worker_image
@@ -36,6 +37,7 @@ class WorkloadStack(cdk.Stack):
     ) -> None:
         super().__init__(scope, id, env=env)
         eks = cluster.cluster
+        controllers = Controllers(self, "Controllers", deployment=deployment, data=data, cluster=cluster)
         image = worker_image(self, deployment)
         namespace = WorkerNamespace(self, "Namespace", cluster=eks, network=network)
         priorities = Priorities(self, "Priorities", cluster=eks)
@@ -60,8 +62,8 @@ class WorkloadStack(cdk.Stack):
                 image=image,
                 authentication=authentication,
             )
-            made.node.add_dependency(namespace, priorities, door, data.migrations)
+            made.node.add_dependency(controllers, namespace, priorities, door, data.migrations)
         if deployment.warm_nodes:
             warm = WarmNodes(self, "WarmNodes", cluster=eks, deployment=deployment, image=image)
-            warm.node.add_dependency(namespace, priorities)
-        authentication.node.add_dependency(namespace)
+            warm.node.add_dependency(controllers, namespace, priorities)
+        authentication.node.add_dependency(controllers, namespace)

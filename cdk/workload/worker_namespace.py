@@ -8,7 +8,8 @@ from aws_cdk import aws_eks_v2 as eks
 from constructs import Construct
 
 from cdk.network.stack import NetworkStack
-from cdk.workload.placement import NAMESPACE, WORKER_PORT
+from cdk.workload.namespace import Namespace
+from cdk.workload.placement import NAMESPACE, SYSTEM_NAMESPACE, WORKER_PORT
 
 POD_IDENTITY_AGENT = "169.254.170.23/32"  #: answers on each node
 #: On the pods of workers, which the policy below lets out.
@@ -20,16 +21,10 @@ class WorkerNamespace(Construct):
 
     def __init__(self, scope: Construct, id: str, *, cluster: eks.ICluster, network: NetworkStack) -> None:
         super().__init__(scope, id)
-        restricted = {f"pod-security.kubernetes.io/{mode}": "restricted" for mode in ("enforce", "audit", "warn")}
-        namespace = eks.KubernetesManifest(
-            self,
-            "Namespace",
-            cluster=cluster,
-            manifest=[{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE, "labels": restricted}}],
-        )
+        namespace = Namespace(self, "Namespace", cluster=cluster, name=NAMESPACE, level="restricted")
         in_vpc = {"ipBlock": {"cidr": network.vpc.vpc_cidr_block}}
         dns = {
-            "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "kube-system"}},
+            "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": SYSTEM_NAMESPACE}},
             "podSelector": {"matchLabels": {"k8s-app": "kube-dns"}},
         }
         agent = {"ipBlock": {"cidr": POD_IDENTITY_AGENT}}

@@ -1,0 +1,34 @@
+"""The controllers of the cluster, from charts in pinned versions. Workers and what belongs to them come after all of
+this and go before it."""
+
+from __future__ import annotations
+
+from constructs import Construct
+
+from cdk.cluster.stack import ClusterStack
+from cdk.data.stack import DataStack
+from cdk.deployment import Deployment
+from cdk.workload.autoscaler import Autoscaler
+from cdk.workload.gpu_daemons import GpuDaemons
+from cdk.workload.keda import Keda
+from cdk.workload.pod_states import PodStates
+
+
+class Controllers(Construct):
+    """`keda`, `autoscaler`, `device_plugin`, `dcgm`, `pod_states`.
+
+    None has a role but the two that ask AWS: KEDA's operator and the autoscaler (docs/decisions/0025).
+    """
+
+    def __init__(
+        self, scope: Construct, id: str, *, deployment: Deployment, data: DataStack, cluster: ClusterStack
+    ) -> None:
+        super().__init__(scope, id)
+        eks = cluster.cluster
+        self.keda = Keda(self, "Keda", cluster=eks, data=data)
+        self.autoscaler = Autoscaler(self, "Autoscaler", cluster=cluster, deployment=deployment)
+        daemons = GpuDaemons(self, "Gpus", cluster=eks)
+        self.device_plugin, self.dcgm = daemons.device_plugin, daemons.dcgm
+        self.pod_states = PodStates(self, "PodStates", cluster=eks)
+        # Controllers need nodes to come to, and are gone before the nodes are (F-54).
+        self.node.add_dependency(*cluster.node_groups.values())

@@ -1,0 +1,66 @@
+"""KEDA: starts workers by the length of their queues, and holds warm nodes by the clock."""
+
+from __future__ import annotations
+
+from aws_cdk import aws_eks_v2 as eks
+from aws_cdk import aws_iam as iam
+from constructs import Construct
+
+from adapters.settings.queues import POD_QUEUES
+from cdk.data.stack import DataStack
+from cdk.scraping import scraped
+from cdk.workload.chart import REPLICAS, Chart, memory, over_zones
+from cdk.workload.namespace import Namespace
+from cdk.workload.placement import CLUSTER_CRITICAL, KEDA_NAMESPACE, SYSTEM_LABELS
+from cdk.workload.pod_role import PodRole
+
+#: 2.19 at least: older ones start useless workers with some strategies (F-11).
+VERSION = "2.20.2"
+OPERATOR = "keda-operator"
+METRICS_PORT = 8080
+_PARTS = {"operator": OPERATOR, "metricsServer": f"{OPERATOR}-metrics-apiserver", "webhooks": "keda-admission-webhooks"}
+
+
+class Keda(Construct):
+    """What KEDA acts upon depends on this construct, so that it is gone before KEDA is (F-56)."""
+
+    def __init__(self, scope: Construct, id: str, *, cluster: eks.ICluster, data: DataStack) -> None:
+        super().__init__(scope, id)
+        namespace = Namespace(self, "Namespace", cluster=cluster, name=KEDA_NAMESPACE, level="restricted")
+        account = PodRole(self, "Account", cluster=cluster, account=OPERATOR, namespace=KEDA_NAMESPACE)
+        account.role.add_to_policy(
+            iam.PolicyStatement(
+                actions=["sqs:GetQueueAttributes"], resources=[data.queues[name].queue_arn for name in POD_QUEUES]
+            )
+        )
+        chart = Chart(
+            self,
+            "Chart",
+            cluster=cluster,
+            repository="https://kedacore.github.io/charts",
+            name="keda",
+            version=VERSION,
+            namespace=KEDA_NAMESPACE,
+            values={
+                # Definitions outlive the chart, and so do the objects that they define: helm uninstall would end all
+                # workers with them.
+                "crds": {"install": True, "additionalAnnotations": {"helm.sh/resource-policy": "keep"}},
+                "serviceAccount": {"operator": {"name": OPERATOR}},
+                **{part: {"replicaCount": REPLICAS} for part in _PARTS},
+                "nodeSelector": {**SYSTEM_LABELS},
+                "priorityClassName": CLUSTER_CRITICAL,
+                "topologySpreadConstraints": {part: over_zones({"app": app}) for part, app in _PARTS.items()},
+                # The chart says metricsServer in some places and metricServer in others.
+                "podDisruptionBudget": {
+                    part: {"maxUnavailable": 1} for part in ("operator", "metricServer", "webhooks")
+                },
+                "resources": {
+                    "operator": memory("128Mi", "512Mi", "50m"),
+                    "metricServer": memory("64Mi", "256Mi", "25m"),
+                    "webhooks": memory("32Mi", "128Mi", "10m"),
+                },
+                "prometheus": {"operator": {"enabled": True, "port": METRICS_PORT}},
+                "podAnnotations": {"keda": scraped(METRICS_PORT)},
+            },
+        )
+        chart.node.add_dependency(namespace, account)
