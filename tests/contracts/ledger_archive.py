@@ -127,6 +127,8 @@ class ArchiveLedgerContract:
         slide = restored_slide(world, days=0.5)
         job = queued_job(world, slide=slide)
         assert expired(world) == []
+        later = restored_slide(world, days=0.9)
+        assert expired(world, limit=1) == [later.id]  # the other takes no place in the run
         world.tenants.cancel_job(world.actor, job.id)
         assert expired(world) == [slide.id]
 
