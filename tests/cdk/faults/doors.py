@@ -1,0 +1,162 @@
+from __future__ import annotations
+
+from functools import partial
+
+from tests.cdk import test_api_functions as functions
+from tests.cdk import test_api_gateway as gateway
+from tests.cdk import test_auth as auth
+from tests.cdk import test_iam as iam
+from tests.cdk import test_realtime as realtime
+from tests.cdk import test_web as web
+from tests.cdk.faults.fault import Fault, at, set_at
+from tests.cdk.templates import Templates
+
+CACHING_OPTIMIZED = "658327ea-f89d-4fab-a63d-7e88639e58f6"
+
+
+def large_bodies_are_blocked(templates: Templates) -> None:
+    del gateway.rules(templates)["AWSManagedRulesCommonRuleSet"]["Statement"]["ManagedRuleGroupStatement"][
+        "RuleActionOverrides"
+    ]
+
+
+def addresses_are_not_counted(templates: Templates) -> None:
+    [acl] = at(templates, "api/Firewall/Acl")
+    acl["Properties"]["Rules"] = [r for r in acl["Properties"]["Rules"] if r["Name"] != "rate-of-one-address"]
+
+
+def without_decrypt(templates: Templates) -> None:
+    for statement in functions.allowed(templates, "plan"):
+        statement.said["Action"] = [action for action in statement.actions if action != "kms:Decrypt"]
+
+
+def rights_of_webhook_send(templates: Templates) -> None:
+    [policy] = at(templates, "api/Functions/webhook_sendRole/DefaultPolicy/Resource")
+    [bucket] = [id for id in templates.resources("AWS::S3::Bucket", "data") if id.startswith("Slides")]
+    statement = {"Effect": "Allow", "Action": "s3:GetObject", "Resource": bucket}
+    policy["Properties"]["PolicyDocument"]["Statement"].append(statement)
+
+
+def kept_for_an_hour(templates: Templates) -> None:
+    realtime.api(templates)["LambdaAuthorizerConfig"]["AuthorizerResultTtlInSeconds"] = 3_600
+
+
+def anybody_calls_the_authorizer(templates: Templates) -> None:
+    [role] = at(templates, "api/Gateway/AskAuthorizer/Resource")
+    role["Properties"]["AssumeRolePolicyDocument"]["Statement"][0]["Principal"] = {"AWS": "*"}
+
+
+def answers_are_cached(templates: Templates) -> None:
+    web.distribution(templates)["CacheBehaviors"][0]["CachePolicyId"] = CACHING_OPTIMIZED
+
+
+def unsigned_page(templates: Templates) -> None:
+    for origin in web.distribution(templates)["Origins"]:
+        origin.pop("OriginAccessControlId", None)
+
+
+def old_tls(templates: Templates) -> None:
+    web.distribution(templates)["ViewerCertificate"]["MinimumProtocolVersion"] = "TLSv1"
+
+
+def _back_to_exact_addresses(templates: Templates) -> None:
+    assert auth.client(templates)["CallbackURLs"] == [f"{origin}/" for origin in templates.deployment.origins]
+
+
+FAULTS = (
+    Fault(
+        "the API is open",
+        set_at("api/Gateway/Rest/Default/*/{proxy+}/ANY/Resource", AuthorizationType="NONE"),
+        (gateway.test_all_routes_but_two_go_through_the_authorizer,),
+    ),
+    Fault(
+        "a revoked key works for an hour",
+        set_at("api/Gateway/Authorizer/Resource", AuthorizerResultTtlInSeconds=3_600),
+        (gateway.test_an_answer_of_the_authorizer_is_kept_for_a_minute_at_most_F37,),
+    ),
+    Fault(
+        "a revoked key is pushed to for an hour",
+        kept_for_an_hour,
+        (realtime.test_subscribers_pass_our_authorizer_and_publishers_sign_with_IAM_F33,),
+    ),
+    Fault(
+        "anybody takes the role that asks the authorizer",
+        anybody_calls_the_authorizer,
+        (iam.test_nobody_is_let_in_without_a_name, iam.test_roles_are_assumed_by_services_of_aws_alone),
+    ),
+    Fault(
+        "the firewall blocks bodies above 8 KB",
+        large_bodies_are_blocked,
+        (gateway.test_large_bodies_are_counted_and_not_blocked_F35,),
+    ),
+    Fault(
+        "the firewall does not count addresses",
+        addresses_are_not_counted,
+        (gateway.test_one_address_may_ask_60000_times_a_minute,),
+    ),
+    Fault(
+        "images travel as text",
+        set_at("api/Gateway/Rest/Resource", BinaryMediaTypes=None),
+        (gateway.test_images_travel_as_bytes,),
+    ),
+    Fault(
+        "a queue wakes any number of functions",
+        set_at("api/Functions/plan-plan/Resource", ScalingConfig=None),
+        (functions.test_each_queue_wakes_its_function_with_a_bound_on_calls_at_once_F7,),
+    ),
+    Fault(
+        "one bad message brings its whole batch back",
+        set_at("api/Functions/notify-notify/Resource", FunctionResponseTypes=None),
+        (functions.test_each_queue_wakes_its_function_with_a_bound_on_calls_at_once_F7,),
+    ),
+    Fault(
+        "a function takes longer than its queue hides the message",
+        set_at("api/Functions/plan/Resource", Timeout=900),
+        (partial(functions.test_a_function_runs_on_graviton_within_its_timeout_and_is_traced, name="plan"),),
+    ),
+    Fault(
+        "planning may not decrypt slides",
+        without_decrypt,
+        (partial(functions.test_who_reads_and_writes_encrypted_objects_may_use_the_key_for_both_F41, name="plan"),),
+    ),
+    Fault(
+        "who opens customers' URLs is in the network",
+        set_at("api/Functions/webhook_send/Resource", VpcConfig={"SubnetIds": ["subnet"]}),
+        (functions.test_who_opens_customers_urls_is_outside_the_network_and_may_only_write_its_log_F60,),
+    ),
+    Fault(
+        "who opens customers' URLs may read slides",
+        rights_of_webhook_send,
+        (functions.test_who_opens_customers_urls_is_outside_the_network_and_may_only_write_its_log_F60,),
+    ),
+    Fault(
+        "an API key opens push",
+        set_at("realtime/Push/Resource", AuthenticationType="API_KEY"),
+        (realtime.test_subscribers_pass_our_authorizer_and_publishers_sign_with_IAM_F33,),
+    ),
+    Fault(
+        "anybody signs up",
+        set_at("auth/Users/Resource", AdminCreateUserConfig={"AllowAdminCreateUserOnly": False}),
+        (auth.test_nobody_signs_up_by_himself,),
+    ),
+    Fault(
+        "people come back from sign-in to any address",
+        set_at("auth/Users/Page/Resource", CallbackURLs=["https://*.example.org/"]),
+        (_back_to_exact_addresses,),
+    ),
+    Fault(
+        "answers of the API are cached for everybody",
+        answers_are_cached,
+        (web.test_answers_of_the_api_are_not_cached_and_credentials_reach_it,),
+    ),
+    Fault(
+        "the page's bucket is asked without a signature",
+        unsigned_page,
+        (web.test_the_page_is_read_with_signed_requests,),
+    ),
+    Fault(
+        "browsers may speak TLS 1.0",
+        old_tls,
+        (web.test_an_own_name_takes_tls_1_2_and_newer,),
+    ),
+)

@@ -1,0 +1,37 @@
+"""The checks, checked: each seeded mistake makes the facts fail that speak of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cdk.faults import data, doors, network, watching, workload
+from tests.cdk.faults.fault import Fault
+from tests.cdk.manifests import change_objects, objects
+from tests.cdk.templates import Templates
+
+FAULTS = (*network.FAULTS, *data.FAULTS, *doors.FAULTS, *workload.FAULTS, *watching.FAULTS)
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=str)
+def test_a_seeded_fault_makes_its_facts_fail(fault: Fault, prod: Templates) -> None:
+    damaged = prod.damaged()
+    fault.seed(damaged)
+    assert (damaged.by_noun, damaged.after) != (prod.by_noun, prod.after)
+    for fact in fault.facts:
+        fact(prod)
+        with pytest.raises((AssertionError, LookupError, ValueError)):
+            fact(damaged)
+
+
+def test_a_damaged_copy_leaves_the_original_whole(prod: Templates) -> None:
+    before = prod.damaged()
+    for fault in FAULTS:
+        fault.seed(prod.damaged())
+    assert prod.by_noun == before.by_noun
+
+
+def test_objects_are_written_back_as_they_were(prod: Templates) -> None:
+    copy = prod.damaged()
+    for kind in {found["kind"] for found in objects(copy)}:
+        change_objects(copy, kind, lambda found: None)
+    assert copy.by_noun == prod.by_noun

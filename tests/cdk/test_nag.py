@@ -1,0 +1,47 @@
+"""cdk-nag: the AwsSolutions and HIPAA.Security packs over both presets. And the table of reasons itself."""
+
+from __future__ import annotations
+
+import pytest
+
+from cdk.acknowledgements import ACKNOWLEDGED
+from tests.cdk.findings import (
+    Finding,
+    acknowledged_by,
+    found_by_nag,
+    found_by_validate,
+    found_in_policies,
+    unacknowledged,
+)
+from tests.cdk.templates import Templates
+
+
+@pytest.fixture(scope="module")
+def nagged(dev: Templates, prod: Templates) -> list[Finding]:
+    return [*found_by_nag(dev), *found_by_nag(prod)]
+
+
+def test_every_finding_is_mended_or_acknowledged(nagged: list[Finding]) -> None:
+    found = unacknowledged(nagged)
+    assert not found, "\n".join(found)
+
+
+@pytest.fixture(scope="module")
+def all_findings(nagged: list[Finding], dev: Templates, prod: Templates) -> list[Finding]:
+    others = [f for preset in (dev, prod) for f in (*found_by_validate(preset), *found_in_policies(preset))]
+    return [*nagged, *others]
+
+
+def test_every_part_of_the_table_is_needed(all_findings: list[Finding]) -> None:
+    met = {(e, part) for finding in all_findings for e, parts in acknowledged_by(finding).items() for part in parts}
+    listed = {(e, part) for e in ACKNOWLEDGED for part in (*e.rules, *e.kinds, *e.subjects, *e.presets)}
+    assert {(part, entry.reason) for entry, part in listed - met} == set()
+
+
+def test_no_finding_has_two_reasons(all_findings: list[Finding]) -> None:
+    assert [str(finding) for finding in all_findings if len(acknowledged_by(finding)) > 1] == []
+
+
+def test_every_reason_is_one_sentence() -> None:
+    reasons = [entry.reason for entry in ACKNOWLEDGED]
+    assert [reason for reason in reasons if not reason.endswith(".") or ". " in reason or len(reason) < 30] == []
