@@ -29,7 +29,7 @@ PRICES = {
     "RDS m7g.large": Price(0.168, "h", SEEN),
     "RDS storage gp3": Price(0.115, "GB month", SEEN),
     "RDS Proxy": Price(0.015, "vCPU h", SEEN),
-    "EC2 m7i.large": Price(0.1008, "h", SEEN),
+    "EC2 r7i.large": Price(0.1323, "h", SEEN),
     "g6.2xlarge on demand": Price(0.9776, "h", LIST),
     "g6.2xlarge spot": Price(0.53, "h", "README of AWS's own sample, us-west-2, March 2026"),
     "S3 GET": Price(0.0004 / 1000, "request", LIST),
@@ -59,7 +59,7 @@ class Idle:
         databases = 1 + self.standbys
         return [
             ("EKS cluster", HOURS * dollars("EKS cluster")),
-            (f"{self.system_nodes} nodes m7i.large", HOURS * self.system_nodes * dollars("EC2 m7i.large")),
+            (f"{self.system_nodes} nodes r7i.large", HOURS * self.system_nodes * dollars("EC2 r7i.large")),
             (f"{self.nat_gateways} NAT gateways", HOURS * self.nat_gateways * dollars("NAT gateway")),
             (f"{databases} databases {self.database}", HOURS * databases * dollars(f"RDS {self.database}")),
             ("database storage, 100 GB each", databases * 100 * dollars("RDS storage gp3")),
