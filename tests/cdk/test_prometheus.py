@@ -14,6 +14,7 @@ from cdk.observability.prometheus import FOLDER, RULES, SCRAPE
 from cdk.scraping import scraped
 from cdk.workload import gpu_worker, warm_nodes
 from tests.cdk.exporters import EXPORTED, OF_THE_SCRAPER, metrics_of
+from tests.cdk.manifests import chart_values, objects
 from tests.cdk.templates import Templates
 
 PAGES = sorted((FOLDER / "grafana").glob("*.json"))
@@ -174,6 +175,19 @@ def test_pods_are_found_by_the_annotations_that_they_carry() -> None:
     for annotation in scraped(8080):
         label = "__meta_kubernetes_pod_annotation_" + re.sub(r"\W", "_", annotation)
         assert label in sources
+
+
+def test_everybody_who_tells_metrics_asks_to_be_read(templates: Templates) -> None:
+    (worker,) = [one for one in objects(templates, "ScaledJob") if one["metadata"]["name"] == gpu_worker.NAME]
+    annotations = {
+        "gpu-worker": worker["spec"]["jobTargetRef"]["template"]["metadata"]["annotations"],
+        "dcgm-exporter": chart_values(templates, "dcgm-exporter")["podAnnotations"],
+        "keda-operator": chart_values(templates, "keda")["podAnnotations"]["keda"],
+        "kube-state-metrics": chart_values(templates, "kube-state-metrics")["podAnnotations"],
+    }
+    assert annotations.keys() == EXPORTED.keys()
+    for name, found in annotations.items():
+        assert scraped(int(found["prometheus.io/port"])).items() <= found.items(), name
 
 
 # --- pages
