@@ -55,7 +55,7 @@ class Deployment(BaseModel):
     domain: str | None = Field(default=None, pattern=r"^[a-z0-9-]+(\.[a-z0-9-]+)+$")
     #: Of the domain. CloudFront takes it from us-east-1 only.
     certificate_arn: str | None = Field(default=None, pattern=r"^arn:aws[a-z-]*:acm:us-east-1:\d{12}:certificate/")
-    #: Exact origins of browsers that may upload and sign in, beside the domain: the CloudFront address, for example.
+    #: Exact origins of pages that may upload, sign in and call the API, beside the domain: the CloudFront address, say.
     page_origins: Names = ()
     mail_from: str | None = None  #: a domain or address that SES may send from; None: no e-mails
     allowed_buckets: Names = ()  #: slides may be registered from these by reference

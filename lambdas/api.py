@@ -15,6 +15,7 @@ from aws_lambda_powertools.event_handler.middlewares import NextMiddleware
 from adapters.settings.problems import BASE_PATH
 from adapters.settings.processes import Api
 from lambdas.cold_start import Handler, entry
+from lambdas.cors import readable_by
 from lambdas.openapi import openapi_json
 from lambdas.problems import handle_problems, unreadable_body
 from lambdas.requests import TRACEPARENT, WIRING, begin_trace, read_json
@@ -59,7 +60,8 @@ def make_handler(wiring: ApiWiring) -> Handler:
         with _one_request:
             traceparent = begin_trace(event)
             app.append_context(**{WIRING: wiring, TRACEPARENT: traceparent})
-            return unreadable_body(event, traceparent) or app.resolve(event, context)
+            answer = unreadable_body(event, traceparent) or app.resolve(event, context)
+            return readable_by(wiring.page_origins, event, answer)
 
     return handle
 

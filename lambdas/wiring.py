@@ -46,6 +46,7 @@ class ApiWiring:
     allowed_buckets: frozenset[str] = frozenset()  #: from which slides may be registered by reference
     dollars_per_gpu_hour: float
     realtime_url: str | None = None
+    page_origins: frozenset[str] = frozenset()  #: of pages that may read answers, beside the API's own
     clock: Callable[[], datetime] = utc_now
 
 
@@ -114,6 +115,7 @@ def api_wiring(settings: Api) -> ApiWiring:
         allowed_buckets=settings.allowed,
         dollars_per_gpu_hour=settings.dollars_per_gpu_hour,
         realtime_url=settings.realtime_url,
+        page_origins=settings.origins,
     )
 
 

@@ -55,6 +55,11 @@ class Api(Aws, Database, SlideBuckets, QueueNames):
     results_bucket: str
     dollars_per_gpu_hour: float = Field(default=0.53, gt=0)
     realtime_url: str | None = None  #: of the AppSync subscriptions, told to clients by /health
+    page_origins: str = ""  #: comma-separated, exact; pages from there may read answers
+
+    @property
+    def origins(self) -> frozenset[str]:
+        return frozenset(origin for origin in self.page_origins.split(",") if origin)
 
 
 class SlideJobs(Aws, Database, SlideBuckets, QueueNames):

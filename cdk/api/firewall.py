@@ -25,11 +25,12 @@ OF_ONE_CREDENTIAL = 12_000
 OF_ONE_CREDENTIAL_BEGINNING = 600
 
 #: AWS's groups, and the rules of each that only count. Bodies above 8 KB are no attack here: a list of files to upload,
-#: parts to sign (F-35); the gateway itself refuses 10 MB.
+#: parts to sign (F-35); the gateway itself refuses 10 MB. Nor are query strings above 2 KB: a subscriber's token, more
+#: than 1 KB before base64, travels in one.
 MANAGED: Mapping[str, Sequence[str]] = {
     "AWSManagedRulesAmazonIpReputationList": (),
     "AWSManagedRulesKnownBadInputsRuleSet": (),
-    "AWSManagedRulesCommonRuleSet": ("SizeRestrictions_BODY",),
+    "AWSManagedRulesCommonRuleSet": ("SizeRestrictions_BODY", "SizeRestrictions_QUERYSTRING"),
 }
 _TOO_MANY = "too-many"
 
@@ -50,16 +51,13 @@ class Firewall(Construct):
         protects: Mapping[str, str],
     ) -> None:
         super().__init__(scope, id)
+        refusal = _too_many(deployment.origins)
+        begins: dict[str, Any] = {**_by_header("authorization"), "scope_down_statement": _begins_work()}
         rules = [
-            *_rate("address", OF_ONE_ADDRESS, aggregate_key_type="IP"),
-            *_rate("viewer", OF_ONE_ADDRESS, **_by_header(VIEWER_IP)),
-            *_rate("credential", OF_ONE_CREDENTIAL, **_by_header("authorization")),
-            *_rate(
-                "credential-begins-work",
-                OF_ONE_CREDENTIAL_BEGINNING,
-                **_by_header("authorization"),
-                scope_down_statement=_begins_work(),
-            ),
+            _rate("address", OF_ONE_ADDRESS, refusal, aggregate_key_type="IP"),
+            _rate("viewer", OF_ONE_ADDRESS, refusal, **_by_header(VIEWER_IP)),
+            _rate("credential", OF_ONE_CREDENTIAL, refusal, **_by_header("authorization")),
+            _rate("credential-begins-work", OF_ONE_CREDENTIAL_BEGINNING, refusal, **begins),
             *(_managed(name, counted) for name, counted in MANAGED.items()),
         ]
         for priority, rule in enumerate(rules):
@@ -106,23 +104,26 @@ class Firewall(Construct):
         )
 
 
-def _rate(name: str, limit: int, **statement: Any) -> list[dict[str, Any]]:
-    counted = waf.CfnWebACL.RateBasedStatementProperty(limit=limit, evaluation_window_sec=WINDOW_SECONDS, **statement)
-    blocked = waf.CfnWebACL.BlockActionProperty(
-        custom_response=waf.CfnWebACL.CustomResponseProperty(
-            response_code=429,
-            custom_response_body_key=_TOO_MANY,
-            response_headers=[waf.CfnWebACL.CustomHTTPHeaderProperty(name="Retry-After", value=str(WINDOW_SECONDS))],
-        )
+def _too_many(origins: Sequence[str]) -> waf.CfnWebACL.RuleActionProperty:
+    """Readable to pages of the first of `origins`, as the gateway's own answers."""
+    headers = {"Retry-After": str(WINDOW_SECONDS)}
+    if origins:
+        headers |= {"Access-Control-Allow-Origin": origins[0], "Vary": "Origin"}
+    named = [waf.CfnWebACL.CustomHTTPHeaderProperty(name=name, value=value) for name, value in headers.items()]
+    answer = waf.CfnWebACL.CustomResponseProperty(
+        response_code=429, custom_response_body_key=_TOO_MANY, response_headers=named
     )
-    return [
-        {
-            "name": f"rate-of-one-{name}",
-            "action": waf.CfnWebACL.RuleActionProperty(block=blocked),
-            "visibility_config": _visible(f"rate-{name}"),
-            "statement": Statement(rate_based_statement=counted),
-        }
-    ]
+    return waf.CfnWebACL.RuleActionProperty(block=waf.CfnWebACL.BlockActionProperty(custom_response=answer))
+
+
+def _rate(name: str, limit: int, refusal: waf.CfnWebACL.RuleActionProperty, **statement: Any) -> dict[str, Any]:
+    counted = waf.CfnWebACL.RateBasedStatementProperty(limit=limit, evaluation_window_sec=WINDOW_SECONDS, **statement)
+    return {
+        "name": f"rate-of-one-{name}",
+        "action": refusal,
+        "visibility_config": _visible(f"rate-{name}"),
+        "statement": Statement(rate_based_statement=counted),
+    }
 
 
 def _by_header(name: str) -> dict[str, Any]:
@@ -145,12 +146,13 @@ def _begins_work() -> waf.CfnWebACL.StatementProperty:
 
 
 def _matches(field: Mapping[str, Any], text: str, how: str) -> waf.CfnWebACL.StatementProperty:
+    """Decoded first, as the gateway does: `/%6Aobs` is `/jobs`."""
     return Statement(
         byte_match_statement=waf.CfnWebACL.ByteMatchStatementProperty(
             field_to_match=waf.CfnWebACL.FieldToMatchProperty(**field),
             search_string=text,
             positional_constraint=how,
-            text_transformations=[waf.CfnWebACL.TextTransformationProperty(priority=0, type="NONE")],
+            text_transformations=[waf.CfnWebACL.TextTransformationProperty(priority=0, type="URL_DECODE")],
         )
     )
 

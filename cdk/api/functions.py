@@ -74,6 +74,7 @@ class Functions(Construct):
             queue_prefix=self._deployment.queue_prefix,
             dollars_per_gpu_hour=self._deployment.dollars_per_gpu_hour,
             realtime_url=realtime.realtime_url,
+            page_origins=",".join(self._deployment.origins),
         )
         access = self._add("api", AssetKind.API, settings, memory_mib=1024)
         access.connect(API_ROLE)

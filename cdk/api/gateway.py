@@ -23,6 +23,9 @@ AUTHORIZER_SECONDS = 60
 #: Requests a second, and at once, of all callers together: before that the firewall counts each one's.
 RATE, BURST = 2_000, 4_000
 OPEN = ("health", "openapi.json")
+#: What pages of other origins may send.
+METHODS = ("GET", "POST", "PUT", "DELETE")
+HEADERS = ("Authorization", "Content-Type", "Idempotency-Key", "traceparent")
 
 #: A line a request. Paths hold ids only; query strings can hold a name that somebody looks for, and stay out.
 _LINE = json.dumps(
@@ -89,7 +92,7 @@ class Gateway(Construct):
             ),
         )
         self._log_execution(deployment, network)
-        add_problem_responses(self.rest_api)
+        add_problem_responses(self.rest_api, deployment.origins)
         integration = apigateway.LambdaIntegration(
             function,
             scope_permission_to_method=False,  # one permission for the API, not one a method (20 KB of them at most)
@@ -113,6 +116,20 @@ class Gateway(Construct):
                 ),
             ),
         )
+        self._let_pages_ask(deployment, base)
+
+    def _let_pages_ask(self, deployment: Deployment, base: apigateway.IResource) -> None:
+        """Preflights carry no credential, and a browser asks before it sends one."""
+        if deployment.origins:
+            for path in (*OPEN, "{proxy+}"):
+                resource = base.get_resource(path)
+                assert resource is not None
+                resource.add_cors_preflight(
+                    allow_origins=list(deployment.origins),
+                    allow_methods=list(METHODS),
+                    allow_headers=list(HEADERS),
+                    max_age=cdk.Duration.hours(1),
+                )
 
     def _log_execution(self, deployment: Deployment, network: NetworkStack) -> None:
         """A group of the name that the gateway would make one of itself: in clear, and kept for ever."""

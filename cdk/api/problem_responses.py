@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 
@@ -16,12 +17,13 @@ Type = apigateway.ResponseType
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Answer:
     type: apigateway.ResponseType
-    status: int
+    status: int | None  #: None: the gateway chooses among several
     code: str  #: of `type`: /problems/<code>
     detail: str
     retry_after: int | None = None  #: s
 
 
+_NO_SUCH_ROUTE = "The API has no such address or method; see /openapi.json."
 _OURS = "Something went wrong on our side. Try again; if it stays, send us the request id."
 ANSWERS = (
     _Answer(
@@ -42,13 +44,10 @@ ANSWERS = (
         code="filtered",
         detail="The firewall took the request for an attack; if it is none, send us the request id.",
     ),
-    # The gateway has no other word for an address that it does not know.
-    _Answer(
-        type=Type.MISSING_AUTHENTICATION_TOKEN,
-        status=404,
-        code="no_such_route",
-        detail="The API has no such address or method; see /openapi.json.",
-    ),
+    _Answer(type=Type.INVALID_SIGNATURE, status=403, code="forbidden", detail="Requests are not signed here."),
+    # The gateway's word for an address that it does not know, without and with a credential.
+    _Answer(type=Type.MISSING_AUTHENTICATION_TOKEN, status=404, code="no_such_route", detail=_NO_SUCH_ROUTE),
+    _Answer(type=Type.RESOURCE_NOT_FOUND, status=404, code="no_such_route", detail=_NO_SUCH_ROUTE),
     _Answer(
         type=Type.REQUEST_TOO_LARGE,
         status=413,
@@ -78,34 +77,29 @@ ANSWERS = (
         retry_after=5,
     ),
     _Answer(type=Type.INTEGRATION_FAILURE, status=502, code="internal", detail=_OURS, retry_after=5),
-    _Answer(type=Type.DEFAULT_4_XX, status=400, code="invalid", detail="The request could not be read."),
-    _Answer(type=Type.DEFAULT_5_XX, status=500, code="internal", detail=_OURS),
+    _Answer(type=Type.DEFAULT_4_XX, status=None, code="invalid", detail="The request could not be read."),
+    _Answer(type=Type.DEFAULT_5_XX, status=None, code="internal", detail=_OURS),
 )
 
 
-def add_problem_responses(api: apigateway.RestApi) -> None:
+def add_problem_responses(api: apigateway.RestApi, origins: Sequence[str]) -> None:
+    """Readable to pages of the first of `origins`: the gateway can not choose by who asks."""
     for answer in ANSWERS:
         headers = {"Content-Type": f"'{MEDIA_TYPE}'"}
+        if origins:
+            headers |= {"Access-Control-Allow-Origin": f"'{origins[0]}'", "Vary": "'Origin'"}
         if answer.retry_after:
             headers["Retry-After"] = f"'{answer.retry_after}'"
-        # A default stands for several statuses: these stay as they are.
-        is_default = answer.type in (Type.DEFAULT_4_XX, Type.DEFAULT_5_XX)
         api.add_gateway_response(
             answer.type.response_type,
             type=answer.type,
-            status_code=None if is_default else str(answer.status),
+            status_code=str(answer.status) if answer.status else None,
             response_headers=headers,
             templates={"application/json": _body(answer)},
         )
 
 
 def _body(answer: _Answer) -> str:
-    return json.dumps(
-        {
-            "type": f"{PROBLEMS}{answer.code}",
-            "title": HTTPStatus(answer.status).phrase,
-            "status": answer.status,
-            "detail": answer.detail,
-            "request_id": "$context.requestId",
-        }
-    )
+    status = {"title": HTTPStatus(answer.status).phrase, "status": answer.status} if answer.status else {}
+    said = {"type": f"{PROBLEMS}{answer.code}", **status, "detail": answer.detail}
+    return json.dumps({**said, "request_id": "$context.requestId"})
