@@ -30,9 +30,14 @@ def one_object(templates: Templates, kind: str, name: str) -> Object:
 
 def chart_values(templates: Templates, chart: str) -> dict[str, Any]:
     """What the chart of that name is given."""
-    found = [r["Properties"] for r in templates.resources(CHART).values() if r["Properties"]["Chart"] == chart]
-    assert len(found) == 1, f"one chart {chart} expected, found {len(found)}"
-    return json.loads(_text(found[0].get("Values", "{}")))
+    return json.loads(_text(_chart(templates, chart).get("Values", "{}")))
+
+
+def change_values(templates: Templates, chart: str, change: Callable[[dict[str, Any]], None]) -> None:
+    """`change` is called with the values; what it does to them is written into the template."""
+    values = chart_values(templates, chart)
+    change(values)
+    _chart(templates, chart)["Values"] = _joined(_dumped(values))
 
 
 def change_objects(templates: Templates, kind: str, change: Callable[[Object], None]) -> None:
@@ -42,7 +47,7 @@ def change_objects(templates: Templates, kind: str, change: Callable[[Object], N
         for found in chosen:
             change(found)
         if chosen:
-            resource["Properties"]["Manifest"] = _joined(json.dumps(listed, ensure_ascii=False, separators=(",", ":")))
+            resource["Properties"]["Manifest"] = _joined(_dumped(listed))
 
 
 def _objects(templates: Templates) -> Iterator[tuple[Resource, Object]]:
@@ -54,6 +59,17 @@ def _objects(templates: Templates) -> Iterator[tuple[Resource, Object]]:
 def _manifests(templates: Templates) -> Iterator[tuple[Resource, list[Object]]]:
     for resource in templates.resources(MANIFEST).values():
         yield resource, json.loads(_text(resource["Properties"]["Manifest"]))
+
+
+def _chart(templates: Templates, chart: str) -> dict[str, Any]:
+    found = [r["Properties"] for r in templates.resources(CHART).values() if r["Properties"]["Chart"] == chart]
+    assert len(found) == 1, f"one chart {chart} expected, found {len(found)}"
+    return found[0]
+
+
+def _dumped(value: Any) -> str:
+    """As the CDK writes it."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _text(value: Any) -> str:
