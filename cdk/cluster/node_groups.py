@@ -45,10 +45,19 @@ class NodeGroups(Construct):
     """`by_pool`: the groups by their names in cdk/workload/placement.py."""
 
     def __init__(
-        self, scope: Construct, id: str, *, cluster: eks.Cluster, deployment: Deployment, network: NetworkStack
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        cluster: eks.Cluster,
+        version: eks.KubernetesVersion,
+        deployment: Deployment,
+        network: NetworkStack,
     ) -> None:
+        """`version`: of the cluster. Nodes follow when it changes."""
         super().__init__(scope, id)
-        self._cluster, self._zones, self._subnets = cluster, deployment.zones, network.private
+        self._cluster, self._version = cluster, version.version
+        self._zones, self._subnets = deployment.zones, network.private
         self._role = iam.Role(
             self,
             "Role",
@@ -97,8 +106,9 @@ class NodeGroups(Construct):
             most=most,
         )
         # The default starts new nodes before it ends old ones, GPU nodes that nobody needs and a quota may refuse.
-        resource = cast("eks.CfnNodegroup", group.node.default_child)
-        resource.add_property_override("UpdateConfig", {"MaxUnavailable": 1, "UpdateStrategy": "MINIMAL"})
+        _resource(group).update_config = eks.CfnNodegroup.UpdateConfigProperty(
+            max_unavailable=1, update_strategy="MINIMAL"
+        )
         return group
 
     def _group(
@@ -114,11 +124,11 @@ class NodeGroups(Construct):
         labels: Mapping[str, str] | None = None,
         taints: Sequence[eks.TaintSpec] = (),
     ) -> eks.Nodegroup:
-        return eks.Nodegroup(
+        group = eks.Nodegroup(
             self,
             pool,
             cluster=self._cluster,
-            nodegroup_name=f"{pool}-{self._digest(*instance_types)}",
+            nodegroup_name=f"{pool}-{self._digest(ami_type.value, *instance_types)}",
             node_role=self._role,
             subnets=self._subnets,
             ami_type=ami_type,
@@ -134,6 +144,8 @@ class NodeGroups(Construct):
             max_size=most,
             enable_node_auto_repair=True,
         )
+        _resource(group).version = self._version
+        return group
 
     def _digest(self, *choices: str) -> str:
         """Of what makes CloudFormation replace a group, which it can only beside the old one, under another name."""
@@ -157,3 +169,7 @@ class NodeGroups(Construct):
             ],
             user_data=user_data if config else None,
         )
+
+
+def _resource(group: eks.Nodegroup) -> eks.CfnNodegroup:
+    return cast("eks.CfnNodegroup", group.node.default_child)

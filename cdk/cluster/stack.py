@@ -16,6 +16,8 @@ from cdk.network.stack import NetworkStack
 from cdk.retention import log_retention
 from cdk.workload.placement import SYSTEM
 
+VERSION = eks.KubernetesVersion.V1_36  #: with the kubectl layer of the same, above
+
 
 class ClusterStack(cdk.Stack):
     """`cluster`, and its `name`, which is no token; `node_groups` by pool name (cdk/workload/placement.py), which
@@ -39,7 +41,9 @@ class ClusterStack(cdk.Stack):
         if deployment.cluster_admin_role_arn:
             self.cluster.grant_cluster_admin("Admin", deployment.cluster_admin_role_arn)
         addons = NodeAddons(self, "NodeAddons", cluster=self.cluster)
-        groups = NodeGroups(self, "NodeGroups", cluster=self.cluster, deployment=deployment, network=network)
+        groups = NodeGroups(
+            self, "NodeGroups", cluster=self.cluster, version=VERSION, deployment=deployment, network=network
+        )
         groups.node.add_dependency(addons)
         self.node_groups = groups.by_pool
         DnsAddon(self, "DnsAddon", cluster=self.cluster).node.add_dependency(self.node_groups[SYSTEM])
@@ -50,7 +54,7 @@ class ClusterStack(cdk.Stack):
             self,
             "Cluster",
             cluster_name=self.name,
-            version=eks.KubernetesVersion.V1_36,
+            version=VERSION,
             vpc=network.vpc,
             vpc_subnets=[network.private],
             endpoint_access=(

@@ -15,7 +15,7 @@ from constructs import Construct
 from cdk.deployment import Deployment
 from cdk.network.stack import NetworkStack
 from cdk.retention import log_retention
-from cdk.workload.placement import KEDA_NAMESPACE, NAMESPACE, NVIDIA_NAMESPACE, SYSTEM_NAMESPACE
+from cdk.workload.placement import KEDA_NAMESPACE, NAMESPACE, NODE_CRITICAL, NVIDIA_NAMESPACE, SYSTEM_NAMESPACE
 from cdk.workload.pod_account import PodAccount
 
 CONFIG = Path(__file__).resolve().parent / "fluent_bit.conf"
@@ -103,7 +103,7 @@ def _daemon_set(config: str) -> dict[str, Any]:
                     "serviceAccountName": NAME,
                     "automountServiceAccountToken": False,
                     "enableServiceLinks": False,
-                    "priorityClassName": "system-node-critical",
+                    "priorityClassName": NODE_CRITICAL,
                     "terminationGracePeriodSeconds": 40,  # above Grace, in which the last lines leave
                     "tolerations": [{"operator": "Exists"}],  # on every node, GPU nodes too
                     "containers": [container],

@@ -118,6 +118,11 @@ def test_a_group_that_must_be_replaced_gets_another_name(chosen: Templates, dev:
     assert node_groups(chosen)[SYSTEM]["NodegroupName"] == node_groups(dev)[SYSTEM]["NodegroupName"]
 
 
+def test_nodes_follow_the_version_of_the_cluster(templates: Templates) -> None:
+    version = templates.resource("AWS::EKS::Cluster")["Properties"]["Version"]
+    assert {group["Version"] for group in node_groups(templates).values()} == {version}
+
+
 def test_pods_do_not_reach_the_credentials_of_their_node(templates: Templates) -> None:
     for group in node_groups(templates).values():
         assert launch_template(templates, group)["MetadataOptions"] == {
