@@ -10,7 +10,7 @@ from adapters.settings import processes
 from adapters.settings.environment import PREFIX, Environment
 from adapters.settings.functions import TIMEOUTS, WOKEN
 from tests.cdk.policies import Statement, statements
-from tests.cdk.templates import Templates
+from tests.cdk.templates import Templates, synthesized
 
 SETTINGS: dict[str, type[Environment]] = {
     "api": processes.Api,
@@ -149,3 +149,32 @@ def test_mails_leave_as_the_sender_of_the_deployment_only_F61(prod: Templates) -
 
 def test_without_a_sender_there_is_nothing_of_SES(dev: Templates) -> None:
     assert not [id for id, resource, _ in dev.all_resources() if resource["Type"].startswith("AWS::SES::")]
+
+
+@pytest.mark.parametrize("name", ["inspect", "plan"])
+def test_who_opens_slides_has_4_GB_and_room_for_the_copy_that_it_may_make(templates: Templates, name: str) -> None:
+    properties = function(templates, name)["Properties"]
+    copied = int(properties["Environment"]["Variables"]["TESSERA_MAX_SCRATCH_BYTES"])
+    assert properties["MemorySize"] == 4096
+    assert copied < properties["EphemeralStorage"]["Size"] * 1024**2
+
+
+def test_buckets_of_customers_are_read_by_name_and_nothing_else_is_done_to_them() -> None:
+    key = "arn:aws:kms:eu-central-1:111122223333:key/1"
+    templates = synthesized(environment="dev", allowed_buckets="customer-slides", allowed_bucket_keys=key)
+    readers = set[str]()
+    for name in SETTINGS:
+        foreign = [one for one in allowed(templates, name) if "customer-slides" in str(one.resources)]
+        done = {action for one in foreign for action in one.actions}
+        if done:
+            readers.add(name)
+            assert done == {"s3:GetObject", "s3:ListBucket"}, name
+            assert actions(templates, name)["kms:Decrypt"].count(key) == 1
+            assert key not in actions(templates, name).get("kms:GenerateDataKey", [])
+    assert readers == {"api", "inspect", "plan"}
+
+
+def test_without_named_buckets_no_role_reads_beyond_our_own(dev: Templates) -> None:
+    for name in SETTINGS:
+        for resource in actions(dev, name).get("s3:GetObject", []):
+            assert "arn:aws:s3:::" not in str(resource), name
