@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cdk.faults import data, doors, network, watching, workload
+from tests.cdk.faults import cluster, data, doors, network, watching, workload
 from tests.cdk.faults.fault import Fault
-from tests.cdk.manifests import change_objects, objects
+from tests.cdk.manifests import CHART, change_objects, change_values, objects
 from tests.cdk.templates import Templates
 
-FAULTS = (*network.FAULTS, *data.FAULTS, *doors.FAULTS, *workload.FAULTS, *watching.FAULTS)
+FAULTS = (*network.FAULTS, *data.FAULTS, *doors.FAULTS, *cluster.FAULTS, *workload.FAULTS, *watching.FAULTS)
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=str)
@@ -30,8 +30,10 @@ def test_a_damaged_copy_leaves_the_original_whole(prod: Templates) -> None:
     assert prod.by_noun == before.by_noun
 
 
-def test_objects_are_written_back_as_they_were(prod: Templates) -> None:
+def test_objects_and_values_are_written_back_as_they_were(prod: Templates) -> None:
     copy = prod.damaged()
     for kind in {found["kind"] for found in objects(copy)}:
         change_objects(copy, kind, lambda found: None)
+    for chart in copy.resources(CHART).values():
+        change_values(copy, chart["Properties"]["Chart"], lambda values: None)
     assert copy.by_noun == prod.by_noun
