@@ -21,8 +21,8 @@ from cdk.workload.worker_namespace import WorkerNamespace
 
 
 class WorkloadStack(cdk.Stack):
-    """Made from the ground up, and deleted the other way round, so that KEDA still lives when its objects go and their
-    workers have given back what they held (F-56)."""
+    """Made from the controllers up, and deleted the other way round, so that KEDA still lives when its objects go, and
+    takes their finalizers off (F-56)."""
 
     def __init__(
         self,
