@@ -131,6 +131,14 @@ def test_pods_do_not_reach_the_credentials_of_their_node(templates: Templates) -
         }
 
 
+def test_nodes_have_the_security_group_of_the_cluster(templates: Templates) -> None:
+    """EKS gives it to nodes whose template names no other; the database's proxy lets that one in."""
+    for group in node_groups(templates).values():
+        assert (
+            not {"SecurityGroupIds", "SecurityGroups", "NetworkInterfaces"} & launch_template(templates, group).keys()
+        )
+
+
 def test_disks_of_nodes_are_encrypted(templates: Templates) -> None:
     for group in node_groups(templates).values():
         [device] = launch_template(templates, group)["BlockDeviceMappings"]
