@@ -1,7 +1,7 @@
 """What cdk-nag, cloudformation-validate and our own rules on IAM find in the stacks and we leave so, with the reasons.
 
 Held by tests/cdk/test_nag.py, test_validation.py and test_iam.py: a finding that is not in the table fails, and so does
-a rule, kind, subject or preset in it that meets none. See docs/decisions/0035.
+a rule, kind or subject in it that meets none. See docs/decisions/0035.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ class Acknowledgement:
     """For all constructs of some kinds: those of a CloudFormation type, or those whose path matches a pattern."""
 
     rules: tuple[str, ...]
-    kinds: tuple[
-        str, ...
-    ]  #: `AWS::SQS::Queue`, or a path from the stack's noun on: `cluster/Cluster/KubectlProvider/*`
+    #: `AWS::SQS::Queue`, or a path from the stack's noun on: `cluster/Cluster/KubectlProvider/*`.
+    kinds: tuple[str, ...]
     reason: str
     #: Patterns of what the rule names in brackets: `Resource::*` of AwsSolutions-IAM5[Resource::*].
     subjects: tuple[str, ...] = ("*",)
-    presets: tuple[str, ...] = ("dev", "prod")
+    presets: tuple[str, ...] = ()  #: where only one of them may; none named: in all
 
     def matching(self, *, rule: str, subject: str, type: str, path: str, preset: str) -> tuple[str, ...]:
-        """What of its own a finding meets: a rule, a kind, a subject and a preset, or nothing of it."""
+        """What of its own a finding meets: a rule, kinds and subjects, or nothing of it."""
         rules = [one for one in self.rules if one == rule]
         kinds = [one for one in self.kinds if fnmatchcase(type if one.startswith("AWS::") else path, one)]
         subjects = [one for one in self.subjects if fnmatchcase(subject, one)]
-        presets = [one for one in self.presets if one == preset]
-        return (*rules, *kinds, *subjects, *presets) if rules and kinds and subjects and presets else ()
+        if not (rules and kinds and subjects and (not self.presets or preset in self.presets)):
+            return ()
+        return (*rules, *kinds, *subjects)
 
 
 NETWORK = (
@@ -252,6 +252,11 @@ CLUSTER = (
             "cluster/NodeAddons/NetworkRole/Resource",
         ),
         reason="EKS, its nodes and its network plugin run AWS's code, and these policies say what that code calls.",
+    ),
+    Acknowledgement(
+        rules=("W9002", "W9013"),
+        kinds=("cluster/Cluster/Admin/Resource",),
+        reason="Whose role enters the cluster is a setting of the deployment.",
     ),
     Acknowledgement(
         rules=("W9009",),

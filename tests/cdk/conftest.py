@@ -26,6 +26,25 @@ def prod() -> Templates:
     return synthesized(environment="prod", alarm_email="ops@example.org", mail_from="mail.example.org", **PRODUCTION)
 
 
+@pytest.fixture(scope="session")
+def furnished() -> Templates:
+    """With every setting that the presets leave out."""
+    return synthesized(
+        environment="prod",
+        region="us-east-1",
+        alarm_email="ops@example.org",
+        mail_from="slides@example.org",
+        page_origins="https://lab.example.org",
+        allowed_buckets="lab-slides",
+        allowed_bucket_keys="arn:aws:kms:us-east-1:111122223333:key/x",
+        cluster_admin_role_arn="arn:aws:iam::111122223333:role/operator",
+        cluster_endpoint_cidrs="203.0.113.7/32",
+        worker_image="111122223333.dkr.ecr.us-east-1.amazonaws.com/worker:1",
+        stitch_image="111122223333.dkr.ecr.us-east-1.amazonaws.com/stitch:1",
+        **PRODUCTION,
+    )
+
+
 @pytest.fixture(params=["dev", "prod"])
 def templates(request: pytest.FixtureRequest) -> Templates:
     """Each preset in turn."""

@@ -5,12 +5,19 @@ from __future__ import annotations
 import json
 import re
 
+import pytest
+
 from tests.cdk.findings import found_in_policies, unacknowledged
 from tests.cdk.policies import Statement, statements
 from tests.cdk.templates import Templates
 
 #: What the account that owns a key must keep, or nobody could ever change the key's policy again.
 KEYS_OF_THE_ACCOUNT = ("AWS::KMS::Key", "kms:*")
+
+
+@pytest.fixture(params=["dev", "prod", "furnished"])
+def templates(request: pytest.FixtureRequest) -> Templates:
+    return request.getfixturevalue(request.param)
 
 
 def test_no_policy_allows_all_actions_of_a_service(templates: Templates) -> None:
