@@ -20,6 +20,13 @@ def templates(request: pytest.FixtureRequest) -> Templates:
     return request.getfixturevalue(request.param)
 
 
+def test_no_policy_escapes_the_facts_below(templates: Templates) -> None:
+    """They go through resources by path, and find policies as objects."""
+    resources = [resource for _, resource, _ in templates.all_resources()]
+    assert len(templates.by_path()) == len(resources)
+    assert [resource for resource in resources if '\\"Effect' in json.dumps(resource)] == []
+
+
 def test_no_policy_allows_all_actions_of_a_service(templates: Templates) -> None:
     found = [
         s for s in statements(templates) if s.allows and any(re.fullmatch(r"(\w[\w-]*:)?\*", a) for a in s.actions)
