@@ -4,7 +4,12 @@ And the table of reasons itself."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
+import aws_cdk as cdk
 import pytest
+from aws_cdk import aws_s3 as s3
 
 from cdk.acknowledgements import ACKNOWLEDGED
 from tests.cdk.findings import (
@@ -42,6 +47,16 @@ def test_every_part_of_the_table_is_needed(all_findings: list[Finding]) -> None:
 
 def test_no_finding_has_two_reasons(all_findings: list[Finding]) -> None:
     assert [str(finding) for finding in all_findings if len(acknowledged_by(finding)) > 1] == []
+
+
+def test_a_bucket_that_somebody_adds_in_a_hurry_is_found(dev: Templates, tmp_path: Path) -> None:
+    app = cdk.App(context={"aws:cdk:enable-path-metadata": True}, outdir=str(tmp_path))
+    stack = cdk.Stack(app, f"{dev.deployment.prefix}-data")
+    s3.Bucket(stack, "Hurried")
+    template = app.synth().get_stack_by_name(stack.stack_name).template
+    hurried = replace(dev, by_noun={"data": template}, app=app)
+    rules = {line.split()[0] for line in unacknowledged(found_by_nag(hurried)) if "data/Hurried/Resource" in line}
+    assert {"AwsSolutions-S1", "AwsSolutions-S10", "HIPAA.Security-S3BucketVersioningEnabled"} <= rules
 
 
 def test_every_reason_is_one_sentence() -> None:

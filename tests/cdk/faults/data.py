@@ -6,6 +6,7 @@ from tests.cdk import test_data_buckets as buckets
 from tests.cdk import test_data_database as database
 from tests.cdk import test_data_migrations as migrations
 from tests.cdk import test_data_queues as queues
+from tests.cdk import test_validation as validation
 from tests.cdk.faults.fault import Fault, at, set_at, without
 from tests.cdk.templates import Templates
 
@@ -99,6 +100,16 @@ FAULTS = (
         "the shard of a dead worker is hidden for hours",
         set_at("data/Queues/shards-normal/Resource", VisibilityTimeout=43_200),
         (partial(queues.test_a_message_of_a_dead_worker_comes_back_in_minutes_F1, name="shards-normal"),),
+    ),
+    Fault(
+        "a property that CloudFormation does not know",
+        set_at("data/Queues/plan/Resource", VisibilityTimeOut=60),
+        (validation.test_cloudformation_validate_finds_nothing,),
+    ),
+    Fault(
+        "a value that CloudFormation does not know",
+        set_at("data/Owner/Migrate/Resource", Architectures=["arm65"]),
+        (validation.test_cloudformation_validate_finds_nothing,),
     ),
     Fault(
         "the database has a public address",
