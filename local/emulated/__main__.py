@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import shutil
 import signal
-import subprocess
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -25,7 +24,7 @@ from local.sample_slide import sample_slide
 from local.stack_file import alone
 
 #: What a part that is missing or broken ends in; anything else is a fault of this command, and shows its traceback.
-_EXPECTED = (DeploymentFailed, NotEmulated, RuntimeError, LookupError, httpx.HTTPError, subprocess.TimeoutExpired)
+_EXPECTED = (DeploymentFailed, NotEmulated, RuntimeError, LookupError, httpx.HTTPError)
 #: Bundles of code that did not change are not made again; and what a run that was killed left running.
 KEPT = ("cdk.out", RUNNING, "postgres")
 

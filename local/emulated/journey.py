@@ -137,7 +137,8 @@ class Journey:
         planned, inferred = job["tiles_planned"], job["tiles_inferred"]
         check(f"{job['status']}: {planned} tiles planned, {inferred} inferred", planned == inferred > 0)
         heard = own.statuses(job["job_id"])
-        check(f"pushed: {', '.join(heard)}", set(heard) == {state for state, _ in at}, f"moves: {at}")
+        states = [state for state, _ in at]
+        check(f"pushed: {', '.join(heard)}", set(heard) == set(states), f"the job went through {', '.join(states)}")
         check("the other tenant heard nothing", not rival.heard, str(rival.heard))
         foreign = self._http.get(f"/jobs/{job['job_id']}", headers=self._as(RIVAL))
         check("the other tenant finds no such job", foreign.status_code == 404, foreign.text)
@@ -188,15 +189,15 @@ def _is_problem(answer: httpx.Response, status: int) -> bool:
 
 
 def _tessera(*arguments: str, key: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "client", *arguments],
-        env={**os.environ, "TESSERA_API_KEY": key},
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=COMMAND_SECONDS,
-        check=False,
-    )
+    """The command as a user runs it. One that hangs is ended, so that the looks afterwards tell where."""
+    command = [sys.executable, "-m", "client", *arguments]
+    environ = {**os.environ, "TESSERA_API_KEY": key}
+    try:
+        return subprocess.run(
+            command, env=environ, cwd=ROOT, capture_output=True, text=True, timeout=COMMAND_SECONDS, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return subprocess.CompletedProcess(command, -1, "", f"It did not end within {COMMAND_SECONDS:.0f} s.")
 
 
 def _last_words(done: subprocess.CompletedProcess[str]) -> str:
