@@ -18,7 +18,9 @@ from cdk.retention import log_retention
 from cdk.workload.placement import KEDA_NAMESPACE, NAMESPACE, NODE_CRITICAL, NVIDIA_NAMESPACE, SYSTEM_NAMESPACE
 from cdk.workload.pod_account import PodAccount
 
-CONFIG = Path(__file__).resolve().parent / "fluent_bit.conf"
+#: The image starts with the file of this name in FOLDER, and with no other.
+CONFIG = Path(__file__).resolve().parent / "fluent-bit.conf"
+FOLDER = "/fluent-bit/etc"
 IMAGE = "public.ecr.aws/aws-observability/aws-for-fluent-bit:3.4.15"
 NAME = "pod-logs"
 #: Namespaces whose pods are read.
@@ -70,7 +72,7 @@ def _config_map(config: str) -> dict[str, Any]:
 def _daemon_set(config: str) -> dict[str, Any]:
     labels = {"app.kubernetes.io/name": NAME}
     mounts = (
-        ("config", "/fluent-bit/etc", {"configMap": {"name": NAME}}),
+        ("config", FOLDER, {"configMap": {"name": NAME}}),
         ("logs", "/var/log", {"hostPath": {"path": "/var/log", "type": "Directory"}}),
         ("state", "/state", {"hostPath": {"path": f"/var/lib/{NAME}", "type": "DirectoryOrCreate"}}),
     )

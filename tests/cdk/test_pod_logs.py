@@ -46,6 +46,15 @@ def test_every_node_has_an_agent(templates: Templates) -> None:
     assert "nodeSelector" not in pod(templates)["spec"]
 
 
+def test_the_configuration_lies_where_the_image_looks_for_it(templates: Templates) -> None:
+    """entrypoint.sh of aws-for-fluent-bit: `fluent-bit … -c /fluent-bit/etc/fluent-bit.conf`."""
+    (container,) = pod(templates)["spec"]["containers"]
+    assert not {"command", "args"} & container.keys()
+    [folder] = [mount["mountPath"] for mount in container["volumeMounts"] if mount["name"] == "config"]
+    [name] = one_object(templates, "ConfigMap", NAME)["data"]
+    assert f"{folder}/{name}" == "/fluent-bit/etc/fluent-bit.conf"
+
+
 def test_another_configuration_makes_other_pods(templates: Templates) -> None:
     digest = hashlib.sha256(config(templates).encode()).hexdigest()
     assert digest in pod(templates)["metadata"]["annotations"].values()
