@@ -18,6 +18,8 @@ CDK = ROOT / ".tools" / "node_modules" / ".bin" / "cdk"
 NODE = ROOT / ".tools" / "node_modules" / "node" / "bin"
 ENVIRONMENT = "emulated"
 QUEUE_PREFIX = f"tessera-{ENVIRONMENT}-"  #: as Deployment.queue_prefix says
+PAGE = "http://localhost:5173"  #: the origin of a page that is worked on
+CONTEXT: Mapping[str, str] = {"preset": "dev", "environment": ENVIRONMENT, "emulated": "true", "page_origins": PAGE}
 STACK = "aws:cloudformation:stack"
 MANIFEST = "cdk:asset-manifest"
 
@@ -55,8 +57,7 @@ def synthesize(out: Path) -> tuple[SynthesizedStack, ...]:
     """By the CDK's own command, as a deployer runs it. Raises RuntimeError with its last words."""
     if not CDK.exists():
         raise RuntimeError("The CDK is not installed; run `make setup`.")
-    context = {"preset": "dev", "environment": ENVIRONMENT, "emulated": "true"}
-    options = [word for name, value in context.items() for word in ("--context", f"{name}={value}")]
+    options = [word for name, value in CONTEXT.items() for word in ("--context", f"{name}={value}")]
     environ = {
         **os.environ,
         "PATH": f"{NODE}{os.pathsep}{os.environ['PATH']}",

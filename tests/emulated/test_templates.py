@@ -10,12 +10,13 @@ from cdk.emulated import dangling, emulated
 from cdk.emulated.rewriting import REWRITTEN
 from cdk.emulated.table import ATTRIBUTES, DEPLOYED, DROPPED, DROPPED_SOME
 from cdk.emulated.values import PARAMETERS, VARIABLES
+from local.emulated.synthesis import CONTEXT
 from tests.cdk.templates import Templates, synthesized
 
 
 @pytest.fixture(scope="module")
 def templates() -> Templates:
-    return synthesized(environment="emulated", preset="dev", emulated=True)
+    return synthesized(**CONTEXT)
 
 
 @pytest.fixture(scope="module")
