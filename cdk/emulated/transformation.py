@@ -18,8 +18,6 @@ from cdk.emulated.values import PARAMETERS
 
 Template = dict[str, Any]
 Resource = dict[str, Any]
-
-
 TOLD = "Told"  #: begins the outputs that hold properties of what was dropped
 
 
@@ -54,8 +52,7 @@ def emulated(template: Template) -> tuple[Template, tuple[Row, ...]]:
             kept[id] = dict(replacement)
     outputs = {**template.get("Outputs", {})}
     for id, rule in dropped.items():
-        told = {name: resources[id]["Properties"][name] for name in rule.tells}
-        outputs |= {f"{TOLD}{name}{id}": {"Value": value} for name, value in told.items()}
+        outputs |= {f"{TOLD}{name}{id}": {"Value": resources[id]["Properties"][name]} for name in rule.tells}
     resources_left = {id: _independent(resource, kept) for id, resource in kept.items()}
     out = _resolved({**template, "Resources": resources_left, "Outputs": outputs}, resources, dropped, faults)
     if faults:
