@@ -11,6 +11,7 @@ from constructs import Construct
 
 #: Alarms of CloudWatch, rules of Prometheus, the budget, and unusual costs.
 SPEAKERS = ("cloudwatch", "aps", "budgets", "costalerts")
+PROMETHEUS = "aps"  #: looks at the topic before it speaks, says its documentation
 
 
 class Notices(Construct):
@@ -36,12 +37,21 @@ class Notices(Construct):
             )
         )
         self.topic = sns.Topic(self, "Topic", master_key=key, enforce_ssl=True)
+        ours = {"StringEquals": {"aws:SourceAccount": cdk.Stack.of(self).account}}
         self.topic.add_to_resource_policy(
             iam.PolicyStatement(
                 principals=speakers,
                 actions=["sns:Publish"],
                 resources=[self.topic.topic_arn],
-                conditions={"StringEquals": {"aws:SourceAccount": cdk.Stack.of(self).account}},
+                conditions=ours,
+            )
+        )
+        self.topic.add_to_resource_policy(
+            iam.PolicyStatement(
+                principals=[iam.ServicePrincipal(f"{PROMETHEUS}.amazonaws.com")],
+                actions=["sns:GetTopicAttributes"],
+                resources=[self.topic.topic_arn],
+                conditions=ours,
             )
         )
         if email:

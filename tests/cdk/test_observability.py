@@ -201,13 +201,21 @@ def statements(policy: Resource) -> list[dict[str, Any]]:
 
 def test_only_services_of_this_account_speak_on_the_topic(templates: Templates) -> None:
     policy = statements(templates.resource("AWS::SNS::TopicPolicy", "observability"))
-    (allowed,) = [one for one in policy if one["Effect"] == "Allow"]
+    (allowed,) = [one for one in policy if one["Effect"] == "Allow" and one["Action"] == "sns:Publish"]
     speakers = {f"{name}.amazonaws.com" for name in ("cloudwatch", "aps", "budgets", "costalerts")}
     assert set(allowed["Principal"]["Service"]) == speakers
-    assert allowed["Condition"] == {"StringEquals": {"aws:SourceAccount": {"Ref": "AWS::AccountId"}}}
+    ours = {"StringEquals": {"aws:SourceAccount": {"Ref": "AWS::AccountId"}}}
+    assert [one["Condition"] for one in policy if one["Effect"] == "Allow"] == [ours, ours]
     key = statements(templates.resource("AWS::KMS::Key", "observability"))
     assert any(set(one["Principal"].get("Service", ())) == speakers for one in key)
     assert any(one["Effect"] == "Deny" and "aws:SecureTransport" in json.dumps(one) for one in policy)
+
+
+def test_prometheus_may_look_at_the_topic_to_which_it_speaks(templates: Templates) -> None:
+    """https://docs.aws.amazon.com/prometheus/latest/userguide/AMP-alertmanager-receiver-AMPpermission.html"""
+    policy = statements(templates.resource("AWS::SNS::TopicPolicy", "observability"))
+    (looks,) = [one for one in policy if one["Effect"] == "Allow" and one["Action"] == "sns:GetTopicAttributes"]
+    assert looks["Principal"] == {"Service": "aps.amazonaws.com"}
 
 
 def test_the_topic_is_encrypted(templates: Templates) -> None:
