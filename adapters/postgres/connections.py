@@ -25,6 +25,9 @@ Cursor: TypeAlias = psycopg.Cursor[Row]
 
 RECYCLE_SECONDS = 600.0  #: below the 15 minutes that an IAM token lives (F-50)
 CONNECT_SECONDS = 10
+#: A server that is gone without a word (a failover, a network policy that forgot the connection) is noticed within a
+#: minute, not when a Job's deadline ends it: libpq's own keepalives wait for two hours.
+_KEEPALIVES = {"keepalives_idle": 20, "keepalives_interval": 10, "keepalives_count": 3, "tcp_user_timeout": 60_000}
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +94,7 @@ class Connections:
         return psycopg.Connection[Row].connect(
             self._dsn,
             connect_timeout=CONNECT_SECONDS,
+            **_KEEPALIVES,
             prepare_threshold=None,
             row_factory=dict_row,
             autocommit=False,
