@@ -6,14 +6,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-#: Far above the longest honest step: fetching and compiling a large model, or copying a slide of 8 GiB.
-STUCK_SECONDS = 1800.0
-
 
 class Pulse:
     """Beats are written by the thread that works and read by any other."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, stuck_seconds: float, *, clock: Callable[[], float] = time.monotonic) -> None:
+        """`stuck_seconds`: no honest step takes so long."""
+        self._stuck_seconds = stuck_seconds
         self._clock = clock
         self._last = clock()
 
@@ -27,4 +26,4 @@ class Pulse:
 
     @property
     def is_stuck(self) -> bool:
-        return self.silent_seconds > STUCK_SECONDS
+        return self.silent_seconds > self._stuck_seconds

@@ -21,7 +21,7 @@ from gpu_worker.health import State
 from gpu_worker.heartbeat import Heartbeats, Held
 from gpu_worker.intake import Intake
 from gpu_worker.measuring import measuring
-from gpu_worker.metrics import Metrics
+from gpu_worker.metrics import ShardMetrics
 from gpu_worker.packages import Models
 from gpu_worker.pipeline import run_shard
 from gpu_worker.plans import Plans
@@ -37,6 +37,8 @@ log = logging.getLogger(__name__)
 
 #: Seconds before work is given back, or asked for again, when S3 or Postgres does not answer.
 RETRY_SECONDS = 5.0
+#: Far above the longest honest step: fetching and compiling a large model, or copying a slide of 8 GiB.
+STUCK_SECONDS = 1800.0
 #: Polls that may fail in a row: Postgres needs up to two minutes to fail over.
 MAX_FAILED_POLLS = 24
 
@@ -83,9 +85,9 @@ class Worker:
         self._taker = ThreadPoolExecutor(1, thread_name_prefix="intake")
         self._next: Future[Held | None] | None = None
         self._running: Held | None = None
-        self._pulse = Pulse()
-        self._metrics = Metrics()
-        self._metrics.watch(state=lambda: self.state, leases=lambda: self._heartbeats.count, pulse=self._pulse)
+        self._pulse = Pulse(STUCK_SECONDS)
+        self._metrics = ShardMetrics(lambda: self._heartbeats.count)
+        self._metrics.watch(state=lambda: self.state, pulse=self._pulse)
 
     @property
     def state(self) -> State:

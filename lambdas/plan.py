@@ -1,4 +1,4 @@
-"""Queue `plan`: tissue, tile grid and shards of a job."""
+"""Queue `plan`: tissue, tile grid and shards of a job. What is heavy, `gpu_worker.planner` plans likewise."""
 
 from __future__ import annotations
 
@@ -10,10 +10,8 @@ from lambdas.cold_start import Handler, entry
 from lambdas.logs import logger_for
 from lambdas.queue_events import make_queue_handler
 from lambdas.wiring import SlideJobsWiring, slide_jobs_wiring
-from wsi.ledger_rules import GIVEN_UP
 from wsi.notices import wake
-from wsi.planning import plan_job
-from wsi.states import JobState
+from wsi.planning import give_up_plan, plan_job
 
 logger = logger_for("plan")
 
@@ -32,7 +30,7 @@ def make_handler(wiring: SlideJobsWiring) -> Handler:
         wake(wiring.queues, traceparent=traceparent)
 
     def give_up(body: dict[str, Any]) -> None:
-        wiring.ledger.fail_job(UUID(body["job_id"]), *GIVEN_UP[JobState.PLANNING])
+        give_up_plan(UUID(body["job_id"]), ledger=wiring.ledger)
         wake(wiring.queues)
 
     return make_queue_handler(work, logger, give_up=give_up)

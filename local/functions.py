@@ -64,8 +64,11 @@ def queue_functions(at: Addresses, options: StackOptions, *, graphql_url: str) -
         timeout_seconds=TIMEOUTS["relay"],
         batch_size=10,  # one run of the relay answers them all
     )
+    # A pod of its own on AWS (gpu_worker.heavy), since a function there lacks the time and the disk.
+    heavy = Mapped(queue=queues.HEAVY, function="plan", handler=handlers["plan"], timeout_seconds=TIMEOUTS["plan"])
     return (
         woken,
+        heavy,
         *(
             Mapped(queue=name, function=name, handler=handler, timeout_seconds=TIMEOUTS[name])
             for name, handler in handlers.items()

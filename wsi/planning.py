@@ -13,6 +13,7 @@ from wsi import keys
 from wsi.errors import FailReason, Forbidden, JobFailed, SlideRejected, SourceChanged, SourceError
 from wsi.examination import Examination, examine
 from wsi.grid import file_order, make_grid, select_tiles
+from wsi.ledger_rules import GIVEN_UP
 from wsi.model_card import ModelCard
 from wsi.numerics import NUMERICS_VERSION, PRECISION
 from wsi.plan import Numerics, Plan
@@ -25,6 +26,7 @@ from wsi.shards import shard_offsets, shard_size
 from wsi.slide.opening import open_slide
 from wsi.slide.slide import SlideReader
 from wsi.slide.source import SlideSource
+from wsi.states import JobState
 from wsi.stitching import stitch
 
 #: CPU threads of a model in the queue's workers. Sums in floating point depend on how they are split over threads, so
@@ -139,6 +141,11 @@ def plan_job(
     key = keys.plan(tenant, job_id)
     objects.put(key, plan.to_bytes(), media_type="application/gzip")
     return ledger.commit_plan(job_id, plan_key=key, plan_digest=plan.digest, shard_tiles=plan.shard_sizes)
+
+
+def give_up_plan(job_id: UUID, *, ledger: SystemLedger) -> bool:
+    """The last try failed: nobody is to wait for a message that no longer comes."""
+    return ledger.fail_job(job_id, *GIVEN_UP[JobState.PLANNING])
 
 
 def _plan(

@@ -13,9 +13,10 @@ from uuid import UUID
 from psycopg import sql
 from psycopg.types.json import Jsonb
 
-from adapters.postgres import rows
+from adapters.postgres import rows, slides
 from adapters.postgres.connections import Cursor
 from wsi.ledger_rules import ENTRY_TOPIC, PUSH_SECONDS, job_message, notices_of
+from wsi.plan_queue import PLAN, plan_queue
 from wsi.records.jobs import Job
 from wsi.records.notices import MESSAGE_SCHEMA, PUSH, SHARD_QUEUES, job_update
 from wsi.states import JOB_MOVES, SHARD_MOVES, JobState, ShardState, sources
@@ -58,9 +59,15 @@ def announce(cursor: Cursor, job: Job, detail: Mapping[str, Any] | None = None) 
     append_event(cursor, job, "moved", {"state": job.state.value, **(detail or {})})
     push(cursor, job)
     if topic := ENTRY_TOPIC.get(job.state):
-        send(cursor, job, topic, job_message(job.id))
+        wake_stage(cursor, job, topic)
     if notices_of(job):
         send(cursor, job, "notify", job_message(job.id))
+
+
+def wake_stage(cursor: Cursor, job: Job, topic: str) -> None:
+    """The message to whoever takes the job on."""
+    queue = plan_queue(slides.get(cursor, job.slide_id)) if topic == PLAN else topic
+    send(cursor, job, queue, job_message(job.id))
 
 
 def append_event(cursor: Cursor, job: Job, kind: str, detail: Mapping[str, Any]) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from adapters.postgres import rows, shards, slides
 from adapters.postgres.connections import Cursor
-from adapters.postgres.moves import locked_job, move_job, send, wake_shards
+from adapters.postgres.moves import locked_job, move_job, wake_shards, wake_stage
 from wsi.errors import RejectReason
-from wsi.ledger_rules import GIVEN_UP, STUCK_TOPIC, UNINSPECTED_SENTENCE, job_message
+from wsi.ledger_rules import GIVEN_UP, STUCK_TOPIC, UNINSPECTED_SENTENCE
 from wsi.states import JobState, SlideState
 
 
@@ -69,7 +69,7 @@ def _resend_jobs(cursor: Cursor, stuck_seconds: float) -> int:
         ([state.value for state in STUCK_TOPIC], stuck_seconds),
     ).fetchall()
     for job in map(rows.job, stuck):
-        send(cursor, job, STUCK_TOPIC[job.state], job_message(job.id))
+        wake_stage(cursor, job, STUCK_TOPIC[job.state])
     return len(stuck)
 
 

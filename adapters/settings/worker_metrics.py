@@ -25,5 +25,7 @@ LEASES_HELD = PREFIX + "leases_held"
 STATE = PREFIX + "state"  #: {state="waiting" | "running" | "leaving"}: 1 for the one it is in, else 0
 SILENT_SECONDS = PREFIX + "silent_seconds"  #: since the work last went a step forward
 
-PLANS = PREFIX + "plans_total"  #: {outcome="done" | "failed" | "given_up" | "returned"}, of `gpu_worker.heavy`
+#: {outcome=…}, how the work on a heavy plan ended: "done" (the job FAILED with a reason among them); given back since
+#: the process leaves ("returned"); an error, and the message comes again ("failed") or was the last ("given_up").
+PLANS = PREFIX + "plans_total"
 PLAN_SECONDS = PREFIX + "plan_seconds_total"

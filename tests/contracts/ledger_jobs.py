@@ -9,6 +9,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from tests.contracts.ledger_world import (
+    LARGE_INSPECTION,
     PLAN_DIGEST,
     RESULT,
     TRACE,
@@ -49,6 +50,12 @@ class SubmissionContract:
         assert topics(world, PUSH) == [job_update(job).as_json()]
         (event,) = world.tenants.job_events(world.actor, job.id, after=0, limit=10)
         assert (event.kind, event.version, event.detail["state"]) == ("moved", 1, "QUEUED")
+
+    def test_job_over_a_large_slide_without_overviews_is_planned_elsewhere(self, world: LedgerWorld) -> None:
+        job = submit(world, new_job(ready_slide(world, inspection=LARGE_INSPECTION))).job
+        assert topics(world, "heavy") == [{"v": 1, "job_id": str(job.id)}]
+        assert topics(world, "plan") == []
+        assert plan(world, job.id, (10, 5)).state is JobState.RUNNING
 
     def test_same_key_and_body_replays_the_first_answer(self, world: LedgerWorld) -> None:
         slide = ready_slide(world)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 
 from tests.contracts.ledger_world import (
+    LARGE_INSPECTION,
     TRACE,
     LedgerWorld,
     commit,
@@ -12,6 +13,7 @@ from tests.contracts.ledger_world import (
     kinds,
     lease,
     queued_job,
+    ready_slide,
     running_job,
     stitching_job,
     topics,
@@ -110,6 +112,16 @@ class UpkeepContract:
         assert topics(world, "plan") == [{"v": 1, "job_id": str(job.id)}] * 2
         world.pass_time(901)
         assert sweep(world) == Swept(messages_resent=1)
+
+    def test_message_of_a_stuck_heavy_plan_goes_where_it_went_first(self, world: LedgerWorld) -> None:
+        slide = ready_slide(world, inspection=LARGE_INSPECTION)
+        queued, planning = queued_job(world, slide=slide), queued_job(world, slide=slide)
+        assert world.system.begin_planning(planning.id)
+        world.pass_time(901)
+        assert sweep(world) == Swept(messages_resent=2)
+        sent = sorted(body["job_id"] for body in topics(world, "heavy"))
+        assert sent == sorted([str(queued.id), str(planning.id)] * 2)
+        assert topics(world, "plan") == []
 
     def test_every_stage_that_can_be_stuck_is_woken(self, world: LedgerWorld) -> None:
         slide = uploaded_slide(world)

@@ -19,6 +19,8 @@ MODEL = ModelVersion(
     name="stain-density", version="1", digest="d" * 64, card={"name": "stain-density", "mpp": 0.5}, package_uri=None
 )
 INSPECTION: dict[str, Any] = {"format": "svs", "width": 2220, "mpp_x": 0.499, "levels": [{"width": 2220}]}
+#: Of a slide without overviews: its plan is a heavy one.
+LARGE_INSPECTION: dict[str, Any] = {**INSPECTION, "levels": [{"width": 60_000, "height": 40_000}]}
 TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 PLAN_DIGEST = "p" * 64
 
@@ -77,9 +79,15 @@ def uploaded_slide(world: LedgerWorld, *, actor: Actor | None = None, name: str 
     return world.tenants.complete_upload(actor or world.actor, slide.id, digest="abc-1", etags=etags)
 
 
-def ready_slide(world: LedgerWorld, *, actor: Actor | None = None, name: str = "Case 7 H&E") -> Slide:
+def ready_slide(
+    world: LedgerWorld,
+    *,
+    actor: Actor | None = None,
+    name: str = "Case 7 H&E",
+    inspection: dict[str, Any] = INSPECTION,
+) -> Slide:
     slide = uploaded_slide(world, actor=actor, name=name)
-    assert world.system.accept_slide(slide.id, INSPECTION, "thumbnail.jpeg")
+    assert world.system.accept_slide(slide.id, inspection, "thumbnail.jpeg")
     return world.tenants.slide(actor or world.actor, slide.id)
 
 

@@ -11,7 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from adapters.settings import worker_metrics as names
 from gpu_worker.drain import Drain
-from gpu_worker.pulse import STUCK_SECONDS, Pulse
+from gpu_worker.pulse import Pulse
 from gpu_worker.worker import Worker
 from tests.gpu_worker.installation import Drops, Installation
 from wsi.errors import SourceUnavailable
@@ -97,18 +97,18 @@ def test_polls_that_fail_are_counted(installation, monkeypatch):
 
 def test_silence_for_too_long_is_stuck():
     now = 100.0
-    pulse = Pulse(lambda: now)
-    now += STUCK_SECONDS
+    pulse = Pulse(60, clock=lambda: now)
+    now += 60
     assert not pulse.is_stuck
     now += 1
     assert pulse.is_stuck
-    assert pulse.silent_seconds == STUCK_SECONDS + 1
+    assert pulse.silent_seconds == 61
     pulse.beat()
     assert not pulse.is_stuck
 
 
 def test_a_worker_whose_work_hangs_is_not_alive_though_its_lease_is_extended(installation, monkeypatch):
-    monkeypatch.setattr("gpu_worker.pulse.STUCK_SECONDS", 0.3)
+    monkeypatch.setattr("gpu_worker.worker.STUCK_SECONDS", 0.3)
     installation.planned_job()
     hanging, freed = threading.Event(), threading.Event()
 

@@ -12,6 +12,7 @@ from uuid import UUID
 
 from wsi.errors import FailReason
 from wsi.ledger_rules import ENTRY_TOPIC, PUSH_SECONDS, job_message, no_job, no_slide, notices_of, shard_message
+from wsi.plan_queue import PLAN, plan_queue
 from wsi.records.deliveries import Delivery
 from wsi.records.identity import Actor
 from wsi.records.jobs import Idempotency, Job, JobEvent
@@ -169,9 +170,13 @@ class Books:
         self.push(job)
         self.woken_at[job.id, None] = self.now()
         if topic := ENTRY_TOPIC.get(job.state):
-            self.send(job.tenant, topic, job_message(job.id), job.traceparent)
+            self.wake_stage(job, topic)
         if notices_of(job):
             self.send(job.tenant, "notify", job_message(job.id), job.traceparent)
+
+    def wake_stage(self, job: Job, topic: str) -> None:
+        queue = plan_queue(self.slides[job.slide_id]) if topic == PLAN else topic
+        self.send(job.tenant, queue, job_message(job.id), job.traceparent)
 
     def append_event(self, job: Job, kind: str, detail: Mapping[str, Any]) -> None:
         seq = len(self.events) + 1

@@ -15,7 +15,6 @@ from wsi.ledger_rules import (
     STUCK_TOPIC,
     TAKE_OVER_DAYS,
     UNINSPECTED_SENTENCE,
-    job_message,
     other_model_digest,
     slide_message,
 )
@@ -218,7 +217,7 @@ class MemorySystemLedger(MemoryShards, MemoryNotices, MemoryArchive):
         if job and index is not None and self.books.shards[owner][index].state is ShardState.QUEUED:
             self.books.wake_shards(job, [index])
         elif job and index is None and job.state in STUCK_TOPIC:
-            self.books.send(job.tenant, STUCK_TOPIC[job.state], job_message(job.id), job.traceparent)
+            self.books.wake_stage(job, STUCK_TOPIC[job.state])
         elif slide and slide.state is SlideState.UPLOADED:
             self.books.send(slide.tenant, "inspect", slide_message(slide.id), new_traceparent())
         else:
