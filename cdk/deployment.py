@@ -10,6 +10,8 @@ from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
+from cdk import shapes
+from cdk.data.capacity import instance_type
 from cdk.retention import log_retention
 
 #: Keys without a colon or a slash that the CDK's command itself leaves in the context; its other keys have one.
@@ -21,7 +23,9 @@ def _split(value: object) -> object:
     return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
 
 
-Names = Annotated[tuple[str, ...], BeforeValidator(_split)]
+_LISTED = BeforeValidator(_split)
+#: The environment of `make deploy-emulated`, whose functions run on no Lambda.
+_EMULATED = "emulated"
 
 
 class WrongDeployment(ValueError):
@@ -33,8 +37,8 @@ class WarmHours(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    start: str = "0 7 * * 1-5"
-    end: str = "0 19 * * 1-5"
+    start: shapes.Cron = "0 7 * * 1-5"
+    end: shapes.Cron = "0 19 * * 1-5"
     timezone: str = "Etc/UTC"
 
 
@@ -46,22 +50,26 @@ class Deployment(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    environment: str = Field(pattern=r"^[a-z][a-z0-9]{1,11}$")  #: prefix of all names; two can live in one account
-    region: str = Field(default="eu-central-1", pattern=r"^[a-z]{2}(-[a-z]+)+-\d$")
+    environment: shapes.Environment  #: prefix of all names; two can live in one account
+    region: shapes.Region = "eu-central-1"
     #: At least two. GPU spot capacity differs by zone, so name all that the region has.
-    availability_zones: Names = ()
+    availability_zones: Annotated[tuple[str, ...], _LISTED] = ()
 
     #: Of page and API, as wsi.example.org; needs certificate_arn.
-    domain: str | None = Field(default=None, pattern=r"^[a-z0-9-]+(\.[a-z0-9-]+)+$")
+    domain: shapes.Domain | None = None
     #: Of the domain. CloudFront takes it from us-east-1 only.
-    certificate_arn: str | None = Field(default=None, pattern=r"^arn:aws[a-z-]*:acm:us-east-1:\d{12}:certificate/")
+    certificate_arn: shapes.Certificate | None = None
     #: Exact origins of pages that may upload, sign in and call the API, beside the domain: the CloudFront address, say.
-    page_origins: Names = ()
-    mail_from: str | None = None  #: a domain or address that SES may send from; None: no e-mails
-    allowed_buckets: Names = ()  #: slides may be registered from these by reference
-    allowed_bucket_keys: Names = ()  #: ARNs of the KMS keys of those buckets
+    page_origins: Annotated[tuple[shapes.Origin, ...], _LISTED] = ()
+    mail_from: shapes.Sender | None = None  #: a domain or address that SES may send from; None: no e-mails
+    allowed_buckets: Annotated[
+        tuple[shapes.Bucket, ...], _LISTED
+    ] = ()  #: slides may be registered from these by reference
+    allowed_bucket_keys: Annotated[tuple[shapes.Key, ...], _LISTED] = ()  #: ARNs of the KMS keys of those buckets
 
-    gpu_instance_types: Names = ("g4dn.2xlarge", "g5.2xlarge", "g6.2xlarge", "g6e.2xlarge")
+    gpu_instance_types: Annotated[tuple[shapes.GpuInstanceType, ...], _LISTED, Field(min_length=1)] = (
+        *("g4dn.2xlarge", "g5.2xlarge", "g6.2xlarge", "g6e.2xlarge"),
+    )
     max_gpu_nodes: int = Field(gt=0)
     max_on_demand_gpu_nodes: int = Field(ge=0)  #: the fallback when no zone has spot capacity
     warm_nodes: int = Field(ge=0)
@@ -69,11 +77,11 @@ class Deployment(BaseModel):
     dollars_per_gpu_hour: float = Field(default=0.53, gt=0)  #: what dry runs calculate with
 
     #: Whose session may do anything in the cluster, with kubectl for example. None: the deployment itself alone.
-    cluster_admin_role_arn: str | None = Field(default=None, pattern=r"^arn:aws[a-z-]*:iam::\d{12}:role/[\w+=,.@/-]+$")
+    cluster_admin_role_arn: shapes.Role | None = None
     #: From where Kubernetes' API may be reached by the internet, as 203.0.113.7/32. None: from the VPC alone.
-    cluster_endpoint_cidrs: Names = ()
+    cluster_endpoint_cidrs: Annotated[tuple[str, ...], _LISTED] = ()
 
-    database_instance_type: str
+    database_instance_type: str  #: one of cdk/data/capacity.py
     database_multi_az: bool
     nat_gateways: int = Field(gt=0)
     backup_days: int = Field(default=30, ge=1, le=35)
@@ -82,28 +90,32 @@ class Deployment(BaseModel):
     log_days: int = 90
     audit_days: int = 365
 
-    alarm_email: str | None = None
+    alarm_email: shapes.Email | None = None
     monthly_budget_dollars: int = Field(gt=0)
     #: Who notices costs out of the usual: "tag", a monitor of this installation's tag, which an account of an
     #: organisation may not make, its payer excepted; the ARN of a monitor that there is; or "nobody".
-    unusual_costs: str = Field(default="tag", pattern=r"^(tag|nobody|arn:aws[a-z-]*:ce::\d{12}:anomalymonitor/\S+)$")
+    unusual_costs: shapes.UnusualCosts = "tag"
 
-    worker_image: str | None = None  #: URI; None: built from gpu_worker/Dockerfile
-    stitch_image: str | None = None  #: URI in ECR; None: built from lambdas/stitch.Dockerfile
+    worker_image: shapes.Image | None = None  #: URI; None: built from gpu_worker/Dockerfile
+    stitch_image: shapes.EcrImage | None = None  #: URI in ECR; None: built from lambdas/stitch.Dockerfile
     emulated: bool = False  #: for MiniStack on this machine: see docs/emulated.md
 
     @model_validator(mode="after")
     def _checked(self) -> Self:
         if (self.domain is None) != (self.certificate_arn is None):
             raise ValueError("domain and certificate_arn belong together: give both or neither.")
-        if len(self.zones) < 2:
-            raise ValueError("Name at least two availability_zones: the database and the cluster need them.")
         for zone in self.zones:
-            if not zone.startswith(self.region):
+            if zone[:-1] != self.region:
                 raise ValueError(f"availability_zones must lie in region {self.region}: {zone}")
-        for origin in self.page_origins:
-            if "*" in origin or not origin.startswith(("https://", "http://localhost")) or origin.endswith("/"):
-                raise ValueError(f"page_origins must be exact, as https://wsi.example.org without a slash: {origin}")
+        if len(set(self.zones)) < max(2, len(self.zones)):
+            raise ValueError("Name at least two availability_zones, each once: the database and the cluster need them.")
+        if self.nat_gateways > len(self.zones):
+            raise ValueError(f"nat_gateways must be at most one a zone: there are {len(self.zones)} zones.")
+        if self.warm_nodes > self.max_gpu_nodes:
+            raise ValueError(f"warm_nodes must be at most max_gpu_nodes, which is {self.max_gpu_nodes}.")
+        if self.emulated and self.environment != _EMULATED:
+            raise ValueError("emulated is for `make deploy-emulated` on this machine: its functions run on no Lambda.")
+        instance_type(self.database_instance_type)
         for cidr in self.cluster_endpoint_cidrs:
             _check_cidr(cidr)
         for days in (self.log_days, self.audit_days):
@@ -162,12 +174,14 @@ def _is_ours(key: str) -> bool:
 
 
 def _sentence(where: tuple[int | str, ...], type: str, message: str) -> str:
-    name = ".".join(map(str, where))
+    name = ".".join(part for part in where if isinstance(part, str))
     if type == "extra_forbidden":
         near = difflib.get_close_matches(name, ("preset", *Deployment.model_fields), n=1)
         return f"{name} is no setting of Tessera.{f' Did you mean {near[0]}?' if near else ''}"
     text = message.removeprefix("Value error, ")
-    return f"{name}: {text}" if name else text
+    if not name:
+        return text
+    return f"{name} {text}" if type == "value_error" else f"{name}: {text}"
 
 
 #: dev costs little while it idles and is gone when destroyed; prod survives the loss of a zone and of a stack.

@@ -115,9 +115,7 @@ def image_code(scope: Construct, id: str, name: str, image: str | None) -> lambd
             platform=ecr_assets.Platform.LINUX_ARM64,
         )
     registry, _, rest = image.partition("/")
-    named, separator, tag = rest.partition("@") if "@" in rest else rest.partition(":")
-    if not separator:
-        raise ValueError(f"{image} names no image of a repository in ECR: give it with its tag or digest.")
+    named, _, tag = rest.partition("@") if "@" in rest else rest.partition(":")
     account, _, _, region, *_ = registry.split(".")
     repository = ecr.Repository.from_repository_attributes(
         scope,

@@ -8,10 +8,10 @@ from typing import Any
 import psycopg
 import pytest
 
-from cdk.data.capacity import INSTANCE_TYPES, UnknownInstanceType
+from cdk.data.capacity import INSTANCE_TYPES
 from cdk.data.database import PARAMETERS
 from local.postgres import SUPERUSER
-from tests.cdk.templates import Templates, synthesized
+from tests.cdk.templates import Templates
 from tests.postgres import PostgresServer
 
 PORT = 5432
@@ -126,11 +126,6 @@ def test_the_proxy_opens_no_more_and_who_waits_is_told_soon_F49(templates: Templ
 
 def test_clients_hang_up_before_the_proxy_does(templates: Templates) -> None:
     assert proxy(templates)["IdleClientTimeout"] > 600
-
-
-def test_an_instance_type_of_unknown_size_is_refused() -> None:
-    with pytest.raises(UnknownInstanceType, match=r"one of t4g\.medium"):
-        synthesized(environment="dev", database_instance_type="x2g.metal")
 
 
 def test_production_survives_a_zone_and_thirty_days_of_mistakes(prod: Templates) -> None:
