@@ -15,14 +15,14 @@ failed=0
 check() { # NAME COMMAND…
     local name=$1
     shift
-    if "$@"; then echo "ok      $name"; else echo "FAILED  $name"; failed=1; fi
+    if "$@"; then echo "ok      $name"; else echo "FAILED  $name"; failed=1; return 1; fi
 }
-status() { curl --silent --show-error --max-time 30 --output "$folder/body" --dump-header "$folder/headers" --write-out '%{http_code}' "$@"; }
+status() { : >"$folder/body"; curl --silent --show-error --max-time 30 --output "$folder/body" --dump-header "$folder/headers" --write-out '%{http_code}' "$@"; }
 is() { local expected=$1; shift; local found; found=$(status "$@"); [ "$found" = "$expected" ] || { echo "        answered $found: $(head -c 300 "$folder/body")"; return 1; }; }
 is_problem() { is "$@" && grep -qi '^content-type: application/problem+json' "$folder/headers" && grep -q '"detail"' "$folder/body"; }
 key=(--header "Authorization: Bearer $TESSERA_API_KEY")
 
-check "health is open" is 200 "$api/health"
+check "health is open" is 200 "$api/health" || { echo "        nothing more is tried: is $1 the address?"; exit 1; }
 check "the API describes itself" is 200 "$api/openapi.json"
 check "without a key the door is shut, with a sentence" is_problem 401 "$api/jobs"
 check "a wrong key opens nothing" is_problem 401 --header "Authorization: Bearer tsk_000000_0000" "$api/jobs"
@@ -37,7 +37,7 @@ if [ -z "$slide" ]; then
 fi
 echo "        sending $slide (a GPU node that must start takes some minutes)"
 check "a slide is uploaded, analysed and its results come back" \
-    timeout 1800 .venv/bin/tessera submit "$slide" --api "$api" --model stain-density --watch --out "$folder/results"
+    timeout 1800 .venv/bin/tessera submit "$slide" --api "$api" --model stain-density --watch --out "$folder/results" || exit 1
 for file in summary.json tiles.csv tiles.geojson.gz heatmap.ome.tif; do
     check "$file is there" test -s "$folder/results/$file"
 done

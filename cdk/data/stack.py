@@ -48,3 +48,4 @@ class DataStack(cdk.Stack):
         owner = OwnerFunctions(self, "Owner", deployment=deployment, network=network, database=self.database)
         self.migrations: Construct = owner.migrations
         self.administer = owner.administer
+        cdk.CfnOutput(self, "ModelsBucket", value=self.models.bucket_name)

@@ -35,7 +35,7 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 @app.command()
 def main(
     folder: Annotated[Path, typer.Option(help="Where its data lies.")] = FOLDER / "emulated",
-    slide: Annotated[Path | None, typer.Option(help="Another one than that of the demo.")] = None,
+    slide: Annotated[Path | None, typer.Option(exists=True, help="Another one than that of the demo.")] = None,
 ) -> None:
     """Exit code 0 only when nothing is missing."""
     for number in (signal.SIGTERM, signal.SIGHUP):  # what was started is stopped, as after Ctrl-C

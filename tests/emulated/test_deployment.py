@@ -36,3 +36,16 @@ def test_everything_is_deployed_and_gone_through(tmp_path):
     )
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
     assert "MISSING" not in done.stdout
+
+
+def test_a_slide_that_is_not_there_is_noticed_before_anything_starts(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-m", "local.emulated", "--folder", str(tmp_path / "emulated"), "--slide", "missing.svs"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "missing.svs" in done.stderr
+    assert list(tmp_path.iterdir()) == []
