@@ -6,6 +6,7 @@ import sys
 PROGRAM = """
 import sys
 import numpy as np
+import gpu_worker.heavy
 import gpu_worker.worker
 from gpu_worker.models.registry import load_model
 from gpu_worker.models.wsinfer import read_package
