@@ -11,7 +11,7 @@ import pytest
 from adapters.settings import processes
 from adapters.settings.environment import Environment
 from tests.cdk.manifests import Object, objects, one_object
-from tests.cdk.templates import Templates
+from tests.cdk.templates import ROOT, Templates
 from tests.cdk.test_workload import scaled_jobs, warm_pods
 
 MIB, GIB = 1024**2, 1024**3
@@ -152,6 +152,15 @@ def test_a_pod_is_told_its_settings_and_nothing_else(templates: Templates) -> No
     for job in scaled_jobs(templates):
         assert settings(job).environ() == environment(job)
         assert len(container(job)["env"]) == len(environment(job))
+
+
+def test_a_pod_runs_a_module_of_the_image(templates: Templates) -> None:
+    for job in scaled_jobs(templates):
+        python, option, module = container(job)["args"]
+        assert (python, option) == ("python", "-m")
+        assert "command" not in container(job), "it would take the place of tini"
+        path = ROOT / module.replace(".", "/")
+        assert path.with_suffix(".py").exists() or (path / "__main__.py").exists()
 
 
 def test_a_pod_is_told_no_secret(templates: Templates) -> None:
