@@ -17,6 +17,7 @@ from tests.cdk.templates import ROOT
 DOCKERFILE = ROOT / "gpu_worker/Dockerfile"
 CONTENTS = ("adapters", "gpu_worker", "wsi")
 FILES = (".dockerignore", "constraints.txt")
+OUTSIDE = ("README.md", "docs/deploy.md", "lambdas/api.py", ".venv/lib/big.py")
 
 
 @pytest.fixture
@@ -64,7 +65,7 @@ def test_everything_that_the_dockerfile_copies_is_let_in(tmp_path: Path) -> None
     assert {name.parts[0] for name in names} == {*CONTENTS, *FILES}
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/deploy.md", "lambdas/api.py", ".venv/lib/big.py"])
+@pytest.mark.parametrize("name", [*OUTSIDE, "wsi/left here.svs", "adapters/notes.pyc"])
 def test_what_is_no_part_of_the_image_does_not_rename_it(tree: Path, tmp_path: Path, name: str) -> None:
     before = built(tree, tmp_path / "before")
     (tree / name).write_text("another word\n")
