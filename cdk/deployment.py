@@ -24,6 +24,8 @@ def _split(value: object) -> object:
 
 
 _LISTED = BeforeValidator(_split)
+HOME_REGION = "eu-central-1"
+HOME_ZONES = ("eu-central-1a", "eu-central-1b", "eu-central-1c")
 #: The environment of `make deploy-emulated`, whose functions run on no Lambda.
 _EMULATED = "emulated"
 
@@ -51,8 +53,8 @@ class Deployment(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     environment: shapes.Environment  #: prefix of all names; two can live in one account
-    region: shapes.Region = "eu-central-1"
-    #: At least two. GPU spot capacity differs by zone, so name all that the region has.
+    region: shapes.Region = HOME_REGION
+    #: At least two; needed outside HOME_REGION. GPU spot capacity differs by zone, so name all that the region has.
     availability_zones: Annotated[tuple[str, ...], _LISTED] = ()
 
     #: Of page and API, as wsi.example.org; needs certificate_arn.
@@ -104,6 +106,11 @@ class Deployment(BaseModel):
     def _checked(self) -> Self:
         if (self.domain is None) != (self.certificate_arn is None):
             raise ValueError("domain and certificate_arn belong together: give both or neither.")
+        if not self.zones:
+            raise ValueError(
+                f"Name availability_zones of {self.region}, as your account has them: aws ec2"
+                f" describe-availability-zones --region {self.region} --query AvailabilityZones[].ZoneName"
+            )
         for zone in self.zones:
             if zone[:-1] != self.region:
                 raise ValueError(f"availability_zones must lie in region {self.region}: {zone}")
@@ -124,7 +131,8 @@ class Deployment(BaseModel):
 
     @property
     def zones(self) -> tuple[str, ...]:
-        return self.availability_zones or tuple(f"{self.region}{letter}" for letter in "abc")
+        """Of the one region whose zones every account has; elsewhere accounts differ in which they have."""
+        return self.availability_zones or (HOME_ZONES if self.region == HOME_REGION else ())
 
     @property
     def origins(self) -> tuple[str, ...]:

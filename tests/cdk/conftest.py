@@ -32,6 +32,7 @@ def furnished() -> Templates:
     return synthesized(
         environment="prod",
         region="us-east-1",
+        availability_zones="us-east-1a,us-east-1b,us-east-1d",
         alarm_email="ops@example.org",
         mail_from="slides@example.org",
         page_origins="https://lab.example.org",

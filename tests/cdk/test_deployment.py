@@ -83,6 +83,7 @@ def test_the_flags_of_cdk_json_are_none_of_our_settings() -> None:
         ({"page_origins": "https://wsi.example.org/page"}, "page_origins must be exact"),
         ({"page_origins": "http://localhost.example.org"}, "page_origins must be exact"),
         ({"page_origins": "https://a.example.org https://b.example.org"}, "page_origins must be exact"),
+        ({"region": "us-west-1"}, "Name availability_zones of us-west-1, as your account has them: aws ec2 describe"),
         ({"availability_zones": "eu-central-1a"}, "Name at least two availability_zones"),
         ({"availability_zones": "eu-central-1a,eu-central-1a"}, "Name at least two availability_zones"),
         ({"availability_zones": "eu-central-1a,eu-central-1bb"}, "availability_zones must lie in region eu-central-1"),

@@ -256,7 +256,7 @@ def test_an_account_that_may_make_no_monitor_names_one_that_there_is() -> None:
 
 
 def test_a_region_that_makes_no_budgets_is_told_to_the_deployer() -> None:
-    north = synthesized(environment="dev", region="eu-north-1")
+    north = synthesized(environment="dev", region="eu-north-1", availability_zones="eu-north-1a,eu-north-1b")
     assert north.resources("AWS::Budgets::Budget") == {}
     assert [warning for warning in north.warnings if "eu-north-1 makes no budgets" in warning]
 
