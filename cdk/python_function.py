@@ -9,16 +9,16 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecr as ecr
 from aws_cdk import aws_ecr_assets as ecr_assets
 from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
 from aws_cdk import aws_lambda as lambda_
-from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from adapters.settings.environment import Environment
 from adapters.settings.functions import TIMEOUTS
 from cdk.bundling import ARCHITECTURE, ROOT, RUNTIME, AssetKind, bundled
 from cdk.deployment import Deployment
+from cdk.log_group import LogGroup
 from cdk.network.stack import NetworkStack
-from cdk.retention import log_retention
 
 #: Lambda makes them as the function. EC2 knows no resource for describing, and none yet when one is made.
 _NETWORK_INTERFACES = (
@@ -42,7 +42,7 @@ class PythonFunction(lambda_.Function):
         deployment: Deployment,
         name: str,
         asset: AssetKind,
-        log_key_from: NetworkStack,
+        log_key: kms.IKey,
         network: NetworkStack | None,
         settings: Environment | None,
         memory_mib: int,
@@ -60,7 +60,7 @@ class PythonFunction(lambda_.Function):
                 id,
                 deployment=deployment,
                 name=name,
-                log_key_from=log_key_from,
+                log_key=log_key,
                 network=network,
                 settings=settings,
                 memory_mib=memory_mib,
@@ -95,7 +95,7 @@ class ImageFunction(lambda_.DockerImageFunction):
                 id,
                 deployment=deployment,
                 name=name,
-                log_key_from=network,
+                log_key=network.log_key,
                 network=network,
                 settings=settings,
                 memory_mib=memory_mib,
@@ -132,7 +132,7 @@ def _process(
     *,
     deployment: Deployment,
     name: str,
-    log_key_from: NetworkStack,
+    log_key: kms.IKey,
     network: NetworkStack | None,
     settings: Environment | None,
     memory_mib: int,
@@ -140,13 +140,7 @@ def _process(
     security_group: ec2.ISecurityGroup | None,
 ) -> dict[str, Any]:
     """What functions have in common, wherever their code comes from."""
-    log_group = logs.LogGroup(
-        scope,
-        f"{id}Logs",
-        retention=log_retention(deployment.log_days),
-        encryption_key=log_key_from.log_key,
-        removal_policy=cdk.RemovalPolicy.DESTROY,
-    )
+    log_group = LogGroup(scope, f"{id}Logs", deployment=deployment, key=log_key)
     role = iam.Role(scope, f"{id}Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
     # What the managed policies AWSLambdaBasicExecutionRole and AWSLambdaVPCAccessExecutionRole allow, for our log
     # group alone.

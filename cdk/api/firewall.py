@@ -7,14 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import aws_cdk as cdk
-from aws_cdk import aws_logs as logs
 from aws_cdk import aws_wafv2 as waf
 from constructs import Construct
 
 from adapters.settings.problems import BASE_PATH, PROBLEMS
 from cdk.deployment import Deployment
+from cdk.log_group import LogGroup
 from cdk.network.stack import NetworkStack
-from cdk.retention import log_retention
 from cdk.web.viewer import VIEWER_IP
 
 WINDOW_SECONDS = 60
@@ -80,13 +79,12 @@ class Firewall(Construct):
         self._log(deployment, network)
 
     def _log(self, deployment: Deployment, network: NetworkStack) -> None:
-        group = logs.LogGroup(
+        group = LogGroup(
             self,
             "Log",
-            log_group_name=f"aws-waf-logs-{deployment.prefix}-api",  # the firewall writes to groups so named only
-            retention=log_retention(deployment.log_days),
-            encryption_key=network.log_key,
-            removal_policy=cdk.RemovalPolicy.DESTROY,
+            deployment=deployment,
+            key=network.log_key,
+            name=f"aws-waf-logs-{deployment.prefix}-api",  # the firewall writes to groups so named only
         )
         arn = cdk.Stack.of(self).format_arn(
             service="logs",

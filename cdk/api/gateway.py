@@ -8,14 +8,13 @@ import aws_cdk as cdk
 from aws_cdk import aws_apigateway as apigateway
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
-from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from adapters.settings.problems import BASE_PATH
 from cdk.api.problem_responses import add_problem_responses
 from cdk.deployment import Deployment
+from cdk.log_group import LogGroup
 from cdk.network.stack import NetworkStack
-from cdk.retention import log_retention
 
 STAGE = "live"
 #: How long the gateway may keep the authorizer's answer: a revoked key works no longer than this (F-37).
@@ -63,13 +62,7 @@ class Gateway(Construct):
         function: lambda_.IFunction,
     ) -> None:
         super().__init__(scope, id)
-        access_log = logs.LogGroup(
-            self,
-            "AccessLog",
-            retention=log_retention(deployment.log_days),
-            encryption_key=network.log_key,
-            removal_policy=cdk.RemovalPolicy.DESTROY,
-        )
+        access_log = LogGroup(self, "AccessLog", deployment=deployment, key=network.log_key)
         self.rest_api = apigateway.RestApi(
             self,
             "Rest",
@@ -133,12 +126,11 @@ class Gateway(Construct):
 
     def _log_execution(self, deployment: Deployment, network: NetworkStack) -> None:
         """A group of the name that the gateway would make one of itself: in clear, and kept for ever."""
-        group = logs.LogGroup(
+        group = LogGroup(
             self,
             "ExecutionLog",
-            log_group_name=f"API-Gateway-Execution-Logs_{self.rest_api.rest_api_id}/{STAGE}",
-            retention=log_retention(deployment.log_days),
-            encryption_key=network.log_key,
-            removal_policy=cdk.RemovalPolicy.DESTROY,
+            deployment=deployment,
+            key=network.log_key,
+            name=f"API-Gateway-Execution-Logs_{self.rest_api.rest_api_id}/{STAGE}",
         )
         self.rest_api.deployment_stage.node.add_dependency(group)

@@ -66,7 +66,7 @@ class AuthStack(cdk.Stack):
             name="authorizer",
             asset=AssetKind.API,
             network=network,
-            log_key_from=network,
+            log_key=network.log_key,
             memory_mib=512,
             settings=processes.Authorizer(
                 region=self.region,

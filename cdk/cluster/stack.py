@@ -12,8 +12,8 @@ from constructs import Construct
 from cdk.cluster.addons import DnsAddon, NodeAddons
 from cdk.cluster.node_groups import NodeGroups
 from cdk.deployment import Deployment
+from cdk.log_group import LogGroup
 from cdk.network.stack import NetworkStack
-from cdk.retention import log_retention
 from cdk.workload.placement import SYSTEM
 
 VERSION = eks.KubernetesVersion.V1_36  #: with the kubectl layer of the same, above
@@ -28,13 +28,12 @@ class ClusterStack(cdk.Stack):
     ) -> None:
         super().__init__(scope, id, env=env)
         self.name = deployment.prefix
-        log_group = logs.LogGroup(
+        log_group = LogGroup(
             self,
             "Logs",
-            log_group_name=f"/aws/eks/{self.name}/cluster",  # EKS writes there, and makes it if it must: kept for ever
-            retention=log_retention(deployment.log_days),
-            encryption_key=network.log_key,
-            removal_policy=cdk.RemovalPolicy.DESTROY,
+            deployment=deployment,
+            key=network.log_key,
+            name=f"/aws/eks/{self.name}/cluster",  # EKS writes there, and makes it if it must: kept for ever
         )
         self.cluster = self._cluster(deployment, network)
         self.cluster.node.add_dependency(log_group)

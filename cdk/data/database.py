@@ -9,14 +9,13 @@ import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
-from aws_cdk import aws_logs as logs
 from aws_cdk import aws_rds as rds
 from constructs import Construct
 
 from cdk.data.capacity import instance_type
 from cdk.deployment import Deployment
+from cdk.log_group import LogGroup
 from cdk.network.stack import NetworkStack
-from cdk.retention import log_retention
 
 NAME = "tessera"
 PORT = 5432
@@ -111,7 +110,10 @@ class Database(Construct):
         name = f"{deployment.prefix}-database"
         removal = cdk.RemovalPolicy.SNAPSHOT if deployment.keeps_data else cdk.RemovalPolicy.DESTROY
         exports = ("postgresql", "upgrade")
-        groups = [_log_group(self, e, f"/aws/rds/instance/{name}/{e}", deployment, network) for e in exports]
+        groups = [
+            LogGroup(self, e, deployment=deployment, key=network.log_key, name=f"/aws/rds/instance/{name}/{e}")
+            for e in exports
+        ]
         instance = rds.DatabaseInstance(
             self,
             "Instance",
@@ -183,21 +185,13 @@ class Database(Construct):
             borrow_timeout=cdk.Duration.seconds(_BORROW_SECONDS),
             idle_client_timeout=cdk.Duration.seconds(_IDLE_SECONDS),
         )
-        proxy.node.add_dependency(_log_group(self, "ProxyLogs", f"/aws/rds/proxy/{name}", deployment, network))
+        log_group = LogGroup(
+            self, "ProxyLogs", deployment=deployment, key=network.log_key, name=f"/aws/rds/proxy/{name}"
+        )
+        proxy.node.add_dependency(log_group)
         for grant in grants:
             grant.apply_before(proxy)
         return proxy
-
-
-def _log_group(scope: Construct, id: str, name: str, deployment: Deployment, network: NetworkStack) -> logs.LogGroup:
-    return logs.LogGroup(
-        scope,
-        id,
-        log_group_name=name,
-        retention=log_retention(deployment.log_days),
-        encryption_key=network.log_key,
-        removal_policy=cdk.RemovalPolicy.DESTROY,
-    )
 
 
 def _arn(scope: Construct, service: str, resource: str) -> str:

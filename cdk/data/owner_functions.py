@@ -33,7 +33,7 @@ class OwnerFunctions(Construct):
                 deployment=deployment,
                 name=name,
                 asset=asset,
-                log_key_from=network,
+                log_key=network.log_key,
                 network=network,
                 security_group=database.owner_clients,
                 settings=settings,

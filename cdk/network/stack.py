@@ -6,12 +6,11 @@ import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
-from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from cdk.deployment import Deployment
+from cdk.log_group import LogGroup
 from cdk.network.s3_gateway import S3Gateway
-from cdk.retention import log_retention
 
 
 class NetworkStack(cdk.Stack):
@@ -77,13 +76,7 @@ class NetworkStack(cdk.Stack):
         return key
 
     def _flow_logs(self, deployment: Deployment) -> None:
-        log_group = logs.LogGroup(
-            self,
-            "FlowLogs",
-            retention=log_retention(deployment.log_days),
-            encryption_key=self.log_key,
-            removal_policy=cdk.RemovalPolicy.DESTROY,
-        )
+        log_group = LogGroup(self, "FlowLogs", deployment=deployment, key=self.log_key)
         self.vpc.add_flow_log(
             "FlowLog",
             destination=ec2.FlowLogDestination.to_cloud_watch_logs(log_group),

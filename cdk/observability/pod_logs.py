@@ -6,15 +6,13 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
-import aws_cdk as cdk
 from aws_cdk import aws_eks_v2 as eks
 from aws_cdk import aws_iam as iam
-from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from cdk.deployment import Deployment
+from cdk.log_group import LogGroup
 from cdk.network.stack import NetworkStack
-from cdk.retention import log_retention
 from cdk.workload.placement import KEDA_NAMESPACE, NAMESPACE, NODE_CRITICAL, NVIDIA_NAMESPACE, SYSTEM_NAMESPACE
 from cdk.workload.pod_account import PodAccount
 
@@ -35,14 +33,7 @@ class PodLogs(Construct):
     ) -> None:
         super().__init__(scope, id)
         group = f"/tessera/{deployment.environment}/pods"
-        self.log_group = logs.LogGroup(
-            self,
-            "Logs",
-            log_group_name=group,
-            retention=log_retention(deployment.log_days),
-            encryption_key=network.log_key,
-            removal_policy=cdk.RemovalPolicy.DESTROY,
-        )
+        self.log_group = LogGroup(self, "Logs", deployment=deployment, key=network.log_key, name=group)
         account = PodAccount(self, "Account", cluster=cluster, name=NAME, namespace=SYSTEM_NAMESPACE)
         account.role.add_to_policy(
             iam.PolicyStatement(

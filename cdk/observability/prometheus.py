@@ -7,16 +7,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import aws_cdk as cdk
 from aws_cdk import aws_aps as aps
 from aws_cdk import aws_eks_v2 as eks
-from aws_cdk import aws_logs as logs
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 from cdk.deployment import Deployment
+from cdk.log_group import LogGroup
 from cdk.network.stack import NetworkStack
-from cdk.retention import log_retention
 
 FOLDER = Path(__file__).resolve().parent
 RULES = FOLDER / "rules"
@@ -91,13 +89,12 @@ class Prometheus(Construct):
 
     def _log_group(self, of: str, deployment: Deployment, network: NetworkStack) -> str:
         """Its ARN, as services that deliver logs want it."""
-        group = logs.LogGroup(
+        group = LogGroup(
             self,
             f"{of}Logs",
+            deployment=deployment,
+            key=network.log_key,
             # What AWS delivers into goes by this prefix: it needs no room in the log group policies, which are few.
-            log_group_name=f"/aws/vendedlogs/{deployment.prefix}/prometheus-{of.lower()}",
-            retention=log_retention(deployment.log_days),
-            encryption_key=network.log_key,
-            removal_policy=cdk.RemovalPolicy.DESTROY,
+            name=f"/aws/vendedlogs/{deployment.prefix}/prometheus-{of.lower()}",
         )
         return group.log_group_arn

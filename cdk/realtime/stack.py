@@ -8,13 +8,12 @@ import aws_cdk as cdk
 from aws_cdk import aws_appsync as appsync
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
-from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from cdk.auth.stack import AuthStack
 from cdk.deployment import Deployment
+from cdk.log_group import LogGroup
 from cdk.network.stack import NetworkStack
-from cdk.retention import log_retention
 
 SOURCES = Path(__file__).resolve().parent.parent / "appsync"
 PUBLISH = "publishJobUpdate"
@@ -101,13 +100,8 @@ class RealtimeStack(cdk.Stack):
     def _log(self, deployment: Deployment, network: NetworkStack) -> None:
         """Into a group of ours: AppSync would make one of the same name that keeps its lines for ever, in clear. Set on
         the resource, since the CDK's own way brings a function that sets the retention."""
-        group = logs.LogGroup(
-            self,
-            "Logs",
-            log_group_name=f"/aws/appsync/apis/{self.api.api_id}",
-            retention=log_retention(deployment.log_days),
-            encryption_key=network.log_key,
-            removal_policy=cdk.RemovalPolicy.DESTROY,
+        group = LogGroup(
+            self, "Logs", deployment=deployment, key=network.log_key, name=f"/aws/appsync/apis/{self.api.api_id}"
         )
         role = iam.Role(self, "LogsRole", assumed_by=iam.ServicePrincipal("appsync.amazonaws.com"))
         role.add_to_policy(

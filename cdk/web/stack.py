@@ -9,7 +9,6 @@ from aws_cdk import aws_apigateway as apigateway
 from aws_cdk import aws_certificatemanager as acm
 from aws_cdk import aws_cloudfront as cloudfront
 from aws_cdk import aws_cloudfront_origins as origins
-from aws_cdk import aws_logs as logs
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
@@ -18,9 +17,9 @@ from cdk.api.stack import ApiStack
 from cdk.auth.stack import AuthStack
 from cdk.data.stack import DataStack
 from cdk.deployment import Deployment
+from cdk.log_group import LogGroup
 from cdk.network.stack import NetworkStack
 from cdk.realtime.stack import RealtimeStack
-from cdk.retention import log_retention
 from cdk.web.page_files import PageFiles
 from cdk.web.security_headers import SecurityHeaders
 
@@ -111,13 +110,7 @@ class WebStack(cdk.Stack):
                 "signInUrl": auth.sign_in_url,
                 "realtimeUrl": realtime.realtime_url,
             },
-            log_group=logs.LogGroup(
-                self,
-                "PageFilesLogs",
-                retention=log_retention(deployment.log_days),
-                encryption_key=network.log_key,
-                removal_policy=cdk.RemovalPolicy.DESTROY,
-            ),
+            log_group=LogGroup(self, "PageFilesLogs", deployment=deployment, key=network.log_key),
         )
         cdk.CfnOutput(self, "Url", value=self.url)
         cdk.CfnOutput(self, "DistributionDomain", value=self.distribution.distribution_domain_name)
