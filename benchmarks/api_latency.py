@@ -20,6 +20,7 @@ from adapters.postgres.migrate import migrate
 from adapters.postgres.seeding import SeedTenant, seed
 from adapters.postgres.system_ledger import PostgresSystemLedger
 from adapters.postgres.tenant_ledger import PostgresTenantLedger
+from adapters.settings.database_roles import API_ROLE, SYSTEM_ROLE
 from lambdas.api import make_handler
 from lambdas.wiring import ApiWiring, utc_now
 from local.postgres import EmbeddedPostgres
@@ -61,7 +62,7 @@ def measure(server: EmbeddedPostgres) -> None:
     )
     tenant = seed(owner, tenants=[SeedTenant(name="hospital")], models=[model])["hospital"]
     actor = Actor(tenant=tenant, subject="user:benchmark", role=Role.ANALYST)
-    api, system = (Connections(server.dsn(role, DATABASE)) for role in ("tessera_api", "tessera_system"))
+    api, system = (Connections(server.dsn(role, DATABASE)) for role in (API_ROLE, SYSTEM_ROLE))
     wiring = ApiWiring(
         ledger=PostgresTenantLedger(api),
         slides=MemorySlideStore(),

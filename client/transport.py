@@ -10,6 +10,7 @@ from typing import Any
 
 import httpx
 
+from adapters.settings.problems import BASE_PATH
 from wsi.errors import (
     Conflict,
     Forbidden,
@@ -25,7 +26,6 @@ from wsi.errors import (
 # It writes whole URLs at level INFO, and those of S3 are presigned: whoever reads the log could read the slide.
 logging.getLogger("httpx").setLevel(logging.WARNING)
 
-BASE_PATH = "/api/v1/wsi"
 ATTEMPTS = 6
 FIRST_PAUSE = 0.25  #: seconds; doubled with each attempt
 LONGEST_PAUSE = 8.0  #: seconds

@@ -20,13 +20,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from adapters.settings.database_roles import OWNER
 from local import children
 from local.ports import free_port
 
 SUPERUSER = "postgres"
-OWNER = (
-    "tessera_owner"  #: owns the databases and runs migrations; no superuser, so that row-level security binds it too
-)
 START_SECONDS = 15.0
 ANSWER_SECONDS = 10.0  #: for a server that runs already
 _SHARED = Path("/var/tmp")  #: survives a reboot, unlike /tmp

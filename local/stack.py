@@ -19,6 +19,7 @@ from adapters.aws_clients import AwsClients
 from adapters.postgres.migrate import migrate
 from adapters.postgres.seeding import seed
 from adapters.provisioning import UserPool, create_buckets, create_queues, create_user_pool
+from adapters.settings.database_roles import API_ROLE, SYSTEM_ROLE
 from adapters.settings.problems import BASE_PATH
 from adapters.sigv4 import refusal
 from adapters.sqs import SqsQueues
@@ -120,8 +121,8 @@ class Stack:
         self.addresses = Addresses(
             region=REGION,
             endpoint_url=self.ministack.url,
-            api_dsn=self.postgres.dsn("tessera_api", DATABASE),
-            system_dsn=self.postgres.dsn("tessera_system", DATABASE),
+            api_dsn=self.postgres.dsn(API_ROLE, DATABASE),
+            system_dsn=self.postgres.dsn(SYSTEM_ROLE, DATABASE),
             issuer=pool.issuer,
             jwks_url=pool.jwks_url,
             client_id=pool.client_id,

@@ -11,12 +11,12 @@ from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from adapters.settings import processes
+from adapters.settings.database_roles import API_ROLE, SYSTEM_ROLE
 from adapters.settings.environment import Environment
 from adapters.settings.functions import WOKEN
 from cdk.api.access import UPLOADING, Access
 from cdk.api.mail import Mail
 from cdk.bundling import AssetKind
-from cdk.data.database import API_ROLE, SYSTEM_ROLE
 from cdk.data.stack import DataStack
 from cdk.deployment import Deployment
 from cdk.network.stack import NetworkStack

@@ -12,13 +12,12 @@ from constructs import Construct
 
 from adapters.settings.problems import BASE_PATH
 from cdk.api.problem_responses import add_problem_responses
+from cdk.auth.stack import ANSWER_SECONDS
 from cdk.deployment import Deployment
 from cdk.log_group import LogGroup
 from cdk.network.stack import NetworkStack
 
 STAGE = "live"
-#: How long the gateway may keep the authorizer's answer: a revoked key works no longer than this (F-37).
-AUTHORIZER_SECONDS = 60
 #: Requests a second, and at once, of all callers together: before that the firewall counts each one's.
 RATE, BURST = 2_000, 4_000
 OPEN = ("health", "openapi.json")
@@ -102,7 +101,7 @@ class Gateway(Construct):
                 "Authorizer",
                 handler=authorizer,
                 identity_sources=[apigateway.IdentitySource.header("Authorization")],
-                results_cache_ttl=cdk.Duration.seconds(AUTHORIZER_SECONDS),
+                results_cache_ttl=cdk.Duration.seconds(ANSWER_SECONDS),
                 # The gateway takes on this role: a permission would stand in the authorizer's stack, and point here.
                 assume_role=iam.Role(
                     self, "AskAuthorizer", assumed_by=iam.ServicePrincipal("apigateway.amazonaws.com")

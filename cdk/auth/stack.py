@@ -7,13 +7,15 @@ from aws_cdk import aws_cognito as cognito
 from constructs import Construct
 
 from adapters.settings import processes
+from adapters.settings.database_roles import API_ROLE
 from cdk.bundling import AssetKind
-from cdk.data.database import API_ROLE
 from cdk.data.stack import DataStack
 from cdk.deployment import Deployment
 from cdk.network.stack import NetworkStack
 from cdk.python_function import PythonFunction
 
+#: How long gateway and AppSync may keep an answer of the authorizer: a revoked key works no longer than this (F-37).
+ANSWER_SECONDS = 60
 DEVELOPMENT_ORIGIN = "http://localhost:5173"  #: where Vite serves the page to who works on it
 
 

@@ -12,6 +12,7 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_rds as rds
 from constructs import Construct
 
+from adapters.settings.database_roles import API_ROLE, OWNER, SYSTEM_ROLE
 from cdk.data.capacity import instance_type
 from cdk.deployment import Deployment
 from cdk.log_group import LogGroup
@@ -19,9 +20,6 @@ from cdk.network.stack import NetworkStack
 
 NAME = "tessera"
 PORT = 5432
-OWNER = "tessera_owner"  #: the master user; runs migrations and administration, and nothing else
-API_ROLE = "tessera_api"
-SYSTEM_ROLE = "tessera_system"
 
 PARAMETERS: Mapping[str, str] = MappingProxyType(
     {

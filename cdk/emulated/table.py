@@ -5,10 +5,12 @@ A type that is in neither list is an error of the transformation, so that nothin
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from adapters.settings.database_roles import OWNER
 from cdk.emulated.values import DATABASE_HOST, DATABASE_PORT
 
 SELF = "{id}"  #: in a substitute: the logical id of the resource itself
@@ -59,7 +61,7 @@ DROPPED: Mapping[str, Dropped] = {
         replacement={
             "Type": "AWS::SecretsManager::Secret",
             # Postgres on 127.0.0.1 asks nobody for a password.
-            "Properties": {"SecretString": '{"username": "tessera_owner", "password": "none"}'},
+            "Properties": {"SecretString": json.dumps({"username": OWNER, "password": "none"})},
         },
     ),
     "AWS::RDS::DBProxy": Dropped(

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from adapters.settings.database_roles import OWNER
 from adapters.settings.environment import PREFIX
 
 ENDPOINT = "EmulatedEndpoint"
@@ -14,8 +15,6 @@ DATABASE_HOST = "EmulatedDatabaseHost"
 DATABASE_PORT = "EmulatedDatabasePort"
 PUBLISH_URL = "EmulatedPublishUrl"
 REALTIME_URL = "EmulatedRealtimeUrl"
-
-OWNER = "tessera_owner"  #: of the schema, in RDS and in the embedded Postgres
 
 #: Parameter -> what it is. All are strings.
 PARAMETERS: Mapping[str, str] = {

@@ -10,7 +10,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
-from cdk.auth.stack import AuthStack
+from cdk.auth.stack import ANSWER_SECONDS, AuthStack
 from cdk.deployment import Deployment
 from cdk.log_group import LogGroup
 from cdk.network.stack import NetworkStack
@@ -18,12 +18,11 @@ from cdk.network.stack import NetworkStack
 SOURCES = Path(__file__).resolve().parent.parent / "appsync"
 PUBLISH = "publishJobUpdate"
 SUBSCRIBE = "onJobUpdate"
-#: How long AppSync may keep the authorizer's answer, so that a revoked key works no longer than this (F-37).
-AUTHORIZER_SECONDS = 60
 
 
 class RealtimeStack(cdk.Stack):
-    """`api`; `graphql_url`, where the relay publishes; `realtime_url`, where clients subscribe (wss)."""
+    """`api`; `graphql_url`, where the relay publishes; `realtime_url`, where clients subscribe (wss), and its origin
+    alone, `realtime_origin`, which a page must be allowed to talk to."""
 
     def __init__(
         self,
@@ -49,7 +48,7 @@ class RealtimeStack(cdk.Stack):
                         handler=lambda_.Function.from_function_attributes(
                             self, "Authorizer", function_arn=auth.authorizer.function_arn, skip_permissions=True
                         ),
-                        results_cache_ttl=cdk.Duration.seconds(AUTHORIZER_SECONDS),
+                        results_cache_ttl=cdk.Duration.seconds(ANSWER_SECONDS),
                     ),
                 ),
                 additional_authorization_modes=[
@@ -81,7 +80,8 @@ class RealtimeStack(cdk.Stack):
             )
         self.graphql_url = self.api.graphql_url
         host = cdk.Fn.select(2, cdk.Fn.split("/", self._resource.attr_realtime_url))
-        self.realtime_url = f"wss://{host}/graphql"
+        self.realtime_origin = f"wss://{host}"
+        self.realtime_url = f"{self.realtime_origin}/graphql"
 
     def grant_publish(self, grantee: iam.IGrantable) -> None:
         """Of the one mutation."""

@@ -61,7 +61,7 @@ class WebStack(cdk.Stack):
         headers = SecurityHeaders(
             self,
             "SecurityHeaders",
-            connect=[*buckets, auth.sign_in_url, f"wss://{_realtime_host(realtime)}"],
+            connect=[*buckets, auth.sign_in_url, realtime.realtime_origin],
             images=buckets[1:],
         )
         self.distribution = cloudfront.Distribution(
@@ -146,7 +146,3 @@ class WebStack(cdk.Stack):
             "certificate": acm.Certificate.from_certificate_arn(self, "Certificate", deployment.certificate_arn),
             "minimum_protocol_version": cloudfront.SecurityPolicyProtocol.TLS_V1_2_2021,
         }
-
-
-def _realtime_host(realtime: RealtimeStack) -> str:
-    return cdk.Fn.select(2, cdk.Fn.split("/", realtime.realtime_url))

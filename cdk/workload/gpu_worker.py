@@ -6,9 +6,9 @@ from aws_cdk import aws_eks_v2 as eks
 from constructs import Construct
 
 from adapters.settings import processes, scaling
+from adapters.settings.database_roles import SYSTEM_ROLE
 from adapters.settings.objects import SHARDS
 from adapters.settings.queues import SHARD_QUEUES
-from cdk.data.database import SYSTEM_ROLE
 from cdk.data.stack import DataStack
 from cdk.deployment import Deployment
 from cdk.workload.placement import GPU_LABELS, GPU_TOLERATIONS, NAMESPACE, WORKER_PORT

@@ -6,8 +6,8 @@ from aws_cdk import aws_eks_v2 as eks
 from constructs import Construct
 
 from adapters.settings import processes, scaling
+from adapters.settings.database_roles import SYSTEM_ROLE
 from adapters.settings.queues import HEAVY as QUEUE
-from cdk.data.database import SYSTEM_ROLE
 from cdk.data.stack import DataStack
 from cdk.deployment import Deployment
 from cdk.workload.placement import NAMESPACE, SYSTEM_LABELS, WORKER_PORT

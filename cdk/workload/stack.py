@@ -7,6 +7,7 @@ from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
 from cdk.cluster.stack import ClusterStack
+from cdk.data.database import PORT
 from cdk.data.stack import DataStack
 from cdk.deployment import Deployment
 from cdk.network.stack import NetworkStack
@@ -49,8 +50,8 @@ class WorkloadStack(cdk.Stack):
             group_id=data.database.proxy_security_group.security_group_id,
             source_security_group_id=eks.cluster_security_group_id,
             ip_protocol="tcp",
-            from_port=5432,
-            to_port=5432,
+            from_port=PORT,
+            to_port=PORT,
         )
         for id, worker in (("GpuWorker", GpuWorker), ("HeavyWorker", HeavyWorker)):
             made = worker(

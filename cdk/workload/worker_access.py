@@ -8,7 +8,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3 as s3
 
-from cdk.data.database import SYSTEM_ROLE
+from adapters.settings.database_roles import SYSTEM_ROLE
 from cdk.data.stack import DataStack
 from cdk.deployment import Deployment
 

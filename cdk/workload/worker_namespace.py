@@ -7,6 +7,7 @@ from typing import Any
 from aws_cdk import aws_eks_v2 as eks
 from constructs import Construct
 
+from cdk.data.database import PORT
 from cdk.network.stack import NetworkStack
 from cdk.workload.namespace import Namespace
 from cdk.workload.placement import NAMESPACE, SYSTEM_NAMESPACE, WORKER_PORT
@@ -44,7 +45,7 @@ class WorkerNamespace(Construct):
                     egress=[
                         {"to": [dns], "ports": [*_ports(53, "UDP"), *_ports(53)]},
                         {"to": [agent], "ports": _ports(80)},
-                        {"to": [in_vpc], "ports": _ports(5432)},
+                        {"to": [in_vpc], "ports": _ports(PORT)},
                         {"to": [anywhere], "ports": _ports(443)},
                     ],
                 ),

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from adapters.settings import processes
+from adapters.settings.database_roles import SYSTEM_ROLE
 from cdk.emulated import told
 from local import children
 from local.emulated.installation import EmulatedInstallation
@@ -19,7 +20,6 @@ from local.options import DATABASE
 
 DRAIN_SECONDS = 90.0
 QUEUES = "shards-"  #: in the names of the queues whose worker this is
-SYSTEM_ROLE = "tessera_system"
 ROOT = Path(__file__).resolve().parents[2]
 
 

@@ -16,6 +16,7 @@ import httpx
 from adapters.cognito import sign_in
 from adapters.deploying import DeploymentFailed
 from adapters.provisioning import confirmed_user
+from adapters.settings.problems import BASE_PATH
 from local.emulated.browser import upload_from_a_page
 from local.emulated.host_worker import HostWorker
 from local.emulated.installation import EmulatedInstallation
@@ -24,7 +25,6 @@ from local.emulated.subscriber import Subscriber
 from wsi.results.summary import NAME as SUMMARY
 
 ROOT = Path(__file__).resolve().parents[2]
-BASE_PATH = "/api/v1/wsi"
 MODEL = "stain-density"
 TENANT, RIVAL = "first", "second"
 PERSON, PASSWORD = "viewer@first.example", "Emulated-viewer-1"
