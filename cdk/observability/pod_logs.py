@@ -14,6 +14,7 @@ from cdk.deployment import Deployment
 from cdk.log_group import LogGroup
 from cdk.network.stack import NetworkStack
 from cdk.workload.placement import KEDA_NAMESPACE, NAMESPACE, NODE_CRITICAL, NVIDIA_NAMESPACE, SYSTEM_NAMESPACE
+from cdk.workload.pod import UNPRIVILEGED
 from cdk.workload.pod_account import PodAccount
 
 #: The image starts with the file of this name in FOLDER, and with no other.
@@ -72,12 +73,7 @@ def _daemon_set(config: str) -> dict[str, Any]:
         "image": IMAGE,
         "resources": {"requests": {"cpu": "20m", "memory": "64Mi"}, "limits": {"memory": "128Mi"}},
         # Root, since the kubelet lets nobody else read; with no other power.
-        "securityContext": {
-            "runAsUser": 0,
-            "allowPrivilegeEscalation": False,
-            "readOnlyRootFilesystem": True,
-            "capabilities": {"drop": ["ALL"]},
-        },
+        "securityContext": {"runAsUser": 0, **UNPRIVILEGED},
         "volumeMounts": [{"name": name, "mountPath": path, "readOnly": name != "state"} for name, path, _ in mounts],
     }
     return {

@@ -11,6 +11,7 @@ from cdk.cluster.stack import ClusterStack
 from cdk.deployment import Deployment
 from cdk.workload.chart import REPLICAS, Chart, memory, over_zones
 from cdk.workload.placement import CLUSTER_CRITICAL, GPU_ON_DEMAND, GPU_SPOT, SYSTEM_LABELS, SYSTEM_NAMESPACE
+from cdk.workload.pod import UNPRIVILEGED
 from cdk.workload.pod_role import PodRole
 
 NAME = "cluster-autoscaler"
@@ -75,11 +76,7 @@ class Autoscaler(Construct):
                     "runAsUser": 65534,
                     "seccompProfile": {"type": "RuntimeDefault"},
                 },
-                "containerSecurityContext": {
-                    "allowPrivilegeEscalation": False,
-                    "readOnlyRootFilesystem": True,
-                    "capabilities": {"drop": ["ALL"]},
-                },
+                "containerSecurityContext": UNPRIVILEGED,
             },
         )
         chart.node.add_dependency(account)
