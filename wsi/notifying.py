@@ -4,7 +4,6 @@ over. A notice holds ids and a state: no name, no link to a file (DESIGN section
 from __future__ import annotations
 
 import json
-import logging
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,9 +16,7 @@ from wsi.ports.notices import Mail, Webhooks
 from wsi.records.deliveries import Channel, Delivery
 from wsi.records.jobs import Job
 from wsi.states import JobState
-from wsi.webhooks import WebhookAnswer, WebhookRequest, signed
-
-logger = logging.getLogger(__name__)
+from wsi.webhooks import WebhookRequest, signed
 
 CLAIM_SECONDS = 120.0  #: longer than a try takes; what was not recorded by then is tried again
 #: s between one try and the next; 18.6 h in all. The last failure is the end.
@@ -41,6 +38,15 @@ class Notified:
     failed: int = 0  #: tries that are repeated later, or were the last
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Try:
+    """What one came to."""
+
+    error: str | None = None  #: a sentence; None: delivered
+    status: int | None = None  #: of a receiver that answered
+    is_last: bool = False  #: another changes nothing
+
+
 def notify(
     job_id: UUID,
     *,
@@ -57,17 +63,18 @@ def notify(
     delivered = 0
     for delivery in brief.deliveries:
         if delivery.channel is Channel.WEBHOOK:
-            answer = webhooks.send(_webhook(brief.job, delivery, brief.secrets, clock()))
+            tried = _posted(_webhook(brief.job, delivery, brief.secrets, clock()), webhooks)
         else:
-            answer = _mailed(brief.job, delivery, mail, page_url)
+            tried = _mailed(brief.job, delivery, mail, page_url)
+        is_delivered = tried.error is None
         ledger.record_delivery(
             delivery,
-            delivered=answer.is_delivered,
-            status=answer.status if delivery.channel is Channel.WEBHOOK else None,
-            error=None if answer.is_delivered else (answer.error or f"The receiver answered {answer.status}."),
-            retry_seconds=None if answer.is_delivered or answer.is_gone else pause(delivery.attempt),
+            delivered=is_delivered,
+            status=tried.status,
+            error=tried.error,
+            retry_seconds=None if is_delivered or tried.is_last else pause(delivery.attempt),
         )
-        delivered += answer.is_delivered
+        delivered += is_delivered
     return Notified(delivered=delivered, failed=len(brief.deliveries) - delivered)
 
 
@@ -94,15 +101,23 @@ def _webhook(job: Job, delivery: Delivery, secrets: tuple[str, ...], now: dateti
     )
 
 
-def _mailed(job: Job, delivery: Delivery, mail: Mail | None, page_url: str | None) -> WebhookAnswer:
+def _posted(request: WebhookRequest, webhooks: Webhooks) -> _Try:
+    answer = webhooks.send(request)
+    if answer.is_delivered:
+        return _Try(status=answer.status)
+    error = answer.error or f"The receiver answered {answer.status}."
+    return _Try(error=error, status=answer.status, is_last=answer.is_gone)
+
+
+def _mailed(job: Job, delivery: Delivery, mail: Mail | None, page_url: str | None) -> _Try:
     if mail is None:
-        return WebhookAnswer(status=410, error="This installation sends no e-mails.")
+        return _Try(error="This installation sends no e-mails.", is_last=True)
     said = _SAID[job.state]
     where = f"{page_url}/jobs/{job.id}" if page_url else f"Job {job.id}."
     try:
         mail.send(to=delivery.target, subject=said.rstrip("."), text=f"{said}\n\n{where}\n")
     except Invalid as error:
-        return WebhookAnswer(status=410, error=error.sentence)
+        return _Try(error=error.sentence, is_last=True)
     except SourceUnavailable as error:
-        return WebhookAnswer(error=error.sentence)
-    return WebhookAnswer(status=250)
+        return _Try(error=error.sentence)
+    return _Try()

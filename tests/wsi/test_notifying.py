@@ -10,9 +10,11 @@ import pytest
 
 from tests.contracts.ledger_world import MODEL
 from tests.installation import ANALYST, Installation
+from wsi.errors import Invalid
 from wsi.jobs import JobRequest, submit_job
 from wsi.memory.notices import MemoryMail, MemoryWebhooks
 from wsi.notifying import PAUSES, Notified, notify, pause
+from wsi.ports.notices import Mail
 from wsi.records.deliveries import Delivery
 from wsi.tracing import new_traceparent
 from wsi.webhooks import WebhookAnswer, signed
@@ -25,7 +27,7 @@ class Lab:
     mail: MemoryMail = field(default_factory=MemoryMail)
     webhooks: MemoryWebhooks = field(default_factory=MemoryWebhooks)
 
-    def notify(self, *, mail: MemoryMail | None = None) -> Notified:
+    def notify(self, *, mail: Mail | None = None) -> Notified:
         return notify(
             self.job,
             ledger=self.installation.ledger,
@@ -37,6 +39,11 @@ class Lab:
 
     def deliveries(self) -> tuple[Delivery, ...]:
         return self.installation.ledger.deliveries(ANALYST, self.job)
+
+
+class RefusingMail:
+    def send(self, *, to: str, subject: str, text: str) -> None:
+        raise Invalid("The mail service refused the message (MessageRejected).")
 
 
 def ended(**asked: str) -> Lab:
@@ -77,6 +84,13 @@ def test_a_mail_that_was_not_taken_is_tried_again() -> None:
     (waiting,) = lab.deliveries()
     assert waiting.due_at is not None
     assert waiting.error == "The mail service did not take the message; it is sent again."
+
+
+def test_a_mail_that_was_refused_for_good_is_not_tried_again() -> None:
+    lab = ended(notify_email="a@lab.example")
+    assert lab.notify(mail=RefusingMail()) == Notified(failed=1)
+    (kept,) = lab.deliveries()
+    assert (kept.due_at, kept.error) == (None, "The mail service refused the message (MessageRejected).")
 
 
 def test_without_a_sender_the_delivery_says_so() -> None:
@@ -122,7 +136,7 @@ def test_a_webhook_that_was_not_taken(answer: WebhookAnswer, error: str, is_trie
 
 def test_pauses_grow_and_end_within_a_day() -> None:
     pauses = [pause(attempt) for attempt in range(1, len(PAUSES) + 1)]
-    assert all(0.9 * asked <= got <= 1.1 * asked for asked, got in zip(PAUSES, pauses, strict=True) if got)
+    assert all(got and 0.9 * asked <= got <= 1.1 * asked for asked, got in zip(PAUSES, pauses, strict=True))
     assert 1.1 * sum(PAUSES) < 86_400
     assert pause(len(PAUSES) + 1) is None
 
