@@ -61,7 +61,7 @@ class Firewall(Construct):
         ]
         for priority, rule in enumerate(rules):
             rule["priority"] = priority
-        self.acl = waf.CfnWebACL(
+        self._acl = waf.CfnWebACL(
             self,
             "Acl",
             scope="REGIONAL",
@@ -75,7 +75,7 @@ class Firewall(Construct):
             rules=[Rule(**rule) for rule in rules],
         )
         for name, arn in protects.items():
-            waf.CfnWebACLAssociation(self, name, resource_arn=arn, web_acl_arn=self.acl.attr_arn)
+            waf.CfnWebACLAssociation(self, name, resource_arn=arn, web_acl_arn=self._acl.attr_arn)
         self._log(deployment, network)
 
     def _log(self, deployment: Deployment, network: NetworkStack) -> None:
@@ -96,7 +96,7 @@ class Firewall(Construct):
         waf.CfnLoggingConfiguration(
             self,
             "Logging",
-            resource_arn=self.acl.attr_arn,
+            resource_arn=self._acl.attr_arn,
             log_destination_configs=[arn],
             redacted_fields=[field(single_header={"Name": "authorization"}), field(query_string={})],
         )

@@ -15,7 +15,7 @@ LOCAL_PART = "tessera"  #: of the sender's address, when the deployment names a 
 
 
 class Mail(Construct):
-    """`sender`, `configuration_set_name`; `bounces`, the topic that hears of what did not arrive."""
+    """`sender`, `configuration_set_name`. Operators subscribe to the topic that hears of what did not arrive."""
 
     def __init__(self, scope: Construct, id: str, *, deployment: Deployment) -> None:
         super().__init__(scope, id)
@@ -37,7 +37,7 @@ class Mail(Construct):
                 resources=["*"],  # in a key's policy: this key
             )
         )
-        self.bounces = sns.Topic(self, "Bounces", master_key=key, enforce_ssl=True)
+        bounces = sns.Topic(self, "Bounces", master_key=key, enforce_ssl=True)
         configuration = ses.ConfigurationSet(
             self,
             "Configuration",
@@ -46,7 +46,7 @@ class Mail(Construct):
         )
         configuration.add_event_destination(
             "ToBounces",
-            destination=ses.EventDestination.sns_topic(self.bounces),
+            destination=ses.EventDestination.sns_topic(bounces),
             events=[ses.EmailSendingEvent.BOUNCE, ses.EmailSendingEvent.COMPLAINT, ses.EmailSendingEvent.REJECT],
         )
         self.configuration_set_name = configuration.configuration_set_name

@@ -18,7 +18,7 @@ from cdk.python_function import PythonFunction
 
 class OwnerFunctions(Construct):
     """`migrations`, done when the schema is the newest: CloudFormation waits for it, and a migration that fails fails
-    the deployment, before any function or pod has changed (F-52). `administer`, the function."""
+    the deployment, before any function or pod has changed (F-52)."""
 
     def __init__(
         self, scope: Construct, id: str, *, deployment: Deployment, network: NetworkStack, database: Database
@@ -51,5 +51,5 @@ class OwnerFunctions(Construct):
             execute_on_handler_change=True,
             timeout=cdk.Duration.seconds(TIMEOUTS["migrate"] + 30),
         )
-        self.administer = function("Administer", "administer", AssetKind.API)
-        cdk.CfnOutput(self, "AdministerFunction", value=self.administer.function_name)
+        administer = function("Administer", "administer", AssetKind.API)
+        cdk.CfnOutput(self, "AdministerFunction", value=administer.function_name)

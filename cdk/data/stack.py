@@ -17,8 +17,7 @@ from cdk.network.stack import NetworkStack
 
 class DataStack(cdk.Stack):
     """`key`, of buckets and database; `slides`, `results`, `models`; `queues`; `database`; `migrations`, which every
-    function and pod that reads SQL must come after (`x.node.add_dependency(data.migrations)`); `administer`, the
-    function of operators."""
+    function and pod that reads SQL must come after (`x.node.add_dependency(data.migrations)`)."""
 
     def __init__(
         self, scope: Construct, id: str, *, deployment: Deployment, network: NetworkStack, env: cdk.Environment
@@ -45,7 +44,7 @@ class DataStack(cdk.Stack):
         )
         self.queues = JobQueues(self, "Queues", prefix=deployment.queue_prefix)
         self.database = Database(self, "Database", deployment=deployment, network=network, key=self.key)
-        owner = OwnerFunctions(self, "Owner", deployment=deployment, network=network, database=self.database)
-        self.migrations: Construct = owner.migrations
-        self.administer = owner.administer
+        self.migrations: Construct = OwnerFunctions(
+            self, "Owner", deployment=deployment, network=network, database=self.database
+        ).migrations
         cdk.CfnOutput(self, "ModelsBucket", value=self.models.bucket_name)

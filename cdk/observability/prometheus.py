@@ -23,7 +23,7 @@ ALERT_MANAGER = FOLDER / "alert_manager.yaml"
 
 
 class Prometheus(Construct):
-    """`workspace`, whose `attr_prometheus_endpoint` Grafana asks. `namespaces` of rules by the name of their file.
+    """`workspace`, whose `attr_prometheus_endpoint` Grafana asks.
 
     Whoever makes a scraper for a cluster with access entries gets the one of the scraper made by AWS; EKS lets nobody
     else make it.
@@ -80,12 +80,10 @@ class Prometheus(Construct):
                 ],
             ),
         )
-        self.namespaces = {
-            file.stem: aps.CfnRuleGroupsNamespace(
+        for file in sorted(RULES.glob("*.yaml")):
+            aps.CfnRuleGroupsNamespace(
                 self, f"{file.stem}Rules", workspace=self.workspace.attr_arn, name=file.stem, data=file.read_text()
             )
-            for file in sorted(RULES.glob("*.yaml"))
-        }
 
     def _log_group(self, of: str, deployment: Deployment, network: NetworkStack) -> str:
         """Its ARN, as services that deliver logs want it."""

@@ -15,20 +15,16 @@ from cdk.workload.pod_states import PodStates
 
 
 class Controllers(Construct):
-    """`keda`, `autoscaler`, `device_plugin`, `dcgm`, `pod_states`.
-
-    None has a role but the two that ask AWS: KEDA's operator and the autoscaler (docs/decisions/0025).
-    """
+    """None has a role but the two that ask AWS: KEDA's operator and the autoscaler (docs/decisions/0025)."""
 
     def __init__(
         self, scope: Construct, id: str, *, deployment: Deployment, data: DataStack, cluster: ClusterStack
     ) -> None:
         super().__init__(scope, id)
         eks = cluster.cluster
-        self.keda = Keda(self, "Keda", cluster=eks, data=data)
-        self.autoscaler = Autoscaler(self, "Autoscaler", cluster=cluster, deployment=deployment)
-        daemons = GpuDaemons(self, "Gpus", cluster=eks)
-        self.device_plugin, self.dcgm = daemons.device_plugin, daemons.dcgm
-        self.pod_states = PodStates(self, "PodStates", cluster=eks)
+        Keda(self, "Keda", cluster=eks, data=data)
+        Autoscaler(self, "Autoscaler", cluster=cluster, deployment=deployment)
+        GpuDaemons(self, "Gpus", cluster=eks)
+        PodStates(self, "PodStates", cluster=eks)
         # Controllers need nodes to come to, and are gone before the nodes are (F-54).
         self.node.add_dependency(*cluster.node_groups.values())

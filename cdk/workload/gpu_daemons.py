@@ -14,14 +14,14 @@ DCGM_PORT = 9400
 
 
 class GpuDaemons(Construct):
-    """`device_plugin`, `dcgm`: charts. AL2023's image brings driver and runtime, but no plugin."""
+    """AL2023's image brings driver and runtime, but no plugin."""
 
     def __init__(self, scope: Construct, id: str, *, cluster: eks.ICluster) -> None:
         super().__init__(scope, id)
         # Both read the kubelet's sockets on the host.
         namespace = Namespace(self, "Namespace", cluster=cluster, name=NVIDIA_NAMESPACE, level="privileged")
         tolerations = [{**toleration} for toleration in GPU_TOLERATIONS]
-        self.device_plugin = Chart(
+        device_plugin = Chart(
             self,
             "DevicePlugin",
             cluster=cluster,
@@ -49,7 +49,7 @@ class GpuDaemons(Construct):
                 "resources": memory("64Mi", "256Mi", "20m"),
             },
         )
-        self.dcgm = Chart(
+        dcgm = Chart(
             self,
             "Dcgm",
             cluster=cluster,
@@ -65,5 +65,5 @@ class GpuDaemons(Construct):
                 "resources": memory("256Mi", "1Gi", "50m"),  # 128Mi kill it (F-25)
             },
         )
-        for chart in (self.device_plugin, self.dcgm):
+        for chart in (device_plugin, dcgm):
             chart.node.add_dependency(namespace)
