@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -20,18 +19,12 @@ class LambdaWebhooks:
         self._function = function
 
     def send(self, request: WebhookRequest) -> WebhookAnswer:
-        event = {
-            "url": request.url,
-            "headers": dict(request.headers),
-            "body": base64.b64encode(request.body).decode(),
-        }
+        payload = json.dumps(request.as_json()).encode()
         try:
-            answer = self._clients.client("lambda").invoke(
-                FunctionName=self._function, Payload=json.dumps(event).encode()
-            )
-            payload = answer["Payload"].read()
+            answer = self._clients.client("lambda").invoke(FunctionName=self._function, Payload=payload)
+            answered = answer["Payload"].read()
         except (ClientError, BotoCoreError) as error:
             raise SourceUnavailable("The function that sends webhooks can not be called; trying again.") from error
         if "FunctionError" in answer:  # its timeout: a receiver that lets each byte wait
             return WebhookAnswer(error="The receiver did not answer in time.")
-        return WebhookAnswer(**json.loads(payload))
+        return WebhookAnswer(**json.loads(answered))

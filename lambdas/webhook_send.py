@@ -6,7 +6,6 @@ and the connection with another. Redirects are not followed.
 
 from __future__ import annotations
 
-import base64
 import http.client
 import ipaddress
 import socket
@@ -19,7 +18,7 @@ from adapters.settings.processes import WebhookSend
 from lambdas.cold_start import Handler, entry
 from lambdas.logs import logger_for
 from wsi.errors import Invalid
-from wsi.webhooks import HTTPS_PORT, check_url, is_public
+from wsi.webhooks import HTTPS_PORT, WebhookRequest, check_url, is_public
 
 logger = logger_for("webhook_send")
 
@@ -47,14 +46,7 @@ def make_handler(
     context = trust or ssl.create_default_context()
 
     def handle(event: dict[str, Any], _: Any) -> dict[str, Any]:
-        answer = _send(
-            event["url"],
-            event["headers"],
-            base64.b64decode(event["body"]),
-            resolve=resolve,
-            allowed=allowed,
-            trust=context,
-        )
+        answer = _send(WebhookRequest.from_json(event), resolve=resolve, allowed=allowed, trust=context)
         logger.info("sent", extra={"answer": answer})  # not the URL: it may hold a token
         return answer
 
@@ -62,17 +54,11 @@ def make_handler(
 
 
 def _send(
-    url: str,
-    headers: dict[str, str],
-    body: bytes,
-    *,
-    resolve: Resolve,
-    allowed: Callable[[Address], bool],
-    trust: ssl.SSLContext,
+    request: WebhookRequest, *, resolve: Resolve, allowed: Callable[[Address], bool], trust: ssl.SSLContext
 ) -> dict[str, Any]:
     try:
-        check_url(url)
-        parts = urlsplit(url)
+        check_url(request.url)
+        parts = urlsplit(request.url)
         host, port = parts.hostname or "", parts.port or HTTPS_PORT
         address = _address(resolve(host, port), allowed)
     except Invalid as error:
@@ -82,7 +68,7 @@ def _send(
     connection = _Pinned(host, port, address, trust)
     try:
         target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        connection.request("POST", target, body=body, headers={**headers, "user-agent": "Tessera"})
+        connection.request("POST", target, body=request.body, headers={**request.headers, "user-agent": "Tessera"})
         answer = connection.getresponse()
         answer.read(MOST_BYTES)
     except ssl.SSLCertVerificationError:

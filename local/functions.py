@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from adapters.settings import processes, queues
-from adapters.settings.functions import TIMEOUTS, WOKEN
+from adapters.settings.functions import BATCHES, TIMEOUTS, WOKEN
 from lambdas import api, authorizer, inspect, notify, plan, relay, stitch, sweep, webhook_send, wiring
 from lambdas.cold_start import Handler
 from local.options import QUEUE_PREFIX, RESULTS, SHARED, SLIDES, StackOptions
@@ -62,7 +62,7 @@ def queue_functions(at: Addresses, options: StackOptions, *, graphql_url: str) -
         function="relay",
         handler=relay_handler(at, graphql_url=graphql_url),
         timeout_seconds=TIMEOUTS["relay"],
-        batch_size=10,  # one run of the relay answers them all
+        batch_size=BATCHES["relay"],
     )
     # A pod of its own on AWS (gpu_worker.heavy), since a function there lacks the time and the disk.
     heavy = Mapped(queue=queues.HEAVY, function="plan", handler=handlers["plan"], timeout_seconds=TIMEOUTS["plan"])

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import base64
-
+from adapters.settings.functions import TIMEOUTS
 from lambdas.cold_start import Handler
 from local.lambda_context import LambdaContext
 from wsi.webhooks import WebhookAnswer, WebhookRequest
+
+FUNCTION = "webhook_send"
 
 
 class WebhooksInProcess:
@@ -14,9 +15,5 @@ class WebhooksInProcess:
         self._handler = handler
 
     def send(self, request: WebhookRequest) -> WebhookAnswer:
-        event = {
-            "url": request.url,
-            "headers": dict(request.headers),
-            "body": base64.b64encode(request.body).decode(),
-        }
-        return WebhookAnswer(**self._handler(event, LambdaContext("webhook_send", 15.0)))
+        context = LambdaContext(FUNCTION, TIMEOUTS[FUNCTION])
+        return WebhookAnswer(**self._handler(request.as_json(), context))

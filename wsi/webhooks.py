@@ -10,6 +10,7 @@ import ipaddress
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlsplit
 
 from wsi.errors import Invalid
@@ -27,6 +28,14 @@ class WebhookRequest:
     url: str
     headers: Mapping[str, str]
     body: bytes
+
+    def as_json(self) -> dict[str, Any]:
+        """For whoever sends it in another process."""
+        return {"url": self.url, "headers": dict(self.headers), "body": base64.b64encode(self.body).decode()}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> WebhookRequest:
+        return cls(url=value["url"], headers=value["headers"], body=base64.b64decode(value["body"]))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

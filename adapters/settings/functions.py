@@ -19,6 +19,9 @@ TIMEOUTS: Mapping[str, int] = {
     "administer": 60,
 }
 
+#: Messages a call: one run of the relay answers them all; the others do one thing at a time.
+BATCHES: Mapping[str, int] = {"relay": 10}
+
 #: queue -> function that its messages wake.
 WOKEN: Mapping[str, str] = {
     "wake": "relay",

@@ -13,7 +13,7 @@ from constructs import Construct
 from adapters.settings import processes
 from adapters.settings.database_roles import API_ROLE, SYSTEM_ROLE
 from adapters.settings.environment import Environment
-from adapters.settings.functions import WOKEN
+from adapters.settings.functions import BATCHES, WOKEN
 from cdk.api.access import UPLOADING, Access
 from cdk.api.mail import Mail
 from cdk.bundling import AssetKind
@@ -23,8 +23,6 @@ from cdk.network.stack import NetworkStack
 from cdk.python_function import ImageFunction, PythonFunction
 from cdk.realtime.stack import RealtimeStack
 
-#: Messages a call: one run of the relay answers them all; the others do one thing at a time.
-BATCHES = {"relay": 10}
 #: At most so many calls of a function at once, and so many connections to the database (F-7, F-49).
 AT_ONCE = {"relay": 2, "inspect": 10, "plan": 10, "stitch": 5, "notify": 5}
 #: Every minute, however few messages come: what a death left behind is put right, what waits is sent.
