@@ -37,6 +37,12 @@ class RejectReason(StrEnum):
     ABSURD_MPP = "absurd_mpp"
     SLIDE_TOO_COARSE = "slide_too_coarse"
     TOO_LARGE_FOR_FORMAT = "too_large_for_format"
+    UNSUPPORTED_COMPRESSION = "unsupported_compression"
+    BIT_DEPTH = "bit_depth"  #: not 8 bits a sample
+    FLUORESCENCE = "fluorescence"
+    Z_STACK = "z_stack"
+    CLAIMS_TOO_MUCH = "claims_too_much"  #: more pixels than the file's bytes can hold
+    MPP_CONFLICT = "mpp_conflict"
 
 
 class FailReason(StrEnum):

@@ -22,6 +22,7 @@ from wsi.planning import make_plan
 from wsi.records.jobs import JobOptions
 from wsi.records.slides import Inspection
 from wsi.shard_result import ShardResult
+from wsi.slide.coding import Reduction
 from wsi.slide.opening import local_source, open_slide
 from wsi.slide.slide import RGB, EncodedTile, SlideReader
 
@@ -118,10 +119,10 @@ class DamagedReader:
     def encoded(self, level: int, tiles: Sequence[int]) -> Iterator[EncodedTile]:
         return self._reader.encoded(level, tiles)
 
-    def decode(self, tile: EncodedTile) -> RGB:
+    def decode(self, tile: EncodedTile, reduction: Reduction = 1) -> RGB:
         if tile.index in self._broken:
             raise TileUnreadable("bad Huffman code")
-        return self._reader.decode(tile)
+        return self._reader.decode(tile, reduction)
 
     def index_bytes(self) -> bytes | None:
         return self._reader.index_bytes()

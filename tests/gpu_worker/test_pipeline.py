@@ -203,11 +203,11 @@ class FailingReader(DamagedReader):
                 raise SourceChanged("The slide was replaced.")
             yield tile
 
-    def decode(self, tile):
+    def decode(self, tile, reduction=1):
         self._decoded += 1
         if self._stage == "decode" and self._decoded == 3:
             raise SourceChanged("The slide was replaced.")
-        return super().decode(tile)
+        return super().decode(tile, reduction)
 
 
 @pytest.mark.parametrize("stage", ["fetch", "decode"])

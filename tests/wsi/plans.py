@@ -16,6 +16,7 @@ from wsi.planning import make_plan
 from wsi.records.jobs import JobOptions
 from wsi.records.slides import Inspection, LevelInfo
 from wsi.shard_result import ShardResult
+from wsi.slide.coding import Reduction
 from wsi.slide.slide import RGB, EncodedTile
 
 
@@ -58,7 +59,7 @@ class UnreadSlide:
     def encoded(self, level: int, tiles: Sequence[int]) -> Iterator[EncodedTile]:
         raise AssertionError("planning reads no tile")
 
-    def decode(self, tile: EncodedTile) -> RGB:
+    def decode(self, tile: EncodedTile, reduction: Reduction = 1) -> RGB:
         raise AssertionError("planning reads no tile")
 
     def index_bytes(self) -> bytes | None:

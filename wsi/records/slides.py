@@ -75,6 +75,12 @@ class Inspection:
     mpp_x: float | None
     mpp_y: float | None
     mpp_source: str | None  #: "override", "aperio", "tiff-resolution", "openslide", ...
+    path_reason: str | None = None  #: why the slide is read from a copy, when `reading_path` is "scratch"
+    #: x, y, width, height in level-0 px of what was scanned, where the format tells; tissue lies inside
+    bounds: tuple[int, int, int, int] | None = None
+    icc: bool = (
+        False  #: the file holds a colour profile. It is recorded and never applied: models see the file's pixels
+    )
     tissue_um2: float = 0.0  #: tissue area, square microns
     tissue_fraction: float = 0.0  #: of the slide's area
     warnings: tuple[str, ...] = field(default=())
@@ -87,6 +93,7 @@ class Inspection:
         fields: dict[str, Any] = {
             **known_fields(Inspection, value),
             "levels": tuple(LevelInfo(**known_fields(LevelInfo, level)) for level in value["levels"]),
+            "bounds": tuple(value["bounds"]) if value.get("bounds") else None,
             "warnings": tuple(value.get("warnings", ())),
         }
         return Inspection(**fields)

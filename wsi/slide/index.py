@@ -3,54 +3,82 @@ travels with the plan, so that a worker's first request is for tiles."""
 
 from __future__ import annotations
 
-import base64
 import json
 import struct
 import zlib
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wsi.records.slides import Inspection, LevelInfo
+from wsi.slide.coding import Coding
 
-_MAGIC = b"tessera-index-1\n"
+#: Raised whenever the same file would give another index: indexes of other versions are not read.
+PARSER_VERSION: Final = 2
+_MAGIC: Final = f"tessera-index-{PARSER_VERSION}\n".encode()
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """Where the bytes of a level's tiles lie. Tile t, row-major, is the pieces `first[t]` to `first[t + 1]`, in that
+    order; one without pieces is not in the file. Most formats have one piece a tile; planes, fragments and restart
+    slices make several."""
+
+    first: NDArray[np.int64]  #: [tiles + 1]
+    files: NDArray[np.int32]  #: [pieces] which of the slide's files
+    offsets: NDArray[np.int64]  #: [pieces] bytes from the file's start
+    sizes: NDArray[np.int64]  #: [pieces] bytes; 0 is a missing piece
+
+    @staticmethod
+    def one_each(offsets: NDArray[np.int64], sizes: NDArray[np.int64], *, file: int = 0) -> Pieces:
+        """One piece a tile, all in the same file."""
+        tiles = len(offsets)
+        return Pieces(np.arange(tiles + 1, dtype=np.int64), np.full(tiles, file, np.int32), offsets, sizes)
+
+    def of(self, tile: int) -> range:
+        return range(int(self.first[tile]), int(self.first[tile + 1]))
 
 
 @dataclass(frozen=True, slots=True)
 class LevelIndex:
     info: LevelInfo
-    photometric: int  #: of the container: 2 RGB, 6 YCbCr
-    tables: bytes  #: what JPEGTables adds to each tile
-    offsets: NDArray[np.int64]  #: [rows * columns] of each tile in the file, row-major
-    counts: NDArray[np.int64]  #: [rows * columns] bytes; 0 is a missing tile
+    coding: Coding
+    pieces: Pieces
+    #: A tile without pieces was never scanned (DICOM TILED_SPARSE) and is shown as glass; otherwise it is unreadable.
+    holes: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedFile:
+    etag: str
+    size: int  #: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class SlideIndex:
-    etag: str  #: of the file that it was made from
-    size: int  #: bytes of that file
+    files: tuple[IndexedFile, ...]  #: in the order of `SlideSource.files`, as they were when the index was made
     inspection: Inspection
     levels: tuple[LevelIndex, ...]
 
     def to_bytes(self) -> bytes:
         """Tiles mostly follow each other, so offsets are kept as gaps: 1,000,000 tiles take about 2 MB."""
         head = {
-            "etag": self.etag,
-            "size": self.size,
+            "files": [(file.etag, file.size) for file in self.files],
             "inspection": self.inspection.as_json(),
             "levels": [
                 {
-                    "photometric": level.photometric,
-                    "tables": base64.b64encode(level.tables).decode(),
-                    "tiles": len(level.offsets),
+                    "coding": level.coding.as_json(),
+                    "holes": level.holes,
+                    "tiles": len(level.pieces.first) - 1,
+                    "pieces": len(level.pieces.offsets),
                 }
                 for level in self.levels
             ],
         }
         text = json.dumps(head).encode()
-        arrays = [array for level in self.levels for array in (_gaps(level), level.counts)]
+        arrays = [array for level in self.levels for array in _packed(level.pieces)]
         body = b"".join((struct.pack("<I", len(text)), text, *(array.astype("<i8").tobytes() for array in arrays)))
         return _MAGIC + zlib.compress(body, 6)
 
@@ -66,15 +94,24 @@ class SlideIndex:
         inspection = Inspection.from_json(head["inspection"])
         levels: list[LevelIndex] = []
         for info, level in zip(inspection.levels, head["levels"], strict=True):
-            tiles = level["tiles"]
-            gaps, counts = np.frombuffer(body, "<i8", 2 * tiles, start).reshape(2, tiles).astype(np.int64)
-            start += 16 * tiles
-            offsets = np.cumsum(gaps) + np.cumsum(counts) - counts
-            levels.append(LevelIndex(info, level["photometric"], base64.b64decode(level["tables"]), offsets, counts))
-        return SlideIndex(head["etag"], head["size"], inspection, tuple(levels))
+            tiles, pieces = level["tiles"], level["pieces"]
+            numbers = np.frombuffer(body, "<i8", tiles + 3 * pieces, start).astype(np.int64)
+            start += 8 * len(numbers)
+            unpacked = _unpacked(numbers[:tiles], *numbers[tiles:].reshape(3, pieces))
+            levels.append(LevelIndex(info, Coding.from_json(level["coding"]), unpacked, level["holes"]))
+        files = tuple(IndexedFile(etag, size) for etag, size in head["files"])
+        return SlideIndex(files, inspection, tuple(levels))
 
 
-def _gaps(level: LevelIndex) -> NDArray[np.int64]:
-    """Bytes between the end of the tile before and the start of each tile."""
-    ends = level.offsets + level.counts
-    return level.offsets - np.concatenate(([0], ends[:-1]))
+def _packed(pieces: Pieces) -> tuple[NDArray[np.int64], ...]:
+    """Pieces of each tile, files, bytes between the end of the piece before and each start, sizes."""
+    ends = pieces.offsets + pieces.sizes
+    gaps = pieces.offsets - np.concatenate((np.zeros(1, np.int64), ends))[: len(ends)]
+    return np.diff(pieces.first), pieces.files.astype(np.int64), gaps, pieces.sizes
+
+
+def _unpacked(
+    each: NDArray[np.int64], files: NDArray[np.int64], gaps: NDArray[np.int64], sizes: NDArray[np.int64]
+) -> Pieces:
+    first = np.concatenate((np.zeros(1, np.int64), np.cumsum(each)))
+    return Pieces(first, files.astype(np.int32), np.cumsum(gaps) + np.cumsum(sizes) - sizes, sizes)

@@ -8,21 +8,20 @@ dropped wherever they are, and one APP14 that says what the container says is pu
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import simplejpeg  # pyright: ignore[reportMissingTypeStubs]
 
 from wsi.errors import TileUnreadable
+from wsi.slide.coding import Coding, Colour, Reduction
+from wsi.slide.reducing import reduced
 from wsi.slide.slide import RGB
-
-RGB_PHOTOMETRIC: Final = 2
-YCBCR_PHOTOMETRIC: Final = 6
 
 # APP14: length 14, "Adobe", version 100, two flag words, colour transform (0 none, 1 YCbCr). Adobe Technical Note 5116.
 _ADOBE: Final = {
-    RGB_PHOTOMETRIC: bytes.fromhex("ffee000e41646f626500640000000000"),
-    YCBCR_PHOTOMETRIC: bytes.fromhex("ffee000e41646f626500640000000001"),
+    Colour.RGB: bytes.fromhex("ffee000e41646f626500640000000000"),
+    Colour.YCBCR: bytes.fromhex("ffee000e41646f626500640000000001"),
 }
 _SOI: Final = b"\xff\xd8"
 _APP0, _APP14, _SOS, _EOI = 0xE0, 0xEE, 0xDA, 0xD9
@@ -66,7 +65,7 @@ def shared_tables(tables: bytes) -> bytes:
     return b"".join(tables[start:end] for marker, start, end in segments(tables) if marker in _TABLES)
 
 
-def complete(tile: bytes, *, tables: bytes, photometric: int, width: int, height: int) -> bytes:
+def complete(tile: bytes, *, tables: bytes, colour: Colour, width: int, height: int) -> bytes:
     """A whole three-component JPEG of `width` x `height` px that says what the container says of its colours.
 
     `tables` comes from `shared_tables`. Raises TileUnreadable, before anything is decoded, unless the tile holds one
@@ -81,10 +80,16 @@ def complete(tile: bytes, *, tables: bytes, photometric: int, width: int, height
         if marker == _SOS:
             if frames != 1:
                 raise TileUnreadable(f"the JPEG holds {frames} frame headers before its first scan")
-            return b"".join((_SOI, _ADOBE[photometric], tables, *kept, tile[start:]))
+            return b"".join((_SOI, _ADOBE[colour], tables, *kept, tile[start:]))
         if marker not in (_APP0, _APP14):
             kept.append(tile[start:end])
     raise TileUnreadable("the JPEG ends before its first scan")
+
+
+def decode_pieces(pieces: Sequence[bytes], coding: Coding, width: int, height: int, reduction: Reduction) -> RGB:
+    """A `wsi.slide.decoding.Decoder`."""
+    whole = complete(b"".join(pieces), tables=coding.tables, colour=coding.colour, width=width, height=height)
+    return reduced(decode(whole), reduction)
 
 
 def decode(jpeg: bytes) -> RGB:

@@ -1,25 +1,32 @@
-"""The reader of slides whose index we hold: coalesced range reads, libjpeg-turbo, no copy of the file."""
+"""The reader of slides whose index we hold: coalesced range reads, no copy of the file."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+
 from wsi.errors import SourceChanged, TileUnreadable
 from wsi.records.slides import Inspection
-from wsi.slide import jpeg
 from wsi.slide.coalescing import coalesce, read_runs
+from wsi.slide.coding import Reduction
+from wsi.slide.decoding import decode_tile
 from wsi.slide.index import LevelIndex, SlideIndex
-from wsi.slide.ranges import ByteRange, RangeSource
+from wsi.slide.ranges import ByteRange
 from wsi.slide.slide import RGB, EncodedTile
+from wsi.slide.source import SlideSource
+
+HOLE = 255  #: grey value of a place that the scanner left out: glass
 
 
 class NativeReader:
-    """Raises SourceChanged when the index was made from another version of the file."""
+    """Raises SourceChanged when the index was made from another version of a file."""
 
-    def __init__(self, source: RangeSource, index: SlideIndex) -> None:
-        if source.etag != index.etag:
+    def __init__(self, source: SlideSource, index: SlideIndex) -> None:
+        held = [file.etag for _, file in source.files[: len(index.files)]]
+        if held != [file.etag for file in index.files]:
             raise SourceChanged("The slide's file has changed since it was planned: start the analysis again.")
-        self._source = source
+        self._files = [file for _, file in source.files]
         self._index = index
 
     @property
@@ -29,29 +36,36 @@ class NativeReader:
     def encoded(self, level: int, tiles: Sequence[int]) -> Iterator[EncodedTile]:
         """Tiles whose bytes can not be asked for come first, with empty data: `decode` says what is wrong."""
         index = self._index.levels[level]
-        wanted: list[tuple[int, ByteRange]] = []
+        wanted: dict[int, list[tuple[int, ByteRange]]] = {}
+        owners: dict[int, int] = {}
         for tile in tiles:
-            start, size = int(index.offsets[tile]), int(index.counts[tile])
-            if self._fault(index, tile) is None:
-                wanted.append((tile, ByteRange(start, start + size)))
-            else:
-                yield EncodedTile(level, tile, b"")
-        for tile, data in read_runs(self._source, coalesce(wanted)):
-            yield EncodedTile(level, tile, data)
+            places = index.pieces.of(tile)
+            if not places or self._fault(index, tile) is not None:
+                yield EncodedTile(level, tile, ())
+                continue
+            for piece in places:
+                start, size = int(index.pieces.offsets[piece]), int(index.pieces.sizes[piece])
+                wanted.setdefault(int(index.pieces.files[piece]), []).append((piece, ByteRange(start, start + size)))
+                owners[piece] = tile
+        gathered: dict[int, dict[int, bytes]] = {}
+        for file, pieces in sorted(wanted.items()):
+            for piece, data in read_runs(self._files[file], coalesce(pieces)):
+                tile = owners[piece]
+                parts = gathered.setdefault(tile, {})
+                parts[piece] = data
+                if len(parts) == len(index.pieces.of(tile)):
+                    del gathered[tile]
+                    yield EncodedTile(level, tile, tuple(parts[place] for place in index.pieces.of(tile)))
 
-    def decode(self, tile: EncodedTile) -> RGB:
+    def decode(self, tile: EncodedTile, reduction: Reduction = 1) -> RGB:
         index = self._index.levels[tile.level]
+        width, height = index.info.tile_width, index.info.tile_height
+        if index.holes and not index.pieces.of(tile.index):
+            return np.full((-(-height // reduction), -(-width // reduction), 3), HOLE, np.uint8)
         fault = self._fault(index, tile.index)
         if fault is not None:
             raise TileUnreadable(fault)
-        whole = jpeg.complete(
-            tile.data,
-            tables=index.tables,
-            photometric=index.photometric,
-            width=index.info.tile_width,
-            height=index.info.tile_height,
-        )
-        return jpeg.decode(whole)
+        return decode_tile(tile.pieces, index.coding, width, height, reduction)
 
     def index_bytes(self) -> bytes:
         return self._index.to_bytes()
@@ -61,12 +75,20 @@ class NativeReader:
 
     def _fault(self, index: LevelIndex, tile: int) -> str | None:
         """Why the tile's bytes can not be asked for."""
-        start, size = int(index.offsets[tile]), int(index.counts[tile])
-        if size == 0:
-            return "missing in the file"
-        if start < 0 or size < 0 or start + size > self._index.size:
-            return "its bytes lie past the end of the file"
+        places = index.pieces.of(tile)
         # Four times the raw pixels and a header: noise at quality 100 takes less than twice.
-        if size > 4 * 3 * index.info.tile_width * index.info.tile_height + 65_536:
-            return f"claims {size:,} bytes, more than its pixels can need"
+        most = 4 * 3 * index.info.tile_width * index.info.tile_height + 65_536
+        total = 0
+        for piece in places:
+            start, size = int(index.pieces.offsets[piece]), int(index.pieces.sizes[piece])
+            file = self._index.files[int(index.pieces.files[piece])]
+            if size == 0:
+                return "missing in the file"
+            if start < 0 or size < 0 or start + size > file.size:
+                return "its bytes lie past the end of the file"
+            total += size
+        if not places:
+            return None if index.holes else "missing in the file"
+        if total > most:
+            return f"claims {total:,} bytes, more than its pixels can need"
         return None

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from wsi.errors import RejectReason, SlideRejected, SourceMissing, TileUnreadable
 from wsi.slide.index import SlideIndex
+from wsi.slide.layouts.registry import read_index
 from wsi.slide.native import NativeReader
-from wsi.slide.pyramid import read_index
 from wsi.slide.ranges import ByteRange, FileSource
 from wsi.slide.recognition import HEAD, Container, recognise
 from wsi.slide.scratch import copy_to_scratch
@@ -32,13 +32,13 @@ def open_slide(
     name, file = source.files[0]
     known = SlideIndex.from_bytes(index) if index is not None else None
     if known is not None:
-        return NativeReader(file, _with_mpp(known, mpp))
+        return NativeReader(source, _with_mpp(known, mpp))
     head = file.read(ByteRange(0, min(HEAD, file.size)))
     container = recognise(head, name, [sibling for sibling, _ in source.files[1:]])
     why: SlideRejected | None = None
     if container is Container.TIFF:
         try:
-            return NativeReader(file, _with_mpp(read_index(file), mpp))
+            return NativeReader(source, _with_mpp(read_index(file), mpp))
         except SlideRejected as rejected:
             if rejected.reason is RejectReason.TRUNCATED:
                 raise
@@ -85,7 +85,7 @@ def _check_opens_pixels(reader: SlideReader, why: SlideRejected) -> None:
     """OpenSlide opens files whose pixels it then can not decode (12-bit JPEG): that is true of every tile or of none,
     so one of the smallest level tells."""
     try:
-        reader.decode(EncodedTile(len(reader.inspection.levels) - 1, 0, b""))
+        reader.decode(EncodedTile(len(reader.inspection.levels) - 1, 0, ()))
     except TileUnreadable as unreadable:
         reader.close()
         raise why from unreadable

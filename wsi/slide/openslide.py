@@ -18,7 +18,9 @@ from openslide import OpenSlide, OpenSlideCache, OpenSlideError, OpenSlideUnsupp
 
 from wsi.errors import RejectReason, SlideRejected, TileUnreadable
 from wsi.records.slides import Inspection, LevelInfo
+from wsi.slide.coding import Reduction
 from wsi.slide.mpp import openslide_mpp
+from wsi.slide.reducing import reduced
 from wsi.slide.slide import RGB, EncodedTile
 
 TILE = 512  #: px; a region costs OpenSlide about the same per pixel from here up
@@ -71,10 +73,10 @@ class OpenSlideReader:
         return self._inspection
 
     def encoded(self, level: int, tiles: Sequence[int]) -> Iterator[EncodedTile]:
-        return (EncodedTile(level, tile, b"") for tile in sorted(tiles))
+        return (EncodedTile(level, tile, ()) for tile in sorted(tiles))
 
-    def decode(self, tile: EncodedTile) -> RGB:
-        """[512, 512, 3]; past the level's edge and where the scanner took no picture it has the slide's background."""
+    def decode(self, tile: EncodedTile, reduction: Reduction = 1) -> RGB:
+        """[512, 512, 3] at reduction 1; the slide's background past the level's edge and where no picture was taken."""
         info = self._inspection.levels[tile.level]
         row, column = divmod(tile.index, -(-info.width // TILE))
         corner = (round(column * TILE * info.downsample), round(row * TILE * info.downsample))
@@ -83,7 +85,7 @@ class OpenSlideReader:
         except OpenSlideError as error:
             self._drop_handle()
             raise TileUnreadable(self._words(error)) from error
-        return self._opaque(region)
+        return reduced(self._opaque(region), reduction)
 
     def index_bytes(self) -> None:
         return None

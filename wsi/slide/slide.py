@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wsi.records.slides import Inspection
+from wsi.slide.coding import Reduction
 
 RGB = NDArray[np.uint8]  #: [height, width, 3]
 
@@ -20,7 +21,7 @@ class EncodedTile:
 
     level: int
     index: int  #: row-major in the level's tile grid
-    data: bytes  #: empty for a missing tile, and for readers that fetch while they decode (OpenSlide)
+    pieces: tuple[bytes, ...]  #: as `Pieces` lists them; none of a missing tile, nor where decoding fetches (OpenSlide)
 
 
 class SlideReader(Protocol):
@@ -33,9 +34,10 @@ class SlideReader(Protocol):
         """The asked tiles in the file's own order, by coalesced range reads with bounded bytes in flight."""
         ...
 
-    def decode(self, tile: EncodedTile) -> RGB:
-        """[tile_height, tile_width, 3], full size at the edges too. Raises TileUnreadable; never paints white.
-        Safe to call from several threads."""
+    def decode(self, tile: EncodedTile, reduction: Reduction = 1) -> RGB:
+        """[ceil(tile_height / reduction), ceil(tile_width / reduction), 3], whole tiles at the edges too. Reduced
+        pixels are averages, or the codec's own smaller picture. Raises TileUnreadable; never paints white over what
+        can not be read. Safe to call from several threads."""
         ...
 
     def index_bytes(self) -> bytes | None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tests.slides import encode_tile, he_tissue, split_tables
 from wsi.errors import TileUnreadable
 from wsi.slide import jpeg
+from wsi.slide.coding import Colour
 
 SIDE = 64
 PIXELS = he_tissue(np.random.default_rng(1), SIDE, SIDE)
@@ -27,7 +28,9 @@ def tables_and_tile(*, rgb: bool) -> tuple[bytes, bytes]:
 
 def decoded(tables: bytes, tile: bytes, *, rgb: bool) -> np.ndarray:
     shared = jpeg.shared_tables(tables)
-    return jpeg.decode(jpeg.complete(tile, tables=shared, photometric=2 if rgb else 6, width=SIDE, height=SIDE))
+    return jpeg.decode(
+        jpeg.complete(tile, tables=shared, colour=Colour.RGB if rgb else Colour.YCBCR, width=SIDE, height=SIDE)
+    )
 
 
 def truth(*, rgb: bool) -> np.ndarray:
@@ -66,7 +69,11 @@ def test_markers_that_contradict_the_container_are_dropped_wherever_they_are(rgb
 def test_exactly_one_colour_marker_is_left():
     tables, tile = tables_and_tile(rgb=False)
     whole = jpeg.complete(
-        tile[:2] + APP0 + ADOBE_NONE + tile[2:], tables=jpeg.shared_tables(tables), photometric=6, width=64, height=64
+        tile[:2] + APP0 + ADOBE_NONE + tile[2:],
+        tables=jpeg.shared_tables(tables),
+        colour=Colour.YCBCR,
+        width=64,
+        height=64,
     )
     markers = [marker for marker, _, _ in jpeg.segments(whole)]
     assert markers.count(0xEE) == 1

@@ -26,7 +26,7 @@ def test_tiles_of_a_grid_of_512_px_make_the_whole_level():
 
 def test_edge_tiles_have_full_size_and_the_background_past_the_edge():
     reader = OpenSlideReader(dicom())
-    corner = reader.decode(EncodedTile(0, 5 * 6 - 1, b""))
+    corner = reader.decode(EncodedTile(0, 5 * 6 - 1, ()))
     assert corner.shape == (TILE, TILE, 3)
     assert (corner[2967 - 5 * TILE :] == 255).all()
     assert (corner[:, 2220 - 4 * TILE :] == 255).all()

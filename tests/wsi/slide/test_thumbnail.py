@@ -10,7 +10,9 @@ from tests.shared_slides import shared_slide
 from tests.slides import GLASS
 from wsi.errors import TileUnreadable
 from wsi.records.slides import Inspection, LevelInfo
+from wsi.slide.coding import Reduction
 from wsi.slide.opening import local_source, open_slide
+from wsi.slide.reducing import reduced
 from wsi.slide.slide import RGB, EncodedTile
 from wsi.slide.thumbnail import thumbnail
 
@@ -36,9 +38,9 @@ class ArraySlide:
         )
 
     def encoded(self, level: int, tiles: Sequence[int]) -> Iterator[EncodedTile]:
-        return (EncodedTile(level, tile, b"") for tile in tiles)
+        return (EncodedTile(level, tile, ()) for tile in tiles)
 
-    def decode(self, tile: EncodedTile) -> RGB:
+    def decode(self, tile: EncodedTile, reduction: Reduction = 1) -> RGB:
         if tile.index in self.broken:
             raise TileUnreadable("broken")
         info = self.inspection.levels[0]
@@ -47,7 +49,7 @@ class ArraySlide:
         y, x = row * info.tile_height, column * info.tile_width
         part = self.pixels[y : y + info.tile_height, x : x + info.tile_width]
         whole[: part.shape[0], : part.shape[1]] = part
-        return whole
+        return reduced(whole, reduction)
 
     def index_bytes(self) -> None:
         return None

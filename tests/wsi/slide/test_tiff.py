@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.slides import write_svs
-from tests.wsi.slide.sources import CountingSource
+from tests.wsi.slide.sources import CountingSource, remote
 from wsi.errors import RejectReason, SlideRejected, TileUnreadable
 from wsi.slide import tiff
+from wsi.slide.layouts.registry import read_index
 from wsi.slide.native import NativeReader
-from wsi.slide.pyramid import read_index
 
 
 def classic(entries: list[bytes], *, following: int = 0, order: str = "<") -> bytes:
@@ -132,7 +132,7 @@ def test_a_damaged_file_is_rejected_or_read_and_costs_little_memory(data: st.Dat
     tracemalloc.start()
     with suppress(SlideRejected):
         source = CountingSource(bytes(hurt))
-        reader = NativeReader(source, read_index(source))
+        reader = NativeReader(remote(source), read_index(source))
         for tile in reader.encoded(0, range(min(4, len(reader._index.levels[0].offsets)))):
             with suppress(TileUnreadable):
                 assert reader.decode(tile).dtype == "u1"

@@ -1,0 +1,25 @@
+"""The table of decoders. Each is a pure function of bytes, so that a process that holds numpy and codecs alone can
+decode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+
+from wsi.errors import TileUnreadable
+from wsi.slide import jpeg
+from wsi.slide.coding import Codec, Coding, Reduction
+from wsi.slide.slide import RGB
+
+#: (pieces, coding, tile width, tile height, reduction) -> [ceil(height / reduction), ceil(width / reduction), 3].
+#: Checks that the coded size is the tile's before anything of that size is allocated. Raises TileUnreadable.
+Decoder = Callable[[Sequence[bytes], Coding, int, int, Reduction], RGB]
+
+DECODERS: Mapping[Codec, Decoder] = MappingProxyType({Codec.JPEG: jpeg.decode_pieces})
+
+
+def decode_tile(pieces: Sequence[bytes], coding: Coding, width: int, height: int, reduction: Reduction = 1) -> RGB:
+    """[ceil(height / reduction), ceil(width / reduction), 3]. Raises TileUnreadable; never paints."""
+    if not pieces or not any(pieces):
+        raise TileUnreadable("missing in the file")
+    return DECODERS[coding.codec](pieces, coding, width, height, reduction)

@@ -1,0 +1,39 @@
+"""Aperio SVS: levels are the tiled pages; thumbnail, label and macro lie in strips. The first page's description begins
+with "Aperio" and holds the microns per pixel."""
+
+from __future__ import annotations
+
+from wsi.slide import mpp, tiff
+from wsi.slide.index import SlideIndex
+from wsi.slide.layouts.tiff_levels import same_shape, shape, slide_index
+from wsi.slide.ranges import RangeSource
+from wsi.slide.tiff import Tiff, damaged
+
+
+def claims(file: Tiff) -> bool:
+    return file.directories[0].text(tiff.IMAGE_DESCRIPTION).startswith("Aperio")
+
+
+def index(file: Tiff, source: RangeSource) -> SlideIndex:
+    """Raises SlideRejected."""
+    first = file.directories[0]
+    if tiff.TILE_WIDTH not in first:
+        raise damaged("The first image of the file has no tiles.")
+    tiled = [directory for directory in file.directories[1:] if tiff.TILE_WIDTH in directory]
+    smaller = [directory for directory in tiled if same_shape(directory, first)]
+    levels = sorted((first, *smaller), key=lambda directory: -shape(directory)[0])
+    stated = mpp.aperio_mpp(first.text(tiff.IMAGE_DESCRIPTION))
+    return slide_index(
+        source,
+        levels,
+        format="svs",
+        vendor="aperio",
+        mpp=(stated, stated, "aperio" if stated is not None else None),
+        warnings=other_pages(len(tiled) - len(smaller)),
+    )
+
+
+def other_pages(count: int) -> tuple[str, ...]:
+    if not count:
+        return ()
+    return (f"The file holds {count} more pages (other planes, or other pictures); the first one is read.",)

@@ -1,0 +1,49 @@
+"""The generic tiled pyramid, as libvips and most converters write it: the first page is the slide, pages marked as
+reduced-resolution are its levels."""
+
+from __future__ import annotations
+
+from wsi.slide import mpp, tiff
+from wsi.slide.index import SlideIndex
+from wsi.slide.layouts.aperio import other_pages
+from wsi.slide.layouts.tiff_levels import Mpp, same_shape, shape, slide_index, unsupported
+from wsi.slide.ranges import RangeSource
+from wsi.slide.tiff import Directory, Tiff
+
+
+def claims(file: Tiff) -> bool:
+    """Leaves alone what another vendor's reader must interpret: SCN, Philips, BIF, Trestle."""
+    first = file.directories[0]
+    description = first.text(tiff.IMAGE_DESCRIPTION).lstrip("\ufeff \r\n\t")
+    libvips = "vips.ecs.soton.ac.uk" in description[:400]
+    vendor = tiff.NDPI_VERSION in first or (description.startswith("<") and not libvips)
+    return not (vendor or b"iScan" in (first.data(tiff.XMP) or b"") or first.text(tiff.SOFTWARE).startswith("MedScan"))
+
+
+def index(file: Tiff, source: RangeSource) -> SlideIndex:
+    """Raises SlideRejected."""
+    first = file.directories[0]
+    if tiff.TILE_WIDTH not in first:
+        raise unsupported("The file is a TIFF without tiles: save it as a tiled pyramid, or send the scanner's file.")
+    if first.integer(tiff.ORIENTATION, 1) != 1:
+        raise unsupported("The file's picture is stored turned: save it upright.")
+    tiled = [directory for directory in file.directories[1:] if tiff.TILE_WIDTH in directory]
+    reduced = [
+        directory
+        for directory in tiled
+        if directory.integer(tiff.NEW_SUBFILE_TYPE, 0) & 1 and same_shape(directory, first)
+    ]
+    return slide_index(
+        source,
+        sorted((first, *reduced), key=lambda directory: -shape(directory)[0]),
+        format="tiff",
+        vendor=None,
+        mpp=resolution(first),
+        warnings=other_pages(len(tiled) - len(reduced)),
+    )
+
+
+def resolution(first: Directory) -> Mpp:
+    unit = first.integer(tiff.RESOLUTION_UNIT, 2)
+    mpp_x, mpp_y = (mpp.resolution_mpp(first.ratio(tag), unit) for tag in (tiff.X_RESOLUTION, tiff.Y_RESOLUTION))
+    return mpp_x, mpp_y, "tiff-resolution" if mpp_x is not None and mpp_y is not None else None
