@@ -106,7 +106,7 @@ def test_the_index_is_small(tmp_path: Path):
     assert len(index) < 4 * 10_000
     parsed = SlideIndex.from_bytes(index)
     assert parsed is not None
-    assert len(parsed.levels[0].offsets) == 10_000
+    assert len(parsed.levels[0].pieces.offsets) == 10_000
 
 
 def test_a_remote_slide_is_copied_to_scratch_and_the_copy_dies_with_the_reader(tmp_path: Path):
