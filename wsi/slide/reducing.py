@@ -14,8 +14,11 @@ def reduced(pixels: RGB, reduction: Reduction) -> RGB:
     if reduction == 1:
         return pixels
     height, width = pixels.shape[:2]
-    rows: NDArray[np.intp] = np.arange(0, height, reduction)
-    columns: NDArray[np.intp] = np.arange(0, width, reduction)
-    sums = np.add.reduceat(np.add.reduceat(pixels, rows, axis=0, dtype=np.uint32), columns, axis=1)
-    counts = np.outer(np.diff(rows, append=height), np.diff(columns, append=width))[..., None].astype(np.uint32)
-    return ((sums + counts // 2) // counts).astype(np.uint8)
+    row_starts, column_starts = _starts(height, reduction), _starts(width, reduction)
+    sums = np.add.reduceat(np.add.reduceat(pixels, row_starts, axis=0, dtype=np.uint32), column_starts, axis=1)
+    counts = np.outer(np.diff(row_starts, append=height), np.diff(column_starts, append=width)).astype(np.uint32)
+    return ((sums + counts[..., None] // 2) // counts[..., None]).astype(np.uint8)
+
+
+def _starts(size: int, step: int) -> NDArray[np.intp]:
+    return np.arange(0, size, step).astype(np.intp)

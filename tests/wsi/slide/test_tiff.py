@@ -133,7 +133,7 @@ def test_a_damaged_file_is_rejected_or_read_and_costs_little_memory(data: st.Dat
     with suppress(SlideRejected):
         source = CountingSource(bytes(hurt))
         reader = NativeReader(remote(source), read_index(source))
-        for tile in reader.encoded(0, range(min(4, len(reader._index.levels[0].offsets)))):
+        for tile in reader.encoded(0, range(min(4, len(reader._index.levels[0].pieces.offsets)))):
             with suppress(TileUnreadable):
                 assert reader.decode(tile).dtype == "u1"
     peak = tracemalloc.get_traced_memory()[1]
