@@ -8,12 +8,14 @@ from pathlib import Path
 from wsi.errors import RejectReason, SlideRejected, SourceMissing, TileUnreadable
 from wsi.slide.index import SlideIndex
 from wsi.slide.layouts.registry import read_index
+from wsi.slide.mpp import overridden
 from wsi.slide.native import NativeReader
 from wsi.slide.ranges import ByteRange, FileSource
 from wsi.slide.recognition import HEAD, Container, recognise
 from wsi.slide.scratch import copy_to_scratch
 from wsi.slide.slide import EncodedTile, SlideReader
 from wsi.slide.source import SlideSource
+from wsi.slide.windows import EndsHeld
 
 MAX_SCRATCH = 8 * 1024**3  #: bytes; a slide above it must have an index of ours
 
@@ -33,6 +35,7 @@ def open_slide(
     known = SlideIndex.from_bytes(index) if index is not None else None
     if known is not None:
         return NativeReader(source, _with_mpp(known, mpp))
+    file = EndsHeld(file)
     head = file.read(ByteRange(0, min(HEAD, file.size)))
     container = recognise(head, name, [sibling for sibling, _ in source.files[1:]])
     why: SlideRejected | None = None
@@ -92,9 +95,7 @@ def _check_opens_pixels(reader: SlideReader, why: SlideRejected) -> None:
 
 
 def _with_mpp(index: SlideIndex, mpp: float | None) -> SlideIndex:
-    if mpp is None:
-        return index
-    return replace(index, inspection=replace(index.inspection, mpp_x=mpp, mpp_y=mpp, mpp_source="override"))
+    return replace(index, inspection=overridden(index.inspection, mpp))
 
 
 def _siblings(path: Path) -> list[Path]:

@@ -7,6 +7,7 @@ checked against the file's size or a limit here.
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wsi.errors import RejectReason, SlideRejected
-from wsi.slide.ranges import RangeSource
+from wsi.slide.ranges import ByteRange, RangeSource
 from wsi.slide.windows import Windows
 
 MAX_DIRECTORIES = 1_000  #: the largest pyramid seen has 12 levels; a file with 300 z-planes still passes
@@ -110,6 +111,16 @@ class Directory:
     def text(self, tag: int) -> str:
         """Up to the first NUL; empty when absent."""
         return (self.data(tag) or b"").split(b"\0", 1)[0].decode("utf-8", errors="replace")
+
+    def prefetch(self, others: Sequence[Directory], tags: Sequence[int]) -> None:
+        """Reads `tags` of this directory and of `others` of the same file with as few requests as they lie apart."""
+        entries = (directory._entries.get(tag) for directory in (self, *others) for tag in tags)
+        places = (
+            ByteRange(entry.offset, entry.offset + np.dtype(_TYPES[entry.type]).itemsize * entry.count)
+            for entry in entries
+            if entry is not None
+        )
+        self._windows.prefetch([place for place in places if place.size <= MAX_ARRAY])
 
     def _array(self, tag: int, entry: Entry, limit: int) -> NDArray[np.generic]:
         kind = np.dtype(_TYPES[entry.type]).newbyteorder(self._order)

@@ -12,6 +12,7 @@ from wsi.records.slides import Inspection, LevelInfo
 from wsi.slide import jpeg, tiff
 from wsi.slide.coding import Codec, Coding, Colour
 from wsi.slide.index import IndexedFile, LevelIndex, Pieces, SlideIndex
+from wsi.slide.mpp import Mpp, StatedMpp, resolution_mpp
 from wsi.slide.ranges import RangeSource
 from wsi.slide.tiff import Directory, damaged
 
@@ -19,8 +20,6 @@ MAX_SIDE = 2**31 - 1  #: px of a level
 MAX_TILE_PIXELS = 4096 * 4096  #: a decoded tile is at most 48 MiB
 _JPEG = 7
 _COLOURS = {2: Colour.RGB, 6: Colour.YCBCR}  #: PhotometricInterpretation
-
-Mpp = tuple[float | None, float | None, str | None]  #: across, down, where it is said
 
 
 def slide_index(
@@ -37,6 +36,7 @@ def slide_index(
     for directory in directories:
         check_pixels(directory)
     shapes = [shape(directory) for directory in directories]
+    directories[0].prefetch(directories[1:], (tiff.TILE_OFFSETS, tiff.TILE_BYTE_COUNTS, tiff.JPEG_TABLES))
     width, height = shapes[0][:2]
     levels = tuple(
         level_index(
@@ -52,7 +52,6 @@ def slide_index(
         )
         for directory, (across, down, tile_width, tile_height) in zip(directories, shapes, strict=True)
     )
-    mpp_x, mpp_y, mpp_source = mpp
     inspection = Inspection(
         format=format,
         reading_path="native",
@@ -60,12 +59,20 @@ def slide_index(
         width=width,
         height=height,
         levels=tuple(level.info for level in levels),
-        mpp_x=mpp_x,
-        mpp_y=mpp_y,
-        mpp_source=mpp_source,
-        warnings=tuple(warnings),
+        mpp_x=mpp.x,
+        mpp_y=mpp.y,
+        mpp_source=mpp.source,
+        mpp_conflict=mpp.conflict,
+        warnings=(*mpp.warnings, *warnings),
     )
     return SlideIndex((IndexedFile(source.etag, source.size),), inspection, levels)
+
+
+def resolution(directory: Directory) -> StatedMpp:
+    """What the TIFF's own resolution tags say; every layout has them, and most vendors something better."""
+    unit = directory.integer(tiff.RESOLUTION_UNIT, 2)
+    across, down = (resolution_mpp(directory.ratio(tag), unit) for tag in (tiff.X_RESOLUTION, tiff.Y_RESOLUTION))
+    return StatedMpp("tiff-resolution", across, down)
 
 
 def unsupported(sentence: str) -> SlideRejected:
