@@ -1,0 +1,76 @@
+"""A slide of 100,000 x 100,000 px in 2 MB: a BigTIFF whose directories point at 16 shared JPEGs. Only a writer of its
+own shares tiles, so the few tags are packed here."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from tests.slides import encode_tile, he_tissue, split_tables
+
+SIDE: Final = 100_000  #: px of level 0
+TILE: Final = 256
+_SHARED: Final = 16
+_TYPES: Final = {"ascii": (2, "s"), "short": (3, "H"), "long": (4, "I"), "bytes": (7, "s"), "long8": (16, "Q")}
+
+
+def write_giant(path: Path, *, side: int = SIDE, levels: tuple[int, ...] = (1, 16, 64), quality: int = 60) -> Path:
+    """An Aperio SVS of `side` px, 0.25 um/px; at 100,000 its level 0 has 152,881 tiles of 256 px. `levels` are
+    downsamples."""
+    rng = np.random.default_rng(0)
+    tiles: list[bytes] = []
+    tables = b""
+    for _ in range(_SHARED):
+        tables, tile = split_tables(encode_tile(he_tissue(rng, TILE, TILE), rgb=False, quality=quality))
+        tiles.append(tile)
+    data = bytearray(struct.pack("<2sHHHQ", b"II", 43, 8, 0, 0))
+    places: list[int] = []
+    for tile in tiles:
+        places.append(len(data))
+        data += tile
+    link = 8
+    for downsample in levels:
+        across = side // downsample
+        count = (-(-across // TILE)) ** 2
+        picks = rng.integers(_SHARED, size=count)
+        description = f"Aperio Image Library v12.0.15\r\n{side}x{side} -> {across}x{across}|AppMag = 40|MPP = 0.25"
+        fields = (
+            (256, "long", [across]),
+            (257, "long", [across]),
+            (258, "short", [8, 8, 8]),
+            (259, "short", [7]),
+            (262, "short", [6]),
+            (270, "ascii", description.encode() + b"\0"),
+            (277, "short", [3]),
+            (284, "short", [1]),
+            (322, "long", [TILE]),
+            (323, "long", [TILE]),
+            (324, "long8", np.array(places)[picks].tolist()),
+            (325, "long", np.array([len(tile) for tile in tiles])[picks].tolist()),
+            (347, "bytes", tables),
+            (530, "short", [2, 2]),
+        )
+        link = _write_directory(data, link, fields)
+    path.write_bytes(data)
+    return path
+
+
+def _write_directory(data: bytearray, link: int, fields: tuple[tuple[int, str, list[int] | bytes], ...]) -> int:
+    """Appends the directory and the values that do not fit into it; `link` is where its place is noted. The place of
+    the next link."""
+    entries: list[bytes] = []
+    for tag, kind, values in fields:
+        number, letter = _TYPES[kind]
+        packed = values if isinstance(values, bytes) else struct.pack(f"<{len(values)}{letter}", *values)
+        if len(packed) > 8:
+            data += bytes(-len(data) % 8)
+            data += packed
+            packed = struct.pack("<Q", len(data) - len(packed))
+        entries.append(struct.pack("<HHQ8s", tag, number, len(values), packed))
+    data += bytes(-len(data) % 8)
+    struct.pack_into("<Q", data, link, len(data))
+    data += struct.pack("<Q", len(entries)) + b"".join(entries) + bytes(8)
+    return len(data) - 8
