@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from wsi.errors import Invalid
 from wsi.model_card import ModelCard
@@ -11,6 +11,7 @@ from wsi.records.jobs import JobOptions
 from wsi.records.slides import Inspection
 from wsi.scale import box_side, choose_level, grid_mpp
 from wsi.shards import SECONDS, UNMEASURED, shard_size
+from wsi.slide.mpp import overridden
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -24,8 +25,7 @@ class Estimate:
 def check_plannable(inspection: Inspection, card: ModelCard, options: JobOptions) -> float:
     """The microns a level-0 pixel of the plan. Raises what planning would: SlideRejected (mpp, SLIDE_TOO_COARSE), and
     Invalid for a region off the slide."""
-    if options.mpp is not None:
-        inspection = replace(inspection, mpp_x=options.mpp, mpp_y=options.mpp, mpp_source="override")
+    inspection = overridden(inspection, options.mpp)
     mpp = grid_mpp(inspection)
     allow_upsampling = options.allow_upsampling or card.allow_upsampling
     choose_level(inspection.levels, mpp, card.mpp, allow_upsampling=allow_upsampling)

@@ -34,8 +34,8 @@ class Examination:
 
 
 def examine(reader: SlideReader, *, max_px: int = 2048) -> Examination:
-    """Raises SlideRejected: NO_MPP, ABSURD_MPP, DAMAGED when no tile of the overview's level can be decoded,
-    UNSUPPORTED_PIXELS for a dark background."""
+    """Raises SlideRejected: NO_MPP, MPP_CONFLICT, ABSURD_MPP, DAMAGED when no tile of the overview's level can be
+    decoded, UNSUPPORTED_PIXELS for a dark background."""
     mpp_x, mpp_y = checked_mpp(reader.inspection)
     overview = thumbnail(reader, max_px)
     if overview.unreadable == overview.tiles:

@@ -1,29 +1,88 @@
-"""Microns per pixel: where it comes from, and whether it can be true."""
+"""Microns per pixel: where it comes from, whether its sources agree, and whether it can be true.
+
+The power of the objective is no source: "20x" spans 0.23 to 0.55 um a pixel.
+"""
 
 from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from wsi.errors import RejectReason, SlideRejected
 from wsi.records.slides import Inspection
 
 SMALLEST, LARGEST = 0.05, 20.0  #: um/px; from oil immersion with a fine camera to a macro overview
 SCREEN_DPI = (72.0, 96.0)  #: what picture software writes when it knows nothing
+OVERRIDE = "override"  #: the source of what a person states
+#: Factors by which a mistaken unit is off: inches for centimetres, millimetres for centimetres.
+UNIT_MISTAKES = (2.54, 10.0)
+_EXACT = 0.03  #: how far off such a factor may be, since each source rounds
+_AGREEING = 0.05  #: difference above which people are told
 _PER_INCH = {2: 1.0, 3: 2.54}  #: TIFF ResolutionUnit: inch, centimetre
 _APERIO_MPP = re.compile(r"\|\s*MPP\s*=\s*([0-9.eE+-]+)\s*(?:\||$)")
 _HOW = "pass the resolution in microns per pixel (`--mpp` on the command line, `mpp` in the upload)"
 
 
+@dataclass(frozen=True, slots=True)
+class StatedMpp:
+    """What one place in a file says."""
+
+    source: str  #: "aperio", "ome", "hamamatsu", "dicom", "tiff-resolution", "openslide"
+    x: float | None  #: um per level-0 px, across
+    y: float | None  #: down
+
+
+@dataclass(frozen=True, slots=True)
+class Mpp:
+    """What all places in a file say together."""
+
+    x: float | None = None  #: um per level-0 px, across
+    y: float | None = None  #: down
+    source: str | None = None
+    conflict: str | None = None  #: why nobody can tell which one is right: without an override, no analysis
+    warnings: tuple[str, ...] = ()
+
+
+def resolve(candidates: Sequence[StatedMpp]) -> Mpp:
+    """The first complete one of `candidates`, which come in the order of trust: the vendor's own field first.
+
+    Another one that differs by a unit's factor (2.54 or 10, within 3 %) on either axis is a conflict, as nobody can
+    tell which one was mistaken; one that differs by more than 5 % a warning. Raises nothing: `checked_mpp` does, so
+    that an override can still be given.
+    """
+    complete = [(said.source, said.x, said.y) for said in candidates if said.x is not None and said.y is not None]
+    if not complete:
+        return Mpp()
+    source, x, y = complete[0]
+    conflict: str | None = None
+    warnings: list[str] = []
+    for other, other_x, other_y in complete[1:]:
+        both = f"{_words(x, y)} ({source}) and {_words(other_x, other_y)} ({other})"
+        if _mistaken(x, other_x) or _mistaken(y, other_y):
+            conflict = conflict or f"The file says both {both} microns per pixel, as if a unit was mistaken: {_HOW}."
+        elif max(_apart(x, other_x), _apart(y, other_y)) > _AGREEING:
+            warnings.append(f"The file says both {both} microns per pixel.")
+    return Mpp(x, y, source, conflict, tuple(warnings))
+
+
+def overridden(inspection: Inspection, mpp: float | None) -> Inspection:
+    """With the `mpp` that a person states, on both axes and every level; unchanged for None."""
+    if mpp is None:
+        return inspection
+    return replace(inspection, mpp_x=mpp, mpp_y=mpp, mpp_source=OVERRIDE, mpp_conflict=None)
+
+
 def aperio_mpp(description: str) -> float | None:
     """The MPP field of an Aperio ImageDescription."""
     found = _APERIO_MPP.search(description)
-    return _number(found[1]) if found else None
+    return number(found[1]) if found else None
 
 
 def resolution_mpp(density: float | None, unit: int) -> float | None:
     """From a TIFF resolution tag, in pixels per `unit` (2 inch, 3 cm). A screen's density counts as missing."""
-    if density is None or density <= 0 or unit not in _PER_INCH:
+    if density is None or not 0 < density < math.inf or unit not in _PER_INCH:
         return None
     return real_resolution(25_400 / (density * _PER_INCH[unit]))
 
@@ -37,17 +96,20 @@ def real_resolution(mpp: float | None) -> float | None:
 
 def openslide_mpp(value: str | None) -> float | None:
     """From an `openslide.mpp-x` or `-y` property."""
-    return real_resolution(_number(value)) if value is not None else None
+    return real_resolution(number(value))
 
 
 def checked_mpp(inspection: Inspection) -> tuple[float, float]:
-    """(mpp_x, mpp_y) in um per level-0 px. Raises SlideRejected NO_MPP or ABSURD_MPP."""
+    """(mpp_x, mpp_y) in um per level-0 px. Raises SlideRejected NO_MPP, MPP_CONFLICT or ABSURD_MPP."""
     mpp_x, mpp_y = inspection.mpp_x, inspection.mpp_y
+    overrides = inspection.mpp_source == OVERRIDE
     if mpp_x is None or mpp_y is None:
         raise SlideRejected(RejectReason.NO_MPP, f"The file does not say how many microns a pixel covers: {_HOW}.")
+    if inspection.mpp_conflict is not None and not overrides:
+        raise SlideRejected(RejectReason.MPP_CONFLICT, inspection.mpp_conflict)
     for mpp in (mpp_x, mpp_y):
         if not SMALLEST <= mpp <= LARGEST:  # False for NaN too.
-            who = "resolution given is" if inspection.mpp_source == "override" else "file claims"
+            who = "resolution given is" if overrides else "file claims"
             raise SlideRejected(
                 RejectReason.ABSURD_MPP,
                 f"The {who} {mpp:.4g} microns per pixel, outside {SMALLEST:g} to {LARGEST:g}: {_HOW}.",
@@ -55,7 +117,26 @@ def checked_mpp(inspection: Inspection) -> tuple[float, float]:
     return mpp_x, mpp_y
 
 
-def _number(text: str) -> float | None:
+def _mistaken(one: float, other: float) -> bool:
+    """One is a unit's factor larger than the other."""
+    return any(abs(_apart(one, other) + 1 - factor) <= _EXACT * factor for factor in UNIT_MISTAKES)
+
+
+def _apart(one: float, other: float) -> float:
+    """0 for equal values, 1 for twice as much; endless for what no comparison can be made with."""
+    if not (0 < one < math.inf and 0 < other < math.inf):  # True for NaN too.
+        return math.inf
+    return max(one, other) / min(one, other) - 1
+
+
+def _words(x: float, y: float) -> str:
+    return f"{x:.4g}" if x == y else f"{x:.4g} x {y:.4g}"
+
+
+def number(text: str | None) -> float | None:
+    """None for what is no number."""
+    if text is None:
+        return None
     try:
         return float(text)
     except ValueError:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import shutil
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -19,7 +19,7 @@ from openslide import OpenSlide, OpenSlideCache, OpenSlideError, OpenSlideUnsupp
 from wsi.errors import RejectReason, SlideRejected, TileUnreadable
 from wsi.records.slides import Inspection, LevelInfo
 from wsi.slide.coding import Reduction
-from wsi.slide.mpp import openslide_mpp
+from wsi.slide.mpp import StatedMpp, number, openslide_mpp, overridden, resolution_mpp, resolve
 from wsi.slide.reducing import reduced
 from wsi.slide.slide import RGB, EncodedTile
 
@@ -135,28 +135,40 @@ class OpenSlideReader:
 def _inspection(slide: OpenSlide, override: float | None, warnings: tuple[str, ...]) -> Inspection:
     properties = slide.properties
     vendor = properties.get(openslide.PROPERTY_NAME_VENDOR, "openslide")
-    mpp_x, mpp_y = (
-        openslide_mpp(properties.get(name)) for name in (openslide.PROPERTY_NAME_MPP_X, openslide.PROPERTY_NAME_MPP_Y)
-    )
-    source = "openslide" if mpp_x is not None and mpp_y is not None else None
-    if override is not None:
-        mpp_x, mpp_y, source = override, override, "override"
+    mpp = resolve((_stated(properties), _tiff_resolution(properties)))
     levels = tuple(
         LevelInfo(width=width, height=height, downsample=downsample, tile_width=TILE, tile_height=TILE)
         for (width, height), downsample in zip(slide.level_dimensions, slide.level_downsamples, strict=True)
     )
-    return Inspection(
+    inspection = Inspection(
         format=_FORMATS.get(vendor, vendor),
         reading_path="scratch",
         vendor=vendor,
         width=levels[0].width,
         height=levels[0].height,
         levels=levels,
-        mpp_x=mpp_x,
-        mpp_y=mpp_y,
-        mpp_source=source,
-        warnings=warnings,
+        mpp_x=mpp.x,
+        mpp_y=mpp.y,
+        mpp_source=mpp.source,
+        mpp_conflict=mpp.conflict,
+        warnings=(*mpp.warnings, *warnings),
     )
+    return overridden(inspection, override)
+
+
+def _stated(properties: Mapping[str, str]) -> StatedMpp:
+    names = (openslide.PROPERTY_NAME_MPP_X, openslide.PROPERTY_NAME_MPP_Y)
+    across, down = (openslide_mpp(properties.get(name)) for name in names)
+    return StatedMpp("openslide", across, down)
+
+
+def _tiff_resolution(properties: Mapping[str, str]) -> StatedMpp:
+    """The TIFF's own tags, beside which OpenSlide reads most vendors' fields."""
+    unit = {"inch": 2, "centimeter": 3}.get(properties.get("tiff.ResolutionUnit", "inch"), 1)
+    across, down = (
+        resolution_mpp(number(properties.get(name)), unit) for name in ("tiff.XResolution", "tiff.YResolution")
+    )
+    return StatedMpp("tiff-resolution", across, down)
 
 
 def _background(value: str | None) -> tuple[int, int, int]:

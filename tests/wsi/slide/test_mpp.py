@@ -1,12 +1,17 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
+import tifffile
 
+from tests.slides import write_svs
 from wsi.errors import RejectReason, SlideRejected
+from wsi.examination import examine
 from wsi.records.slides import Inspection
-from wsi.slide.mpp import aperio_mpp, checked_mpp, openslide_mpp, resolution_mpp
+from wsi.slide.mpp import StatedMpp, aperio_mpp, checked_mpp, openslide_mpp, overridden, resolution_mpp, resolve
+from wsi.slide.opening import local_source, open_slide
 
 
 def inspection(mpp: float | None, source: str | None = "aperio") -> Inspection:
@@ -89,3 +94,71 @@ def test_an_absurd_resolution_that_was_given_is_not_blamed_on_the_file():
 @pytest.mark.parametrize("mpp", [0.05, 0.25, 20.0])
 def test_a_plausible_resolution_passes(mpp: float):
     assert checked_mpp(inspection(mpp)) == (mpp, mpp)
+
+
+def both(first: float, second: float | tuple[float, float]):
+    x, y = second if isinstance(second, tuple) else (second, second)
+    return resolve((StatedMpp("aperio", first, first), StatedMpp("tiff-resolution", x, y)))
+
+
+def test_the_vendors_own_field_is_taken_and_a_place_that_says_half_of_it_is_passed_over():
+    found = resolve(
+        (StatedMpp("ome", None, 0.5), StatedMpp("aperio", 0.25, 0.26), StatedMpp("tiff-resolution", 0.25, 0.26))
+    )
+    assert (found.x, found.y, found.source, found.conflict, found.warnings) == (0.25, 0.26, "aperio", None, ())
+    assert resolve((StatedMpp("aperio", None, None),)).source is None
+    assert resolve(()).x is None
+
+
+@pytest.mark.parametrize("factor", [2.54, 2.60, 2.48, 10.0, 9.75, 10.25, 1 / 2.54, 1 / 2.60, 0.1, 1 / 9.75])
+def test_sources_that_differ_by_the_factor_of_a_unit_are_a_conflict_that_names_both(factor: float):
+    found = both(0.5, 0.5 * factor)
+    assert found.conflict is not None
+    for words in ("0.5 (aperio)", f"{0.5 * factor:.4g} (tiff-resolution)", "`--mpp` on the command line"):
+        assert words in found.conflict
+    assert not found.warnings
+
+
+def test_a_conflict_on_one_axis_is_one():
+    assert both(0.5, (0.5, 1.27)).conflict is not None
+
+
+@pytest.mark.parametrize("factor", [1.06, 1 / 1.06, 2.0, 2.44, 2.64, 4.0, 9.6, 10.4, 25.4, 0.0, math.nan])
+def test_other_differences_are_told_and_the_vendors_value_is_taken(factor: float):
+    found = both(0.5, 0.5 * factor)
+    assert (found.x, found.source, found.conflict) == (0.5, "aperio", None)
+    (warning,) = found.warnings
+    assert "0.5 (aperio)" in warning
+
+
+@pytest.mark.parametrize("factor", [1.0, 1.049, 1 / 1.049])
+def test_sources_within_five_percent_agree(factor: float):
+    assert not both(0.5, 0.5 * factor).warnings
+
+
+def test_an_override_silences_a_conflict_and_is_authoritative():
+    seen = replace(inspection(0.25), mpp_conflict="both")
+    with pytest.raises(SlideRejected, match="both") as caught:
+        checked_mpp(seen)
+    assert caught.value.reason is RejectReason.MPP_CONFLICT
+    assert checked_mpp(overridden(seen, 0.4)) == (0.4, 0.4)
+    assert overridden(seen, None) is seen
+
+
+def test_a_slide_whose_tags_contradict_its_description_is_refused_when_examined_and_not_when_opened(tmp_path):
+    path = write_svs(tmp_path / "a.svs", width=500, height=400, mpp=0.5, associated=False)
+    with tifffile.TiffFile(path, mode="r+") as tiff:  # 0.5 um/px, but inches where centimetres were meant
+        tags = tiff.pages.first.tags
+        tags["XResolution"].overwrite((20_000, 1))
+        tags["YResolution"].overwrite((20_000, 1))
+        tags["ResolutionUnit"].overwrite(2)
+    reader = open_slide(local_source(path))
+    assert reader.inspection.mpp_x == 0.5
+    with pytest.raises(SlideRejected) as caught:
+        examine(reader)
+    assert caught.value.reason is RejectReason.MPP_CONFLICT
+    stated = open_slide(local_source(path), mpp=0.5)
+    assert examine(stated).inspection.mpp_source == "override"
+    shipped = open_slide(local_source(path), index=reader.index_bytes())
+    with pytest.raises(SlideRejected, match=r"0\.5 \(aperio\) and 1\.27 \(tiff-resolution\)"):
+        examine(shipped)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from wsi.slide import mpp, tiff
 from wsi.slide.index import SlideIndex
-from wsi.slide.layouts.tiff_levels import same_shape, shape, slide_index
+from wsi.slide.layouts.tiff_levels import resolution, same_shape, shape, slide_index
 from wsi.slide.ranges import RangeSource
 from wsi.slide.tiff import Tiff, damaged
 
@@ -28,7 +28,7 @@ def index(file: Tiff, source: RangeSource) -> SlideIndex:
         levels,
         format="svs",
         vendor="aperio",
-        mpp=(stated, stated, "aperio" if stated is not None else None),
+        mpp=mpp.resolve((mpp.StatedMpp("aperio", stated, stated), resolution(first))),
         warnings=other_pages(len(tiled) - len(smaller)),
     )
 

@@ -6,9 +6,9 @@ from __future__ import annotations
 from wsi.slide import mpp, tiff
 from wsi.slide.index import SlideIndex
 from wsi.slide.layouts.aperio import other_pages
-from wsi.slide.layouts.tiff_levels import Mpp, same_shape, shape, slide_index, unsupported
+from wsi.slide.layouts.tiff_levels import resolution, same_shape, shape, slide_index, unsupported
 from wsi.slide.ranges import RangeSource
-from wsi.slide.tiff import Directory, Tiff
+from wsi.slide.tiff import Tiff
 
 
 def claims(file: Tiff) -> bool:
@@ -38,12 +38,6 @@ def index(file: Tiff, source: RangeSource) -> SlideIndex:
         sorted((first, *reduced), key=lambda directory: -shape(directory)[0]),
         format="tiff",
         vendor=None,
-        mpp=resolution(first),
+        mpp=mpp.resolve((resolution(first),)),
         warnings=other_pages(len(tiled) - len(reduced)),
     )
-
-
-def resolution(first: Directory) -> Mpp:
-    unit = first.integer(tiff.RESOLUTION_UNIT, 2)
-    mpp_x, mpp_y = (mpp.resolution_mpp(first.ratio(tag), unit) for tag in (tiff.X_RESOLUTION, tiff.Y_RESOLUTION))
-    return mpp_x, mpp_y, "tiff-resolution" if mpp_x is not None and mpp_y is not None else None
