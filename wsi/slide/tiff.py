@@ -1,14 +1,15 @@
-"""Directories of classic TIFF and BigTIFF, in both byte orders, read by windows.
+"""Directories of classic TIFF, of BigTIFF and of Hamamatsu's NDPI, in both byte orders, read by windows.
 
-Source: TIFF 6.0 (Adobe 1992), BigTIFF (bigtiff.org). No number of the file sizes an allocation or a loop before it was
-checked against the file's size or a limit here.
+Source: TIFF 6.0 (Adobe 1992), BigTIFF (bigtiff.org). NDPI stretches classic TIFF beyond 4 GiB: offsets of directories
+take 8 bytes, and each directory is followed by the upper 32 bits of the values of all its tags. No number of the file
+sizes an allocation or a loop before it was checked against the file's size or a limit here.
 """
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 import numpy as np
@@ -18,7 +19,8 @@ from wsi.errors import RejectReason, SlideRejected
 from wsi.slide.ranges import ByteRange, RangeSource
 from wsi.slide.windows import Windows
 
-MAX_DIRECTORIES = 1_000  #: the largest pyramid seen has 12 levels; a file with 300 z-planes still passes
+#: Pages, and pictures below one page; the largest pyramid seen has 12 levels; a file with 300 z-planes still passes
+MAX_DIRECTORIES = 1_000
 MAX_ENTRIES = 4_096  #: tags in a directory
 MAX_TAGS = 100_000  #: tags in all directories; a file with 300 z-planes has about 9,000
 MAX_TEXT = 4 * 1024**2  #: bytes; OME descriptions of large screens reach 1 MB
@@ -30,9 +32,11 @@ IMAGE_LENGTH: Final = 257
 BITS_PER_SAMPLE: Final = 258
 COMPRESSION: Final = 259
 PHOTOMETRIC: Final = 262
+STRIP_OFFSETS: Final = 273
 IMAGE_DESCRIPTION: Final = 270
 ORIENTATION: Final = 274
 SAMPLES_PER_PIXEL: Final = 277
+STRIP_BYTE_COUNTS: Final = 279
 X_RESOLUTION: Final = 282
 Y_RESOLUTION: Final = 283
 PLANAR_CONFIGURATION: Final = 284
@@ -42,9 +46,10 @@ TILE_WIDTH: Final = 322
 TILE_LENGTH: Final = 323
 TILE_OFFSETS: Final = 324
 TILE_BYTE_COUNTS: Final = 325
+SUB_DIRECTORIES: Final = 330
 JPEG_TABLES: Final = 347
 XMP: Final = 700
-NDPI_VERSION: Final = 65420  #: Hamamatsu's first private tag; it bends the format, so its directories are not for us
+NDPI_VERSION: Final = 65420  #: Hamamatsu's first private tag: the file is an NDPI
 
 # Type number -> numpy code. ASCII (2) and UNDEFINED (7) are bytes; the rationals (5, 10) are pairs.
 _TYPES: Final = {
@@ -52,6 +57,7 @@ _TYPES: Final = {
     11: "f4", 12: "f8", 13: "u4", 16: "u8", 17: "i8", 18: "u8",
 }  # fmt: skip
 _INTEGERS: Final = frozenset({1, 3, 4, 13, 16, 18})
+_LONG: Final = 4
 
 
 def damaged(sentence: str) -> SlideRejected:
@@ -63,14 +69,15 @@ class Entry:
     type: int
     count: int
     offset: int  #: of the value in the file, also when it lies inside the entry
+    upper: int = 0  #: bits 32 to 63 of a whole number that lies inside an entry of an NDPI
 
 
 class Directory:
     """One image of the file. Values are read when they are asked for. Raises SlideRejected DAMAGED or TRUNCATED."""
 
-    def __init__(self, windows: Windows, order: Literal["<", ">"], entries: dict[int, Entry]) -> None:
-        self._windows = windows
-        self._order: Literal["<", ">"] = order
+    def __init__(self, layout: _Layout, entries: dict[int, Entry]) -> None:
+        self._layout = layout
+        self._windows = layout.windows
         self._entries = entries
 
     def __contains__(self, tag: int) -> bool:
@@ -89,12 +96,21 @@ class Directory:
         values = self._array(tag, entry, MAX_ARRAY)
         if values.dtype.itemsize == 8 and values.size and int(values.max()) > np.iinfo(np.int64).max:
             raise damaged(f"Tag {tag} of the file holds a number that no file can reach.")
-        return values.astype(np.int64)
+        if entry.upper >= 2**31:
+            raise damaged(f"Tag {tag} of the file holds a number that no file can reach.")
+        return values.astype(np.int64) if not entry.upper else values.astype(np.int64) + (entry.upper << 32)
 
     def integer(self, tag: int, default: int) -> int:
         """The tag's first value."""
         values = self.integers(tag)
         return default if values is None or not values.size else int(values[0])
+
+    def number(self, tag: int) -> float | None:
+        """The tag's first value when it is a whole number, signed or not, or a float; else None."""
+        entry = self._entries.get(tag)
+        if entry is None or entry.type in (2, 5, 7, 10) or entry.count < 1:
+            return None
+        return float(self._array(tag, entry, MAX_ARRAY)[0])
 
     def ratio(self, tag: int) -> float | None:
         """A rational as a number; None when absent, of another type, or over zero."""
@@ -112,6 +128,15 @@ class Directory:
         """Up to the first NUL; empty when absent."""
         return (self.data(tag) or b"").split(b"\0", 1)[0].decode("utf-8", errors="replace")
 
+    def below(self) -> tuple[Directory, ...]:
+        """The pictures that hang on this one (SubIFDs), in the file's order; none of what may hang on those."""
+        offsets = self.integers(SUB_DIRECTORIES)
+        if offsets is None:
+            return ()
+        if len(offsets) > MAX_DIRECTORIES:
+            raise damaged(f"A picture of the file holds more than {MAX_DIRECTORIES} smaller ones.")
+        return tuple(self._layout.directory(int(offset))[0] for offset in offsets)
+
     def prefetch(self, others: Sequence[Directory], tags: Sequence[int]) -> None:
         """Reads `tags` of this directory and of `others` of the same file with as few requests as they lie apart."""
         entries = (directory._entries.get(tag) for directory in (self, *others) for tag in tags)
@@ -123,7 +148,7 @@ class Directory:
         self._windows.prefetch([place for place in places if place.size <= MAX_ARRAY])
 
     def _array(self, tag: int, entry: Entry, limit: int) -> NDArray[np.generic]:
-        kind = np.dtype(_TYPES[entry.type]).newbyteorder(self._order)
+        kind = np.dtype(_TYPES[entry.type]).newbyteorder(self._layout.order)
         size = kind.itemsize * entry.count
         if size > limit:
             raise damaged(f"Tag {tag} of the file claims {size:,} bytes.")
@@ -133,7 +158,8 @@ class Directory:
 @dataclass(frozen=True, slots=True)
 class Tiff:
     big: bool
-    directories: tuple[Directory, ...]  #: in the file's order; only the first one of an NDPI
+    ndpi: bool
+    directories: tuple[Directory, ...]  #: in the file's order
 
 
 def is_tiff(head: bytes) -> bool:
@@ -148,6 +174,7 @@ def parse(source: RangeSource) -> Tiff:
         raise SlideRejected(RejectReason.NOT_A_SLIDE, "The file is not a TIFF.")
     order: Literal["<", ">"] = "<" if head[:2] == b"II" else ">"
     layout = _Layout(windows, order, big=b"+" in head[2:4])
+    layout = layout.as_ndpi() or layout
     if layout.big and layout.number(4, 4) != (8 if order == "<" else 8 << 16):
         raise damaged("The file's BigTIFF header is not one.")
     offset = layout.word(8 if layout.big else 4)
@@ -165,26 +192,37 @@ def parse(source: RangeSource) -> Tiff:
         tags += len(directory)
         if tags > MAX_TAGS:
             raise damaged(f"The file's directories hold more than {MAX_TAGS:,} tags.")
-        if NDPI_VERSION in directory:
-            break
     if not directories:
         raise damaged("The file holds no image.")
-    return Tiff(layout.big, tuple(directories))
+    return Tiff(layout.big, layout.ndpi, tuple(directories))
 
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """Where the two kinds of TIFF put things."""
+    """Where the three kinds of TIFF put things."""
 
     windows: Windows
     order: Literal["<", ">"]
     big: bool
+    ndpi: bool = False
 
     def number(self, offset: int, size: int) -> int:
         return int.from_bytes(self.windows.read(offset, size), "little" if self.order == "<" else "big")
 
     def word(self, offset: int) -> int:
-        return self.number(offset, 8 if self.big else 4)
+        """The offset of a directory."""
+        return self.number(offset, 8 if self.big or self.ndpi else 4)
+
+    def as_ndpi(self) -> _Layout | None:
+        """How an NDPI is laid out, if this is one: the header looks the same, the first directory tells."""
+        if self.big or self.order != "<" or self.windows.size < 12:
+            return None
+        ndpi = replace(self, ndpi=True)
+        try:
+            directory, _ = ndpi.directory(ndpi.word(4))
+        except SlideRejected:
+            return None
+        return ndpi if NDPI_VERSION in directory else None
 
     def directory(self, offset: int) -> tuple[Directory, int]:
         """The directory at `offset` and the offset of the next one, 0 at the end."""
@@ -192,15 +230,20 @@ class _Layout:
         count = self.number(offset, counter)
         if not 0 < count <= MAX_ENTRIES:
             raise damaged(f"A directory of the file claims {count:,} tags.")
-        start = offset + counter
-        block = self.windows.read(start, count * stride + word)
+        start, size = offset + counter, count * stride
+        # NDPI: 8 bytes for the next directory, then the upper half of each tag's value or offset.
+        behind = 8 + 4 * count if self.ndpi else word
+        block = self.windows.read(start, size + behind)
+        uppers = struct.unpack_from(f"<{count}I", block, size + 8) if self.ndpi else (0,) * count
         fields = struct.Struct(f"{self.order}HH{'QQ' if self.big else 'II'}")
         entries: dict[int, Entry] = {}
-        for place, (tag, kind, values, value) in enumerate(fields.iter_unpack(block[: count * stride])):
+        for place, (tag, kind, values, value) in enumerate(fields.iter_unpack(block[:size])):
             if kind not in _TYPES:
                 continue  # TIFF 6.0, section 2: readers skip fields of unknown type.
-            inline = start + place * stride + 4 + word
-            fits = np.dtype(_TYPES[kind]).itemsize * values <= word
-            entries.setdefault(tag, Entry(kind, values, inline if fits else value))
-        (following,) = struct.unpack(f"{self.order}{'Q' if self.big else 'I'}", block[count * stride :])
-        return Directory(self.windows, self.order, entries), following
+            if np.dtype(_TYPES[kind]).itemsize * values <= word:
+                upper = uppers[place] if kind == _LONG and values == 1 else 0
+                entry = Entry(kind, values, start + place * stride + 4 + word, upper)
+            else:
+                entry = Entry(kind, values, value + (uppers[place] << 32))
+            entries.setdefault(tag, entry)
+        return Directory(self, entries), self.word(start + size)

@@ -33,7 +33,7 @@ def read_index(source: RangeSource) -> SlideIndex:
     """Raises SlideRejected: TRUNCATED and DAMAGED for what no reader can open, UNSUPPORTED_PIXELS and
     UNSUPPORTED_FORMAT for what another reader may."""
     parsed = tiff.parse(source)
-    if not parsed.big and source.size > _CLASSIC_LIMIT:
+    if not (parsed.big or parsed.ndpi) and source.size > _CLASSIC_LIMIT:
         raise unsupported("The file is larger than a classic TIFF can be: save it as BigTIFF.")
     for layout in TIFF_LAYOUTS:
         if layout.claims(parsed):
