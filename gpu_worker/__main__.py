@@ -30,7 +30,7 @@ def main() -> None:
         ),
         queues=SqsQueues(clients, settings.queue_prefix),
         objects=S3Objects(clients, settings.results_bucket),
-        slides=S3SlideStore(clients, settings.slides_bucket, settings.allowed),
+        slides=S3SlideStore(clients, settings.slides_bucket, settings.allowed, settings),
         packages=S3Objects(clients, settings.models_bucket),
         drain=drain,
     )

@@ -132,7 +132,7 @@ def slide_jobs_wiring(settings: SlideJobs) -> SlideJobsWiring:
     clients = _clients(settings)
     return SlideJobsWiring(
         ledger=PostgresSystemLedger(_connections(settings, settings.region)),
-        slides=S3SlideStore(clients, settings.slides_bucket, settings.allowed),
+        slides=S3SlideStore(clients, settings.slides_bucket, settings.allowed, settings),
         objects=S3Objects(clients, settings.results_bucket),
         queues=SqsQueues(clients, settings.queue_prefix),
         max_scratch_bytes=settings.max_scratch_bytes,

@@ -16,6 +16,7 @@ from adapters.aws_clients import AwsClients
 from adapters.s3.refusals import code_of, typed_refusals
 from adapters.s3.versions import delete_versions
 from adapters.settings.objects import ARCHIVED
+from adapters.settings.reads import Reads
 from wsi.errors import Forbidden, SourceMissing
 from wsi.ports.objects import Readable, StoredObject, StoredPart
 from wsi.records.slides import RestoreTier
@@ -52,8 +53,11 @@ class S3SlideStore:
     """Every method raises Forbidden for a URI whose bucket is neither ours nor allow-listed; those that write,
     for any bucket but ours: what a customer registered by reference is theirs."""
 
-    def __init__(self, clients: AwsClients, bucket: str, allowed_buckets: Collection[str] = ()) -> None:
+    def __init__(
+        self, clients: AwsClients, bucket: str, allowed_buckets: Collection[str] = (), limits: Reads | None = None
+    ) -> None:
         self._clients = clients
+        self._limits = limits
         self._bucket = bucket
         self._readable = frozenset({bucket, *allowed_buckets})
         self._reads: RangeReads | None = None
@@ -127,7 +131,7 @@ class S3SlideStore:
         target = self._readable_one(uri)
         with self._lock:
             if self._reads is None:
-                self._reads = RangeReads(self._clients)
+                self._reads = RangeReads(self._clients, self._limits)
         stored = self.head(uri)
         return S3RangeSource(self._reads, target["Bucket"], target["Key"], stored, expected_etag=etag)
 

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from adapters.settings.environment import Environment
 from adapters.settings.queues import POD_VISIBILITY
+from adapters.settings.reads import Reads
 from adapters.settings.scaling import IDLE_SECONDS
 
 
@@ -62,7 +63,7 @@ class Api(Aws, Database, SlideBuckets, QueueNames):
         return frozenset(origin for origin in self.page_origins.split(",") if origin)
 
 
-class SlideJobs(Aws, Database, SlideBuckets, QueueNames):
+class SlideJobs(Aws, Database, SlideBuckets, QueueNames, Reads):
     """inspect and plan."""
 
     results_bucket: str
@@ -105,7 +106,7 @@ class WebhookSend(Environment):
     """It is told nothing, so that a receiver learns nothing."""
 
 
-class Worker(Aws, Database, SlideBuckets, QueueNames):
+class Worker(Aws, Database, SlideBuckets, QueueNames, Reads):
     results_bucket: str
     models_bucket: str
     device: str = "cpu"
