@@ -1,17 +1,33 @@
-"""An overview of the whole slide, averaged from the tiles of one level as they stream by: memory is the overview's,
-however large the level is."""
+"""An overview of the whole slide, averaged from the tiles of one level of the pyramid as they stream by: memory is the
+overview's, however large the level is. Label and macro are never looked at."""
 
 from __future__ import annotations
 
+import os
+import threading
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wsi.errors import TileUnreadable
 from wsi.records.slides import LevelInfo
-from wsi.slide.slide import RGB, SlideReader
+from wsi.slide.coding import REDUCTIONS, Reduction
+from wsi.slide.slide import RGB, EncodedTile, SlideReader
 from wsi.tissue import glass_colour
+
+AREA = 8 * 1024**2  #: px of a level; at the quarter of a byte a pixel that scanners write, 2 MB
+WHOLE = (
+    4  #: times `max_px`: a level up to here is averaged pixel by pixel, a larger one from its codec's small pictures
+)
+_BATCH: Final = 32  #: tiles a task: at a tenth of a millisecond a tile, a task a tile would cost as much as the tiles
+_BATCH_BYTES: Final = 1024**2
+_AHEAD: Final = 2  #: batches a thread that are fetched and wait
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,48 +39,133 @@ class Thumbnail:
     tiles: int  #: of the file that it was made from
 
 
-def thumbnail(reader: SlideReader, max_px: int) -> Thumbnail:
-    """At most `max_px` on the longer side, from the smallest level that is not smaller. Raises SourceError."""
-    levels = reader.inspection.levels
-    level = max((k for k, info in enumerate(levels) if max(info.width, info.height) >= max_px), default=0)
-    info = levels[level]
-    factor = -(-max(info.width, info.height) // max_px)
-    sums = np.zeros((-(-info.height // factor), -(-info.width // factor), 3), np.uint32)
-    counts = np.zeros(sums.shape[:2], np.uint32)
-    columns, rows = -(-info.width // info.tile_width), -(-info.height // info.tile_height)
-    unreadable = 0
-    for tile in reader.encoded(level, range(rows * columns)):
-        try:
-            pixels = reader.decode(tile)
-        except TileUnreadable:
-            unreadable += 1
-            continue
-        row, column = divmod(tile.index, columns)
-        _add(sums, counts, pixels, column * info.tile_width, row * info.tile_height, info, factor)
-    readable = counts > 0
-    means = (sums + counts[..., None] // 2) // np.maximum(counts, 1)[..., None]
-    overview = means.astype(np.uint8)
+def overview_level(levels: Sequence[LevelInfo], max_px: int) -> int:
+    """The level whose longer side is the least from `max_px` / 2 up; the next smaller one where that is more than
+    `AREA`, or so large that it has to be streamed, and the smaller one still shows tissue (`max_px` / 4)."""
+    sides = [max(level.width, level.height) for level in levels]
+    level = min((k for k, side in enumerate(sides) if 2 * side >= max_px), key=lambda k: sides[k], default=0)
+    smaller = [k for k, side in enumerate(sides) if 4 * side >= max_px and side < sides[level]]
+    if smaller and levels[level].width * levels[level].height > AREA:
+        return max(smaller, key=lambda k: sides[k])
+    return level
+
+
+def thumbnail(reader: SlideReader, max_px: int, *, threads: int | None = None) -> Thumbnail:
+    """At most `max_px` on the longer side. A level above `WHOLE` x `max_px` is decoded at an eighth of its size. The
+    sums are whole numbers, so that the pixels do not depend on `threads` (default: the cores). Raises SourceError."""
+    level = overview_level(reader.inspection.levels, max_px)
+    info = reader.inspection.levels[level]
+    grid = _Grid(info, _reduction(info, WHOLE * max_px), max_px)
+    tiles = range(grid.rows * grid.columns)
+    total = _Sums(reader, grid)
+    unreadable = _on_threads(reader.encoded(level, tiles), total, threads or os.cpu_count() or 1)
+    pixels, readable = total.means()
     if unreadable:
-        overview[~readable] = glass_colour(overview[readable]) if readable.any() else 255
-    return Thumbnail(overview, info.downsample * factor, unreadable, readable, rows * columns)
+        pixels[~readable] = glass_colour(pixels[readable]) if readable.any() else 255
+    return Thumbnail(pixels, info.downsample * grid.reduction * grid.factor, unreadable, readable, len(tiles))
 
 
-def _add(
-    sums: NDArray[np.uint32], counts: NDArray[np.uint32], pixels: RGB, x: int, y: int, info: LevelInfo, factor: int
-) -> None:
-    """Adds a tile at (x, y) of its level to the cells of `factor` x `factor` px that it overlaps."""
-    inside = pixels[: info.height - y, : info.width - x]
-    row_starts, column_starts = _cells(y, inside.shape[0], factor), _cells(x, inside.shape[1], factor)
-    by_row = np.add.reduceat(inside, row_starts, axis=0, dtype=np.uint32)
-    cells = np.add.reduceat(by_row, column_starts, axis=1, dtype=np.uint32)
-    heights = np.diff(row_starts, append=inside.shape[0])
-    widths = np.diff(column_starts, append=inside.shape[1])
-    top, left = y // factor, x // factor
-    sums[top : top + len(heights), left : left + len(widths)] += cells
-    counts[top : top + len(heights), left : left + len(widths)] += np.outer(heights, widths).astype(np.uint32)
+def _reduction(info: LevelInfo, whole: int) -> Reduction:
+    """Only what divides the tile: the squares of neighbours would lie apart otherwise."""
+    if max(info.width, info.height) <= whole:
+        return 1
+    most = min(info.width, info.height)
+    fits: list[Reduction] = [
+        each for each in REDUCTIONS if each <= most and info.tile_width % each == info.tile_height % each == 0
+    ]
+    return fits[-1]
 
 
-def _cells(start: int, size: int, factor: int) -> NDArray[np.intp]:
-    """Where the cells begin within `size` px that begin at `start`; the first one may be cut."""
-    first = -start % factor
-    return np.unique(np.concatenate(([0], np.arange(first, size, factor)))).astype(np.intp)
+class _Grid:
+    """A level as it is decoded, and the squares of `factor` px that make a px of the overview. What is left of the
+    level past its last whole decoded px does not show."""
+
+    def __init__(self, info: LevelInfo, reduction: Reduction, max_px: int) -> None:
+        self.reduction: Reduction = reduction
+        self.width, self.height = info.width // reduction, info.height // reduction
+        self.tile_width, self.tile_height = info.tile_width // reduction, info.tile_height // reduction
+        self.columns, self.rows = -(-info.width // info.tile_width), -(-info.height // info.tile_height)
+        self.factor = -(-max(self.width, self.height) // max_px)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return -(-self.height // self.factor), -(-self.width // self.factor)
+
+
+class _Sums:
+    """What the tiles add up to, from any number of threads."""
+
+    def __init__(self, reader: SlideReader, grid: _Grid) -> None:
+        self._reader = reader
+        self._grid = grid
+        self._lock = threading.Lock()
+        # The sum of a square of 4,096 x 4,096 px is the last that 32 bits hold.
+        self._kind = np.uint32 if grid.factor <= 4096 else np.uint64
+        self._sums = np.zeros((*grid.shape, 3), self._kind)
+        self._counts = np.zeros(grid.shape, self._kind)
+
+    def add(self, batch: list[EncodedTile]) -> int:
+        """How many of them could not be decoded."""
+        unreadable = 0
+        for tile in batch:
+            try:
+                pixels = self._reader.decode(tile, self._grid.reduction)
+            except TileUnreadable:
+                unreadable += 1
+                continue
+            self._add(pixels, *divmod(tile.index, self._grid.columns))
+        return unreadable
+
+    def means(self) -> tuple[RGB, NDArray[np.bool_]]:
+        """[height, width, 3], and [height, width] where anything was added."""
+        counts = np.maximum(self._counts, 1)[..., None]
+        return ((self._sums + counts // 2) // counts).astype(np.uint8), self._counts > 0
+
+    def _add(self, pixels: RGB, row: int, column: int) -> None:
+        grid = self._grid
+        y, x = row * grid.tile_height, column * grid.tile_width
+        inside = pixels[: max(0, grid.height - y), : max(0, grid.width - x)]
+        if not inside.size:
+            return
+        row_starts, heights = _cells(y % grid.factor, inside.shape[0], grid.factor)
+        column_starts, widths = _cells(x % grid.factor, inside.shape[1], grid.factor)
+        by_row = np.add.reduceat(inside, row_starts, axis=0, dtype=self._kind)
+        cells = np.add.reduceat(by_row, column_starts, axis=1, dtype=self._kind)
+        counts = np.outer(heights, widths).astype(self._kind)
+        top, left = y // grid.factor, x // grid.factor
+        under = (slice(top, top + len(heights)), slice(left, left + len(widths)))
+        with self._lock:
+            self._sums[under] += cells
+            self._counts[under] += counts
+
+
+@lru_cache(maxsize=4096)
+def _cells(phase: int, size: int, factor: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Where the squares begin within `size` px that begin `phase` px into one, and how long they are there."""
+    starts = np.unique(np.concatenate(([0], np.arange(factor - phase, size, factor)))).astype(np.intp)
+    return starts, np.diff(starts, append=size)
+
+
+def _on_threads(encoded: Iterator[EncodedTile], total: _Sums, threads: int) -> int:
+    """Decodes and adds all; how many could not be decoded. Fetching stays on this thread."""
+    unreadable = 0
+    waiting: deque[Future[int]] = deque()
+    with ThreadPoolExecutor(threads, thread_name_prefix="overview") as pool:
+        for batch in _batches(encoded):
+            waiting.append(pool.submit(total.add, batch))
+            if len(waiting) > threads * _AHEAD:
+                unreadable += waiting.popleft().result()
+        return unreadable + sum(done.result() for done in waiting)
+
+
+def _batches(tiles: Iterator[EncodedTile]) -> Iterator[list[EncodedTile]]:
+    batch: list[EncodedTile] = []
+    size = 0
+    for tile in tiles:
+        batch.append(tile)
+        size += sum(map(len, tile.pieces))
+        if len(batch) == _BATCH or size >= _BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,7 +16,7 @@ from wsi.slide.coding import Reduction
 from wsi.slide.opening import local_source, open_slide
 from wsi.slide.reducing import reduced
 from wsi.slide.slide import RGB, EncodedTile
-from wsi.slide.thumbnail import thumbnail
+from wsi.slide.thumbnail import Thumbnail, overview_level, thumbnail
 
 
 class ArraySlide:
@@ -58,18 +60,51 @@ class ArraySlide:
         pass
 
 
-@settings(deadline=None)
-@given(st.integers(1, 120), st.integers(1, 120), st.integers(1, 50), st.integers(1, 50), st.integers(1, 60))
-def test_each_pixel_is_the_mean_of_the_level_pixels_under_it(height, width, tile_width, tile_height, max_px):
-    pixels = np.random.default_rng(height * width).integers(0, 256, (height, width, 3), dtype=np.uint8)
-    made = thumbnail(ArraySlide(pixels, (tile_width, tile_height)), max_px)
+def assert_means(made: Thumbnail, pixels: RGB, tolerance: float) -> None:
+    """Each pixel of the overview is the mean of those under it."""
     factor = int(made.downsample)
-    assert max(made.pixels.shape) <= max(max_px, 3)
-    assert made.readable.all()
     for row in range(made.pixels.shape[0]):
         for column in range(made.pixels.shape[1]):
             under = pixels[row * factor : (row + 1) * factor, column * factor : (column + 1) * factor].reshape(-1, 3)
-            assert np.abs(made.pixels[row, column] - under.mean(axis=0)).max() <= 0.5 + 1e-9
+            assert np.abs(made.pixels[row, column] - under.mean(axis=0)).max() <= tolerance
+
+
+SIDES = st.integers(1, 120)
+
+
+@settings(deadline=None)
+@given(SIDES, SIDES, st.integers(1, 50), st.integers(1, 50), st.integers(30, 60))
+def test_each_pixel_is_the_mean_of_the_level_pixels_under_it(height, width, tile_width, tile_height, max_px):
+    pixels = np.random.default_rng(height * width).integers(0, 256, (height, width, 3), dtype=np.uint8)
+    made = thumbnail(ArraySlide(pixels, (tile_width, tile_height)), max_px)
+    assert max(made.pixels.shape) <= max_px
+    assert made.readable.all()
+    assert_means(made, pixels, 0.5 + 1e-9)
+
+
+@settings(deadline=None)
+@given(SIDES, SIDES, st.integers(1, 50), st.integers(1, 50), st.integers(3, 29))
+def test_a_large_level_is_averaged_from_the_reduced_pixels_that_fill_it(height, width, tile_width, tile_height, max_px):
+    pixels = np.random.default_rng(height * width).integers(0, 256, (height, width, 3), dtype=np.uint8)
+    made = thumbnail(ArraySlide(pixels, (tile_width, tile_height)), max_px)
+    assert max(made.pixels.shape) <= max_px
+    assert made.readable.all()
+    # Less than one reduced pixel, 8 of the level, is left out at the right and the bottom.
+    scale = int(made.downsample)
+    assert 0 <= -(-height // scale) - made.pixels.shape[0] <= 1
+    assert 0 <= -(-width // scale) - made.pixels.shape[1] <= 1
+    inside = pixels[: height - height % 8 or height, : width - width % 8 or width]
+    whole = inside.shape[0] // scale, inside.shape[1] // scale
+    assert_means(replace(made, pixels=made.pixels[: whole[0], : whole[1]]), pixels, 1.0)
+
+
+def test_the_overview_is_the_same_for_any_number_of_threads():
+    pixels = np.random.default_rng(5).integers(0, 256, (700, 1100, 3), dtype=np.uint8)
+    slide = ArraySlide(pixels, (24, 16), frozenset({3, 77}))
+    alone, many = thumbnail(slide, 100, threads=1), thumbnail(slide, 100, threads=7)
+    assert (alone.pixels == many.pixels).all()
+    assert (alone.readable == many.readable).all()
+    assert alone.unreadable == many.unreadable == 2
 
 
 def test_unreadable_tiles_are_counted_and_painted_as_glass():
@@ -82,9 +117,33 @@ def test_unreadable_tiles_are_counted_and_painted_as_glass():
     assert (made.pixels[110, 120] == (150, 60, 140)).all()
 
 
-def test_the_smallest_level_that_is_large_enough_is_read():
+def sized(*sides: int) -> list[LevelInfo]:
+    return [
+        LevelInfo(width=side, height=side * 3 // 4, downsample=sides[0] / side, tile_width=256, tile_height=256)
+        for side in sides
+    ]
+
+
+@pytest.mark.parametrize(
+    ("sides", "level"),
+    [
+        ((40_000, 10_000, 2_500), 2),
+        ((40_000, 20_000, 10_000, 5_000, 2_500, 1_250, 625), 5),
+        ((65_000, 16_250, 4_062, 1_015), 3),  # 12 Mpx are more than 2 MB
+        ((65_000, 16_250, 4_062, 400), 2),  # the smallest one shows too little
+        ((100_000, 700), 1),  # rather a small overview than all of the slide's bytes
+        ((100_000, 400), 0),
+        ((100_000,), 0),
+        ((900, 450), 0),
+    ],
+)
+def test_the_level_that_is_read_shows_tissue_and_is_small(sides, level):
+    assert overview_level(sized(*sides), 2048) == level
+
+
+def test_a_level_that_is_too_large_is_averaged_down():
     reader = open_slide(local_source(shared_slide("derived/cmu-small-region.pyramid-jpeg-ycbcr.tif")))
     levels = reader.inspection.levels
-    assert thumbnail(reader, 741).downsample == levels[2].downsample
-    assert thumbnail(reader, 742).downsample == 2 * levels[1].downsample
+    assert thumbnail(reader, 1482).downsample == levels[2].downsample
+    assert thumbnail(reader, 1484).downsample == levels[1].downsample
     assert thumbnail(reader, 5_000).pixels.shape[:2] == (2967, 2220)

@@ -1,0 +1,56 @@
+"""What examining a slide takes: seconds, CPU seconds, peak memory. `python -m benchmarks.examination [SLIDE ...]`.
+
+Without slides, a single-level SVS of 100,000 x 100,000 px whose 152,881 tiles of 256 px are all tissue, and the same
+with levels 1/16/64. Its tiles share 16 JPEGs, so that the file is 3 MB: decoding and averaging are measured, reading
+is not.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from tests.slides.giant import write_giant
+
+_EXAMINE = """
+import sys
+from pathlib import Path
+from wsi.examination import examine
+from wsi.slide.opening import local_source, open_slide
+found = examine(open_slide(local_source(Path(sys.argv[1]))))
+height, width = found.mask.shape
+print(f"overview {width} x {height} px, {found.inspection.tissue_fraction:.4f} tissue")
+"""
+
+
+def main(paths: list[str]) -> None:
+    print(f"{platform.machine()}, {os.cpu_count()} cores")
+    for path in paths:
+        measure(path)
+    if paths:
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        for levels in ((1, 16, 64), (1,)):
+            measure(str(write_giant(Path(folder) / f"giant-{len(levels)}-levels.svs", levels=levels)))
+
+
+def measure(path: str) -> None:
+    began = time.perf_counter()
+    child = subprocess.Popen([sys.executable, "-c", _EXAMINE, path], stdout=subprocess.PIPE, text=True)
+    assert child.stdout is not None
+    said = child.stdout.read().strip()
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    print(
+        f"{Path(path).name}: {said or 'failed'}; {time.perf_counter() - began:.1f} s,"
+        f" {usage.ru_utime + usage.ru_stime:.1f} CPU s, {usage.ru_maxrss / 1024:.0f} MB at most"
+    )
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
