@@ -1,4 +1,4 @@
-"""How the bytes of a tile become pixels: what the container says of them, and the one table of decoders."""
+"""How the bytes of a tile become pixels: what the container says of them. `wsi.slide.decoding` acts on it."""
 
 from __future__ import annotations
 
@@ -17,13 +17,36 @@ class Codec(StrEnum):
     """How one tile is packed. The names are stored in indexes: only add."""
 
     JPEG = "jpeg"
+    JPEG_2000 = "jpeg2000"
+    NONE = "none"
+    PACKBITS = "packbits"
+    LZW = "lzw"
+    DEFLATE = "deflate"
+    ZSTD = "zstd"
+    LZMA = "lzma"
+    WEBP = "webp"
+    PNG = "png"
+    JPEG_XR = "jpegxr"
+    LERC = "lerc"
 
 
 class Colour(StrEnum):
     """What the samples of a pixel are, as the container says it; a codec's own opinion does not count."""
 
     RGB = "rgb"
-    YCBCR = "ycbcr"
+    YCBCR = "ycbcr"  #: full range, as JFIF has it
+    GREY = "grey"  #: 0 is black
+    GREY_INVERTED = "grey-inverted"  #: 0 is white
+    AS_CODED = "as-coded"  #: the container is silent: the codec's own rule decides, and how many samples there are too
+
+
+class Extra(StrEnum):
+    """What the sample behind the colours is."""
+
+    NONE = "none"  #: there is none
+    IGNORED = "ignored"
+    ASSOCIATED = "associated"  #: alpha, by which the colours are multiplied already
+    UNASSOCIATED = "unassociated"  #: alpha, by which they are not
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -33,9 +56,27 @@ class Coding:
     codec: Codec
     colour: Colour
     tables: bytes = b""  #: JPEG segments that each tile needs and does not hold
+    planes: bool = False  #: each sample is a piece of its own, packed alone; otherwise pieces are parts of one stream
+    predictor: bool = False  #: samples are differences to the pixel on their left (TIFF predictor 2)
+    extra: Extra = Extra.NONE
+
+    @property
+    def samples(self) -> int:
+        """Samples a pixel; 0 where the codec alone knows."""
+        if self.colour is Colour.AS_CODED:
+            return 0
+        grey = self.colour in (Colour.GREY, Colour.GREY_INVERTED)
+        return (1 if grey else 3) + (self.extra is not Extra.NONE)
 
     def as_json(self) -> dict[str, Any]:
-        return {"codec": self.codec, "colour": self.colour, "tables": base64.b64encode(self.tables).decode()}
+        return {
+            "codec": self.codec,
+            "colour": self.colour,
+            "tables": base64.b64encode(self.tables).decode(),
+            "planes": self.planes,
+            "predictor": self.predictor,
+            "extra": self.extra,
+        }
 
     @staticmethod
     def from_json(value: dict[str, Any]) -> Coding:
@@ -44,5 +85,6 @@ class Coding:
             "codec": Codec(value["codec"]),
             "colour": Colour(value["colour"]),
             "tables": base64.b64decode(value["tables"]),
+            "extra": Extra(value.get("extra", Extra.NONE)),
         }
         return Coding(**fields)

@@ -8,18 +8,36 @@ from types import MappingProxyType
 
 from wsi.errors import TileUnreadable
 from wsi.slide import jpeg
+from wsi.slide.codecs import jpeg2000, packed
 from wsi.slide.coding import Codec, Coding, Reduction
+from wsi.slide.pixels import Unpack, to_rgb, unpacked
 from wsi.slide.slide import RGB
 
 #: (pieces, coding, tile width, tile height, reduction) -> [ceil(height / reduction), ceil(width / reduction), 3].
 #: Checks that the coded size is the tile's before anything of that size is allocated. Raises TileUnreadable.
 Decoder = Callable[[Sequence[bytes], Coding, int, int, Reduction], RGB]
 
-DECODERS: Mapping[Codec, Decoder] = MappingProxyType({Codec.JPEG: jpeg.decode_pieces})
+
+def _decoder(unpack: Unpack) -> Decoder:
+    """Of a codec that leaves the colours to us."""
+
+    def decode(pieces: Sequence[bytes], coding: Coding, width: int, height: int, reduction: Reduction) -> RGB:
+        return to_rgb(unpacked(unpack, pieces, coding, width, height, reduction), coding.colour, coding.extra)
+
+    return decode
+
+
+DECODERS: Mapping[Codec, Decoder] = MappingProxyType(
+    {
+        Codec.JPEG: jpeg.decode_pieces,
+        Codec.JPEG_2000: _decoder(jpeg2000.unpack),
+        **{codec: _decoder(packed.unpack) for codec in packed.CODECS},
+    }
+)
 
 
 def decode_tile(pieces: Sequence[bytes], coding: Coding, width: int, height: int, reduction: Reduction = 1) -> RGB:
     """[ceil(height / reduction), ceil(width / reduction), 3]. Raises TileUnreadable; never paints."""
-    if not pieces or not any(pieces):
+    if not pieces or not all(pieces):
         raise TileUnreadable("missing in the file")
     return DECODERS[coding.codec](pieces, coding, width, height, reduction)

@@ -4,6 +4,7 @@ The marker rule: the container's photometric interpretation decides the colours,
 RGB tiles whose components are numbered 0, 1, 2 without any marker, which every JPEG library takes for YCbCr (wrong by
 up to 254 levels); some converters put Adobe's "RGB" marker into YCbCr tiles. So APP0 (JFIF) and APP14 (Adobe) are
 dropped wherever they are, and one APP14 that says what the container says is put in. Measured exact against OpenSlide.
+Only where the container is silent (`Colour.AS_CODED`) the markers stay, and libjpeg's own rule decides.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import simplejpeg  # pyright: ignore[reportMissingTypeStubs]
 
 from wsi.errors import TileUnreadable
 from wsi.slide.coding import Coding, Colour, Reduction
+from wsi.slide.pixels import Samples, to_rgb, unpacked
 from wsi.slide.reducing import reduced
 from wsi.slide.slide import RGB
 
@@ -23,6 +25,9 @@ _ADOBE: Final = {
     Colour.RGB: bytes.fromhex("ffee000e41646f626500640000000000"),
     Colour.YCBCR: bytes.fromhex("ffee000e41646f626500640000000001"),
 }
+#: What simplejpeg is asked for, by the number of components; "CMYK" gives four as they are.
+_SPACES: Final = {1: "GRAY", 3: "RGB", 4: "CMYK"}
+_SCALED_FROM: Final = 16  #: px of a tile's side from which libjpeg's smaller pictures are told apart by their size
 _SOI: Final = b"\xff\xd8"
 _APP0, _APP14, _SOS, _EOI = 0xE0, 0xEE, 0xDA, 0xD9
 _TABLES: Final = frozenset({0xDB, 0xC4, 0xCC, 0xDD})  #: DQT, DHT, DAC, DRI
@@ -65,47 +70,93 @@ def shared_tables(tables: bytes) -> bytes:
     return b"".join(tables[start:end] for marker, start, end in segments(tables) if marker in _TABLES)
 
 
-def complete(tile: bytes, *, tables: bytes, colour: Colour, width: int, height: int) -> bytes:
-    """A whole three-component JPEG of `width` x `height` px that says what the container says of its colours.
+def complete(tile: bytes, *, tables: bytes, colour: Colour, width: int, height: int, components: int = 3) -> bytes:
+    """A whole JPEG of `width` x `height` px and so many components, that says what the container says of its colours.
 
     `tables` comes from `shared_tables`. Raises TileUnreadable, before anything is decoded, unless the tile holds one
     frame of exactly that size: a 64-px tile that claims 30,000 px a side costs libjpeg 2.6 GB.
     """
+    silent = colour is Colour.AS_CODED
     kept: list[bytes] = []
     frames = 0
     for marker, start, end in segments(tile):
+        segment = tile[start:end]
         if marker in _FRAMES:
             frames += 1
-            _check_frame(tile[start:end], width, height)
+            _check_frame(segment, width, height, components)
+            segment = _with_third(segment) if components == 2 else segment
         if marker == _SOS:
             if frames != 1:
                 raise TileUnreadable(f"the JPEG holds {frames} frame headers before its first scan")
-            return b"".join((_SOI, _ADOBE[colour], tables, *kept, tile[start:]))
-        if marker not in (_APP0, _APP14):
-            kept.append(tile[start:end])
+            return b"".join((_SOI, _adobe(colour, components), tables, *kept, tile[start:]))
+        if silent or marker not in (_APP0, _APP14):
+            kept.append(segment)
     raise TileUnreadable("the JPEG ends before its first scan")
 
 
 def decode_pieces(pieces: Sequence[bytes], coding: Coding, width: int, height: int, reduction: Reduction) -> RGB:
     """A `wsi.slide.decoding.Decoder`."""
-    whole = complete(b"".join(pieces), tables=coding.tables, colour=coding.colour, width=width, height=height)
-    return reduced(decode(whole), reduction)
+    samples = unpacked(unpack, pieces, coding, width, height, reduction)
+    colour = Colour.RGB if coding.colour is Colour.YCBCR else coding.colour  # libjpeg has converted it.
+    return to_rgb(samples, colour, coding.extra)
+
+
+def unpack(data: bytes, coding: Coding, samples: int, width: int, height: int, reduction: Reduction) -> Samples:
+    """A `wsi.slide.pixels.Unpack`, whose YCbCr is RGB already."""
+    components = samples or _components(data)
+    whole = complete(
+        data, tables=coding.tables, colour=coding.colour, width=width, height=height, components=components
+    )
+    scaled = reduction if min(width, height) >= _SCALED_FROM else 1
+    pixels = _decode(whole, _SPACES.get(components, "RGB"), -(-width // scaled), -(-height // scaled))
+    return reduced(pixels[..., :components], 1 if scaled == reduction else reduction)
 
 
 def decode(jpeg: bytes) -> RGB:
-    """[height, width, 3]. libjpeg's warnings count as errors: what it would paint is not the slide. Raises
-    TileUnreadable."""
+    """[height, width, 3] of a JPEG of three components. libjpeg's warnings count as errors: what it would paint is not
+    the slide. Raises TileUnreadable."""
+    return _decode(jpeg, "RGB", 0, 0)
+
+
+def _decode(jpeg: bytes, space: str, width: int, height: int) -> Samples:
+    """The smallest picture that libjpeg makes of it with at least so many pixels across and down; 0 for all."""
     try:
-        return simplejpeg.decode_jpeg(jpeg, colorspace="RGB", strict=True)
+        pixels = simplejpeg.decode_jpeg(jpeg, colorspace=space, strict=True, min_width=width, min_height=height)
     except ValueError as error:
         raise TileUnreadable(str(error)) from error
+    if width and pixels.shape[:2] != (height, width):
+        raise TileUnreadable(f"the JPEG decodes to {pixels.shape[1]} x {pixels.shape[0]} px, not {width} x {height}")
+    return pixels
 
 
-def _check_frame(frame: bytes, width: int, height: int) -> None:
-    if len(frame) < 10:
-        raise TileUnreadable("the JPEG ends inside its header")
-    said_height, said_width, components = int.from_bytes(frame[5:7], "big"), int.from_bytes(frame[7:9], "big"), frame[9]
-    if frame[4] != 8 or components != 3:
-        raise TileUnreadable(f"the JPEG has {components} components of {frame[4]} bits, not 3 of 8")
+def _adobe(colour: Colour, components: int) -> bytes:
+    """The marker that keeps libjpeg from guessing; one, and four without it, it takes as they are."""
+    if components == 2:
+        return _ADOBE[Colour.RGB]
+    return _ADOBE.get(colour, b"") if components == 3 else b""
+
+
+def _with_third(frame: bytes) -> bytes:
+    """The frame header of two components with a third one that no scan holds: libjpeg-turbo's interface knows no
+    pictures of two, and the decoders that do know them keep silent about damage."""
+    unused = min({0, 1, 2} - {frame[10], frame[13]})
+    size = (int.from_bytes(frame[2:4], "big") + 3).to_bytes(2, "big")
+    return frame[:2] + size + frame[4:9] + b"\x03" + frame[10:16] + bytes((unused, 0x11, frame[12]))
+
+
+def _components(tile: bytes) -> int:
+    """1 or 3, whatever the container says nothing of."""
+    for marker, start, end in segments(tile):
+        if marker in _FRAMES and end - start >= 10:
+            return 1 if tile[start + 9] == 1 else 3
+    return 3
+
+
+def _check_frame(frame: bytes, width: int, height: int, components: int) -> None:
+    if len(frame) < 10 or len(frame) != 10 + 3 * frame[9]:
+        raise TileUnreadable("the JPEG's frame header is damaged")
+    said_height, said_width, said = int.from_bytes(frame[5:7], "big"), int.from_bytes(frame[7:9], "big"), frame[9]
+    if frame[4] != 8 or said != components:
+        raise TileUnreadable(f"the JPEG has {said} components of {frame[4]} bits, not {components} of 8")
     if (said_width, said_height) != (width, height):
         raise TileUnreadable(f"the JPEG claims {said_width} x {said_height} px in a tile of {width} x {height}")

@@ -1,0 +1,76 @@
+"""JPEG 2000 tiles: a bare code stream (Aperio, DICOM) or one inside JP2 boxes, whose own colours do not count.
+
+Source: ITU-T T.800. OpenJPEG, through imagecodecs, refuses a code stream that was cut off. Bits turned over inside it
+it can not notice: JPEG 2000 holds no checksums.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Final
+
+import imagecodecs
+import numpy as np
+
+from wsi.errors import TileUnreadable
+from wsi.slide.coding import Coding, Reduction
+from wsi.slide.pixels import Samples
+from wsi.slide.reducing import reduced
+
+_SOC_SIZ: Final = b"\xff\x4f\xff\x51"
+_EOC: Final = b"\xff\xd9"
+_JP2: Final = b"\0\0\0\x0cjP  \r\n\x87\n"
+_SIZ: Final = struct.Struct(">HHIIIIIIIIH")  #: Lsiz, Rsiz, Xsiz, Ysiz, XOsiz, YOsiz, tile size and origin, Csiz
+
+
+def unpack(data: bytes, coding: Coding, samples: int, width: int, height: int, reduction: Reduction) -> Samples:
+    """A `wsi.slide.pixels.Unpack`."""
+    stream = code_stream(data)
+    found = _check_size(stream, samples, width, height)
+    try:
+        pixels = imagecodecs.jpeg2k_decode(stream)
+    except (RuntimeError, ValueError) as error:
+        raise TileUnreadable("its JPEG 2000 data is damaged") from error
+    pixels = pixels.reshape(*pixels.shape[:2], -1)
+    if pixels.dtype != np.uint8 or pixels.shape != (height, width, found):
+        raise TileUnreadable(f"its JPEG 2000 data decodes to {pixels.shape} of {pixels.dtype}")
+    return reduced(pixels, reduction)
+
+
+def code_stream(data: bytes) -> bytes:
+    """Without the boxes of a JP2 around it. Raises TileUnreadable."""
+    if not data.startswith(_JP2):
+        return data
+    at = 0
+    while at + 8 <= len(data):
+        size, kind = struct.unpack_from(">I4s", data, at)
+        head = 8
+        if size == 1 and at + 16 <= len(data):
+            size, head = struct.unpack_from(">Q", data, at + 8)[0], 16
+        end = len(data) if size == 0 else at + size
+        if (size != 0 and size < head) or end > len(data):
+            break
+        if kind == b"jp2c":
+            return data[at + head : end]
+        at = end
+    raise TileUnreadable("its JPEG 2000 data is damaged: no whole code stream in it")
+
+
+def _check_size(stream: bytes, samples: int, width: int, height: int) -> int:
+    """The components. Raises TileUnreadable unless they are `samples` (any number for 0) of 8 bits, and of the tile's
+    size: a code stream of a KB may claim 60,000 px a side, which costs OpenJPEG 10 GB."""
+    if not stream.startswith(_SOC_SIZ) or len(stream) < 4 + _SIZ.size:
+        raise TileUnreadable("not a JPEG 2000 code stream")
+    _, _, right, bottom, left, top, *_, components = _SIZ.unpack_from(stream, 4)
+    if (right - left, bottom - top) != (width, height):
+        raise TileUnreadable(
+            f"the JPEG 2000 data claims {right - left} x {bottom - top} px in a tile of {width} x {height}"
+        )
+    if components not in ((1, 3) if samples == 0 else (samples,)):
+        raise TileUnreadable(f"the JPEG 2000 data has {components} components, not {samples or '1 or 3'}")
+    each = stream[4 + _SIZ.size : 4 + _SIZ.size + 3 * components]
+    if len(each) != 3 * components or set(each[0::3]) != {7}:
+        raise TileUnreadable("the JPEG 2000 data is not of unsigned 8 bits")
+    if set(each[1::3]) | set(each[2::3]) != {1}:
+        raise TileUnreadable("the JPEG 2000 data has components of several sizes")
+    return components
