@@ -19,7 +19,7 @@ from gpu_worker.stages.decode import decode
 from gpu_worker.stages.fetch import fetch
 from gpu_worker.stages.forward import forward
 from gpu_worker.stages.write import ResultWriter
-from wsi.grid import level_boxes
+from wsi.grid import decoded_level, level_boxes
 from wsi.model_card import EdgeFill
 from wsi.plan import Plan
 from wsi.records.slides import LevelInfo
@@ -88,10 +88,11 @@ def run_shard(
     writer = ResultWriter(plan.digest, len(plan.card.columns), resume)
     if not len(tiles):
         return writer.result()
-    grid, level = plan.grid, plan.inspection.levels[plan.grid.level]
-    assembler = PatchAssembler(
-        level, level_boxes(grid, plan.tiles[tiles]), grid.level_side, fill=_FILLS[plan.card.edge_fill]
-    )
+    grid = plan.grid
+    level = decoded_level(plan.inspection.levels[grid.level], grid.reduction)
+    width, height = grid.level_side, grid.level_side_y
+    fill = _FILLS[plan.card.edge_fill]
+    assembler = PatchAssembler(level, level_boxes(grid, plan.tiles[tiles]), width, height, fill=fill)
     resumed = saved = writer.done
     batches_unsaved, saved_at = 0, time.monotonic()
     began, busy, padded, unreadable = time.perf_counter(), 0.0, 0, 0
@@ -99,11 +100,14 @@ def run_shard(
     with Flow() as flow:
         encoded = flow.through("fetch", fetch(reader, grid.level, assembler.needed), ENCODED_TILES, stop=stop)
         decoded = flow.through(
-            "decode", decode(reader, iter(encoded), workers=decode_workers), _decoded_tiles(level), stop=stop
+            "decode",
+            decode(reader, iter(encoded), workers=decode_workers, reduction=grid.reduction),
+            _decoded_tiles(level),
+            stop=stop,
         )
         batches = flow.through(
             "batch",
-            batch(decoded, assembler, tiles, side=grid.level_side, size=plan.numerics.batch),
+            batch(decoded, assembler, tiles, width=width, height=height, size=plan.numerics.batch),
             BATCHES,
             stop=stop,
         )

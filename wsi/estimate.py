@@ -9,7 +9,7 @@ from wsi.errors import Invalid
 from wsi.model_card import ModelCard
 from wsi.records.jobs import JobOptions
 from wsi.records.slides import Inspection
-from wsi.scale import box_side, choose_level, grid_mpp
+from wsi.scale import Microns, box_sides, choose_level, grid_mpp
 from wsi.shards import SECONDS, UNMEASURED, shard_size
 from wsi.slide.mpp import overridden
 
@@ -22,9 +22,9 @@ class Estimate:
     dollars: float
 
 
-def check_plannable(inspection: Inspection, card: ModelCard, options: JobOptions) -> float:
-    """The microns a level-0 pixel of the plan. Raises what planning would: SlideRejected (mpp, SLIDE_TOO_COARSE), and
-    Invalid for a region off the slide."""
+def check_plannable(inspection: Inspection, card: ModelCard, options: JobOptions) -> Microns:
+    """The microns a level-0 pixel of the plan, across and down. Raises what planning would: SlideRejected (mpp,
+    SLIDE_TOO_COARSE), and Invalid for a region off the slide."""
     inspection = overridden(inspection, options.mpp)
     mpp = grid_mpp(inspection)
     allow_upsampling = options.allow_upsampling or card.allow_upsampling
@@ -44,11 +44,11 @@ def estimate(inspection: Inspection, card: ModelCard, options: JobOptions, dolla
     on average area + 2/pi x perimeter + 1 boxes for a convex shape, in units of a box (Santalo, Integral Geometry,
     1976). A region has its share of them.
     """
-    side = box_side(card, check_plannable(inspection, card, options))
+    width, height = box_sides(card, check_plannable(inspection, card, options))
     seen = _inside(inspection, options.region)
-    area = inspection.tissue_fraction * seen[0] * seen[1] / side**2
+    area = inspection.tissue_fraction * seen[0] * seen[1] / (width * height)
     touched = area + 4 * math.sqrt(area / math.pi) + 1 if area else 0
-    tiles = min(math.ceil(touched), math.ceil(seen[0] / side) * math.ceil(seen[1] / side))
+    tiles = min(math.ceil(touched), math.ceil(seen[0] / width) * math.ceil(seen[1] / height))
     rate = card.tiles_per_second or UNMEASURED / SECONDS
     seconds = tiles / rate
     return Estimate(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,7 +12,8 @@ from wsi.errors import FailReason, JobFailed
 from wsi.model_card import ModelCard
 from wsi.plan import Grid
 from wsi.records.slides import Inspection, LevelInfo
-from wsi.scale import box_side, choose_level
+from wsi.scale import Microns, box_sides, choose_level, choose_reduction, downsamples, level_mpp
+from wsi.slide.coding import Reduction
 
 #: Boxes of a grid, tissue or not. 200,000 x 200,000 px in boxes of 64 px make 9.8 million; more comes of a wrong mpp.
 MAX_BOXES = 2**24
@@ -21,37 +25,56 @@ EPSILON = 1e-9
 Region = tuple[int, int, int, int]  #: x, y, width, height
 
 
-def make_grid(inspection: Inspection, card: ModelCard, mpp: float, *, allow_upsampling: bool = False) -> Grid:
-    """Square boxes side by side from the slide's origin; the last ones may pass its edge, so that all of it is seen.
+def make_grid(
+    inspection: Inspection,
+    card: ModelCard,
+    mpp: Microns,
+    *,
+    allow_upsampling: bool = False,
+    reduces: Callable[[int], bool] | None = None,
+) -> Grid:
+    """Boxes, square in microns, side by side from the slide's origin; the last ones may pass its edge, so that all of
+    it is seen.
 
-    `mpp` is that of level 0. Raises SlideRejected SLIDE_TOO_COARSE, and JobFailed for more than `MAX_BOXES` and for
-    boxes above `MAX_LEVEL_SIDE`.
+    `mpp` are those of level 0. `reduces` says of which levels tiles may be decoded smaller where the model allows it;
+    without it they are decoded whole. Raises SlideRejected SLIDE_TOO_COARSE, and JobFailed for more than `MAX_BOXES`
+    and for boxes above `MAX_LEVEL_SIDE`.
     """
     level = choose_level(inspection.levels, mpp, card.mpp, allow_upsampling=allow_upsampling or card.allow_upsampling)
-    side = box_side(card, mpp)
-    columns, rows = -(-inspection.width // side), -(-inspection.height // side)
+    side, side_y = box_sides(card, mpp)
+    columns, rows = -(-inspection.width // side), -(-inspection.height // side_y)
     if columns * rows > MAX_BOXES:
         raise JobFailed(
             FailReason.PLANNING_FAILED,
-            f"The slide would be cut into {columns * rows:,} tiles of {side} px, more than {MAX_BOXES:,}: check its "
-            "µm per pixel, or take a model with larger tiles.",
+            f"The slide would be cut into {columns * rows:,} tiles of {side} x {side_y} px, more than "
+            f"{MAX_BOXES:,}: check its µm per pixel, or take a model with larger tiles.",
         )
-    downsample = inspection.levels[level].downsample
-    level_side = max(1, round(side / downsample))
-    if level_side > MAX_LEVEL_SIDE:
+    info, (across, down) = inspection.levels[level], downsamples(inspection.levels, level)
+    reduction: Reduction = 1
+    if reduces is not None and reduces(level):
+        sides = (side / across, side_y / down)
+        reduction = choose_reduction(info, level_mpp(inspection.levels, level, mpp), card.mpp, sides)
+    across, down = across * reduction, down * reduction
+    level_side, level_side_y = max(1, round(side / across)), max(1, round(side_y / down))
+    if max(level_side, level_side_y) > MAX_LEVEL_SIDE:
         raise JobFailed(
             FailReason.PLANNING_FAILED,
-            f"A tile of the model covers {level_side:,} x {level_side:,} px of the slide, more than {MAX_LEVEL_SIDE:,} "
-            "a side: check the slide's µm per pixel, or save it with overviews (a pyramid).",
+            f"A tile of the model covers {level_side:,} x {level_side_y:,} px of the slide, more than "
+            f"{MAX_LEVEL_SIDE:,} a side: check the slide's µm per pixel, or save it with overviews (a pyramid).",
         )
     return Grid(
         side=side,
+        side_y=side_y,
         stride=side,
+        stride_y=side_y,
         columns=columns,
         rows=rows,
         level=level,
         level_side=level_side,
-        level_downsample=downsample,
+        level_side_y=level_side_y,
+        level_downsample=across,
+        level_downsample_y=down,
+        reduction=reduction,
     )
 
 
@@ -72,11 +95,11 @@ def select_tiles(
     the slide.
     """
     x = np.arange(grid.columns, dtype=np.int64) * grid.stride
-    y = np.arange(grid.rows, dtype=np.int64) * grid.stride
+    y = np.arange(grid.rows, dtype=np.int64) * grid.stride_y
     if region is not None:
         x, y = _overlapping(grid, x, y, region, width, height)
     share = _tissue_share(
-        mask, x, np.minimum(x + grid.side, width), y, np.minimum(y + grid.side, height), width, height
+        mask, x, np.minimum(x + grid.side, width), y, np.minimum(y + grid.side_y, height), width, height
     )
     column, row = np.nonzero(((share >= min_tissue - EPSILON) & (share > EPSILON)).T)
     return np.stack([x[column], y[row]], axis=1).astype(np.int32)
@@ -94,7 +117,7 @@ def _overlapping(
         )
     return (
         x[(x < left + across) & (x + grid.side > left)],
-        y[(y < top + down) & (y + grid.side > top)],
+        y[(y < top + down) & (y + grid.side_y > top)],
     )
 
 
@@ -133,15 +156,30 @@ def _between(table: NDArray[np.float64], at: NDArray[np.float64], axis: int) -> 
 
 
 def level_boxes(grid: Grid, tiles: NDArray[np.int32]) -> NDArray[np.int32]:
-    """[n, 2] origins of boxes in px of the level that is read; their side there is `grid.level_side`."""
-    return np.rint(tiles / grid.level_downsample).astype(np.int32)
+    """[n, 2] origins of boxes in px of the level as it is decoded; their size there is `grid.level_side` x
+    `grid.level_side_y`."""
+    return np.rint(tiles / (grid.level_downsample, grid.level_downsample_y)).astype(np.int32)
+
+
+def decoded_level(level: LevelInfo, reduction: Reduction) -> LevelInfo:
+    """The level in the pixels that its tiles are decoded to; they keep their places. The last pixel at the right and
+    at the bottom may hold up to `reduction - 1` px of what the file stores past the slide's edge."""
+    return replace(
+        level,
+        width=-(-level.width // reduction),
+        height=-(-level.height // reduction),
+        downsample=level.downsample * reduction,
+        tile_width=level.tile_width // reduction,
+        tile_height=level.tile_height // reduction,
+    )
 
 
 def file_order(tiles: NDArray[np.int32], grid: Grid, level: LevelInfo) -> NDArray[np.int32]:
-    """[n] tile numbers, row-major by the file tile that holds a box's first pixel.
+    """[n] tile numbers, row-major by the file tile of `level` that holds a box's first pixel.
 
     Neighbours in this order share file tiles, and file tiles lie in row-major order in nearly every file, so that a
     contiguous block of it reads few and long byte ranges.
     """
     x, y = level_boxes(grid, tiles).T
-    return np.lexsort((x, y, x // level.tile_width, y // level.tile_height)).astype(np.int32)
+    decoded = decoded_level(level, grid.reduction)
+    return np.lexsort((x, y, x // decoded.tile_width, y // decoded.tile_height)).astype(np.int32)

@@ -21,21 +21,49 @@ from numpy.typing import NDArray
 from wsi.model_card import ModelCard
 from wsi.records.fields import known_fields
 from wsi.records.slides import Inspection
+from wsi.slide.coding import Reduction
 
-PLAN_SCHEMA = 1
+#: 2: boxes may be longer than wide, and tiles may be decoded smaller. A plan that does neither is still of schema 1, so
+#: that workers that know no other take it.
+PLAN_SCHEMA = 2
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Grid:
-    """Where model tiles lie. Boxes are square on the slide, anchored to its origin, and may pass its edge."""
+    """Where model tiles lie. Boxes are square in microns, and so mostly in pixels too, anchored to the slide's origin,
+    and may pass its edge."""
 
-    side: int  #: level-0 px of a tile's box
-    stride: int  #: level-0 px from box to box
+    side: int  #: level-0 px of a tile's box, across
+    side_y: int  #: down
+    stride: int  #: level-0 px from box to box, across
+    stride_y: int  #: down
     columns: int
     rows: int
     level: int  #: the level that is read
-    level_side: int  #: px of that level that a box covers
-    level_downsample: float  #: level-0 px per px of that level
+    level_side: int  #: px of that level, as decoded, that a box covers across
+    level_side_y: int  #: down
+    level_downsample: float  #: level-0 px per px of that level, as decoded, across
+    level_downsample_y: float  #: down
+    reduction: Reduction = 1  #: what its tiles are decoded at
+
+    @property
+    def is_plain(self) -> bool:
+        """Square boxes of tiles decoded whole: all that schema 1 knew."""
+        return self.reduction == 1 and all(getattr(self, down) == getattr(self, across) for down, across in _DOWN)
+
+    @staticmethod
+    def from_json(value: dict[str, Any]) -> Grid:
+        """A grid without lengths down is square."""
+        return Grid(**{down: value[across] for down, across in _DOWN} | known_fields(Grid, value))
+
+
+#: Fields that schema 2 added, and those that stand for both axes in schema 1.
+_DOWN = (
+    ("side_y", "side"),
+    ("stride_y", "stride"),
+    ("level_side_y", "level_side"),
+    ("level_downsample_y", "level_downsample"),
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -57,7 +85,8 @@ class Plan:
     inspection: Inspection
     card: ModelCard
     package_uri: str | None
-    mpp: float  #: microns per level-0 px that the grid was made with
+    mpp: float  #: microns per level-0 px that the grid was made with, across
+    mpp_y: float  #: down
     grid: Grid
     numerics: Numerics
     tiles: NDArray[np.int32]  #: [n, 2] level-0 x, y of each box, ordered by x, then y
@@ -73,14 +102,25 @@ class Plan:
         return self.order[self.shard_offsets[index] : self.shard_offsets[index + 1]]
 
     @property
+    def schema(self) -> int:
+        """The lowest that can hold this plan: what an older worker can compute, it may, and the digest of an older
+        plan stays what it was."""
+        return 1 if self.grid.is_plain and self.mpp_y == self.mpp else PLAN_SCHEMA
+
+    @property
     def digest(self) -> str:
         """Hex sha256 of what decides the numbers: not of the shards, nor of where the files lie."""
+        grid: dict[str, Any] = asdict(self.grid)
+        if self.schema == 1:
+            grid = {name: value for name, value in grid.items() if name not in ("reduction", *dict(_DOWN))}
+        else:
+            grid["mpp_y"] = self.mpp_y
         head = {
-            "schema": PLAN_SCHEMA,
+            "schema": self.schema,
             "slide": self.slide_digest,
             "model": self.card.digest,
             "mpp": self.mpp,
-            "grid": asdict(self.grid),
+            "grid": grid,
             "numerics": asdict(self.numerics),
         }
         text = json.dumps(head, sort_keys=True, separators=(",", ":")).encode()
@@ -88,7 +128,7 @@ class Plan:
 
     def to_bytes(self) -> bytes:
         value = {
-            "schema": PLAN_SCHEMA,
+            "schema": self.schema,
             "digest": self.digest,
             "slide_digest": self.slide_digest,
             "slide_uris": self.slide_uris,
@@ -97,6 +137,7 @@ class Plan:
             "card": self.card.as_json(),
             "package_uri": self.package_uri,
             "mpp": self.mpp,
+            "mpp_y": self.mpp_y,
             "grid": asdict(self.grid),
             "numerics": asdict(self.numerics),
             "tiles": _pack(self.tiles),
@@ -121,7 +162,8 @@ class Plan:
             card=ModelCard.from_json(value["card"]),
             package_uri=value["package_uri"],
             mpp=value["mpp"],
-            grid=Grid(**known_fields(Grid, value["grid"])),
+            mpp_y=value.get("mpp_y", value["mpp"]),
+            grid=Grid.from_json(value["grid"]),
             numerics=Numerics(**known_fields(Numerics, value["numerics"])),
             tiles=_unpack(value["tiles"]).reshape(-1, 2),
             order=_unpack(value["order"]),

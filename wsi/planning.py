@@ -16,12 +16,12 @@ from wsi.grid import file_order, make_grid, select_tiles
 from wsi.ledger_rules import GIVEN_UP
 from wsi.model_card import ModelCard
 from wsi.numerics import NUMERICS_VERSION, PRECISION
-from wsi.plan import Numerics, Plan
+from wsi.plan import Grid, Numerics, Plan
 from wsi.ports.ledger import PlanningBrief, SystemLedger
 from wsi.ports.objects import Objects, SlideStore
 from wsi.records.jobs import JobOptions
 from wsi.results.sink import ObjectSink
-from wsi.scale import TOLERANCE, grid_mpp
+from wsi.scale import TOLERANCE, Microns, grid_mpp
 from wsi.shards import shard_offsets, shard_size
 from wsi.slide.opening import open_slide
 from wsi.slide.slide import SlideReader
@@ -53,11 +53,18 @@ def make_plan(
     tiles.
 
     `slide_uris`: (relative name, uri, etag), the first one is opened. `shard_tiles` fixes the shard size. Raises
-    SlideRejected (SLIDE_TOO_COARSE, NO_MPP, ABSURD_MPP) and JobFailed (too many tiles, a region off the slide).
+    SlideRejected (SLIDE_TOO_COARSE, NO_MPP, MPP_CONFLICT, ABSURD_MPP) and JobFailed (too many tiles, a region off the
+    slide).
     """
     inspection = examination.inspection
     mpp = grid_mpp(inspection)
-    grid = make_grid(inspection, card, mpp, allow_upsampling=options.allow_upsampling)
+    grid = make_grid(
+        inspection,
+        card,
+        mpp,
+        allow_upsampling=options.allow_upsampling,
+        reduces=reader.reduces if options.fast else None,
+    )
     tiles = select_tiles(
         grid,
         examination.mask,
@@ -73,34 +80,45 @@ def make_plan(
         inspection=inspection,
         card=card,
         package_uri=package_uri,
-        mpp=mpp,
+        mpp=mpp[0],
+        mpp_y=mpp[1],
         grid=grid,
         numerics=Numerics(
-            version=NUMERICS_VERSION, precision=PRECISION, batch=batch_size(card, grid.level_side), threads=threads
+            version=NUMERICS_VERSION,
+            precision=PRECISION,
+            batch=batch_size(card, grid.level_side, grid.level_side_y),
+            threads=threads,
         ),
         tiles=tiles,
         order=file_order(tiles, grid, inspection.levels[grid.level]),
         shard_offsets=np.asarray(
             shard_offsets(len(tiles), shard_size(card.tiles_per_second, shard_tiles)), dtype=np.int32
         ),
-        warnings=(*inspection.warnings, *_scale_warnings(mpp, card)),
+        warnings=(*inspection.warnings, *_scale_warnings(mpp, card), *_speed_warnings(grid, options)),
     )
 
 
-def batch_size(card: ModelCard, level_side: int) -> int:
+def batch_size(card: ModelCard, width: int, height: int) -> int:
     """The card's batch, or as much of it as `BATCH_BYTES` hold: boxes of a slide without overviews are many times
     larger than those that the card's author thought of."""
-    side = max(level_side, card.input_px)
-    return max(1, min(card.batch, BATCH_BYTES // (3 * side * side)))
+    pixels = max(width, card.input_px) * max(height, card.input_px)
+    return max(1, min(card.batch, BATCH_BYTES // (3 * pixels)))
 
 
-def _scale_warnings(mpp: float, card: ModelCard) -> tuple[str, ...]:
-    if mpp <= card.mpp * TOLERANCE:
+def _scale_warnings(mpp: Microns, card: ModelCard) -> tuple[str, ...]:
+    coarser = max(mpp)
+    if coarser <= card.mpp * TOLERANCE:
         return ()
     return (
-        f"The slide has {mpp:.4g} µm per pixel and was enlarged to the model's {card.mpp:.4g}: detail that the "
+        f"The slide has {coarser:.4g} µm per pixel and was enlarged to the model's {card.mpp:.4g}: detail that the "
         "model was trained on is missing.",
     )
+
+
+def _speed_warnings(grid: Grid, options: JobOptions) -> tuple[str, ...]:
+    if not options.fast or grid.reduction > 1:
+        return ()
+    return ("`fast` changed nothing: the level that is read is not JPEG, or not at half the model's µm per pixel.",)
 
 
 def plan_job(

@@ -7,49 +7,92 @@ from collections.abc import Sequence
 from wsi.errors import RejectReason, SlideRejected
 from wsi.model_card import ModelCard
 from wsi.records.slides import Inspection, LevelInfo
+from wsi.slide.coding import REDUCTIONS, Reduction
 from wsi.slide.mpp import checked_mpp
 
 #: How much coarser than the model's mpp a level may be. Scanners write 0.499 for 0.5 and pyramids 4.0003 for 4:
 #: a strict comparison would read a level with 16 times the pixels for a difference that nobody sees.
 TOLERANCE = 1.02
-#: How much longer than wide a pixel may be. Scanners' stage calibration differs by some tenths of a percent.
+#: How much longer than wide a pixel may be and still count as square. Scanners' stage calibration differs by some
+#: tenths of a percent.
 SQUARE = 1.01
+#: How much longer than wide a pixel may be at all. Line scanners with binning along one axis make twice; an inch taken
+#: for a centimetre on one axis makes 2.54.
+ELONGATED = 2.1
+#: Share of a box's side that rounding it to whole reduced pixels may cost: half of what `TOLERANCE` allows.
+WHOLE = 0.01
+
+Microns = tuple[float, float]  #: um per px, across and down
 
 
-def grid_mpp(inspection: Inspection) -> float:
-    """Microns per level-0 px that boxes are sized by: the mean of both axes.
+def grid_mpp(inspection: Inspection) -> Microns:
+    """Microns per level-0 px that boxes are sized by. Up to 1 % apart the axes are taken as equal, at their mean.
 
-    Raises SlideRejected NO_MPP and ABSURD_MPP, the latter for pixels that are not square too: a square box of them
-    would show the model stretched tissue.
+    Raises SlideRejected NO_MPP, MPP_CONFLICT and ABSURD_MPP, the latter for pixels above `ELONGATED` too.
     """
     mpp_x, mpp_y = checked_mpp(inspection)
-    if max(mpp_x, mpp_y) > min(mpp_x, mpp_y) * SQUARE:
+    longer = max(mpp_x, mpp_y) / min(mpp_x, mpp_y)
+    if longer > ELONGATED:
         raise SlideRejected(
             RejectReason.ABSURD_MPP,
-            f"The file claims {mpp_x:.4g} microns per pixel across and {mpp_y:.4g} down, and models need square "
-            "pixels: pass the true resolution (`mpp`) if the file is wrong.",
+            f"The file claims {mpp_x:.4g} microns per pixel across and {mpp_y:.4g} down, which no scanner makes: pass "
+            "the true resolution (`--mpp` on the command line, `mpp` in the upload).",
         )
-    return (mpp_x + mpp_y) / 2
+    mean = (mpp_x + mpp_y) / 2
+    return (mpp_x, mpp_y) if longer > SQUARE else (mean, mean)
 
 
-def choose_level(levels: Sequence[LevelInfo], mpp: float, target_mpp: float, *, allow_upsampling: bool = False) -> int:
-    """The coarsest level that is not coarser than `target_mpp` (microns a pixel) by more than the tolerance.
+def downsamples(levels: Sequence[LevelInfo], number: int) -> Microns:
+    """Level-0 px per px of level `number`, across and down: one value for both, unless the level is squeezed along one
+    axis by more than 1 %, and by more than rounding its sides to whole pixels can do."""
+    first, level = levels[0], levels[number]
+    across, down = first.width / level.width, first.height / level.height
+    rounded = abs(level.width * first.height - level.height * first.width) <= first.width + first.height
+    if rounded or max(across, down) <= min(across, down) * SQUARE:
+        return level.downsample, level.downsample
+    return across, down
 
-    `mpp` is that of level 0. Raises SlideRejected SLIDE_TOO_COARSE when even level 0 is coarser, unless
+
+def level_mpp(levels: Sequence[LevelInfo], number: int, mpp: Microns) -> Microns:
+    """Microns per px of level `number`, where `mpp` are those of level 0."""
+    across, down = downsamples(levels, number)
+    return mpp[0] * across, mpp[1] * down
+
+
+def choose_level(
+    levels: Sequence[LevelInfo], mpp: Microns, target_mpp: float, *, allow_upsampling: bool = False
+) -> int:
+    """The coarsest level that on neither axis is coarser than `target_mpp` (microns a pixel) by more than the
+    tolerance.
+
+    `mpp` are those of level 0. Raises SlideRejected SLIDE_TOO_COARSE when even level 0 is coarser, unless
     `allow_upsampling`: pixels that the scanner never saw would pass for detail.
     """
-    fitting = [number for number, level in enumerate(levels) if mpp * level.downsample <= target_mpp * TOLERANCE]
+    coarser = [max(level_mpp(levels, number, mpp)) for number in range(len(levels))]
+    fitting = [number for number, found in enumerate(coarser) if found <= target_mpp * TOLERANCE]
     if fitting:
         return max(fitting, key=lambda number: levels[number].downsample)
     if allow_upsampling:
         return 0
     raise SlideRejected(
         RejectReason.SLIDE_TOO_COARSE,
-        f"The slide has {mpp:.4g} µm per pixel and the model needs {target_mpp:.4g} or finer: scan it at a higher "
+        f"The slide has {max(mpp):.4g} µm per pixel and the model needs {target_mpp:.4g} or finer: scan it at a higher "
         "magnification, or allow upsampling and take the results with care.",
     )
 
 
-def box_side(card: ModelCard, mpp: float) -> int:
-    """Side of a model tile's box in level-0 px, for a slide of `mpp` microns a pixel."""
-    return max(1, round(card.tile_px * card.mpp / mpp))
+def choose_reduction(level: LevelInfo, mpp: Microns, target_mpp: float, sides: tuple[float, float]) -> Reduction:
+    """The strongest reduction that tiles of `level` can be decoded at: no coarser than `choose_level` would take, file
+    tiles whole in reduced pixels, and boxes of `sides` px of the level off by `WHOLE` at most."""
+    for reduction in sorted(REDUCTIONS, reverse=True):
+        fine = max(mpp) * reduction <= target_mpp * TOLERANCE
+        tiles = level.tile_width % reduction == 0 == level.tile_height % reduction
+        if fine and tiles and all(abs(round(side / reduction) * reduction / side - 1) <= WHOLE for side in sides):
+            return reduction
+    return 1
+
+
+def box_sides(card: ModelCard, mpp: Microns) -> tuple[int, int]:
+    """Width and height in level-0 px of a model tile's box, square in microns, on a slide of `mpp`."""
+    width, height = (max(1, round(card.tile_px * card.mpp / each)) for each in mpp)
+    return width, height

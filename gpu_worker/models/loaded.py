@@ -16,7 +16,7 @@ class LoadedModel(Protocol):
     def card(self) -> ModelCard: ...
 
     def infer(self, pixels: NDArray[np.uint8], numerics: Numerics) -> NDArray[np.float32]:
-        """[batch, side, side, 3] RGB, px of the level that is read -> [batch, columns of the card], activated.
+        """[batch, height, width, 3] RGB, px of the level as decoded -> [batch, columns of the card], activated.
 
         A row depends on its own pixels only, to the last bit, as long as batch size and threads (`numerics`) stay
         what they are.

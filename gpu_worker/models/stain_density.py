@@ -41,7 +41,7 @@ class StainDensity:
         return self._card
 
     def infer(self, pixels: NDArray[np.uint8], numerics: Numerics) -> NDArray[np.float32]:
-        """[batch, side, side, 3] -> [batch, 4]. Tile by tile and without BLAS, so that a row depends on its own
+        """[batch, height, width, 3] -> [batch, 4]. Tile by tile and without BLAS, so that a row depends on its own
         pixels only, to the last bit, whatever batch and threads are."""
         return np.stack([densities(tile) for tile in pixels])
 

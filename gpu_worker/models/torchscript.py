@@ -65,7 +65,7 @@ class TorchScriptModel:
         return self._card
 
     def infer(self, pixels: NDArray[np.uint8], numerics: Numerics) -> NDArray[np.float32]:
-        """[batch, side, side, 3] -> [batch, columns]. Raises ModelError for a precision other than fp32."""
+        """[batch, height, width, 3] -> [batch, columns]. Raises ModelError for a precision other than fp32."""
         if numerics.precision != "fp32":
             raise ModelError(f"This worker runs TorchScript in fp32; the plan asks for {numerics.precision}.")
         torch.set_num_threads(numerics.threads)
@@ -76,10 +76,11 @@ class TorchScriptModel:
 
     def _input(self, pixels: torch.Tensor) -> torch.Tensor:
         planes = pixels.permute(0, 3, 1, 2).float()
-        side, target = planes.shape[-1], self._card.input_px
-        if side != target:
-            weights = self._weights_for(side)
-            planes = weights @ planes @ weights.T
+        (height, width), target = planes.shape[-2:], self._card.input_px
+        if height != target:
+            planes = self._weights_for(height) @ planes
+        if width != target:
+            planes = planes @ self._weights_for(width).T
         return (planes - self._mean) / self._std
 
     def _weights_for(self, side: int) -> torch.Tensor:

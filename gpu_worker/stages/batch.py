@@ -17,15 +17,16 @@ def batch(
     assembler: PatchAssembler,
     tiles: NDArray[np.int32],
     *,
-    side: int,
+    width: int,
+    height: int,
     size: int,
 ) -> Iterator[Batch]:
-    """Batches of `size` model tiles of `side` px. `tiles[i]` is the number of the assembler's box i.
+    """Batches of `size` model tiles of `width` x `height` px. `tiles[i]` is the number of the assembler's box i.
 
     The tail is padded with zeros, never cut: another batch size changes the last bits of most rows (118 of 128,
     up to 1.5e-3 in fp16), a row's place in the batch does not.
     """
-    filling = _Filling(side, size)
+    filling = _Filling((size, height, width, 3))
     for position, content in assembler.without_source():
         if filling.add(int(tiles[position]), content):
             yield filling.take()
@@ -40,8 +41,8 @@ def batch(
 class _Filling:
     """The batch under construction."""
 
-    def __init__(self, side: int, size: int) -> None:
-        self._shape = (size, side, side, 3)
+    def __init__(self, shape: tuple[int, int, int, int]) -> None:
+        self._shape = shape
         self._begin()
 
     def _begin(self) -> None:

@@ -8,13 +8,16 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 from gpu_worker.stages.values import DecodedTile
 from wsi.errors import TileUnreadable
+from wsi.slide.coding import Reduction
 from wsi.slide.slide import EncodedTile, SlideReader
 
 #: Tiles a worker thread may be ahead of the oldest one: enough to ride out one slow tile.
 AHEAD = 2
 
 
-def decode(reader: SlideReader, encoded: Iterable[EncodedTile], *, workers: int) -> Iterator[DecodedTile]:
+def decode(
+    reader: SlideReader, encoded: Iterable[EncodedTile], *, workers: int, reduction: Reduction = 1
+) -> Iterator[DecodedTile]:
     """In the order in which the tiles came, whatever the number of workers, so that batches come out alike.
 
     A tile that can not be decoded goes on as its error; the batch stage names it in the reason of every model tile
@@ -24,7 +27,7 @@ def decode(reader: SlideReader, encoded: Iterable[EncodedTile], *, workers: int)
         pending: deque[Future[DecodedTile]] = deque()
         try:
             for tile in encoded:
-                pending.append(pool.submit(_decode_one, reader, tile))
+                pending.append(pool.submit(_decode_one, reader, tile, reduction))
                 if len(pending) >= workers * AHEAD:
                     yield pending.popleft().result()
             while pending:
@@ -34,8 +37,8 @@ def decode(reader: SlideReader, encoded: Iterable[EncodedTile], *, workers: int)
                 future.cancel()
 
 
-def _decode_one(reader: SlideReader, tile: EncodedTile) -> DecodedTile:
+def _decode_one(reader: SlideReader, tile: EncodedTile, reduction: Reduction) -> DecodedTile:
     try:
-        return DecodedTile(tile.index, reader.decode(tile))
+        return DecodedTile(tile.index, reader.decode(tile, reduction))
     except TileUnreadable as error:
         return DecodedTile(tile.index, error)

@@ -25,7 +25,7 @@ class Batch:
     """Model tiles in the one shape that the model runs at. Rows past `len(tiles)` are padding."""
 
     tiles: NDArray[np.int32]  #: [n <= batch] tile numbers of the plan
-    pixels: NDArray[np.uint8]  #: [batch, level_side, level_side, 3] RGB, px of the level that is read
+    pixels: NDArray[np.uint8]  #: [batch, level_side_y, level_side, 3] RGB, px of the level as decoded
     unreadable: Mapping[int, str]  #: tile number -> reason, of those met since the last batch
 
     @property

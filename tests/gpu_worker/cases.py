@@ -124,6 +124,9 @@ class DamagedReader:
             raise TileUnreadable("bad Huffman code")
         return self._reader.decode(tile, reduction)
 
+    def reduces(self, level: int) -> bool:
+        return self._reader.reduces(level)
+
     def index_bytes(self) -> bytes | None:
         return self._reader.index_bytes()
 

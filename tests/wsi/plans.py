@@ -31,7 +31,11 @@ def inspection(
 ) -> Inspection:
     levels = tuple(
         LevelInfo(
-            width=round(width / each), height=round(height / each), downsample=each, tile_width=tile, tile_height=tile
+            width=max(1, round(width / each)),
+            height=max(1, round(height / each)),
+            downsample=each,
+            tile_width=tile,
+            tile_height=tile,
         )
         for each in downsamples
     )
@@ -61,6 +65,9 @@ class UnreadSlide:
 
     def decode(self, tile: EncodedTile, reduction: Reduction = 1) -> RGB:
         raise AssertionError("planning reads no tile")
+
+    def reduces(self, level: int) -> bool:
+        return True
 
     def index_bytes(self) -> bytes | None:
         return b"index"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.wsi.plans import inspection, plan
 from wsi.builtin_models import STAIN_DENSITY
 from wsi.errors import JobFailed, RejectReason, SlideRejected
-from wsi.plan import Plan
+from wsi.plan import PLAN_SCHEMA, Plan
 from wsi.records.jobs import JobOptions
 
 masks = st.builds(
@@ -69,7 +69,69 @@ def test_a_plan_with_fields_of_a_later_version_is_read_all_the_same():
 def test_a_plan_of_a_later_schema_is_left_to_a_later_worker():
     value = json.loads(gzip.decompress(plan().to_bytes()))
     with pytest.raises(ValueError, match="newer"):
-        Plan.from_bytes(gzip.compress(json.dumps({**value, "schema": value["schema"] + 1}).encode()))
+        Plan.from_bytes(gzip.compress(json.dumps({**value, "schema": PLAN_SCHEMA + 1}).encode()))
+
+
+NEW_IN_SCHEMA_2 = {"side_y", "stride_y", "level_side_y", "level_downsample_y", "reduction"}
+
+
+def test_a_plan_that_an_older_worker_can_compute_is_left_to_it_and_one_of_an_older_planner_is_square():
+    made = plan(inspection(mpp=0.25, downsamples=(1, 2)))
+    value = json.loads(gzip.decompress(made.to_bytes()))
+    assert value["schema"] == 1
+    older = {name: item for name, item in value.items() if name != "mpp_y"}
+    older["grid"] = {name: item for name, item in value["grid"].items() if name not in NEW_IN_SCHEMA_2}
+    read = Plan.from_bytes(gzip.compress(json.dumps(older).encode()))
+    assert (read.grid, read.mpp_y, read.digest) == (made.grid, 0.25, made.digest)
+
+
+STRETCHED = replace(inspection(8000, 6000, mpp=0.25, downsamples=(1, 2, 4)), mpp_y=0.3)
+FAST = inspection(8000, 6000, mpp=0.25)
+
+
+@pytest.mark.parametrize(
+    ("seen", "options"), [(STRETCHED, JobOptions()), (FAST, JobOptions(fast=True))], ids=["rectangular", "fast"]
+)
+def test_what_an_older_worker_would_overlook_is_of_a_schema_that_it_refuses(seen, options):
+    made = plan(seen, options=options)
+    value = json.loads(gzip.decompress(made.to_bytes()))
+    assert value["schema"] == PLAN_SCHEMA == 2
+    read = Plan.from_bytes(made.to_bytes())
+    assert (read.grid, read.mpp_y, read.digest) == (made.grid, made.mpp_y, made.digest)
+    assert made.digest != plan(replace(seen, mpp_y=0.25)).digest
+
+
+def test_boxes_of_a_stretched_slide_are_square_in_microns_on_the_level_too():
+    made = plan(STRETCHED)
+    grid = made.grid
+    assert (made.mpp, made.mpp_y) == (0.25, 0.3)
+    assert (grid.side, grid.side_y, grid.columns, grid.rows) == (512, 427, 16, 15)
+    assert (grid.level, grid.level_side, grid.level_side_y) == (0, 512, 427)
+    finer = plan(STRETCHED, card=replace(STAIN_DENSITY, mpp=0.6)).grid
+    assert (finer.level, finer.level_side, finer.level_side_y) == (1, 307, 256)
+    assert not made.warnings[1:]
+
+
+def test_a_slide_that_is_coarse_along_one_axis_is_told_by_that_axis():
+    seen = replace(inspection(), mpp_x=0.4, mpp_y=0.6)
+    with pytest.raises(SlideRejected) as rejected:
+        plan(seen)
+    assert rejected.value.reason is RejectReason.SLIDE_TOO_COARSE
+    made = plan(seen, options=JobOptions(allow_upsampling=True))
+    assert "has 0.6 µm per pixel and was enlarged" in made.warnings[-1]
+
+
+def test_fast_reads_the_level_in_the_pixels_that_the_model_needs_and_is_off_by_default():
+    assert plan(FAST).grid.reduction == 1
+    made = plan(FAST, options=JobOptions(fast=True)).grid
+    assert (made.side, made.level, made.reduction) == (512, 0, 2)
+    assert (made.level_side, made.level_downsample) == (256, 2.0)
+
+
+def test_fast_that_can_not_help_says_so_and_changes_nothing_else():
+    made, fast = plan(inspection()), plan(inspection(), options=JobOptions(fast=True))
+    assert fast.digest == made.digest
+    assert "`fast` changed nothing" in fast.warnings[-1]
 
 
 def test_a_slide_without_tissue_gives_a_plan_without_tiles():

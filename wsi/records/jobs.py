@@ -26,14 +26,17 @@ class JobOptions:
     region: tuple[int, int, int, int] | None = None  #: x, y, width, height in level-0 px
     min_tissue: float = 0.1  #: least share of a tile's box inside the slide that must be tissue, 0..1
     allow_upsampling: bool = False  #: take a slide that is coarser than the model's mpp
+    fast: bool = False  #: decode JPEG tiles at half their size or less where the model needs no more
 
     def as_json(self) -> dict[str, Any]:
-        return {
+        """Part of a job's identity, so an option that came later stands in it only where it is used."""
+        value: dict[str, Any] = {
             "mpp": self.mpp,
             "region": list(self.region) if self.region else None,
             "min_tissue": self.min_tissue,
             "allow_upsampling": self.allow_upsampling,
         }
+        return value | {"fast": True} if self.fast else value
 
     @staticmethod
     def from_json(value: dict[str, Any]) -> JobOptions:

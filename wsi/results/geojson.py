@@ -24,7 +24,7 @@ def write(tiles: ScoredTiles, file: IO[bytes]) -> None:
     """A FeatureCollection in level-0 px, written feature by feature. No `classification`: QuPath refuses the whole
     file for one without a colour."""
     plan = tiles.plan
-    width, height, side = plan.inspection.width, plan.inspection.height, plan.grid.side
+    width, height, grid = plan.inspection.width, plan.inspection.height, plan.grid
     keys = [json.dumps(column.name) for column in plan.card.columns]
     ids = uuid.uuid5(_IDS, plan.digest)
     # No name and no time in the gzip header: equal tiles are equal bytes.
@@ -33,7 +33,7 @@ def write(tiles: ScoredTiles, file: IO[bytes]) -> None:
         text.write('{"type":"FeatureCollection","features":[')
         separator = "\n"
         for number, x, y, scores in tiles.rows():
-            right, bottom = min(x + side, width), min(y + side, height)
+            right, bottom = min(x + grid.side, width), min(y + grid.side_y, height)
             measurements = ",".join(f"{key}:{score}" for key, score in zip(keys, scores, strict=True))
             text.write(
                 f'{separator}{{"type":"Feature","id":"{uuid.uuid5(ids, str(number))}",'

@@ -29,7 +29,7 @@ def write(tiles: ScoredTiles, file: IO[bytes]) -> None:
     shapes = [(plan.grid.rows, plan.grid.columns)]
     while max(shapes[-1]) > TILE:
         shapes.append(((shapes[-1][0] + 1) // 2, (shapes[-1][1] + 1) // 2))
-    microns = plan.grid.stride * plan.mpp
+    microns = plan.grid.stride * plan.mpp, plan.grid.stride_y * plan.mpp_y
     with tifffile.TiffWriter(file, ome=False, bigtiff=False) as tiff:
         for level, shape in enumerate(shapes):
             tiff.write(
@@ -40,7 +40,7 @@ def write(tiles: ScoredTiles, file: IO[bytes]) -> None:
                 tile=(TILE, TILE),
                 compression="adobe_deflate",
                 maxworkers=1,
-                resolution=(1e4 / (microns * 2**level),) * 2,
+                resolution=(1e4 / (microns[0] * 2**level), 1e4 / (microns[1] * 2**level)),
                 resolutionunit="CENTIMETER",
                 subifds=len(shapes) - 1 if level == 0 else None,
                 subfiletype=1 if level else 0,
@@ -69,7 +69,7 @@ def halved(image: Gray) -> Gray:
 def _blocks(tiles: ScoredTiles, level: int) -> Iterator[Gray]:
     """The file's tiles of all channels of one level, row-major, each full size. One channel is in memory at a time."""
     grid = tiles.plan.grid
-    row, column = tiles.plan.tiles[tiles.inferred, 1] // grid.stride, tiles.plan.tiles[tiles.inferred, 0] // grid.stride
+    column, row = (tiles.plan.tiles[tiles.inferred] // (grid.stride, grid.stride_y)).T
     for channel, limits in enumerate(tiles.plan.card.columns):
         image = np.zeros((grid.rows, grid.columns), dtype=np.uint8)
         image[row, column] = scaled(tiles.scores[:, channel], limits.low, limits.high)
@@ -83,7 +83,7 @@ def _blocks(tiles: ScoredTiles, level: int) -> Iterator[Gray]:
                 yield block
 
 
-def _ome_xml(plan: Plan, microns: float) -> str:
+def _ome_xml(plan: Plan, microns: tuple[float, float]) -> str:
     """OME 2016-06. Plain ASCII, as TIFF tag 270 asks; microns are the schema's default unit of PhysicalSize."""
     channels = "".join(
         f'<Channel ID="Channel:0:{number}" Name={_attribute(column.name)} SamplesPerPixel="1"/>'
@@ -99,7 +99,7 @@ def _ome_xml(plan: Plan, microns: float) -> str:
         f'<Image ID="Image:0" Name={_attribute(plan.card.name)}>'
         '<Pixels ID="Pixels:0" DimensionOrder="XYZCT" Type="uint8" '
         f'SizeX="{plan.grid.columns}" SizeY="{plan.grid.rows}" SizeZ="1" SizeC="{count}" SizeT="1" '
-        f'PhysicalSizeX="{microns!r}" PhysicalSizeY="{microns!r}">'
+        f'PhysicalSizeX="{microns[0]!r}" PhysicalSizeY="{microns[1]!r}">'
         f'{channels}<TiffData IFD="0" PlaneCount="{count}"/>'
         "</Pixels></Image></OME>"
     )

@@ -29,7 +29,7 @@ def status(tiles: ScoredTiles) -> JobState:
 def write(tiles: ScoredTiles, files: Sequence[ResultFile], run: Mapping[str, Any], file: IO[bytes]) -> None:
     """`files` are the other result files, named with size and digest, so that a copy can be checked."""
     plan = tiles.plan
-    inspection, side = plan.inspection, plan.grid.side
+    inspection, box = plan.inspection, {"width": plan.grid.side, "height": plan.grid.side_y}
     value: dict[str, Any] = {
         "schema": SUMMARY_SCHEMA,
         "status": status(tiles).value,
@@ -39,8 +39,7 @@ def write(tiles: ScoredTiles, files: Sequence[ResultFile], run: Mapping[str, Any
             "unreadable": len(tiles.unreadable),
         },
         "unreadable": [
-            {"minx": int(plan.tiles[tile, 0]), "miny": int(plan.tiles[tile, 1]), "width": side, "height": side}
-            | {"reason": reason}
+            {"minx": int(plan.tiles[tile, 0]), "miny": int(plan.tiles[tile, 1])} | box | {"reason": reason}
             for tile, reason in tiles.unreadable.items()
         ],
         "slide": {
@@ -50,6 +49,7 @@ def write(tiles: ScoredTiles, files: Sequence[ResultFile], run: Mapping[str, Any
             "width": inspection.width,
             "height": inspection.height,
             "mpp": plan.mpp,
+            "mpp_y": plan.mpp_y,
             "mpp_source": inspection.mpp_source,
             "reading_path": inspection.reading_path,
             "tissue_um2": inspection.tissue_um2,

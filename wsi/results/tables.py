@@ -14,10 +14,10 @@ MEDIA_TYPE = "text/csv"
 
 def write(tiles: ScoredTiles, file: IO[bytes]) -> None:
     """minx, miny, width, height in level-0 px, the whole box of the model even past the slide's edge; then scores."""
-    side = tiles.plan.grid.side
+    width, height = tiles.plan.grid.side, tiles.plan.grid.side_y
     text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=False)
     table = csv.writer(text, lineterminator="\n")
     table.writerow(["minx", "miny", "width", "height", *(column.name for column in tiles.plan.card.columns)])
-    table.writerows([x, y, side, side, *scores] for _, x, y, scores in tiles.rows())
+    table.writerows([x, y, width, height, *scores] for _, x, y, scores in tiles.rows())
     text.flush()
     text.detach()

@@ -9,7 +9,7 @@ import numpy as np
 from wsi.errors import SourceChanged, TileUnreadable
 from wsi.records.slides import Inspection
 from wsi.slide.coalescing import coalesce, read_runs
-from wsi.slide.coding import Reduction
+from wsi.slide.coding import Codec, Reduction
 from wsi.slide.decoding import decode_tile
 from wsi.slide.index import LevelIndex, SlideIndex
 from wsi.slide.ranges import ByteRange
@@ -66,6 +66,9 @@ class NativeReader:
         if fault is not None:
             raise TileUnreadable(fault)
         return decode_tile(tile.pieces, index.coding, width, height, reduction)
+
+    def reduces(self, level: int) -> bool:
+        return self._index.levels[level].coding.codec is Codec.JPEG
 
     def index_bytes(self) -> bytes:
         return self._index.to_bytes()

@@ -42,11 +42,18 @@ _FORMATS: Final = {
 
 
 class OpenSlideReader:
-    """Takes a path on this disk; `scratch` is a folder that dies with the reader. Raises SlideRejected:
+    """Takes a path on this disk; `scratch` is a folder that dies with the reader; `reason` says why none of our own
+    readers took the slide. Raises SlideRejected:
     UNSUPPORTED_FORMAT when OpenSlide does not know the file, DAMAGED when it knows it and can not open it."""
 
     def __init__(
-        self, path: Path, *, scratch: Path | None = None, mpp: float | None = None, warnings: tuple[str, ...] = ()
+        self,
+        path: Path,
+        *,
+        scratch: Path | None = None,
+        mpp: float | None = None,
+        reason: str | None = None,
+        warnings: tuple[str, ...] = (),
     ) -> None:
         self._path = path
         self._scratch = scratch
@@ -66,7 +73,7 @@ class OpenSlideReader:
             self.close()
             raise SlideRejected(RejectReason.DAMAGED, f"The slide can not be opened: {self._words(error)}.") from error
         self._background = _background(handle.properties.get(openslide.PROPERTY_NAME_BACKGROUND_COLOR))
-        self._inspection = _inspection(handle, mpp, warnings)
+        self._inspection = _inspection(handle, mpp, reason, warnings)
 
     @property
     def inspection(self) -> Inspection:
@@ -86,6 +93,9 @@ class OpenSlideReader:
             self._drop_handle()
             raise TileUnreadable(self._words(error)) from error
         return reduced(self._opaque(region), reduction)
+
+    def reduces(self, level: int) -> bool:
+        return False
 
     def index_bytes(self) -> None:
         return None
@@ -132,7 +142,7 @@ class OpenSlideReader:
         return words.strip().rstrip(".") or "OpenSlide gives no reason"
 
 
-def _inspection(slide: OpenSlide, override: float | None, warnings: tuple[str, ...]) -> Inspection:
+def _inspection(slide: OpenSlide, override: float | None, reason: str | None, warnings: tuple[str, ...]) -> Inspection:
     properties = slide.properties
     vendor = properties.get(openslide.PROPERTY_NAME_VENDOR, "openslide")
     mpp = resolve((_stated(properties), _tiff_resolution(properties)))
@@ -143,6 +153,8 @@ def _inspection(slide: OpenSlide, override: float | None, warnings: tuple[str, .
     inspection = Inspection(
         format=_FORMATS.get(vendor, vendor),
         reading_path="scratch",
+        path_reason=reason,
+        bounds=_bounds(slide),
         vendor=vendor,
         width=levels[0].width,
         height=levels[0].height,
@@ -169,6 +181,24 @@ def _tiff_resolution(properties: Mapping[str, str]) -> StatedMpp:
         resolution_mpp(number(properties.get(name)), unit) for name in ("tiff.XResolution", "tiff.YResolution")
     )
     return StatedMpp("tiff-resolution", across, down)
+
+
+def _bounds(slide: OpenSlide) -> tuple[int, int, int, int] | None:
+    """x, y, width, height in level-0 px of what was scanned; None where the format does not tell or tells nonsense."""
+    names = (
+        openslide.PROPERTY_NAME_BOUNDS_X,
+        openslide.PROPERTY_NAME_BOUNDS_Y,
+        openslide.PROPERTY_NAME_BOUNDS_WIDTH,
+        openslide.PROPERTY_NAME_BOUNDS_HEIGHT,
+    )
+    try:
+        x, y, width, height = (int(slide.properties[name]) for name in names)
+    except (KeyError, ValueError):
+        return None
+    across, down = slide.dimensions
+    if not (0 <= x < x + width <= across and 0 <= y < y + height <= down):
+        return None
+    return x, y, width, height
 
 
 def _background(value: str | None) -> tuple[int, int, int]:

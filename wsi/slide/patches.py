@@ -13,15 +13,17 @@ from wsi.slide.slide import RGB
 
 
 class PatchAssembler:
-    """`boxes` is [n, 2], x and y of squares of `side` px in the level's own pixels; they may lie partly or wholly
-    outside the level, where they are filled with `fill`.
+    """`boxes` is [n, 2], x and y of boxes of `width` x `height` px (squares, unless a height is given) in the level's
+    own pixels; they may lie partly or wholly outside the level, where they are filled with `fill`.
 
     Memory: the boxes that were begun and not finished. A tile's pixels are copied into them and not kept.
     """
 
-    def __init__(self, level: LevelInfo, boxes: NDArray[np.int32], side: int, *, fill: int) -> None:
+    def __init__(
+        self, level: LevelInfo, boxes: NDArray[np.int32], width: int, height: int | None = None, *, fill: int
+    ) -> None:
         self._level = level
-        self._side = side
+        self._width, self._height = width, width if height is None else height
         self._fill = fill
         self._boxes = [(int(x), int(y)) for x, y in boxes]
         self._columns = -(-level.width // level.tile_width)
@@ -42,8 +44,8 @@ class PatchAssembler:
         return self._needed
 
     def add(self, tile_index: int, pixels: RGB | TileUnreadable) -> list[tuple[int, RGB | str]]:
-        """The boxes that this tile completes: (position in `boxes`, [side, side, 3] pixels), or in place of pixels the
-        reason that names every broken file tile of the box. Raises KeyError for a tile that is not awaited."""
+        """The boxes that this tile completes: (position in `boxes`, [height, width, 3] pixels), or in place of pixels
+        the reason that names every broken file tile of the box. Raises KeyError for a tile that is not awaited."""
         done: list[tuple[int, RGB | str]] = []
         for position in self._users.pop(tile_index):
             if isinstance(pixels, TileUnreadable):
@@ -62,9 +64,9 @@ class PatchAssembler:
         return [(position, self._blank()) for position in outside]
 
     def _tiles_under(self, x: int, y: int) -> list[int]:
-        level, side = self._level, self._side
-        columns = _span(x, side, level.width, level.tile_width)
-        rows = _span(y, side, level.height, level.tile_height)
+        level = self._level
+        columns = _span(x, self._width, level.width, level.tile_width)
+        rows = _span(y, self._height, level.height, level.tile_height)
         return [row * self._columns + column for row in rows for column in columns]
 
     def _copy(self, tile_index: int, pixels: RGB, position: int) -> None:
@@ -72,8 +74,8 @@ class PatchAssembler:
         row, column = divmod(tile_index, self._columns)
         tile_x, tile_y = column * level.tile_width, row * level.tile_height
         x, y = self._boxes[position]
-        left, right = max(x, tile_x), min(x + self._side, tile_x + level.tile_width, level.width)
-        top, bottom = max(y, tile_y), min(y + self._side, tile_y + level.tile_height, level.height)
+        left, right = max(x, tile_x), min(x + self._width, tile_x + level.tile_width, level.width)
+        top, bottom = max(y, tile_y), min(y + self._height, tile_y + level.tile_height, level.height)
         if position not in self._begun:
             self._begun[position] = self._blank()
         source = pixels[top - tile_y : bottom - tile_y, left - tile_x : right - tile_x]
@@ -86,7 +88,7 @@ class PatchAssembler:
         return "; ".join(f"file tile {tile}: {broken[tile]}" for tile in sorted(broken))
 
     def _blank(self) -> RGB:
-        return np.full((self._side, self._side, 3), self._fill, np.uint8)
+        return np.full((self._height, self._width, 3), self._fill, np.uint8)
 
 
 def _span(start: int, side: int, size: int, tile: int) -> Iterable[int]:

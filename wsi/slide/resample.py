@@ -18,13 +18,15 @@ def antialias_weights(source: int, target: int) -> NDArray[np.float32]:
 
 
 def resize(batch: NDArray[np.uint8], target: int) -> NDArray[np.float32]:
-    """[n, side, side, 3] uint8 to [n, target, target, 3] float32 in 0..255. An item's result does not depend on what
-    else is in the batch: each is a matrix product of its own."""
-    count, side = batch.shape[:2]
-    pixels = batch.astype(np.float32)
-    if side == target:
+    """[n, height, width, 3] uint8 to [n, target, target, 3] float32 in 0..255, each axis by its own factor. An item's
+    result does not depend on what else is in the batch: each is a matrix product of its own."""
+    return _rows(_rows(batch.astype(np.float32), target).transpose(0, 2, 1, 3), target).transpose(0, 2, 1, 3)
+
+
+def _rows(pixels: NDArray[np.float32], target: int) -> NDArray[np.float32]:
+    """[n, rows, columns, 3] to [n, target, columns, 3]."""
+    count, rows, columns = pixels.shape[:3]
+    if rows == target:
         return pixels
-    weights = antialias_weights(side, target)
-    rows = (weights @ pixels.reshape(count, side, side * 3)).reshape(count, target, side, 3)
-    columns = (weights @ rows.transpose(0, 2, 1, 3).reshape(count, side, target * 3)).reshape(count, target, target, 3)
-    return np.ascontiguousarray(columns.transpose(0, 2, 1, 3), dtype=np.float32)
+    products = antialias_weights(rows, target) @ pixels.reshape(count, rows, columns * 3)
+    return products.reshape(count, target, columns, 3)

@@ -40,6 +40,10 @@ class SlideReader(Protocol):
         can not be read. Safe to call from several threads."""
         ...
 
+    def reduces(self, level: int) -> bool:
+        """Whether decoding the level's tiles smaller costs less than decoding them whole, as JPEG's does."""
+        ...
+
     def index_bytes(self) -> bytes | None:
         """The parsed index, for shipping with the plan; `open_slide(source, index=...)` then needs no request.
         None when the reader has none (OpenSlide)."""

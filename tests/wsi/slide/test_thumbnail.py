@@ -53,6 +53,9 @@ class ArraySlide:
         whole[: part.shape[0], : part.shape[1]] = part
         return reduced(whole, reduction)
 
+    def reduces(self, level: int) -> bool:
+        return False
+
     def index_bytes(self) -> None:
         return None
 
