@@ -17,6 +17,7 @@ class Codec(StrEnum):
     """How one tile is packed. The names are stored in indexes: only add."""
 
     JPEG = "jpeg"
+    JPEG_RESTARTS = "jpeg-restarts"  #: slices of one huge JPEG
     JPEG_2000 = "jpeg2000"
     NONE = "none"
     PACKBITS = "packbits"

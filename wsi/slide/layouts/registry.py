@@ -8,7 +8,7 @@ from typing import Final
 
 from wsi.slide import tiff
 from wsi.slide.index import SlideIndex
-from wsi.slide.layouts import aperio, generic
+from wsi.slide.layouts import aperio, generic, ndpi
 from wsi.slide.layouts.tiff_levels import unsupported
 from wsi.slide.ranges import RangeSource
 from wsi.slide.tiff import Tiff
@@ -25,6 +25,7 @@ class TiffLayout:
 
 TIFF_LAYOUTS: Final = (
     TiffLayout("Aperio SVS", aperio.claims, aperio.index),
+    TiffLayout("Hamamatsu NDPI", ndpi.claims, ndpi.index),
     TiffLayout("Generic tiled TIFF", generic.claims, generic.index),
 )
 

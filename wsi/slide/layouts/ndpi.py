@@ -1,0 +1,170 @@
+"""Hamamatsu NDPI: a directory a level, each of them one JPEG of the whole level, with a list of where its restart
+markers are. Tiles are bands of its slices. Without the list, or with another count than its size needs, OpenSlide reads
+the file: it looks for the markers itself.
+
+Source: openslide.org/formats/hamamatsu, and OpenSlide's reading of the tags. Levels have the magnification of their
+lens; the macro picture has -1 and the map -2. Of several focal planes the one at height 0 is read, as OpenSlide does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wsi.errors import RejectReason, SlideRejected, TileUnreadable
+from wsi.records.slides import Inspection, LevelInfo
+from wsi.slide import mpp, tiff
+from wsi.slide.codecs.jpeg_restarts import Header, read_header
+from wsi.slide.coding import Codec, Coding, Colour
+from wsi.slide.index import IndexedFile, LevelIndex, Pieces, SlideIndex
+from wsi.slide.layouts.tiff_levels import MAX_SIDE, MAX_TILE_PIXELS, resolution, unsupported
+from wsi.slide.ranges import ByteRange, RangeSource
+from wsi.slide.tiff import Directory, Tiff, damaged
+from wsi.slide.windows import CUT_SHORT
+
+SOURCE_LENS: Final = 65421  #: magnification of a level
+Z_OFFSET: Final = 65424  #: nm from the middle focal plane
+STARTS: Final = 65426  #: of the restart slices, from the JPEG's first byte: bits 0 to 31
+STARTS_UPPER: Final = 65432  #: bits 32 to 63
+HEADER = 16_384  #: bytes; scanners write about 650
+BAND = 256  #: rows of a tile: of 4,096 px wide slices about 350 KB in 32 pieces
+MAX_JPEG_SIDE = 65_500  #: px that libjpeg takes
+_JPEG = 7
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    width: int
+    height: int
+    jpeg: ByteRange
+    starts: NDArray[np.int64] | None
+
+    @property
+    def head(self) -> ByteRange:
+        return ByteRange(self.jpeg.start, min(self.jpeg.start + HEADER, self.jpeg.end))
+
+
+def claims(file: Tiff) -> bool:
+    return file.ndpi
+
+
+def index(file: Tiff, source: RangeSource) -> SlideIndex:
+    """Raises SlideRejected: Z_STACK without a plane at height 0, UNSUPPORTED_FORMAT for what OpenSlide may read."""
+    directories = [directory for directory in file.directories if (directory.number(SOURCE_LENS) or 0) > 0]
+    if not directories:
+        raise unsupported("The file holds no picture of the slide, only an overview.")
+    in_focus = [directory for directory in directories if not directory.number(Z_OFFSET)]
+    if not in_focus:
+        raise SlideRejected(
+            RejectReason.Z_STACK, "The file holds several focal planes and none at height 0: export a single plane."
+        )
+    in_focus[0].prefetch(in_focus[1:], (STARTS, STARTS_UPPER))
+    pages = [_page(directory, source.size) for directory in in_focus]
+    if any(after.width >= before.width for before, after in pairwise(pages)):
+        raise unsupported("The file's levels are not in the order that scanners write them in.")
+    heads = source.read_many([page.head for page in pages])
+    levels = tuple(_level(page, pages[0], head) for page, head in zip(pages, heads, strict=True))
+    said = mpp.resolve((replace(resolution(in_focus[0]), source="hamamatsu"),))
+    inspection = Inspection(
+        format="ndpi",
+        reading_path="native",
+        vendor="hamamatsu",
+        width=pages[0].width,
+        height=pages[0].height,
+        levels=tuple(level.info for level in levels),
+        mpp_x=said.x,
+        mpp_y=said.y,
+        mpp_source=said.source,
+        warnings=(*said.warnings, *_other_planes(directories)),
+    )
+    return SlideIndex((IndexedFile(source.etag, source.size),), inspection, levels)
+
+
+def _other_planes(directories: Sequence[Directory]) -> tuple[str, ...]:
+    planes = len({directory.number(Z_OFFSET) or 0 for directory in directories})
+    return () if planes == 1 else (f"The file holds {planes} focal planes; the one at height 0 is read.",)
+
+
+def _page(directory: Directory, file_size: int) -> _Page:
+    width, height = (directory.integer(tag, 0) for tag in (tiff.IMAGE_WIDTH, tiff.IMAGE_LENGTH))
+    if not (0 < width <= MAX_SIDE and 0 < height <= MAX_SIDE):
+        raise damaged("The file claims a picture without a size.")
+    if directory.integer(tiff.COMPRESSION, 1) != _JPEG:
+        raise unsupported("The file's levels are not packed as JPEG.")
+    offsets, sizes = (directory.integers(tag) for tag in (tiff.STRIP_OFFSETS, tiff.STRIP_BYTE_COUNTS))
+    if offsets is None or sizes is None or len(offsets) != 1 or len(sizes) != 1:
+        raise unsupported("The file's levels are not one JPEG each.")
+    jpeg = ByteRange(int(offsets[0]), int(offsets[0] + sizes[0]))
+    if not 0 < jpeg.start < jpeg.end:
+        raise damaged("The file claims a picture without a place.")
+    if jpeg.end > file_size:
+        raise SlideRejected(RejectReason.TRUNCATED, CUT_SHORT)
+    lower, upper = directory.integers(STARTS), directory.integers(STARTS_UPPER)
+    if lower is None or upper is None:
+        return _Page(width, height, jpeg, lower)
+    if len(lower) != len(upper) or (len(upper) and int(upper.max()) >= 2**31):
+        raise damaged("The file's list of restart markers has two halves that do not fit each other.")
+    return _Page(width, height, jpeg, lower + (upper << 32))
+
+
+def _level(page: _Page, first: _Page, head: bytes) -> LevelIndex:
+    try:
+        header = read_header(head)
+    except TileUnreadable as error:
+        raise unsupported("A level of the file has no JPEG header that can be read.") from error
+    # A side that a JPEG can not say is written as 0, or cut to 16 bits: the directory's counts.
+    sides = ((page.width, header.width), (page.height, header.height))
+    if any(said not in (0, side) for side, said in sides if side <= MAX_JPEG_SIDE):
+        raise unsupported("A level of the file has another size than its JPEG.")
+    blocks = -(-page.width // header.block_width) * -(-page.height // header.block_height)
+    cut = 0 < header.restart_interval < blocks
+    tile_width, tile_height, pieces = _bands(page, header) if cut else (page.width, page.height, _whole(page))
+    if tile_width * tile_height > MAX_TILE_PIXELS:
+        raise unsupported("The file's levels are not cut into slices by restart markers.")
+    coding = Coding(
+        codec=Codec.JPEG_RESTARTS if cut else Codec.JPEG,
+        colour=Colour.AS_CODED,
+        tables=header.data if cut else b"",
+    )
+    info = LevelInfo(
+        width=page.width,
+        height=page.height,
+        downsample=(first.width / page.width + first.height / page.height) / 2,
+        tile_width=tile_width,
+        tile_height=tile_height,
+    )
+    return LevelIndex(info, coding, pieces)
+
+
+def _whole(page: _Page) -> Pieces:
+    """A level of one tile: small ones have no restart markers."""
+    return Pieces.one_each(np.array([page.jpeg.start]), np.array([page.jpeg.size]))
+
+
+def _bands(page: _Page, header: Header) -> tuple[int, int, Pieces]:
+    """(tile width, tile height, slices): tiles as wide as a slice and some rows of blocks high."""
+    width, height = header.restart_interval * header.block_width, header.block_height
+    if page.width % width or width > MAX_JPEG_SIDE:
+        raise unsupported("The file's restart markers do not cut its levels into equal slices.")
+    down, across = -(-page.height // height), page.width // width
+    starts = page.starts
+    if starts is None or len(starts) != down * across:
+        raise unsupported("The file does not list where the slices of its levels start.")
+    edges = np.append(starts, page.jpeg.size)
+    if starts[0] != len(header.data) or np.diff(edges).min() <= 2:
+        raise unsupported("The file's list of where the slices of its levels start contradicts itself.")
+    # With the markers on both sides, by which a start is known to be one; the first has the header before it.
+    begin, end = page.jpeg.start + starts - 2, page.jpeg.start + edges[1:]
+    begin[0] = page.jpeg.start
+    rows = min(max(1, BAND // height), down)
+    numbers = np.arange(down * across).reshape(down, across)
+    order = np.concatenate([numbers[top : top + rows].T.ravel() for top in range(0, down, rows)])
+    each = np.repeat([min(rows, down - top) for top in range(0, down, rows)], across)
+    first = np.concatenate((np.zeros(1, np.int64), np.cumsum(each)))
+    pieces = Pieces(first, np.zeros(len(order), np.int32), begin[order], (end - begin)[order])
+    return width, rows * height, pieces
