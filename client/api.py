@@ -99,6 +99,7 @@ class Api:
         idempotency_key: str,
         priority: Priority = Priority.NORMAL,
         mpp: float | None = None,
+        options: Mapping[str, bool] | None = None,
         label: str | None = None,
         force: bool = False,
         notify: Mapping[str, str] | None = None,
@@ -106,7 +107,7 @@ class Api:
         """The key makes the call repeatable: however often it is sent, there is one job. `force` computes again what
         an equal job has computed. `notify`: "email" and "webhook", who is told of the end."""
         body: dict[str, Any] = {"slide_id": slide_id, "model": model, "priority": priority.value, "force": force}
-        optional = {"mpp": mpp, "label": label, "notify": notify or None}
+        optional = {"mpp": mpp, "options": options or None, "label": label, "notify": notify or None}
         body |= {name: value for name, value in optional.items() if value is not None}
         headers = {"Idempotency-Key": idempotency_key}
         return _read(Job, self._transport.call("POST", "/jobs", body=body, headers=headers, repeatable=True))

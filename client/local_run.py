@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from client.inputs import SlideInput, UsageError
@@ -87,11 +87,13 @@ def run_slide(
     sources: Sources,
     decode_workers: int,
     watched: Watched,
+    options: JobOptions,
 ) -> SlideOutcome:
-    """Results of `slide` in `folder`, or nothing of them. Raises every error as it is, and KeyboardInterrupt
-    once `watched.stop` is set: what was computed stays in the folder and the next run takes it up."""
+    """Results of `slide` in `folder`, or nothing of them. `options` holds what is not stated with the slide itself.
+    Raises every error as it is, and KeyboardInterrupt once `watched.stop` is set: what was computed stays in the folder
+    and the next run takes it up."""
     began = time.monotonic()
-    options = JobOptions(mpp=slide.mpp, region=slide.region)
+    options = replace(options, mpp=slide.mpp, region=slide.region)
     with sources.opened(slide) as source, alone_in(folder):
         digest = sources.digest(slide, source)
         identity = result_identity(digest, model.card.digest, options)

@@ -33,6 +33,7 @@ class Asked:
 
     model: str
     priority: Priority = Priority.NORMAL
+    options: Mapping[str, bool] = field(default_factory=dict[str, bool])  #: "allow_upsampling" and "fast", where wanted
     label: str | None = None
     notify: Mapping[str, str] = field(default_factory=dict[str, str])  #: "email" and "webhook": who hears of the end
     idempotency_key: str | None = None  #: None: a new one, so that a lost answer makes no second job
@@ -64,6 +65,7 @@ def submit_slide(
         asked.model,
         idempotency_key=asked.idempotency_key or str(uuid4()),
         priority=asked.priority,
+        options=asked.options,
         label=asked.label,
         notify=asked.notify,
     )

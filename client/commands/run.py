@@ -18,6 +18,7 @@ from rich.console import Console
 from client.inputs import SlideInput, UsageError, expand
 from client.outcomes import INTERRUPTED, SlideOutcome, exit_code, table
 from client.progress import TilesBar, complain, report
+from wsi.records.jobs import JobOptions
 
 
 class Device(StrEnum):
@@ -37,6 +38,12 @@ def run(
         float | None, typer.Option(min=0.01, max=100, help="Microns a pixel of the slide; wins over the file.")
     ] = None,
     device: Annotated[Device, typer.Option(help="Where the model runs.")] = Device.CPU,
+    allow_upsampling: Annotated[
+        bool, typer.Option("--allow-upsampling", help="Take slides that are coarser than the model's scale.")
+    ] = False,
+    fast: Annotated[
+        bool, typer.Option("--fast", help="Decode JPEG at half size where that is enough: quicker, not exact.")
+    ] = False,
     workers: Annotated[int, typer.Option(min=1, help="Threads that decode.")] = min(4, os.cpu_count() or 1),
     manifest: Annotated[
         Path | None, typer.Option(help='A CSV with the columns path, mpp, roi ("x,y,w,h" in level-0 pixels).')
@@ -56,12 +63,21 @@ def run(
     except OSError as error:
         raise UsageError(f"The folder {out} can not be written: {error.strerror}") from error
 
+    options = JobOptions(allow_upsampling=allow_upsampling, fast=fast)
     folder_of = folders(slides, out)
     with TilesBar() as bar, _stop_on_signals() as stop:
 
         def analyse(slide: SlideInput) -> SlideOutcome:
             watched = Watched(stop=stop, on_planned=bar.begin(slide.name), on_tiles=bar.advance)
-            return run_slide(slide, folder_of(slide), chosen, sources=sources, decode_workers=workers, watched=watched)
+            return run_slide(
+                slide,
+                folder_of(slide),
+                chosen,
+                sources=sources,
+                decode_workers=workers,
+                watched=watched,
+                options=options,
+            )
 
         try:
             outcomes = run_batch(slides, analyse, folder_of=folder_of, on_outcome=report)

@@ -35,6 +35,12 @@ def submit(
         typer.Option(metavar="DIR", help="Where results go; else MODEL-results/<name> here. Implies --watch."),
     ] = None,
     mpp: Annotated[float | None, typer.Option(min=0.01, max=100, help="Microns a pixel; wins over the file.")] = None,
+    allow_upsampling: Annotated[
+        bool, typer.Option("--allow-upsampling", help="Take slides that are coarser than the model's scale.")
+    ] = False,
+    fast: Annotated[
+        bool, typer.Option("--fast", help="Decode JPEG at half size where that is enough: quicker, not exact.")
+    ] = False,
     priority: Annotated[Priority, typer.Option(help="Which queue the work takes.")] = Priority.NORMAL,
     label: Annotated[str | None, typer.Option(help="Free text for finding the job again.")] = None,
     notify_email: Annotated[
@@ -66,6 +72,9 @@ def submit(
     asked = Asked(
         model=model,
         priority=priority,
+        options={
+            name: True for name, asked_for in (("allow_upsampling", allow_upsampling), ("fast", fast)) if asked_for
+        },
         label=label,
         notify={name: value for name, value in (("email", notify_email), ("webhook", notify_webhook)) if value},
         idempotency_key=idempotency_key,

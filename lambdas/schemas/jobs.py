@@ -27,6 +27,11 @@ Extent = Annotated[int, Field(gt=0, le=2**31 - 1)]
 class OptionsBody(Body):
     min_tissue: float = Field(default=0.1, ge=0, le=1, description="Least share of a tile that must be tissue.")
     allow_upsampling: bool = Field(default=False, description="Take a slide that is coarser than the model's mpp.")
+    fast: bool = Field(
+        default=False,
+        description="Decode JPEG tiles at half their size or less where the model needs no more: quicker, and a few "
+        "values off what exact decoding gives.",
+    )
 
 
 class NotifyBody(Body):
@@ -74,6 +79,7 @@ class NewJobBody(Body):
                 region=self.region,
                 min_tissue=self.options.min_tissue,
                 allow_upsampling=self.options.allow_upsampling,
+                fast=self.options.fast,
             ),
             label=self.label,
             force=self.force,

@@ -31,6 +31,7 @@ class Installation:
     credentials: set[str] = field(default_factory=set)
     job: dict[str, Any] = field(default_factory=dict)
     results: dict[str, bytes] = field(default_factory=dict)
+    asked: dict[str, Any] = field(default_factory=dict)  #: the last job's request
     page: int = 2  #: items a page
     url: str = ""
 
@@ -110,6 +111,7 @@ class Installation:
         return web.json_response({"slide_id": SLIDE, "status": "READY", "reason": None, "sentence": None, "version": 3})
 
     async def submit(self, request: web.Request) -> web.Response:
+        self.asked = await request.json()
         self.job = {**self.job, "key": request.headers["Idempotency-Key"]}
         return await self.get_job(request)
 

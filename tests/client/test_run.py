@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
+import tifffile
 from typer.testing import CliRunner, Result
 
 from client.cli import app
 from client.inputs import UsageError
 from tests.shared_slides import shared_slide
-from tests.slides import write_svs
+from tests.slides import write_pyramid_tiff, write_svs
 
 RESULTS = {"summary.json", "tiles.csv", "tiles.geojson.gz", "heatmap.ome.tif"}
 
@@ -178,3 +180,48 @@ def test_a_model_that_does_not_exist_is_a_wrong_call(good: Path, tmp_path: Path)
 
 def test_options_are_required() -> None:
     assert CliRunner().invoke(app, ["run", "a.svs"]).exit_code == 2
+
+
+def test_a_slide_coarser_than_the_model_is_refused_unless_upsampling_is_allowed(tmp_path: Path) -> None:
+    slide = write_svs(tmp_path / "coarse.svs", width=1024, height=1024, mpp=1.0)
+    refused = tessera(slide, "--out", tmp_path / "out")
+    assert (refused.exit_code, "slide_too_coarse" in refused.output) == (3, True)
+    allowed = tessera(slide, "--out", tmp_path / "out", "--allow-upsampling")
+    assert allowed.exit_code == 0, allowed.output
+    assert "was enlarged to the model's 0.5" in summary(tmp_path / "out")["warnings"][-1]
+    assert {row["width"] for row in table(tmp_path / "out")} == {"128"}
+
+
+def test_fast_is_another_result_of_the_same_boxes_with_nearly_the_same_values(tmp_path: Path) -> None:
+    slide = write_svs(tmp_path / "fine.svs", width=2048, height=2048, mpp=0.25, rgb=False)
+    tables = {}
+    for flags in ((), ("--fast",)):
+        assert tessera(slide, "--out", tmp_path / "out", *flags).exit_code == 0
+        said = summary(tmp_path / "out")
+        assert (said["grid"]["reduction"], said["run"]["options"].get("fast", False)) == (
+            (2, True) if flags else (1, False)
+        )
+        tables[flags] = table(tmp_path / "out")
+    exact, fast = tables[()], tables["--fast",]
+    assert exact
+    assert [(row["minx"], row["miny"]) for row in exact] == [(row["minx"], row["miny"]) for row in fast]
+    off = [
+        abs(float(one["haematoxylin_od"]) - float(two["haematoxylin_od"])) for one, two in zip(exact, fast, strict=True)
+    ]
+    assert 0 < max(off) < 0.05
+
+
+def test_a_slide_with_longer_than_wide_pixels_is_analysed_in_boxes_square_in_microns(tmp_path: Path) -> None:
+    slide = write_pyramid_tiff(tmp_path / "stretched.tif", width=1024, height=1024, mpp=0.5, levels=(1,))
+    with tifffile.TiffFile(slide, mode="r+") as tiff:
+        tiff.pages.first.tags["YResolution"].overwrite((25_000, 1))  # 0.4 um down
+    assert tessera(slide, "--out", tmp_path / "out").exit_code == 0
+    said, rows = summary(tmp_path / "out"), table(tmp_path / "out")
+    assert (said["slide"]["mpp"], said["slide"]["mpp_y"]) == (0.5, 0.4)
+    assert {(row["width"], row["height"]) for row in rows} == {("256", "320")}
+    with tifffile.TiffFile(tmp_path / "out" / "heatmap.ome.tif") as heat:
+        assert heat.ome_metadata is not None
+        assert 'PhysicalSizeX="128.0" PhysicalSizeY="128.0"' in heat.ome_metadata
+    features = json.loads(gzip.decompress((tmp_path / "out" / "tiles.geojson.gz").read_bytes()))["features"]
+    (x, y), _, (right, bottom), *_ = features[0]["geometry"]["coordinates"][0]
+    assert (right - x, bottom - y) == (256, 320)

@@ -29,6 +29,15 @@ def test_a_wsinfer_package_gives_its_classes_columns(tmp_path: Path) -> None:
     assert json.loads((out / "summary.json").read_text())["model"]["name"] == "tiny-model"
 
 
+def test_a_wsinfer_package_enlarges_a_coarse_slide_unasked_and_says_so(tmp_path: Path) -> None:
+    package = write_package(tmp_path / "tiny-model")
+    slide = write_svs(tmp_path / "a.svs", width=1024, height=1024, mpp=2.0)
+    out = tmp_path / "out"
+    result = CliRunner().invoke(app, ["run", str(slide), "--model", str(package), "--out", str(out), "--workers", "1"])
+    assert result.exit_code == 0, result.output
+    assert "was enlarged to the model's" in json.loads((out / "summary.json").read_text())["warnings"][-1]
+
+
 def test_a_folder_that_is_no_package_is_a_wrong_call(tmp_path: Path) -> None:
     write_svs(tmp_path / "a.svs", width=512, height=512)
     (tmp_path / "empty").mkdir()

@@ -64,6 +64,14 @@ def test_without_watch_it_ends_when_the_job_is_made(slide: Path) -> None:
     assert installation.job["key"] == "mine"
 
 
+def test_leave_to_enlarge_and_fast_decoding_are_asked_for(slide: Path) -> None:
+    installation = Installation(job=job("QUEUED"))
+    assert submit(installation, slide).exit_code == 0
+    assert "options" not in installation.asked
+    assert submit(installation, slide, "--allow-upsampling", "--fast").exit_code == 0
+    assert installation.asked["options"] == {"allow_upsampling": True, "fast": True}
+
+
 def test_a_lost_answer_makes_no_second_job(slide: Path) -> None:
     installation = Installation(job=job("QUEUED"), fail_calls={"POST /jobs": 1})
     assert submit(installation, slide).exit_code == 0

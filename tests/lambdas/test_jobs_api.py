@@ -67,6 +67,19 @@ def test_a_job_is_accepted_and_pinned(analyst, slide, installation):
     assert got == {name: value for name, value in job.items() if name not in ("replayed", "reused")}
 
 
+def test_leave_to_enlarge_and_fast_decoding_are_options_that_make_another_job(analyst, slide, installation):
+    first = submit(analyst, slide).body
+    finish(installation, first["job_id"])
+    fast = submit(analyst, slide, options={"fast": True}).body
+    assert (fast["reused"], fast["options"]["fast"]) == (False, True)
+    assert submit(analyst, slide, options={"fast": False}).body["job_id"] == first["job_id"]
+    coarse = {"slide_id": str(slide), "model": "stain-density", "mpp": 1.0}
+    refused = analyst("POST", "/jobs", coarse)
+    assert (refused.status, refused.body["reason"]) == (422, "slide_too_coarse")
+    allowed = analyst("POST", "/jobs", {**coarse, "options": {"allow_upsampling": True}})
+    assert (allowed.status, allowed.body["options"]["allow_upsampling"]) == (202, True)
+
+
 @pytest.mark.parametrize(
     ("asked", "kind"),
     [
