@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
+from shutil import rmtree
 
 from wsi.errors import RejectReason, SlideRejected, SourceMissing, TileUnreadable
 from wsi.slide.index import SlideIndex
 from wsi.slide.layouts.registry import read_index
 from wsi.slide.mpp import overridden
 from wsi.slide.native import NativeReader
+from wsi.slide.parts import check_parts
 from wsi.slide.ranges import ByteRange, FileSource
 from wsi.slide.recognition import HEAD, Container, recognise
-from wsi.slide.scratch import copy_to_scratch
+from wsi.slide.scratch import OnCopy, copy_to_scratch
 from wsi.slide.slide import EncodedTile, SlideReader
 from wsi.slide.source import SlideSource
 from wsi.slide.windows import EndsHeld
 
 MAX_SCRATCH = 8 * 1024**3  #: bytes; a slide above it must have an index of ours
+
+#: What another reader would not do better: OpenSlide turns 16 bits into 8 unasked and reads the first of many planes.
+_FINAL = frozenset(
+    {
+        RejectReason.TRUNCATED,
+        RejectReason.BIT_DEPTH,
+        RejectReason.FLUORESCENCE,
+        RejectReason.Z_STACK,
+        RejectReason.CLAIMS_TOO_MUCH,
+    }
+)
 
 
 def open_slide(
@@ -27,10 +41,11 @@ def open_slide(
     index: bytes | None = None,
     scratch: Path | None = None,
     max_scratch_bytes: int = MAX_SCRATCH,
+    on_copy: OnCopy | None = None,
 ) -> SlideReader:
     """`mpp` (um per level-0 px) wins over what the file says. With the `index` of an earlier reader nothing is asked
     of the source. `scratch` is the folder for copies of remote slides that only OpenSlide reads (default: the
-    system's). Raises SlideRejected, SourceError."""
+    system's); `on_copy` follows such a copy. Raises SlideRejected, SourceError."""
     name, file = source.files[0]
     known = SlideIndex.from_bytes(index) if index is not None else None
     if known is not None:
@@ -43,10 +58,12 @@ def open_slide(
         try:
             return NativeReader(source, _with_mpp(read_index(file), mpp))
         except SlideRejected as rejected:
-            if rejected.reason is RejectReason.TRUNCATED:
+            if rejected.reason in _FINAL:
                 raise
             why = rejected
-    return _open_with_openslide(source, why, mpp, scratch, max_scratch_bytes)
+    else:
+        check_parts(source)
+    return _open_with_openslide(source, why, mpp, scratch, max_scratch_bytes, on_copy)
 
 
 def local_source(path: Path) -> SlideSource:
@@ -66,21 +83,31 @@ def local_source(path: Path) -> SlideSource:
 
 
 def _open_with_openslide(
-    source: SlideSource, why: SlideRejected | None, mpp: float | None, scratch: Path | None, max_bytes: int
+    source: SlideSource,
+    why: SlideRejected | None,
+    mpp: float | None,
+    scratch: Path | None,
+    max_bytes: int,
+    on_copy: OnCopy | None,
 ) -> SlideReader:
     """`why` says what kept the native reader away: the better reason when OpenSlide does not open the file either."""
     from wsi.slide.openslide import OpenSlideReader  # Only where it is needed: the API's Lambdas ship without it.
 
-    folder, path = None, source.local_path
-    if path is None:
-        folder, path = copy_to_scratch(source, scratch=scratch, max_bytes=max_bytes)
-    warnings = (why.sentence,) if why is not None and why.reason is not RejectReason.UNSUPPORTED_FORMAT else ()
-    try:
-        reader = OpenSlideReader(path, scratch=folder, mpp=mpp, warnings=warnings)
-    except SlideRejected as rejected:
-        raise (why or rejected) from rejected
-    if why is not None and why.reason is RejectReason.UNSUPPORTED_PIXELS:
-        _check_opens_pixels(reader, why)
+    reason = why.sentence if why is not None else "Only OpenSlide reads this format."
+    warnings = (why.sentence,) if why is not None and why.reason is RejectReason.UNSUPPORTED_PIXELS else ()
+    with ExitStack() as undo:
+        folder, path = None, source.local_path
+        if path is None:
+            folder, path = copy_to_scratch(source, scratch=scratch, max_bytes=max_bytes, on_copy=on_copy)
+            undo.callback(rmtree, folder, ignore_errors=True)
+        try:
+            reader = OpenSlideReader(path, scratch=folder, mpp=mpp, reason=reason, warnings=warnings)
+        except SlideRejected as rejected:
+            raise (why or rejected) from rejected
+        undo.callback(reader.close)
+        if why is not None and why.reason is RejectReason.UNSUPPORTED_PIXELS:
+            _check_opens_pixels(reader, why)
+        undo.pop_all()
     return reader
 
 
@@ -90,7 +117,6 @@ def _check_opens_pixels(reader: SlideReader, why: SlideRejected) -> None:
     try:
         reader.decode(EncodedTile(len(reader.inspection.levels) - 1, 0, ()))
     except TileUnreadable as unreadable:
-        reader.close()
         raise why from unreadable
 
 

@@ -4,35 +4,73 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 
-from wsi.errors import RejectReason, SlideRejected
+from wsi.errors import RejectReason, SlideRejected, SourceUnavailable
 from wsi.slide.ranges import ByteRange, RangeSource
 from wsi.slide.source import SlideSource
 
-PIECE = 8 * 1024**2  #: bytes a request
-AT_ONCE = 4  #: pieces asked for together
+PIECE = 2 * 1024**2  #: bytes a request; 16 of them fill the 32 MiB that a process may have in flight
+SPARE = 64 * 1024**2  #: bytes of the disk that a copy leaves to others
+
+OnCopy = Callable[[int, int], None]  #: (bytes copied, bytes in all), after each piece; what it raises ends the copy
 
 
-def copy_to_scratch(source: SlideSource, *, scratch: Path | None, max_bytes: int) -> tuple[Path, Path]:
-    """(folder of its own below `scratch`, path of the file to open in it). Raises SlideRejected TOO_LARGE_FOR_FORMAT
-    before the first byte is copied, SourceError."""
-    if source.size > max_bytes:
+def copy_to_scratch(
+    source: SlideSource, *, scratch: Path | None, max_bytes: int, on_copy: OnCopy | None = None
+) -> tuple[Path, Path]:
+    """(folder of its own below `scratch`, path of the file to open in it); nothing stays behind after an error. Raises
+    SlideRejected TOO_LARGE_FOR_FORMAT and SourceUnavailable (no room on the disk) before the first byte is copied,
+    SourceError."""
+    total = source.size
+    if total > max_bytes:
         raise SlideRejected(
             RejectReason.TOO_LARGE_FOR_FORMAT,
-            f"Slides of this format are read from a copy, up to {max_bytes / 1024**3:.0f} GiB, and this one has "
-            f"{source.size / 1024**3:.1f}: convert it to a tiled TIFF or SVS.",
+            f"Slides of this format are read from a copy, up to {_gib(max_bytes)} GiB, and this one has "
+            f"{_gib(total)}: convert it to a tiled TIFF or SVS.",
         )
+    names = [_inside(name) for name, _ in source.files]
+    _check_room(scratch, total)
     folder = Path(tempfile.mkdtemp(prefix="slide-", dir=scratch))
+    done = 0
     try:
-        for name, file in source.files:
-            target = folder / _inside(name)
+        for name, (_, file) in zip(names, source.files, strict=True):
+            target = folder / name
             target.parent.mkdir(parents=True, exist_ok=True)
-            _copy(file, target)
+            with target.open("wb") as out:
+                for data in file.read_many(_pieces(file)):
+                    out.write(data)
+                    done += len(data)
+                    if on_copy is not None:
+                        on_copy(done, total)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
-    return folder, folder / _inside(source.files[0][0])
+    return folder, folder / names[0]
+
+
+def in_tenths(tell: OnCopy) -> OnCopy:
+    """Tells of each tenth of the copy, for logs."""
+    told = 0
+
+    def on_copy(done: int, total: int) -> None:
+        nonlocal told
+        tenths = 10 * done // max(total, 1)
+        if tenths > told:
+            told = tenths
+            tell(done, total)
+
+    return on_copy
+
+
+def _check_room(scratch: Path | None, size: int) -> None:
+    free = shutil.disk_usage(scratch or tempfile.gettempdir()).free
+    if size + SPARE > free:
+        raise SourceUnavailable(
+            f"The slide is read from a copy of {_gib(size)} GiB, and the disk for copies has {_gib(free)} GiB free: "
+            "make room there, then try again."
+        )
 
 
 def _inside(name: str) -> PurePosixPath:
@@ -42,9 +80,9 @@ def _inside(name: str) -> PurePosixPath:
     return path
 
 
-def _copy(file: RangeSource, target: Path) -> None:
-    pieces = [ByteRange(at, min(at + PIECE, file.size)) for at in range(0, file.size, PIECE)]
-    with target.open("wb") as out:
-        for first in range(0, len(pieces), AT_ONCE):
-            for data in file.read_many(pieces[first : first + AT_ONCE]):
-                out.write(data)
+def _pieces(file: RangeSource) -> list[ByteRange]:
+    return [ByteRange(at, min(at + PIECE, file.size)) for at in range(0, file.size, PIECE)]
+
+
+def _gib(size: int) -> str:
+    return f"{size / 1024**3:,.3g}"

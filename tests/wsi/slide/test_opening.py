@@ -22,7 +22,7 @@ from wsi.slide.source import SlideSource
         ("broken/random-text.svs", RejectReason.NOT_A_SLIDE, "not a whole-slide image"),
         ("broken/html-error-page.svs", RejectReason.NOT_A_SLIDE, "web page"),
         ("broken/mrxs-without-data-folder.CMU-1-Saved-1_16.mrxs", RejectReason.MISSING_FILES, "folder of .dat files"),
-        ("broken/mirax-dummy-data/Mirax2-Fluorescence-1.mrxs", RejectReason.DAMAGED, "expected version"),
+        ("broken/mirax-dummy-data/Mirax2-Fluorescence-1.mrxs", RejectReason.FLUORESCENCE, "fluorescence"),
         ("broken/pillow.seek_too_large.tif", RejectReason.TRUNCATED, "cut short"),
         ("derived/cmu-small-region.truncated-1000000.svs", RejectReason.TRUNCATED, "cut short"),
         ("real/strips-packbits-224.kather1.tif", RejectReason.UNSUPPORTED_FORMAT, "without tiles"),
