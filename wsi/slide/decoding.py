@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from wsi.errors import TileUnreadable
 from wsi.slide import jpeg
-from wsi.slide.codecs import jpeg2000, jpeg_restarts, packed
+from wsi.slide.codecs import jpeg2000, jpeg_restarts, packed, pictures
 from wsi.slide.coding import Codec, Coding, Reduction
 from wsi.slide.pixels import Unpack, to_rgb, unpacked
 from wsi.slide.slide import RGB
@@ -31,8 +31,9 @@ DECODERS: Mapping[Codec, Decoder] = MappingProxyType(
     {
         Codec.JPEG: jpeg.decode_pieces,
         Codec.JPEG_RESTARTS: jpeg_restarts.decode_slices,
-        Codec.JPEG_2000: _decoder(jpeg2000.unpack),
+        Codec.JPEG_2000: jpeg2000.decode_pieces,
         **{codec: _decoder(packed.unpack) for codec in packed.CODECS},
+        **{codec: _decoder(pictures.unpack) for codec in pictures.CODECS},
     }
 )
 

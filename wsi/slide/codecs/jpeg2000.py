@@ -1,39 +1,54 @@
 """JPEG 2000 tiles: a bare code stream (Aperio, DICOM) or one inside JP2 boxes, whose own colours do not count.
 
 Source: ITU-T T.800. OpenJPEG, through imagecodecs, refuses a code stream that was cut off. Bits turned over inside it
-it can not notice: JPEG 2000 holds no checksums.
+can not be noticed: JPEG 2000 holds no checksums. imagecodecs gives no access to the smaller pictures inside.
 """
 
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from typing import Final
 
 import imagecodecs
 import numpy as np
 
 from wsi.errors import TileUnreadable
-from wsi.slide.coding import Coding, Reduction
-from wsi.slide.pixels import Samples
+from wsi.slide.coding import Coding, Colour, Reduction
+from wsi.slide.pixels import Samples, rgb_from_ycbcr, to_rgb, unpacked
 from wsi.slide.reducing import reduced
+from wsi.slide.slide import RGB
 
 _SOC_SIZ: Final = b"\xff\x4f\xff\x51"
-_EOC: Final = b"\xff\xd9"
 _JP2: Final = b"\0\0\0\x0cjP  \r\n\x87\n"
 _SIZ: Final = struct.Struct(">HHIIIIIIIIH")  #: Lsiz, Rsiz, Xsiz, Ysiz, XOsiz, YOsiz, tile size and origin, Csiz
+_EIGHT_BITS: Final = 7  #: unsigned, in SIZ
+_HALVED: Final = (((1, 1), (2, 1), (2, 1)), ((1, 1), (2, 2), (2, 2)))  #: steps of Y, Cb, Cr across and down
+_MOST_TILES: Final = 256  #: of a code stream; OpenJPEG holds some 10 KB for each
+
+
+def decode_pieces(pieces: Sequence[bytes], coding: Coding, width: int, height: int, reduction: Reduction) -> RGB:
+    """A `wsi.slide.decoding.Decoder`."""
+    samples = unpacked(unpack, pieces, coding, width, height, reduction)
+    return to_rgb(samples, Colour.RGB if coding.colour is Colour.YCBCR else coding.colour, coding.extra)
 
 
 def unpack(data: bytes, coding: Coding, samples: int, width: int, height: int, reduction: Reduction) -> Samples:
-    """A `wsi.slide.pixels.Unpack`."""
+    """A `wsi.slide.pixels.Unpack`, whose YCbCr is RGB already."""
     stream = code_stream(data)
-    found = _check_size(stream, samples, width, height)
+    components, halved = _checked(stream, samples, width, height)
+    if halved and coding.colour is not Colour.YCBCR:
+        raise TileUnreadable("the JPEG 2000 data has components of several sizes")
     try:
         pixels = imagecodecs.jpeg2k_decode(stream)
     except (RuntimeError, ValueError) as error:
         raise TileUnreadable("its JPEG 2000 data is damaged") from error
     pixels = pixels.reshape(*pixels.shape[:2], -1)
-    if pixels.dtype != np.uint8 or pixels.shape != (height, width, found):
+    if pixels.dtype != np.uint8 or pixels.shape != (height, width, components):
         raise TileUnreadable(f"its JPEG 2000 data decodes to {pixels.shape} of {pixels.dtype}")
+    # Where chroma is halved, as Aperio does, OpenJPEG's own tools (and so imagecodecs) convert it while they widen it.
+    if coding.colour is Colour.YCBCR and not halved:
+        pixels = rgb_from_ycbcr(pixels)
     return reduced(pixels, reduction)
 
 
@@ -56,21 +71,25 @@ def code_stream(data: bytes) -> bytes:
     raise TileUnreadable("its JPEG 2000 data is damaged: no whole code stream in it")
 
 
-def _check_size(stream: bytes, samples: int, width: int, height: int) -> int:
-    """The components. Raises TileUnreadable unless they are `samples` (any number for 0) of 8 bits, and of the tile's
-    size: a code stream of a KB may claim 60,000 px a side, which costs OpenJPEG 10 GB."""
+def _checked(stream: bytes, samples: int, width: int, height: int) -> tuple[int, bool]:
+    """How many components there are, and whether chroma is halved. Raises TileUnreadable unless they are `samples`
+    (any number for 0) of 8 bits, and the picture is the tile's size: a code stream of a KB may claim 60,000 px a side,
+    which costs OpenJPEG 10 GB."""
     if not stream.startswith(_SOC_SIZ) or len(stream) < 4 + _SIZ.size:
         raise TileUnreadable("not a JPEG 2000 code stream")
-    _, _, right, bottom, left, top, *_, components = _SIZ.unpack_from(stream, 4)
+    _, _, right, bottom, left, top, across, down, *_, components = _SIZ.unpack_from(stream, 4)
     if (right - left, bottom - top) != (width, height):
         raise TileUnreadable(
             f"the JPEG 2000 data claims {right - left} x {bottom - top} px in a tile of {width} x {height}"
         )
+    if across * down * _MOST_TILES < width * height:
+        raise TileUnreadable(f"the JPEG 2000 data is cut into tiles of {across} x {down} px")
     if components not in ((1, 3) if samples == 0 else (samples,)):
         raise TileUnreadable(f"the JPEG 2000 data has {components} components, not {samples or '1 or 3'}")
     each = stream[4 + _SIZ.size : 4 + _SIZ.size + 3 * components]
-    if len(each) != 3 * components or set(each[0::3]) != {7}:
+    if len(each) != 3 * components or set(each[0::3]) != {_EIGHT_BITS}:
         raise TileUnreadable("the JPEG 2000 data is not of unsigned 8 bits")
-    if set(each[1::3]) | set(each[2::3]) != {1}:
+    steps = tuple(zip(each[1::3], each[2::3], strict=True))
+    if set(steps) != {(1, 1)} and steps not in _HALVED:
         raise TileUnreadable("the JPEG 2000 data has components of several sizes")
-    return components
+    return components, steps in _HALVED
