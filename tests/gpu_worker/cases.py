@@ -47,10 +47,12 @@ def whole_plan(
     uri: str = "memory",
     etag: str = "1",
     package_uri: str | None = None,
+    mpp_y: float | None = None,
+    fast: bool = False,
 ) -> Plan:
-    """All boxes of the slide, tissue or not."""
+    """All boxes of the slide, tissue or not; `mpp_y` where its pixels are not square."""
     examination = Examination(
-        inspection=replace(reader.inspection, tissue_fraction=1.0),
+        inspection=replace(reader.inspection, tissue_fraction=1.0, mpp_y=mpp_y or reader.inspection.mpp_y),
         thumbnail_jpeg=b"",
         mask=np.ones((16, 16), bool),
     )
@@ -61,7 +63,7 @@ def whole_plan(
         examination=examination,
         card=replace(card, batch=batch),
         package_uri=package_uri,
-        options=JobOptions(),
+        options=JobOptions(fast=fast),
         shard_tiles=shard_tiles,
         threads=1,
     )
@@ -85,19 +87,21 @@ def run_all(plan: Plan, reader: SlideReader, *, decode_workers: int = 2) -> Shar
 
 
 def boxes(plan: Plan, reader: SlideReader, fill: int = 255) -> NDArray[np.uint8]:
-    """[tiles, side, side, 3] cut out of the whole decoded level: the direct way, without the pipeline."""
-    level = plan.inspection.levels[plan.grid.level]
+    """[tiles, height, width, 3] cut out of the whole decoded level: the direct way, without the pipeline."""
+    grid = plan.grid
+    level, reduction = plan.inspection.levels[grid.level], grid.reduction
     columns = -(-level.width // level.tile_width)
     rows = -(-level.height // level.tile_height)
-    side = plan.grid.level_side
-    canvas = np.full((rows * level.tile_height + side, columns * level.tile_width + side, 3), fill, np.uint8)
-    for tile in reader.encoded(plan.grid.level, range(columns * rows)):
-        y, x = tile.index // columns * level.tile_height, tile.index % columns * level.tile_width
-        canvas[y : y + level.tile_height, x : x + level.tile_width] = reader.decode(tile)
-    canvas[level.height :] = fill
-    canvas[:, level.width :] = fill
-    origins = np.rint(plan.tiles / plan.grid.level_downsample).astype(int)
-    return np.stack([canvas[y : y + side, x : x + side] for x, y in origins])
+    tile_width, tile_height = level.tile_width // reduction, level.tile_height // reduction
+    width, height = grid.level_side, grid.level_side_y
+    canvas = np.full((rows * tile_height + height, columns * tile_width + width, 3), fill, np.uint8)
+    for tile in reader.encoded(grid.level, range(columns * rows)):
+        y, x = tile.index // columns * tile_height, tile.index % columns * tile_width
+        canvas[y : y + tile_height, x : x + tile_width] = reader.decode(tile, reduction)
+    canvas[-(-level.height // reduction) :] = fill
+    canvas[:, -(-level.width // reduction) :] = fill
+    origins = np.rint(plan.tiles / (grid.level_downsample, grid.level_downsample_y)).astype(int)
+    return np.stack([canvas[y : y + height, x : x + width] for x, y in origins])
 
 
 def direct(plan: Plan, reader: SlideReader) -> NDArray[np.float32]:

@@ -20,6 +20,7 @@ from tests.gpu_worker.cases import (
     whole_plan,
 )
 from tests.shared_slides import shared_slide
+from wsi.builtin_models import STAIN_DENSITY
 from wsi.errors import ModelError, SourceChanged
 from wsi.model_card import EdgeFill
 
@@ -42,6 +43,33 @@ def test_a_shard_equals_the_direct_computation(reader):
     assert result.tiles.tolist() == sorted(plan.shard_tiles(1).tolist())
     assert result.scores.tobytes() == expected[result.tiles].tobytes()
     assert not result.unreadable
+
+
+@pytest.mark.parametrize("fill", list(EdgeFill))
+@pytest.mark.parametrize(
+    ("changes", "mpp", "size"),
+    [
+        ({"mpp_y": 0.41}, 0.5, (256, 312)),
+        ({"fast": True}, 1.0, (256, 256)),
+        ({"mpp_y": 0.41, "fast": True}, 1.0, (256, 312)),
+    ],
+    ids=["rectangles", "fast", "fast rectangles"],
+)
+def test_rectangles_and_reduced_tiles_equal_the_direct_computation(reader, changes, mpp, size, fill):
+    card = replace(STAIN_DENSITY, mpp=mpp, edge_fill=fill)
+    plan = whole_plan(reader, card=card, **changes)
+    grid = plan.grid
+    assert (grid.level_side, grid.level_side_y, grid.reduction) == (*size, 2 if "fast" in changes else 1)
+    assert plan.tiles[:, 1].max() + grid.side_y > plan.inspection.height
+    cut = boxes(plan, reader, 255 if fill is EdgeFill.WHITE else 0)
+    expected = np.stack([StainDensity(card).infer(box[None], plan.numerics)[0] for box in cut])
+    assert run_all(plan, reader).scores.tobytes() == expected.tobytes()
+
+
+def test_a_broken_file_tile_is_unreadable_at_every_reduction(reader):
+    plan = whole_plan(reader, card=replace(STAIN_DENSITY, mpp=1.0), fast=True, shard_tiles=None)
+    result = run_all(plan, DamagedReader(reader, [0]))
+    assert result.unreadable == {0: "file tile 0: bad Huffman code"}
 
 
 def test_edge_tile_is_padded_not_dropped(reader):

@@ -74,6 +74,17 @@ def test_a_slide_through_the_pipeline_equals_eager_torch_for_any_shards(tmp_path
     assert tables[0].tobytes() == tables[1].tobytes() == tables[2].tobytes()
 
 
+@pytest.mark.parametrize(("mpp_y", "size"), [(0.4, (320, 256)), (0.55, (233, 256))])
+def test_boxes_that_are_not_square_are_resized_once_along_each_axis(tmp_path, mpp_y, size):
+    reader = open_path(small_slide(tmp_path))
+    model = loaded(write_package(tmp_path / "small"))
+    plan = whole_plan(reader, card=model.card, shard_tiles=None, mpp_y=mpp_y)
+    cut = boxes(plan, reader, fill=0)
+    assert cut.shape[1:3] == size
+    result = run_shard(plan, 0, reader, model, stop=threading.Event())
+    np.testing.assert_allclose(result.scores, eager(cut, network()), atol=1e-6)
+
+
 class SavesInside(torch.nn.Module):
     """Writes a file one call deeper, behind a branch that the first call does not take."""
 

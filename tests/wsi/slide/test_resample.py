@@ -40,3 +40,14 @@ def test_rows_and_columns_are_not_swapped():
     pixels[0, 0] = 200
     small = resize(pixels, 2)[0, ..., 0]
     assert small[0].min() > small[1].max()
+
+
+@pytest.mark.parametrize(
+    ("height", "width", "target"), [(512, 427, 256), (300, 224, 224), (100, 256, 224), (7, 90, 31)]
+)
+def test_each_axis_of_a_rectangle_is_resized_by_its_own_factor(height: int, width: int, target: int):
+    pixels = he_tissue(np.random.default_rng(height), height, width)
+    expected = np.asarray(Image.fromarray(pixels).resize((target, target), Image.Resampling.BILINEAR))
+    (ours,) = resize(pixels[None], target)
+    assert ours.shape == (target, target, 3)
+    assert np.abs(ours.round() - expected).max() <= 1
