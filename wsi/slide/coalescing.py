@@ -30,7 +30,7 @@ def coalesce(
     runs: list[Run] = []
     tiles: list[tuple[int, ByteRange]] = []
     end = 0
-    for tile, byte_range in sorted(wanted, key=lambda pair: (pair[1], pair[0])):
+    for tile, byte_range in sorted(wanted, key=lambda pair: (pair[1].start, pair[1].end, pair[0])):
         joined = max(end, byte_range.end)
         if tiles and (byte_range.start - end > max_gap or joined - tiles[0][1].start > max_run):
             runs.append(Run(ByteRange(tiles[0][1].start, end), tuple(tiles)))

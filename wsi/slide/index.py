@@ -40,6 +40,11 @@ class Pieces:
     def of(self, tile: int) -> range:
         return range(int(self.first[tile]), int(self.first[tile + 1]))
 
+    def lying(self, tile: int) -> list[tuple[int, int, int]]:
+        """(file, offset, size) of each of the tile's pieces. All at once: an NDPI tile has 32."""
+        held = slice(int(self.first[tile]), int(self.first[tile + 1]))
+        return list(zip(*(values[held].tolist() for values in (self.files, self.offsets, self.sizes)), strict=True))
+
 
 @dataclass(frozen=True, slots=True)
 class LevelIndex:

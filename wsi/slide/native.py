@@ -43,9 +43,8 @@ class NativeReader:
             if not places or self._fault(index, tile) is not None:
                 yield EncodedTile(level, tile, ())
                 continue
-            for piece in places:
-                start, size = int(index.pieces.offsets[piece]), int(index.pieces.sizes[piece])
-                wanted.setdefault(int(index.pieces.files[piece]), []).append((piece, ByteRange(start, start + size)))
+            for piece, (file, start, size) in zip(places, index.pieces.lying(tile), strict=True):
+                wanted.setdefault(file, []).append((piece, ByteRange(start, start + size)))
                 owners[piece] = tile
         gathered: dict[int, dict[int, bytes]] = {}
         for file, pieces in sorted(wanted.items()):
@@ -68,7 +67,7 @@ class NativeReader:
         return decode_tile(tile.pieces, index.coding, width, height, reduction)
 
     def reduces(self, level: int) -> bool:
-        return self._index.levels[level].coding.codec is Codec.JPEG
+        return self._index.levels[level].coding.codec in (Codec.JPEG, Codec.JPEG_RESTARTS)
 
     def index_bytes(self) -> bytes:
         return self._index.to_bytes()
@@ -78,16 +77,14 @@ class NativeReader:
 
     def _fault(self, index: LevelIndex, tile: int) -> str | None:
         """Why the tile's bytes can not be asked for."""
-        places = index.pieces.of(tile)
         # Four times the raw pixels and a header: noise at quality 100 takes less than twice.
         most = 4 * 3 * index.info.tile_width * index.info.tile_height + 65_536
         total = 0
-        for piece in places:
-            start, size = int(index.pieces.offsets[piece]), int(index.pieces.sizes[piece])
-            file = self._index.files[int(index.pieces.files[piece])]
+        places = index.pieces.lying(tile)
+        for file, start, size in places:
             if size == 0:
                 return "missing in the file"
-            if start < 0 or size < 0 or start + size > file.size:
+            if start < 0 or size < 0 or start + size > self._index.files[file].size:
                 return "its bytes lie past the end of the file"
             total += size
         if not places:

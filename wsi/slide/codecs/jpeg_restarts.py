@@ -29,6 +29,7 @@ _BASELINE: Final = frozenset({0xC0, 0xC1})
 _FRAMES: Final = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 _FRAME_SIZE: Final = 19  #: bytes of a frame header of three components
 _DRI, _SOS = 0xDD, 0xDA
+_ASTRAY: Final = "the list of restart markers does not point at them"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,26 +86,26 @@ def decode_slices(pieces: Sequence[bytes], coding: Coding, width: int, height: i
 
 def joined(pieces: Sequence[bytes], header: Header, width: int) -> bytes:
     """A JPEG of `width` px and as many rows of blocks as there are `pieces`. Raises TileUnreadable."""
-    parts = [header.of_size(width, len(pieces) * header.block_height)]
+    parts: list[bytes] = []
     for number, piece in enumerate(pieces):
         parts += (_scan(piece, header), _RESTARTS[number % 8])
     parts[-1] = _EOI
-    return b"".join(parts)
+    scan = b"".join(parts)
+    values = np.frombuffer(scan, np.uint8)
+    # Inside a slice FF is always followed by a stuffed 00: any other marker is one that was not cut at.
+    if np.count_nonzero(values[np.flatnonzero(values[:-1] == 0xFF) + 1]) != len(pieces):
+        raise TileUnreadable(_ASTRAY)
+    return header.of_size(width, len(pieces) * header.block_height) + scan
 
 
 def _scan(piece: bytes, header: Header) -> bytes:
     """The coded blocks of a slice, without the markers around them."""
     before, behind = piece[:2], piece[-2:]
-    if before in _FOLLOWING:
-        body = piece[2:-2]
-        whole = behind in (_FOLLOWING[before], _EOI)
-    else:
-        body = piece[len(header.data) : -2]
-        whole = piece.startswith(header.data) and behind in (_RESTARTS[0], _EOI)
-    # Inside a slice FF is always followed by a stuffed 00: another marker would be that of the next one.
-    if not whole or not body or body.count(b"\xff") != body.count(b"\xff\0"):
-        raise TileUnreadable("the list of restart markers does not point at them")
-    return body
+    if before in _FOLLOWING and behind in (_FOLLOWING[before], _EOI):
+        return piece[2:-2]
+    if behind in (_RESTARTS[0], _EOI) and piece.startswith(header.data):
+        return piece[len(header.data) : -2]
+    raise TileUnreadable(_ASTRAY)
 
 
 _header = functools.lru_cache(maxsize=64)(read_header)  # Parsed once a level, not once a tile.
