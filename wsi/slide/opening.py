@@ -27,6 +27,7 @@ _FINAL = frozenset(
     {
         RejectReason.TRUNCATED,
         RejectReason.BIT_DEPTH,
+        RejectReason.UNSUPPORTED_PIXELS,
         RejectReason.FLUORESCENCE,
         RejectReason.Z_STACK,
         RejectReason.CLAIMS_TOO_MUCH,
@@ -53,6 +54,10 @@ def open_slide(
     file = EndsHeld(file)
     head = file.read(ByteRange(0, min(HEAD, file.size)))
     container = recognise(head, name, [sibling for sibling, _ in source.files[1:]])
+    if container is Container.DICOM:
+        from wsi.slide.dicom import series  # pydicom takes a third of a second to import.
+
+        return NativeReader(source, _with_mpp(series.read_index([(name, file), *source.files[1:]]), mpp))
     why: SlideRejected | None = None
     if container is Container.TIFF:
         try:
@@ -139,5 +144,8 @@ def _siblings(path: Path) -> list[Path]:
 
 
 def _is_dicom(path: Path) -> bool:
+    """By name too: a damaged file of a series must not be left out in silence."""
+    if path.suffix.lower() == ".dcm" and not path.name.startswith("._"):  # what macOS keeps beside a file
+        return True
     with path.open("rb") as file:
         return file.read(132)[128:] == b"DICM"

@@ -14,6 +14,7 @@ HEAD = 4_096  #: bytes that decide
 
 class Container(Enum):
     TIFF = auto()
+    DICOM = auto()
     OTHER = auto()  #: a format that only OpenSlide reads
 
 
@@ -32,7 +33,9 @@ def recognise(head: bytes, name: str, siblings: Collection[str]) -> Container:
                 "same name.",
             )
         return Container.OTHER
-    if head[128:132] == b"DICM" or head.startswith((b"ZISRAWFILE", b"SQLite format 3\0")):
+    if head[128:132] == b"DICM":
+        return Container.DICOM
+    if head.startswith((b"ZISRAWFILE", b"SQLite format 3\0")):
         return Container.OTHER
     if suffix in (".vms", ".vmu") and head.lstrip().startswith(b"["):
         return Container.OTHER

@@ -1,0 +1,94 @@
+"""Data elements and items, one after another, without keeping any: a level has hundreds of thousands of them, which
+pydicom would hold as objects. Little endian, with or without value representations. Source: PS3.5, section 7."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from wsi.slide.dicom.passage import Passage
+from wsi.slide.tiff import damaged
+
+ITEM: Final = 0xFFFE_E000
+ITEM_END: Final = 0xFFFE_E00D
+SEQUENCE_END: Final = 0xFFFE_E0DD
+PER_FRAME_GROUPS: Final = 0x5200_9230
+PIXEL_MEASURES: Final = 0x0028_9110
+PIXEL_SPACING: Final = 0x0028_0030
+PLANE_POSITION: Final = 0x0048_021A
+COLUMN_POSITION: Final = 0x0048_021E
+ROW_POSITION: Final = 0x0048_021F
+Z_OFFSET: Final = 0x0040_074A
+OPTICAL_PATH: Final = 0x0048_0207
+OPTICAL_PATH_IDENTIFIER: Final = 0x0048_0106
+OFFSETS: Final = 0x7FE0_0001
+LENGTHS: Final = 0x7FE0_0002
+PIXELS: Final = 0x7FE0_0010
+
+UNDEFINED: Final = -1  #: length of what ends with a delimiter
+_ENTERED: Final = frozenset({ITEM, PIXEL_MEASURES, PLANE_POSITION, OPTICAL_PATH})
+_LONG: Final = frozenset({b"OB", b"OD", b"OF", b"OL", b"OV", b"OW", b"SQ", b"SV", b"UC", b"UN", b"UR", b"UT", b"UV"})
+_MAX_DEPTH: Final = 16
+
+
+class Element(NamedTuple):
+    tag: int
+    start: int  #: of its value in the file
+    length: int  #: bytes, or UNDEFINED
+
+
+def element(passage: Passage, at: int, *, implicit: bool) -> Element:
+    """Raises SlideRejected TRUNCATED."""
+    head = passage.read(at, 8)
+    tag = int.from_bytes(head[:2], "little") << 16 | int.from_bytes(head[2:4], "little")
+    start = at + 8
+    if implicit or tag >> 16 == 0xFFFE:
+        length = int.from_bytes(head[4:], "little")
+    elif head[4:6] in _LONG:
+        length = int.from_bytes(passage.read(start, 4), "little")
+        start += 4
+    else:
+        return Element(tag, start, int.from_bytes(head[6:], "little"))
+    return Element(tag, start, UNDEFINED if length == 0xFFFF_FFFF else length)
+
+
+def inside(passage: Passage, outer: Element, *, implicit: bool) -> Iterator[tuple[int, Element]]:
+    """(depth, element) of what `outer` holds, in the file's order: its items, what they hold, and the delimiters.
+    Sequences of known length are entered only when they say where a frame lies. The last one yielded ends `outer` when
+    its length is undefined. Raises SlideRejected DAMAGED, TRUNCATED."""
+    at = outer.start
+    ends = [_end(outer)]
+    while ends:
+        end = ends[-1]
+        if end is not None and at >= end:
+            if at > end:
+                raise damaged("An element in the slide's DICOM files reaches past the one that holds it.")
+            ends.pop()
+            continue
+        inner = element(passage, at, implicit=implicit)
+        yield len(ends), inner
+        at = inner.start
+        if inner.tag in (ITEM_END, SEQUENCE_END):
+            if end is not None:
+                raise damaged("A delimiter in the slide's DICOM files ends nothing.")
+            ends.pop()
+        elif inner.tag in _ENTERED or inner.length == UNDEFINED:
+            if len(ends) == _MAX_DEPTH:
+                raise damaged("The slide's DICOM files hold sequences within sequences without end.")
+            ends.append(_end(inner))
+        else:
+            at += inner.length
+
+
+def after(passage: Passage, outer: Element, *, implicit: bool) -> int:
+    """Where the next element starts."""
+    if outer.length != UNDEFINED:
+        return outer.start + outer.length
+    end = outer.start
+    for _, inner in inside(passage, outer, implicit=implicit):
+        end = inner.start
+    return end
+
+
+def _end(outer: Element) -> int | None:
+    return None if outer.length == UNDEFINED else outer.start + outer.length

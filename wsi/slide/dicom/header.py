@@ -1,0 +1,182 @@
+"""What the header of one DICOM file says, as far as reading needs it. Names, dates and numbers of patients are never
+asked for, and nothing that pydicom says of a value leaves this module."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, BinaryIO, Final, cast
+
+import pydicom
+from pydicom.filereader import read_partial
+from pydicom.tag import BaseTag, Tag
+
+from wsi.errors import SlideRejected, SourceError
+from wsi.slide.dicom.elements import PER_FRAME_GROUPS, element
+from wsi.slide.dicom.passage import Passage, PassageFile
+from wsi.slide.dicom.positions import spacing
+from wsi.slide.tiff import damaged
+
+SLIDE_CLASS: Final = "1.2.840.10008.5.1.4.1.1.77.1.6"  #: VL Whole Slide Microscopy Image Storage
+VOLUME: Final = "VOLUME"  #: third value of ImageType: a level; the others are LABEL, OVERVIEW and THUMBNAIL
+IMPLICIT: Final = "1.2.840.10008.1.2"
+_EPIFLUORESCENCE: Final = "111743"  #: DCM code of the illumination (PS3.16, CID 8123)
+_MAX_HEADER: Final = 64 * 1024**2  #: bytes read; colour profiles take up to a few MB a file
+_MAX_META: Final = 100  #: elements
+_TAGS: Final[tuple[BaseTag, ...]] = tuple(Tag(keyword) for keyword in (
+    "ImageType", "SeriesInstanceUID", "FrameOfReferenceUID", "ConcatenationUID", "InConcatenationNumber",
+    "InConcatenationTotalNumber", "ConcatenationFrameOffsetNumber", "DimensionOrganizationType", "NumberOfFrames",
+    "Rows", "Columns", "SamplesPerPixel", "PhotometricInterpretation", "PlanarConfiguration", "BitsAllocated",
+    "BitsStored", "PixelRepresentation", "TotalPixelMatrixColumns", "TotalPixelMatrixRows",
+    "TotalPixelMatrixFocalPlanes", "OpticalPathSequence", "SharedFunctionalGroupsSequence",
+))  # fmt: skip
+#: pydicom warns of values that are not as they should be, with the value; the filters of warnings are the process's.
+_QUIET = threading.Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class Meta:
+    sop_class: str
+    syntax: str  #: transfer syntax
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Part:
+    """Of a picture that several files hold together (concatenation)."""
+
+    picture: str
+    number: int  #: from 1
+    total: int | None  #: of parts
+    first: int | None  #: frames in the parts before
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Header:
+    syntax: str
+    kind: str  #: third value of ImageType
+    series: str
+    place: str | None  #: frame of reference
+    part: Part | None
+    width: int  #: px of the level
+    height: int
+    tile_width: int
+    tile_height: int
+    frames: int
+    tiled_full: bool  #: frames lie row by row and none is left out
+    samples: int
+    bits: tuple[int, int]  #: allocated, stored
+    signed: bool
+    photometric: str
+    by_plane: bool  #: samples of a colour lie together
+    spacing: tuple[float, float] | None  #: mm between rows and between columns
+    focal_planes: int
+    optical_paths: int
+    fluorescence: bool
+    icc: bool
+    end: int  #: where the first element that was not read starts
+
+
+def is_dicom(head: bytes) -> bool:
+    return head[128:132] == b"DICM"
+
+
+def read_meta(passage: Passage) -> Meta:
+    """Of a DICOM file of whatever class. Raises SlideRejected TRUNCATED, DAMAGED."""
+    at, found = 132, dict[int, str]()
+    for _ in range(_MAX_META):
+        if at + 8 > passage.size:
+            break
+        entry = element(passage, at, implicit=False)
+        if entry.tag >> 16 != 2 or entry.length < 0:
+            break
+        if entry.tag in (0x0002_0002, 0x0002_0010):
+            found[entry.tag] = passage.read(entry.start, min(entry.length, 64)).decode("ascii", "replace").strip("\0 ")
+        at = entry.start + entry.length
+    if len(found) < 2:
+        raise damaged("A DICOM file of the slide does not say what it holds.")
+    return Meta(found[0x0002_0002], found[0x0002_0010])
+
+
+def read_header(passage: Passage, syntax: str) -> Header:
+    """Of a file of `SLIDE_CLASS`. Raises SlideRejected DAMAGED, TRUNCATED."""
+    file = PassageFile(passage, _MAX_HEADER)
+    try:
+        with _QUIET, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = read_partial(cast("BinaryIO", file), stop_when=_is_read, specific_tags=[*_TAGS])
+            return _header(found, syntax, file)
+    except (SlideRejected, SourceError):
+        raise
+    except Exception:  # noqa: BLE001 - whatever pydicom makes of a damaged header, and its words may name a patient
+        raise damaged("The header of a DICOM file of the slide is damaged.") from None
+
+
+def _is_read(tag: int, vr: str | None, length: int) -> bool:
+    return tag >= PER_FRAME_GROUPS
+
+
+def _header(file: pydicom.Dataset, syntax: str, passage: PassageFile) -> Header:
+    kinds = _several(file.get("ImageType"))
+    rows, columns = _number(file, "Rows"), _number(file, "Columns")
+    paths: Sequence[pydicom.Dataset] = file.get("OpticalPathSequence") or ()
+    shared: Sequence[pydicom.Dataset] = file.get("SharedFunctionalGroupsSequence") or ()
+    measures = [group for groups in shared for group in groups.get("PixelMeasuresSequence") or ()]
+    codes = [code for path in paths for code in path.get("IlluminationTypeCodeSequence") or ()]
+    return Header(
+        syntax=syntax,
+        kind=str(kinds[2]).strip().upper() if len(kinds) > 2 else "",
+        series=str(file.get("SeriesInstanceUID") or ""),
+        place=str(file.get("FrameOfReferenceUID") or "") or None,
+        part=_part(file),
+        width=_number(file, "TotalPixelMatrixColumns", columns),
+        height=_number(file, "TotalPixelMatrixRows", rows),
+        tile_width=columns,
+        tile_height=rows,
+        frames=_number(file, "NumberOfFrames", 1),
+        tiled_full=str(file.get("DimensionOrganizationType") or "").strip().upper() == "TILED_FULL",
+        samples=_number(file, "SamplesPerPixel"),
+        bits=(_number(file, "BitsAllocated"), _number(file, "BitsStored", _number(file, "BitsAllocated"))),
+        signed=_number(file, "PixelRepresentation", 0) != 0,
+        photometric=str(file.get("PhotometricInterpretation") or "").strip().upper(),
+        by_plane=_number(file, "PlanarConfiguration", 0) == 1,
+        spacing=spacing([str(value) for value in _several(measures[0].get("PixelSpacing"))]) if measures else None,
+        focal_planes=_number(file, "TotalPixelMatrixFocalPlanes", 1),
+        optical_paths=len({str(path.get("OpticalPathIdentifier")) for path in paths}),
+        fluorescence=any(str(code.get("CodeValue")) == _EPIFLUORESCENCE for code in codes),
+        icc=any("ICCProfile" in path for path in paths),
+        end=passage.tell(),
+    )
+
+
+def _part(file: pydicom.Dataset) -> Part | None:
+    picture = str(file.get("ConcatenationUID") or "")
+    if not picture:
+        return None
+    return Part(
+        picture=picture,
+        number=_number(file, "InConcatenationNumber"),
+        total=_optional(file, "InConcatenationTotalNumber"),
+        first=_optional(file, "ConcatenationFrameOffsetNumber"),
+    )
+
+
+def _number(file: pydicom.Dataset, keyword: str, default: int | None = None) -> int:
+    value = _optional(file, keyword)
+    if value is None:
+        value = default
+    if value is None:
+        raise damaged("A DICOM file of the slide does not say how its picture is laid out.")
+    return value
+
+
+def _optional(file: pydicom.Dataset, keyword: str) -> int | None:
+    value: Any = file.get(keyword)
+    return None if value is None or value == "" else int(value)
+
+
+def _several(value: Any) -> list[Any]:
+    if value is None:
+        return []
+    return [value] if isinstance(value, str) else list(value)

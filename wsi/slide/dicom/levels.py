@@ -1,0 +1,213 @@
+"""From DICOM files to the levels of a slide: each is one file, or the parts of a concatenation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wsi.errors import RejectReason, SlideRejected
+from wsi.slide.coding import Codec, Coding
+from wsi.slide.dicom import elements
+from wsi.slide.dicom.elements import UNDEFINED, Element, after, element
+from wsi.slide.dicom.frames import MAX_FRAMES, Frames, joined, native_frames, packed_frames
+from wsi.slide.dicom.header import IMPLICIT, Header
+from wsi.slide.dicom.passage import Passage
+from wsi.slide.dicom.pixels import coding, fluorescence, z_stack
+from wsi.slide.dicom.positions import Positions, read_positions
+from wsi.slide.index import Pieces
+from wsi.slide.tiff import damaged
+
+MAX_SIDE: Final = 2**31 - 1  #: px
+_MAX_ELEMENTS: Final = 1_000  #: between the groups of the frames and the pixels; there are at most a dozen
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PartialLevel:
+    """What one file holds of a level."""
+
+    file: int  #: its place among the slide's files
+    header: Header
+    coding: Coding
+    frames: Frames
+    positions: Positions | None
+
+    @property
+    def spacing(self) -> tuple[float, float] | None:
+        return self.header.spacing or (self.positions.spacing if self.positions is not None else None)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Level:
+    header: Header  #: of its first part
+    coding: Coding
+    pieces: Pieces
+    holes: bool
+    spacing: tuple[float, float] | None  #: mm between rows and between columns
+
+
+def read_part(passage: Passage, file: int, header: Header) -> PartialLevel:
+    """Raises SlideRejected: what `coding` raises, DAMAGED, TRUNCATED, TOO_LARGE_FOR_FORMAT."""
+    packing = coding(header)
+    sides = (header.width, header.height)
+    if not all(0 < side <= MAX_SIDE for side in sides) or not 0 < header.frames <= MAX_FRAMES:
+        raise damaged(f"A DICOM file of the slide claims {header.frames:,} frames of {sides[0]:,} x {sides[1]:,} px.")
+    if _tiles(header) > MAX_FRAMES:
+        raise SlideRejected(
+            RejectReason.CLAIMS_TOO_MUCH, f"The slide claims {sides[0]:,} x {sides[1]:,} px, more than can be read."
+        )
+    implicit = header.syntax == IMPLICIT
+    tables: dict[int, Element] = {}
+    positions: Positions | None = None
+    at = header.end
+    for _ in range(_MAX_ELEMENTS):
+        found = element(passage, at, implicit=implicit)
+        if found.tag >= elements.PIXELS:
+            break
+        at = 0
+        if found.tag == elements.PER_FRAME_GROUPS and not (header.tiled_full and header.spacing):
+            positions, at = read_positions(passage, found, header.frames, implicit=implicit)
+        elif found.tag in (elements.OFFSETS, elements.LENGTHS):
+            tables[found.tag] = found
+        at = at or after(passage, found, implicit=implicit)
+    else:
+        raise damaged("A DICOM file of the slide hides its pixels behind too much else.")
+    if found.tag != elements.PIXELS:
+        raise damaged("A DICOM file of the slide holds no pixels.")
+    return PartialLevel(
+        file=file,
+        header=header,
+        coding=packing,
+        frames=_frames(passage, header, packing, found, tables),
+        positions=positions,
+    )
+
+
+def _frames(passage: Passage, header: Header, packing: Coding, pixels: Element, tables: dict[int, Element]) -> Frames:
+    if (packing.codec is Codec.NONE) != (pixels.length != UNDEFINED):
+        raise damaged("The pixels in a DICOM file of the slide are not packed as it says.")
+    if packing.codec is Codec.NONE:
+        pieces = header.samples if packing.planes else 1
+        return native_frames(
+            pixels.start,
+            pixels.length,
+            passage.size,
+            frames=header.frames,
+            piece=header.tile_width * header.tile_height * header.samples // pieces,
+            pieces=pieces,
+        )
+    extended = None
+    if len(tables) == 2:
+        if any(table.length != 8 * header.frames for table in tables.values()):
+            raise damaged("A DICOM file of the slide lists another number of frames than it claims.")
+        offsets, lengths = (
+            np.frombuffer(passage.read(tables[tag].start, tables[tag].length), "<u8")
+            for tag in (elements.OFFSETS, elements.LENGTHS)
+        )
+        extended = offsets, lengths
+    return packed_frames(passage, pixels.start, header.frames, extended)
+
+
+def level(parts: Sequence[PartialLevel]) -> Level:
+    """Raises SlideRejected: MISSING_FILES, DAMAGED, FLUORESCENCE, Z_STACK, UNSUPPORTED_FORMAT."""
+    parts = _in_order(parts)
+    first = parts[0]
+    shapes = {(part.coding, part.header.width, part.header.height, *_tile(part.header)) for part in parts}
+    if len(shapes) > 1:
+        raise damaged("Files that should hold parts of one picture disagree about it.")
+    frames = joined([part.frames for part in parts])
+    files = np.repeat([part.file for part in parts], [len(part.frames.offsets) for part in parts]).astype(np.int32)
+    tiles = _tiles(first.header)
+    total = len(frames.first) - 1
+    if first.header.tiled_full or (first.positions is None and total == tiles):
+        if total != tiles:
+            raise _miscounted(first.header, total, tiles)
+        pieces = Pieces(frames.first, files, frames.offsets, frames.sizes)
+    else:
+        pieces = _placed(frames, files, _places(parts), tiles)
+    holes = total < tiles
+    if holes and first.header.part is not None and first.header.part.total is None:
+        raise _missing("The slide's picture lies in several files, which do not say how many there are")
+    return Level(header=first.header, coding=first.coding, pieces=pieces, holes=holes, spacing=first.spacing)
+
+
+def _in_order(parts: Sequence[PartialLevel]) -> list[PartialLevel]:
+    """The parts of a concatenation by number; all of them must be there, once."""
+    numbered = {part.header.part.number: part for part in parts if part.header.part is not None}
+    if not numbered:
+        return list(parts)
+    if len(numbered) != len(parts):
+        raise damaged("Two of the slide's DICOM files are the same part of one picture.")
+    ordered = [numbered[number] for number in sorted(numbered)]
+    says = {part.header.part.total for part in ordered if part.header.part is not None} - {None}
+    count = max([len(ordered), *numbered, *(total for total in says if total is not None)])
+    if sorted(numbered) != list(range(1, count + 1)):
+        raise _missing(f"Of the {count:,} DICOM files that hold one picture of the slide {len(ordered):,} were sent")
+    before = 0
+    for part in ordered:
+        if part.header.part is not None and part.header.part.first not in (None, before):
+            raise damaged("The parts of a picture of the slide do not follow each other.")
+        before += part.header.frames
+    return ordered
+
+
+def _places(parts: Sequence[PartialLevel]) -> NDArray[np.int64]:
+    """[frames] tile of each frame, row-major."""
+    header = parts[0].header
+    known = [part.positions for part in parts if part.positions is not None]
+    if len(known) != len(parts):
+        raise damaged("A DICOM file of the slide does not say where its frames lie.")
+    if max(one.paths for one in known) > 1:
+        raise fluorescence(max(one.paths for one in known))
+    if max(one.planes for one in known) > 1:
+        raise z_stack(max(one.planes for one in known))
+    columns = np.concatenate([one.columns for one in known]) - 1
+    rows = np.concatenate([one.rows for one in known]) - 1
+    inside = (columns >= 0) & (rows >= 0) & (columns < header.width) & (rows < header.height)
+    if not inside.all():
+        raise damaged("Frames of the slide's DICOM files lie outside its picture.")
+    if (columns % header.tile_width).any() or (rows % header.tile_height).any():
+        raise SlideRejected(
+            RejectReason.UNSUPPORTED_FORMAT,
+            "The tiles in the slide's DICOM files overlap or lie off the grid: export them side by side.",
+        )
+    return rows // header.tile_height * -(-header.width // header.tile_width) + columns // header.tile_width
+
+
+def _placed(frames: Frames, files: NDArray[np.int32], places: NDArray[np.int64], tiles: int) -> Pieces:
+    """The pieces of the frames in the order of the tiles."""
+    if len(np.unique(places)) != len(places):
+        raise damaged("Two frames of the slide's DICOM files lie at the same place.")
+    order = np.argsort(places)
+    each = np.diff(frames.first)[order]
+    counts = np.zeros(tiles, np.int64)
+    counts[places[order]] = each
+    starts = np.cumsum(each) - each
+    pieces = np.repeat(frames.first[:-1][order] - starts, each) + np.arange(int(each.sum()))
+    first = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
+    return Pieces(first, files[pieces], frames.offsets[pieces], frames.sizes[pieces])
+
+
+def _miscounted(header: Header, total: int, tiles: int) -> SlideRejected:
+    if header.part is not None and total < tiles:
+        return _missing(
+            f"One picture of the slide lies in several DICOM files, and {tiles - total:,} of its frames in none"
+        )
+    if total > tiles and total % tiles == 0:
+        return z_stack(total // tiles)
+    return damaged(f"A DICOM file of the slide holds {total:,} frames where its size needs {tiles:,}.")
+
+
+def _missing(sentence: str) -> SlideRejected:
+    return SlideRejected(RejectReason.MISSING_FILES, f"{sentence}: send all files of the series together.")
+
+
+def _tile(header: Header) -> tuple[int, int]:
+    return header.tile_width, header.tile_height
+
+
+def _tiles(header: Header) -> int:
+    return -(-header.width // header.tile_width) * -(-header.height // header.tile_height)

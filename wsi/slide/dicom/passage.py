@@ -1,0 +1,93 @@
+"""A DICOM file read from front to back: its parts follow each other and do not say beforehand where they lie."""
+
+from __future__ import annotations
+
+import io
+from typing import Final
+
+from wsi.errors import RejectReason, SlideRejected
+from wsi.slide.ranges import ByteRange, RangeSource
+from wsi.slide.tiff import damaged
+
+HEAD: Final = 65_536  #: bytes; the header of a level with the offsets of 10,000 tiles
+MAX_VALUE: Final = 64 * 1024**2  #: bytes of one value; offsets and lengths of 8,000,000 tiles
+_MAX_WINDOW: Final = 16 * 1024**2  #: bytes; over 20 ms latency 1 GB is walked in about 60 rounds
+_REQUEST: Final = 1024**2
+
+_CUT_SHORT: Final = "A DICOM file of the slide ends before its pixels: the upload or copy was cut short."
+
+
+def cut_short() -> SlideRejected:
+    return SlideRejected(RejectReason.TRUNCATED, _CUT_SHORT)
+
+
+class Passage:
+    """One window that moves on with what is read; as long as reads follow each other it doubles. `head` are the first
+    bytes of the file. Raises SlideRejected TRUNCATED for a read past the end, SourceError."""
+
+    def __init__(self, source: RangeSource, head: bytes) -> None:
+        self._source = source
+        self._start = 0
+        self._held = head
+
+    @property
+    def size(self) -> int:
+        return self._source.size
+
+    def holds(self, at: int, size: int) -> bool:
+        return self._start <= at and at + size <= self._start + len(self._held)
+
+    def read(self, at: int, size: int) -> bytes:
+        start = at - self._start
+        if start < 0 or start + size > len(self._held):
+            self._fetch(at, size)
+            start = 0
+        return self._held[start : start + size]
+
+    def _fetch(self, at: int, size: int) -> None:
+        if at < 0 or size < 0 or at + size > self.size:
+            raise cut_short()
+        if size > MAX_VALUE:
+            raise damaged(f"A value in the slide's DICOM files claims {size:,} bytes.")
+        beyond = at - self._start - len(self._held)
+        follows = -len(self._held) <= beyond <= len(self._held)
+        window = min(2 * len(self._held), _MAX_WINDOW) if follows else HEAD
+        end = min(at + max(size, window, HEAD), self.size)
+        parts = [ByteRange(part, min(part + _REQUEST, end)) for part in range(at, end, _REQUEST)]
+        self._held = b"".join(self._source.read_many(parts)) if len(parts) > 1 else self._source.read(parts[0])
+        self._start = at
+
+
+class PassageFile(io.RawIOBase):
+    """The same as a file object, for pydicom. `limit` bytes may be read in all."""
+
+    def __init__(self, passage: Passage, limit: int) -> None:
+        self._passage = passage
+        self._at = 0
+        self._left = limit
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Nothing at the very end of the file; what begins in it and ends past it is an error."""
+        if size < 0:
+            raise damaged("The header of a DICOM file of the slide has no end.")
+        if size == 0 or self._at == self._passage.size:
+            return b""
+        self._left -= size
+        if self._left < 0:
+            raise damaged("The header of a DICOM file of the slide is too long to be one.")
+        data = self._passage.read(self._at, size)
+        self._at += size
+        return data
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
+        self._at = offset + (0, self._at, self._passage.size)[whence]
+        return self._at
+
+    def tell(self) -> int:
+        return self._at
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True

@@ -1,0 +1,109 @@
+"""What the pixels of a level are: refused with a reason, or a `Coding`. The container's photometric interpretation
+decides the colours."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from wsi.errors import RejectReason, SlideRejected
+from wsi.slide.coding import Codec, Coding, Colour
+from wsi.slide.dicom.header import IMPLICIT, Header
+from wsi.slide.tiff import damaged
+
+EXPLICIT: Final = "1.2.840.10008.1.2.1"
+_DEFLATED: Final = "1.2.840.10008.1.2.1.99"
+_BIG_ENDIAN: Final = "1.2.840.10008.1.2.2"
+MAX_TILE: Final = 4096 * 4096  #: px; decoded, 48 MiB
+_JPEG_2000: Final = {
+    "RGB": Colour.RGB,
+    "YBR_ICT": Colour.RGB,  # The code stream's own transform, which every codec turns back.
+    "YBR_RCT": Colour.RGB,
+    "YBR_FULL": Colour.YCBCR,
+    "MONOCHROME2": Colour.GREY,
+}
+_JPEG: Final = {
+    "RGB": Colour.RGB,
+    "YBR_FULL": Colour.YCBCR,
+    "YBR_FULL_422": Colour.YCBCR,
+    "MONOCHROME2": Colour.GREY,
+}
+_NATIVE: Final = {"RGB": Colour.RGB, "YBR_FULL": Colour.YCBCR, "MONOCHROME2": Colour.GREY}
+#: Transfer syntax -> codec, and what each photometric interpretation means under it
+SYNTAXES: Final = {
+    IMPLICIT: (Codec.NONE, _NATIVE),
+    EXPLICIT: (Codec.NONE, _NATIVE),
+    "1.2.840.10008.1.2.4.50": (Codec.JPEG, _JPEG),
+    "1.2.840.10008.1.2.4.90": (Codec.JPEG_2000, _JPEG_2000),
+    "1.2.840.10008.1.2.4.91": (Codec.JPEG_2000, _JPEG_2000),
+}
+_NAMES: Final = {
+    _DEFLATED: "deflated as a whole",
+    _BIG_ENDIAN: "big endian",
+    "1.2.840.10008.1.2.4.51": "JPEG of 12 bits",
+    "1.2.840.10008.1.2.4.57": "lossless JPEG",
+    "1.2.840.10008.1.2.4.70": "lossless JPEG",
+    "1.2.840.10008.1.2.4.80": "JPEG-LS",
+    "1.2.840.10008.1.2.4.81": "JPEG-LS",
+    "1.2.840.10008.1.2.4.110": "JPEG XL",
+    "1.2.840.10008.1.2.4.111": "JPEG XL",
+    "1.2.840.10008.1.2.4.112": "JPEG XL",
+    "1.2.840.10008.1.2.4.201": "High-Throughput JPEG 2000",
+    "1.2.840.10008.1.2.4.202": "High-Throughput JPEG 2000",
+    "1.2.840.10008.1.2.4.203": "High-Throughput JPEG 2000",
+    "1.2.840.10008.1.2.5": "run lengths",
+}
+
+
+def check_header(syntax: str) -> None:
+    """Whether the header can be read, which most packings leave alone. Raises SlideRejected UNSUPPORTED_COMPRESSION."""
+    if syntax in (_DEFLATED, _BIG_ENDIAN):
+        raise _packed(syntax)
+
+
+def coding(header: Header) -> Coding:
+    """Raises SlideRejected: UNSUPPORTED_COMPRESSION, BIT_DEPTH, FLUORESCENCE, Z_STACK, UNSUPPORTED_PIXELS, DAMAGED."""
+    if header.syntax not in SYNTAXES:
+        raise _packed(header.syntax)
+    codec, colours = SYNTAXES[header.syntax]
+    if header.bits != (8, 8) or header.signed:
+        raise SlideRejected(
+            RejectReason.BIT_DEPTH,
+            f"The slide stores {header.bits[1]} {'signed ' * header.signed}bits a sample where models expect 8.",
+        )
+    if header.fluorescence or header.optical_paths > 1:
+        raise fluorescence(header.optical_paths)
+    if header.focal_planes > 1:
+        raise z_stack(header.focal_planes)
+    colour = colours.get(header.photometric)
+    if colour is None or header.samples != (1 if colour is Colour.GREY else 3):
+        raise SlideRejected(
+            RejectReason.UNSUPPORTED_PIXELS,
+            f"The slide stores {header.samples} samples a pixel in colours that can not be read: export it as RGB.",
+        )
+    if header.tile_width < 1 or header.tile_height < 1 or header.tile_width * header.tile_height > MAX_TILE:
+        raise damaged(f"The slide claims tiles of {header.tile_width:,} x {header.tile_height:,} px.")
+    return Coding(codec=codec, colour=colour, planes=codec is Codec.NONE and header.by_plane and header.samples == 3)
+
+
+def fluorescence(paths: int) -> SlideRejected:
+    many = f"{paths} optical paths" if paths > 1 else "a fluorescence channel"
+    return SlideRejected(
+        RejectReason.FLUORESCENCE,
+        f"The slide holds {many}, models expect one brightfield picture, and none can be chosen here: export one.",
+    )
+
+
+def z_stack(planes: int) -> SlideRejected:
+    return SlideRejected(
+        RejectReason.Z_STACK,
+        f"The slide holds {planes} planes of focus, models expect one, and none can be chosen here: export one.",
+    )
+
+
+def _packed(syntax: str) -> SlideRejected:
+    how = _NAMES.get(syntax, "an unknown one")
+    return SlideRejected(
+        RejectReason.UNSUPPORTED_COMPRESSION,
+        f"The slide's DICOM files are packed in a way that can not be read ({how}): export them as JPEG, JPEG 2000 or "
+        "uncompressed.",
+    )

@@ -1,0 +1,163 @@
+"""A DICOM slide: the files of one series. Only VOLUME pictures are levels; label, overview and thumbnail never."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import PurePosixPath
+
+from wsi import side_by_side
+from wsi.errors import RejectReason, SlideRejected
+from wsi.records.slides import Inspection, LevelInfo
+from wsi.slide.dicom.header import SLIDE_CLASS, VOLUME, Header, is_dicom, read_header, read_meta
+from wsi.slide.dicom.levels import Level, PartialLevel, level, read_part
+from wsi.slide.dicom.passage import HEAD, Passage
+from wsi.slide.dicom.pixels import check_header
+from wsi.slide.index import IndexedFile, LevelIndex, SlideIndex
+from wsi.slide.mpp import StatedMpp, resolve
+from wsi.slide.ranges import ByteRange, RangeSource
+from wsi.slide.tiff import damaged
+
+_COMPARABLE = 256  #: px; the scale of a smaller level says little, as its sides are rounded
+_SUFFIXES = (".dcm", ".dicom")
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    number: int  #: its place among the slide's files
+    passage: Passage
+    header: Header
+
+
+def read_index(files: Sequence[tuple[str, RangeSource]]) -> SlideIndex:
+    """Of all files that were sent for the slide, in that order. Other objects that lie among them are left out with a
+    warning. Raises SlideRejected, SourceError."""
+    heads = side_by_side.each(_head, [source for _, source in files])
+    found, foreign = list[_File](), 0
+    for number, ((name, source), head) in enumerate(zip(files, heads, strict=True)):
+        file = _slide_file(number, name, source, head)
+        if file is None:
+            foreign += 1
+        else:
+            found.append(file)
+    volumes = [file for file in found if file.header.kind == VOLUME]
+    _check_one_scan(found, volumes)
+    parts = side_by_side.each(lambda file: read_part(file.passage, file.number, file.header), volumes)
+    levels = sorted((level(group) for group in _pictures(parts)), key=lambda one: -one.header.width)
+    _check_pyramid(levels)
+    warnings = (
+        (f"Of the files sent, {foreign} hold something else than the slide and were left out.",) if foreign else ()
+    )
+    infos = tuple(_info(one.header, levels[0].header) for one in levels)
+    return SlideIndex(
+        tuple(IndexedFile(source.etag, source.size) for _, source in files),
+        _inspection(levels, infos, warnings),
+        tuple(LevelIndex(info, one.coding, one.pieces, one.holes) for info, one in zip(infos, levels, strict=True)),
+    )
+
+
+def _head(source: RangeSource) -> bytes:
+    return source.read(ByteRange(0, min(HEAD, source.size))) if source.size else b""
+
+
+def _slide_file(number: int, name: str, source: RangeSource, head: bytes) -> _File | None:
+    """None for what is clearly something else: no DICOM by content and name, or DICOM of another class."""
+    if not is_dicom(head):
+        named = PurePosixPath(name)
+        if named.suffix.lower() not in _SUFFIXES or named.name.startswith("._"):  # what macOS keeps beside a file
+            return None
+        raise damaged("A .dcm file of the slide is no DICOM file: the upload or copy went wrong.")
+    passage = Passage(source, head)
+    meta = read_meta(passage)
+    if meta.sop_class != SLIDE_CLASS:
+        return None
+    check_header(meta.syntax)
+    return _File(number, passage, read_header(passage, meta.syntax))
+
+
+def _check_one_scan(found: Sequence[_File], volumes: Sequence[_File]) -> None:
+    if not found:
+        raise SlideRejected(
+            RejectReason.UNSUPPORTED_FORMAT,
+            "The files are DICOM, but hold no whole-slide image: send the series that the slide scanner wrote.",
+        )
+    if not volumes:
+        raise SlideRejected(
+            RejectReason.MISSING_FILES,
+            "The files hold a label or an overview of the slide and not the slide: send all files of the series.",
+        )
+    scans = {file.header.series for file in volumes}
+    places = {file.header.place for file in volumes} - {None}
+    if len(scans) > 1 or len(places) > 1:
+        raise SlideRejected(
+            RejectReason.UNSUPPORTED_FORMAT,
+            f"The files belong to {max(len(scans), len(places))} different scans: keep each series in a folder of its "
+            "own, and send one at a time.",
+        )
+
+
+def _pictures(parts: Sequence[PartialLevel]) -> Iterator[Sequence[PartialLevel]]:
+    """The files of each picture."""
+    joined: dict[str, list[PartialLevel]] = {}
+    for part in parts:
+        if part.header.part is None:
+            yield [part]
+        else:
+            joined.setdefault(part.header.part.picture, []).append(part)
+    yield from joined.values()
+
+
+def _check_pyramid(levels: Sequence[Level]) -> None:
+    base = levels[0].header
+    for one, other in pairwise(levels):
+        if one.header.width == other.header.width:
+            raise damaged("Two of the slide's DICOM files hold the same level.")
+        off = abs(other.header.width - other.header.height * base.width / base.height)
+        if off > max(2, 0.02 * other.header.width):
+            raise SlideRejected(
+                RejectReason.UNSUPPORTED_FORMAT,
+                "The files hold pictures of different parts of the slide: send the levels of one picture.",
+            )
+
+
+def _info(header: Header, base: Header) -> LevelInfo:
+    return LevelInfo(
+        width=header.width,
+        height=header.height,
+        # The mean of both sides, as OpenSlide has it: they differ where a side was rounded.
+        downsample=(base.width / header.width + base.height / header.height) / 2,
+        tile_width=header.tile_width,
+        tile_height=header.tile_height,
+    )
+
+
+def _inspection(levels: Sequence[Level], infos: tuple[LevelInfo, ...], warnings: tuple[str, ...]) -> Inspection:
+    base = infos[0]
+    mpp = resolve([said for number, one in enumerate(levels) if (said := _stated(number, one, levels[0])) is not None])
+    return Inspection(
+        format="dicom",
+        reading_path="native",
+        vendor="dicom",
+        width=base.width,
+        height=base.height,
+        levels=infos,
+        mpp_x=mpp.x,
+        mpp_y=mpp.y,
+        mpp_source=mpp.source,
+        mpp_conflict=mpp.conflict,
+        icc=any(one.header.icc for one in levels),
+        warnings=(*mpp.warnings, *warnings),
+    )
+
+
+def _stated(number: int, one: Level, base: Level) -> StatedMpp | None:
+    """What a level says of level 0."""
+    if one.spacing is None or (number and min(one.header.width, one.header.height) < _COMPARABLE):
+        return None
+    down, across = (1_000 * spacing for spacing in one.spacing)
+    return StatedMpp(
+        "dicom" if number == 0 else f"dicom level {number}",
+        across * one.header.width / base.header.width,
+        down * one.header.height / base.header.height,
+    )
