@@ -1,0 +1,209 @@
+"""The arms of `benchmarks.reading`, one a process: `python -m benchmarks.reading_arms ARM HOW SLIDE URL LEFT TOP RIGHT
+BOTTOM` prints what it found as JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+import resource
+import sys
+import time
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tests.slide_server import range_reads, served
+from wsi.shards import MOST, shard_offsets
+from wsi.slide.opening import local_source, open_slide
+from wsi.slide.slide import RGB, SlideReader
+
+SIDE: Final = 256  #: px of a patch at level 0
+BATCH: Final = 32
+PEERS: Final = 1_500  #: patches that the slower arms read
+MEAN: Final = (0.485, 0.456, 0.406)
+DEVIATION: Final = (0.229, 0.224, 0.225)
+_PIXELS = np.tile(1 / (255 * np.array(DEVIATION, np.float32)), SIDE)
+_SHIFT = np.tile(-np.array(MEAN, np.float32) / np.array(DEVIATION, np.float32), SIDE)
+
+
+def ours(how: str, slide: Path, url: str, boxes: NDArray[np.int32]) -> dict[str, Any]:
+    from wsi.slide.index import SlideIndex
+    from wsi.slide.reads import Reads, counted
+
+    reads = Reads()
+    reader = open_slide(counted(served(range_reads(url), slide.parent, local_source(slide)), reads))
+    opened = reads.requests, reads.bytes
+    floats = np.empty((BATCH, SIDE, SIDE * 3), np.float32)
+    needed: set[int] = set()
+    count, mean = 0, 0.0
+    began, cpu = time.perf_counter(), _cpu()
+    offsets = shard_offsets(len(boxes), MOST)
+    for first, last in pairwise(offsets):
+        for tiles, pixels in _batches(reader, boxes[first:last], needed):
+            made = _normalised(pixels, floats) if how == "normalised" else pixels
+            if not first and 0 in tiles:
+                mean = float(made[int(np.flatnonzero(tiles == 0)[0])].mean(dtype=np.float64))
+            count += len(tiles)
+    took = {"seconds": time.perf_counter() - began, "cpu": _cpu() - cpu}
+    index = SlideIndex.from_bytes(reader.index_bytes() or b"")
+    assert index is not None
+    pieces = index.levels[0].pieces
+    wanted = int(sum(pieces.sizes[place] for tile in needed for place in pieces.of(tile)))
+    asked = {"requests": reads.requests - opened[0], "bytes": reads.bytes - opened[1], "wanted": wanted}
+    return {"patches": count, "mean": mean, **took, **asked}
+
+
+def _batches(
+    reader: SlideReader, boxes: NDArray[np.int32], needed: set[int]
+) -> Iterator[tuple[NDArray[np.int32], NDArray[np.uint8]]]:
+    """The worker's pipeline up to the model, as `gpu_worker.pipeline.run_shard` builds it."""
+    from gpu_worker.flow import Flow
+    from gpu_worker.pipeline import BATCHES, ENCODED_TILES
+    from gpu_worker.stages.batch import batch
+    from gpu_worker.stages.decode import decode
+    from gpu_worker.stages.fetch import fetch
+    from wsi.slide.patches import PatchAssembler
+
+    assembler = PatchAssembler(reader.inspection.levels[0], boxes, SIDE, fill=255)
+    needed.update(assembler.needed)
+    with Flow() as flow:
+        encoded = flow.through("fetch", fetch(reader, 0, assembler.needed), ENCODED_TILES)
+        decoded = flow.through("decode", decode(reader, iter(encoded), workers=2), ENCODED_TILES)
+        numbers = np.arange(len(boxes), dtype=np.int32)
+        for full in flow.through(
+            "batch", batch(decoded, assembler, numbers, width=SIDE, height=SIDE, size=BATCH), BATCHES
+        ):
+            assert not full.unreadable
+            yield full.tiles, full.pixels
+        flow.raise_error()
+
+
+def _normalised(pixels: NDArray[np.uint8], floats: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Into a buffer that stays, as one for upload to the GPU would."""
+    np.multiply(pixels.reshape(floats.shape), _PIXELS, out=floats)
+    floats += _SHIFT
+    return floats
+
+
+def openslide_alone(how: str, slide: Path, url: str, boxes: NDArray[np.int32]) -> dict[str, Any]:
+    patches = _Patches(slide, boxes[:PEERS])
+    floats = np.empty((1, SIDE, SIDE * 3), np.float32)
+    mean = 0.0
+    began, cpu = time.perf_counter(), _cpu()
+    for place in range(len(patches)):
+        pixels = patches[place][None]
+        made = _normalised(pixels, floats) if how == "normalised" else pixels
+        if not place:
+            mean = float(made.mean(dtype=np.float64))
+    return {"patches": len(patches), "seconds": time.perf_counter() - began, "cpu": _cpu() - cpu, "mean": mean}
+
+
+def dataloader(how: str, slide: Path, workers: int, boxes: NDArray[np.int32]) -> dict[str, Any]:
+    from torch.utils.data import DataLoader
+    from torchvision.transforms import Compose, Normalize, ToTensor
+
+    normalise = Compose([ToTensor(), Normalize(MEAN, DEVIATION)]) if how == "normalised" else None
+    patches = _Patches(slide, boxes[:PEERS], normalise)
+    count, mean = 0, 0.0
+    began, cpu = time.perf_counter(), _cpu()
+    for made in DataLoader(patches, batch_size=BATCH, num_workers=workers):  # pyright: ignore[reportArgumentType]
+        if not count:
+            mean = float(made[0].double().mean())
+        count += len(made)
+    return {"patches": count, "seconds": time.perf_counter() - began, "cpu": _cpu() - cpu, "mean": mean}
+
+
+class _Patches:
+    """The dataset that most pipelines have: one OpenSlide handle a process, opened at first use."""
+
+    def __init__(self, slide: Path, boxes: NDArray[np.int32], transform: Any = None) -> None:
+        self._slide, self._boxes, self._transform = slide, boxes, transform
+        self._handle: Any = None
+
+    def __len__(self) -> int:
+        return len(self._boxes)
+
+    def __getitem__(self, place: int) -> RGB:
+        from openslide import OpenSlide
+
+        if self._handle is None:
+            self._handle = OpenSlide(self._slide)
+        x, y = self._boxes[place].tolist()
+        picture = self._handle.read_region((x, y), 0, (SIDE, SIDE)).convert("RGB")
+        return np.array(picture) if self._transform is None else self._transform(picture)
+
+
+def inspection(slide: Path, url: str) -> dict[str, Any]:
+    from wsi.examination import examine
+    from wsi.slide.reads import Reads, counted
+
+    reads = Reads()
+    source = counted(served(range_reads(url), slide.parent, local_source(slide)), reads)
+    began, cpu = time.perf_counter(), _cpu()
+    reader = open_slide(source)
+    examine(reader)
+    took = {"seconds": time.perf_counter() - began, "cpu": _cpu() - cpu}
+    found = {"requests": reads.requests, "bytes": reads.bytes, **took}
+    began = time.perf_counter()
+    examine(open_slide(source, index=reader.index_bytes()))
+    return {**found, "again": reads.requests - found["requests"], "again_seconds": time.perf_counter() - began}
+
+
+def grid(left: int, top: int, right: int, bottom: int) -> NDArray[np.int32]:
+    """[n, 2] origins inside, by x, then y, as a plan lists them; of a grid from the slide's corner."""
+    x, y = (
+        np.arange(-(-low // SIDE), high // SIDE, dtype=np.int32) * SIDE for low, high in ((left, right), (top, bottom))
+    )
+    return np.stack(np.meshgrid(x, y, indexing="ij"), axis=-1).reshape(-1, 2)
+
+
+def rows(slide: Path, url: str, count: int) -> dict[str, Any]:
+    """The bytes of neighbouring file tiles: `count` whole rows of level 0 from its middle."""
+    from wsi.slide.reads import Reads, counted
+
+    reads = Reads()
+    reader = open_slide(counted(served(range_reads(url), slide.parent, local_source(slide)), reads))
+    info = reader.inspection.levels[0]
+    columns, middle = -(-info.width // info.tile_width), info.height // info.tile_height // 2
+    opened = reads.requests, reads.bytes
+    tiles = reader.encoded(0, range(middle * columns, (middle + count) * columns))
+    wanted = sum(len(piece) for tile in tiles for piece in tile.pieces)
+    return {"requests": reads.requests - opened[0], "bytes": reads.bytes - opened[1], "wanted": wanted}
+
+
+def _cpu() -> float:
+    """Seconds of CPU of this process and of its children that ended."""
+    spent = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(usage.ru_utime + usage.ru_stime for usage in spent)
+
+
+def _peak() -> int:
+    """Bytes of resident memory of this process at most."""
+    found = re.search(r"VmHWM:\s*(\d+) kB", Path("/proc/self/status").read_text())
+    return int(found[1]) * 1024 if found else 0
+
+
+def _measured(arm: str, how: str, slide: Path, url: str, *box: int) -> dict[str, Any]:
+    workers = int(arm.partition("-")[2] or 0)
+    if arm == "inspection":
+        found = inspection(slide, url)
+    elif arm == "rows":
+        found = rows(slide, url, *box)
+    elif arm == "ours":
+        found = ours(how, slide, url, grid(*box))
+    elif arm == "openslide":
+        found = openslide_alone(how, slide, url, grid(*box))
+    else:
+        found = dataloader(how, slide, workers, grid(*box))
+    # A DataLoader's workers are taken to be alike; pages that they share with their parent are counted twice.
+    workers_peak = workers * resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
+    return {**found, "peak": _peak() + workers_peak}
+
+
+if __name__ == "__main__":
+    _arm, _how, _slide, _url, *_box = sys.argv[1:]
+    print(json.dumps(_measured(_arm, _how, Path(_slide), _url, *map(int, _box))))
