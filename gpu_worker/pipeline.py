@@ -101,7 +101,7 @@ def run_shard(
         encoded = flow.through("fetch", fetch(reader, grid.level, assembler.needed), ENCODED_TILES, stop=stop)
         decoded = flow.through(
             "decode",
-            decode(reader, iter(encoded), workers=decode_workers, reduction=grid.reduction),
+            decode(reader, iter(encoded), workers=decode_workers, reduction=grid.reduction, fill=fill),
             _decoded_tiles(level),
             stop=stop,
         )

@@ -9,14 +9,14 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from gpu_worker.stages.values import DecodedTile
 from wsi.errors import TileUnreadable
 from wsi.slide.coding import Reduction
-from wsi.slide.slide import EncodedTile, SlideReader
+from wsi.slide.slide import WHITE, EncodedTile, SlideReader
 
 #: Tiles a worker thread may be ahead of the oldest one: enough to ride out one slow tile.
 AHEAD = 2
 
 
 def decode(
-    reader: SlideReader, encoded: Iterable[EncodedTile], *, workers: int, reduction: Reduction = 1
+    reader: SlideReader, encoded: Iterable[EncodedTile], *, workers: int, reduction: Reduction = 1, fill: int = WHITE
 ) -> Iterator[DecodedTile]:
     """In the order in which the tiles came, whatever the number of workers, so that batches come out alike.
 
@@ -27,7 +27,7 @@ def decode(
         pending: deque[Future[DecodedTile]] = deque()
         try:
             for tile in encoded:
-                pending.append(pool.submit(_decode_one, reader, tile, reduction))
+                pending.append(pool.submit(_decode_one, reader, tile, reduction, fill))
                 if len(pending) >= workers * AHEAD:
                     yield pending.popleft().result()
             while pending:
@@ -37,8 +37,8 @@ def decode(
                 future.cancel()
 
 
-def _decode_one(reader: SlideReader, tile: EncodedTile, reduction: Reduction) -> DecodedTile:
+def _decode_one(reader: SlideReader, tile: EncodedTile, reduction: Reduction, fill: int) -> DecodedTile:
     try:
-        return DecodedTile(tile.index, reader.decode(tile, reduction))
+        return DecodedTile(tile.index, reader.decode(tile, reduction, fill))
     except TileUnreadable as error:
         return DecodedTile(tile.index, error)

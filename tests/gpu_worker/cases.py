@@ -24,7 +24,7 @@ from wsi.records.slides import Inspection
 from wsi.shard_result import ShardResult
 from wsi.slide.coding import Reduction
 from wsi.slide.opening import local_source, open_slide
-from wsi.slide.slide import RGB, EncodedTile, SlideReader
+from wsi.slide.slide import RGB, WHITE, EncodedTile, SlideReader
 
 #: 8 x 7 boxes of 256 px, the last column and row past the edge; 9 x 7 file tiles of 240 px.
 WIDTH, HEIGHT = 2000, 1600
@@ -123,10 +123,10 @@ class DamagedReader:
     def encoded(self, level: int, tiles: Sequence[int]) -> Iterator[EncodedTile]:
         return self._reader.encoded(level, tiles)
 
-    def decode(self, tile: EncodedTile, reduction: Reduction = 1) -> RGB:
+    def decode(self, tile: EncodedTile, reduction: Reduction = 1, fill: int = WHITE) -> RGB:
         if tile.index in self._broken:
             raise TileUnreadable("bad Huffman code")
-        return self._reader.decode(tile, reduction)
+        return self._reader.decode(tile, reduction, fill)
 
     def reduces(self, level: int) -> bool:
         return self._reader.reduces(level)

@@ -231,11 +231,11 @@ class FailingReader(DamagedReader):
                 raise SourceChanged("The slide was replaced.")
             yield tile
 
-    def decode(self, tile, reduction=1):
+    def decode(self, tile, reduction=1, fill=255):
         self._decoded += 1
         if self._stage == "decode" and self._decoded == 3:
             raise SourceChanged("The slide was replaced.")
-        return super().decode(tile, reduction)
+        return super().decode(tile, reduction, fill)
 
 
 @pytest.mark.parametrize("stage", ["fetch", "decode"])

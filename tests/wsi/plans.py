@@ -63,7 +63,7 @@ class UnreadSlide:
     def encoded(self, level: int, tiles: Sequence[int]) -> Iterator[EncodedTile]:
         raise AssertionError("planning reads no tile")
 
-    def decode(self, tile: EncodedTile, reduction: Reduction = 1) -> RGB:
+    def decode(self, tile: EncodedTile, reduction: Reduction = 1, fill: int = 255) -> RGB:
         raise AssertionError("planning reads no tile")
 
     def reduces(self, level: int) -> bool:

@@ -22,7 +22,8 @@ def _decoder(unpack: Unpack) -> Decoder:
     """Of a codec that leaves the colours to us."""
 
     def decode(pieces: Sequence[bytes], coding: Coding, width: int, height: int, reduction: Reduction) -> RGB:
-        return to_rgb(unpacked(unpack, pieces, coding, width, height, reduction), coding.colour, coding.extra)
+        samples = unpacked(unpack, pieces, coding, width, height, reduction)
+        return to_rgb(samples, coding.colour, coding.extra, coding.ground)
 
     return decode
 

@@ -98,7 +98,7 @@ def decode_pieces(pieces: Sequence[bytes], coding: Coding, width: int, height: i
     """A `wsi.slide.decoding.Decoder`."""
     samples = unpacked(unpack, pieces, coding, width, height, reduction)
     colour = Colour.RGB if coding.colour is Colour.YCBCR else coding.colour  # libjpeg has converted it.
-    return to_rgb(samples, colour, coding.extra)
+    return to_rgb(samples, colour, coding.extra, coding.ground)
 
 
 def unpack(data: bytes, coding: Coding, samples: int, width: int, height: int, reduction: Reduction) -> Samples:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,10 +14,8 @@ from wsi.slide.coding import Codec, Reduction
 from wsi.slide.decoding import decode_tile
 from wsi.slide.index import LevelIndex, SlideIndex
 from wsi.slide.ranges import ByteRange
-from wsi.slide.slide import RGB, EncodedTile
+from wsi.slide.slide import RGB, WHITE, EncodedTile
 from wsi.slide.source import SlideSource
-
-HOLE = 255  #: grey value of a place that the scanner left out: glass
 
 
 class NativeReader:
@@ -56,15 +55,16 @@ class NativeReader:
                     del gathered[tile]
                     yield EncodedTile(level, tile, tuple(parts[place] for place in index.pieces.of(tile)))
 
-    def decode(self, tile: EncodedTile, reduction: Reduction = 1) -> RGB:
+    def decode(self, tile: EncodedTile, reduction: Reduction = 1, fill: int = WHITE) -> RGB:
         index = self._index.levels[tile.level]
         width, height = index.info.tile_width, index.info.tile_height
         if index.holes and not index.pieces.of(tile.index):
-            return np.full((-(-height // reduction), -(-width // reduction), 3), HOLE, np.uint8)
+            return np.full((-(-height // reduction), -(-width // reduction), 3), fill, np.uint8)
         fault = self._fault(index, tile.index)
         if fault is not None:
             raise TileUnreadable(fault)
-        return decode_tile(tile.pieces, index.coding, width, height, reduction)
+        coding = index.coding if fill == WHITE else replace(index.coding, ground=fill)
+        return decode_tile(tile.pieces, coding, width, height, reduction)
 
     def reduces(self, level: int) -> bool:
         return self._index.levels[level].coding.codec in (Codec.JPEG, Codec.JPEG_RESTARTS)

@@ -14,6 +14,7 @@ from typing import Final
 
 import numpy as np
 import openslide
+from numpy.typing import NDArray
 from openslide import OpenSlide, OpenSlideCache, OpenSlideError, OpenSlideUnsupportedFormatError
 
 from wsi.errors import RejectReason, SlideRejected, TileUnreadable
@@ -21,11 +22,10 @@ from wsi.records.slides import Inspection, LevelInfo
 from wsi.slide.coding import Reduction
 from wsi.slide.mpp import StatedMpp, number, openslide_mpp, overridden, resolution_mpp, resolve
 from wsi.slide.reducing import reduced
-from wsi.slide.slide import RGB, EncodedTile
+from wsi.slide.slide import RGB, WHITE, EncodedTile
 
 TILE = 512  #: px; a region costs OpenSlide about the same per pixel from here up
 CACHE = 64 * 1024**2  #: bytes of decoded file tiles, shared by all handles
-_WHITE: Final = (255, 255, 255)
 _FORMATS: Final = {
     "aperio": "svs",
     "dicom": "dicom",
@@ -72,7 +72,6 @@ class OpenSlideReader:
         except OpenSlideError as error:
             self.close()
             raise SlideRejected(RejectReason.DAMAGED, f"The slide can not be opened: {self._words(error)}.") from error
-        self._background = _background(handle.properties.get(openslide.PROPERTY_NAME_BACKGROUND_COLOR))
         self._inspection = _inspection(handle, mpp, reason, warnings)
 
     @property
@@ -82,8 +81,8 @@ class OpenSlideReader:
     def encoded(self, level: int, tiles: Sequence[int]) -> Iterator[EncodedTile]:
         return (EncodedTile(level, tile, ()) for tile in sorted(tiles))
 
-    def decode(self, tile: EncodedTile, reduction: Reduction = 1) -> RGB:
-        """[512, 512, 3] at reduction 1; the slide's background past the level's edge and where no picture was taken."""
+    def decode(self, tile: EncodedTile, reduction: Reduction = 1, fill: int = WHITE) -> RGB:
+        """[512, 512, 3] at reduction 1; `fill` past the level's edge and where no picture was taken."""
         info = self._inspection.levels[tile.level]
         row, column = divmod(tile.index, -(-info.width // TILE))
         corner = (round(column * TILE * info.downsample), round(row * TILE * info.downsample))
@@ -92,7 +91,7 @@ class OpenSlideReader:
         except OpenSlideError as error:
             self._drop_handle()
             raise TileUnreadable(self._words(error)) from error
-        return reduced(self._opaque(region), reduction)
+        return reduced(opaque(region, fill), reduction)
 
     def reduces(self, level: int) -> bool:
         return False
@@ -125,13 +124,6 @@ class OpenSlideReader:
         with self._lock:
             self._handles.remove(handle)
         handle.close()
-
-    def _opaque(self, region: RGB) -> RGB:
-        colour, alpha = region[..., :3], region[..., 3:]
-        if alpha.min() == 255:
-            return np.ascontiguousarray(colour)
-        share = alpha.astype(np.float32) / 255
-        return (colour * share + np.array(self._background, np.float32) * (1 - share)).round().astype(np.uint8)
 
     def _words(self, error: OpenSlideError) -> str:
         """OpenSlide's own words without the file's name, which may name a patient."""
@@ -201,8 +193,10 @@ def _bounds(slide: OpenSlide) -> tuple[int, int, int, int] | None:
     return x, y, width, height
 
 
-def _background(value: str | None) -> tuple[int, int, int]:
-    """From "rrggbb"."""
-    if value is None or len(value) != 6:
-        return _WHITE
-    return int(value[:2], 16), int(value[2:4], 16), int(value[4:], 16)
+def opaque(region: NDArray[np.uint8], ground: int) -> RGB:
+    """[height, width, 4] colours and alpha, as `read_region` gives them, on a ground of that grey."""
+    colour, alpha = region[..., :3], region[..., 3:]
+    if alpha.min() == 255:
+        return np.ascontiguousarray(colour)
+    share = alpha.astype(np.float32) / 255
+    return (colour * share + ground * (1 - share)).round().astype(np.uint8)

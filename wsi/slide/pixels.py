@@ -38,8 +38,9 @@ def unpacked(
     return np.concatenate([unpack(piece, coding, 1, width, height, reduction) for piece in pieces], axis=2)
 
 
-def to_rgb(samples: Samples, colour: Colour, extra: Extra) -> RGB:
-    """[height, width, 3], what is transparent on white. `AS_CODED` samples are grey when there is one, else RGB."""
+def to_rgb(samples: Samples, colour: Colour, extra: Extra, ground: int = 255) -> RGB:
+    """[height, width, 3], what is transparent on a ground of that grey. `AS_CODED` samples are grey when there is one,
+    else RGB."""
     alpha = samples[..., -1:] if extra is not Extra.NONE else None
     colours = samples if alpha is None else samples[..., :-1]
     if colour is Colour.YCBCR:
@@ -47,7 +48,7 @@ def to_rgb(samples: Samples, colour: Colour, extra: Extra) -> RGB:
     if colour is Colour.GREY_INVERTED:
         colours = 255 - colours
     if alpha is not None and extra is not Extra.IGNORED:
-        colours = _on_white(colours, alpha, associated=extra is Extra.ASSOCIATED)
+        colours = _on_ground(colours, alpha, ground, associated=extra is Extra.ASSOCIATED)
     if colours.shape[2] == 1:
         colours = np.repeat(colours, 3, axis=2)
     return np.ascontiguousarray(colours)
@@ -62,7 +63,7 @@ def rgb_from_ycbcr(samples: Samples) -> RGB:
     return np.clip(np.stack((red, green, blue), axis=2), 0, 255).astype(np.uint8)
 
 
-def _on_white(colours: Samples, alpha: Samples, *, associated: bool) -> Samples:
+def _on_ground(colours: Samples, alpha: Samples, ground: int, *, associated: bool) -> Samples:
     share = alpha.astype(np.uint32)
     seen = colours.astype(np.uint32) if associated else (colours * share + 127) // 255
-    return np.minimum(seen + (255 - share), 255).astype(np.uint8)
+    return np.minimum(seen + (ground * (255 - share) + 127) // 255, 255).astype(np.uint8)

@@ -13,6 +13,7 @@ from wsi.records.slides import Inspection
 from wsi.slide.coding import Reduction
 
 RGB = NDArray[np.uint8]  #: [height, width, 3]
+WHITE = 255  #: grey value of clear glass
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +35,10 @@ class SlideReader(Protocol):
         """The asked tiles in the file's own order, by coalesced range reads with bounded bytes in flight."""
         ...
 
-    def decode(self, tile: EncodedTile, reduction: Reduction = 1) -> RGB:
+    def decode(self, tile: EncodedTile, reduction: Reduction = 1, fill: int = WHITE) -> RGB:
         """[ceil(tile_height / reduction), ceil(tile_width / reduction), 3], whole tiles at the edges too. Reduced
-        pixels are averages, or the codec's own smaller picture. Raises TileUnreadable; never paints white over what
+        pixels are averages, or the codec's own smaller picture. `fill` is the grey value of what was never scanned:
+        transparent pixels, and tiles that the scanner left out. Raises TileUnreadable; never paints white over what
         can not be read. Safe to call from several threads."""
         ...
 

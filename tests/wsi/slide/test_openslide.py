@@ -9,7 +9,7 @@ import pytest
 from tests.shared_slides import shared_slide
 from tests.wsi.slide.sources import oracle_level, read_level
 from wsi.errors import TileUnreadable
-from wsi.slide.openslide import TILE, OpenSlideReader
+from wsi.slide.openslide import TILE, OpenSlideReader, opaque
 from wsi.slide.slide import EncodedTile
 
 
@@ -61,14 +61,13 @@ def test_a_region_that_fails_is_unreadable_and_the_next_ones_read_on():
     reader.close()
 
 
-def test_a_background_without_scan_has_the_slides_own_colour():
-    reader = OpenSlideReader(dicom())
+@pytest.mark.parametrize("ground", [255, 0])
+def test_what_was_not_scanned_has_the_colour_that_is_asked_for(ground: int):
     region = np.zeros((2, 2, 4), np.uint8)
     region[0, 0] = (10, 20, 30, 255)
-    opaque = reader._opaque(region)
-    assert opaque[0, 0].tolist() == [10, 20, 30]
-    assert opaque[1, 1].tolist() == [255, 255, 255]
-    reader.close()
+    found = opaque(region, ground)
+    assert found[0, 0].tolist() == [10, 20, 30]
+    assert found[1, 1].tolist() == [ground] * 3
 
 
 @pytest.mark.parametrize("mpp", [None, 0.4])

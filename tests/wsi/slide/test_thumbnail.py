@@ -42,7 +42,7 @@ class ArraySlide:
     def encoded(self, level: int, tiles: Sequence[int]) -> Iterator[EncodedTile]:
         return (EncodedTile(level, tile, ()) for tile in tiles)
 
-    def decode(self, tile: EncodedTile, reduction: Reduction = 1) -> RGB:
+    def decode(self, tile: EncodedTile, reduction: Reduction = 1, fill: int = 255) -> RGB:
         if tile.index in self.broken:
             raise TileUnreadable("broken")
         info = self.inspection.levels[0]

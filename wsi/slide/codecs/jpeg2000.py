@@ -30,7 +30,7 @@ _MOST_TILES: Final = 256  #: of a code stream; OpenJPEG holds some 10 KB for eac
 def decode_pieces(pieces: Sequence[bytes], coding: Coding, width: int, height: int, reduction: Reduction) -> RGB:
     """A `wsi.slide.decoding.Decoder`."""
     samples = unpacked(unpack, pieces, coding, width, height, reduction)
-    return to_rgb(samples, Colour.RGB if coding.colour is Colour.YCBCR else coding.colour, coding.extra)
+    return to_rgb(samples, Colour.RGB if coding.colour is Colour.YCBCR else coding.colour, coding.extra, coding.ground)
 
 
 def unpack(data: bytes, coding: Coding, samples: int, width: int, height: int, reduction: Reduction) -> Samples:
