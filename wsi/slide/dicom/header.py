@@ -5,17 +5,19 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Final, cast
 
 import pydicom
+from pydicom.config import logger as LOGGER
 from pydicom.filereader import read_partial
 from pydicom.tag import BaseTag, Tag
 
 from wsi.errors import SlideRejected, SourceError
 from wsi.slide.dicom.elements import PER_FRAME_GROUPS, element
-from wsi.slide.dicom.passage import Passage, PassageFile
+from wsi.slide.dicom.passage import Passage, PassageFile, cut_short
 from wsi.slide.dicom.positions import spacing
 from wsi.slide.tiff import damaged
 
@@ -32,8 +34,7 @@ _TAGS: Final[tuple[BaseTag, ...]] = tuple(Tag(keyword) for keyword in (
     "BitsStored", "PixelRepresentation", "TotalPixelMatrixColumns", "TotalPixelMatrixRows",
     "TotalPixelMatrixFocalPlanes", "OpticalPathSequence", "SharedFunctionalGroupsSequence",
 ))  # fmt: skip
-#: pydicom warns of values that are not as they should be, with the value; the filters of warnings are the process's.
-_QUIET = threading.Lock()
+_SILENCE: Final = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,14 +104,29 @@ def read_header(passage: Passage, syntax: str) -> Header:
     """Of a file of `SLIDE_CLASS`. Raises SlideRejected DAMAGED, TRUNCATED."""
     file = PassageFile(passage, _MAX_HEADER)
     try:
-        with _QUIET, warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with _quiet():
             found = read_partial(cast("BinaryIO", file), stop_when=_is_read, specific_tags=[*_TAGS])
-            return _header(found, syntax, file)
+            if not file.ended:
+                return _header(found, syntax, file)
     except (SlideRejected, SourceError):
         raise
     except Exception:  # noqa: BLE001 - whatever pydicom makes of a damaged header, and its words may name a patient
-        raise damaged("The header of a DICOM file of the slide is damaged.") from None
+        if not file.ended:
+            raise damaged("The header of a DICOM file of the slide is damaged.") from None
+    raise cut_short()
+
+
+@contextmanager
+def _quiet() -> Generator[None]:
+    """Without pydicom's warnings and logs, which say what the values are that are not as they should be. Both belong to
+    the process, so that one thread at a time may do so."""
+    with _SILENCE, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        before, LOGGER.disabled = LOGGER.disabled, True
+        try:
+            yield
+        finally:
+            LOGGER.disabled = before
 
 
 def _is_read(tag: int, vr: str | None, length: int) -> bool:

@@ -65,11 +65,14 @@ class PassageFile(io.RawIOBase):
         self._passage = passage
         self._at = 0
         self._left = limit
+        self.ended = False  #: somebody tried to read past the file's end
 
     def read(self, size: int = -1, /) -> bytes:
         """Nothing at the very end of the file; what begins in it and ends past it is an error."""
         if size < 0:
             raise damaged("The header of a DICOM file of the slide has no end.")
+        if self._at + size > self._passage.size:
+            self.ended = True
         if size == 0 or self._at == self._passage.size:
             return b""
         self._left -= size

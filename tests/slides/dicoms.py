@@ -1,0 +1,216 @@
+"""DICOM slides in the ways that scanners and converters write them, by pydicom. One file is one picture, or a part."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+
+import imagecodecs
+import numpy as np
+import simplejpeg
+from numpy.typing import NDArray
+from pydicom import Dataset, FileMetaDataset
+from pydicom.encaps import encapsulate, encapsulate_extended
+from pydicom.uid import UID
+
+from tests.slides import he_tissue
+
+SLIDE: Final = "1.2.840.10008.5.1.4.1.1.77.1.6"
+ANNOTATIONS: Final = "1.2.840.10008.5.1.4.1.1.91.1"
+IMPLICIT: Final = "1.2.840.10008.1.2"
+EXPLICIT: Final = "1.2.840.10008.1.2.1"
+JPEG: Final = "1.2.840.10008.1.2.4.50"
+JPEG_2000: Final = "1.2.840.10008.1.2.4.90"
+PATIENT: Final = "Doeringer"  #: in every file, and nowhere else
+SERIES: Final = "1.2.826.0.1.3680043.8.498.7"
+_ADOBE_RGB: Final = bytes.fromhex("ffee000e41646f626500640000000000")
+
+Pixels = NDArray[np.uint8]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Writing:
+    """How one file is written; the defaults are what a scanner does."""
+
+    syntax: str = JPEG
+    photometric: str = "YBR_FULL_422"
+    tile: int = 64
+    table: str = "basic"  #: "basic", "extended" or "none"
+    fragments: int = 1  #: a frame
+    adobe_rgb: bool = False  #: a marker in each JPEG that contradicts the photometric interpretation
+    by_plane: bool = False
+    sparse: bool = False
+    tiles: Sequence[int] | None = None  #: of the grid, row-major, in the order of the frames; None for all
+    spacing: tuple[float, float] | None = (0.0005, 0.0005)  #: mm between rows and between columns
+    kind: str = "VOLUME"
+    series: str = SERIES
+    place: str = SERIES + ".1"
+    part: tuple[int, int | None, int] | None = None  #: number, total, frames before
+    paths: int = 1  #: optical paths, each with all frames
+    planes: int = 1  #: of focus, each with all frames
+    illumination: str = "111744"  #: brightfield
+    icc: bytes = b""
+    more: dict[str, Any] = field(default_factory=dict)  #: elements that replace others; None takes one away
+
+    def __str__(self) -> str:
+        """What differs from the defaults."""
+        default = type(self).__dataclass_fields__
+        says = [f"{name}={value}" for name in default if (value := getattr(self, name)) != getattr(_DEFAULT, name)]
+        return " ".join(says) or "default"
+
+
+_DEFAULT: Final = Writing()
+
+
+def tissue(width: int, height: int, seed: int = 0) -> Pixels:
+    return he_tissue(np.random.default_rng(seed), height, width)
+
+
+def write_picture(path: Path, picture: Pixels, how: Writing | None = None) -> Path:
+    """`picture` is [height, width, 3], or [height, width] for grey."""
+    how = how or Writing()
+    frames = _frames(picture, how)
+    dataset = _described(picture, how, len(frames))
+    packed = how.syntax not in (IMPLICIT, EXPLICIT)
+    if not packed:
+        dataset.PixelData = b"".join(frames)
+    elif how.table == "extended":
+        pixels, dataset.ExtendedOffsetTable, dataset.ExtendedOffsetTableLengths = encapsulate_extended(frames)
+        dataset.PixelData = pixels
+    else:
+        dataset.PixelData = encapsulate(frames, fragments_per_frame=how.fragments, has_bot=how.table == "basic")
+    dataset["PixelData"].VR = "OB"
+    dataset["PixelData"].is_undefined_length = packed
+    for keyword, value in how.more.items():
+        if value is None:
+            delattr(dataset, keyword)
+        else:
+            setattr(dataset, keyword, value)
+    dataset.save_as(path, enforce_file_format=True)
+    return path
+
+
+def write_pyramid(folder: Path, base: Pixels, count: int, how: Writing | None = None) -> list[Path]:
+    """`count` levels, each half of the one before, largest first."""
+    how = how or Writing()
+    paths: list[Path] = []
+    for level in range(count):
+        spacing = tuple(side * 2**level for side in how.spacing or (0, 0))
+        picture = np.ascontiguousarray(base[:: 2**level, :: 2**level])
+        paths.append(write_picture(folder / f"{level}.dcm", picture, replace(how, spacing=spacing)))
+    return paths
+
+
+def frame_groups(places: Sequence[tuple[int, int]], how: Writing) -> list[Dataset]:
+    """What is said of each frame; `places` are (x, y) of its corner in the picture, from 0."""
+    groups: list[Dataset] = []
+    for path in range(how.paths):
+        for plane in range(how.planes):
+            for x, y in places:
+                position = Dataset()
+                position.ZOffsetInSlideCoordinateSystem = f"{plane * 0.002:.3f}"
+                position.ColumnPositionInTotalImagePixelMatrix = x + 1
+                position.RowPositionInTotalImagePixelMatrix = y + 1
+                identified = Dataset()
+                identified.OpticalPathIdentifier = str(path + 1)
+                group = Dataset()
+                group.PlanePositionSlideSequence = [position]
+                group.OpticalPathIdentificationSequence = [identified]
+                groups.append(group)
+    return groups
+
+
+def write_annotations(path: Path) -> Path:
+    """A result object, as viewers leave it beside the slide."""
+    dataset = _object(ANNOTATIONS, EXPLICIT)
+    dataset.SeriesInstanceUID = SERIES + ".9"
+    dataset.save_as(path, enforce_file_format=True)
+    return path
+
+
+def _grid(picture: Pixels, how: Writing) -> list[tuple[int, int]]:
+    """(x, y) of each tile, row-major."""
+    height, width = picture.shape[:2]
+    return [(x, y) for y in range(0, height, how.tile) for x in range(0, width, how.tile)]
+
+
+def _places(picture: Pixels, how: Writing) -> list[tuple[int, int]]:
+    grid = _grid(picture, how)
+    return [grid[tile] for tile in (range(len(grid)) if how.tiles is None else how.tiles)]
+
+
+def _frames(picture: Pixels, how: Writing) -> list[bytes]:
+    edges = [(0, -side % how.tile) for side in picture.shape[:2]]
+    padded = np.pad(picture, [*edges, (0, 0)][: picture.ndim], mode="edge")
+    cut = [padded[y : y + how.tile, x : x + how.tile] for x, y in _places(picture, how)]
+    return [_packed(np.ascontiguousarray(frame), how) for frame in cut] * how.paths * how.planes
+
+
+def _packed(frame: Pixels, how: Writing) -> bytes:
+    if how.syntax == JPEG_2000:
+        return imagecodecs.jpeg2k_encode(frame, level=0, reversible=True, codecformat="j2k")
+    if how.syntax != JPEG:
+        return (frame.transpose(2, 0, 1) if how.by_plane else frame).tobytes()
+    if frame.ndim == 2:
+        return simplejpeg.encode_jpeg(frame[..., None], quality=90, colorspace="GRAY")
+    jpeg = simplejpeg.encode_jpeg(frame, quality=90, colorspace="RGB", colorsubsampling="422")
+    return jpeg[:2] + _ADOBE_RGB + jpeg[20:] if how.adobe_rgb else jpeg  # in place of its JFIF marker
+
+
+def _object(sop_class: str, syntax: str) -> Dataset:
+    meta = FileMetaDataset()
+    meta.MediaStorageSOPClassUID = UID(sop_class)
+    meta.MediaStorageSOPInstanceUID = UID(SERIES + ".2")
+    meta.TransferSyntaxUID = UID(syntax)
+    dataset = Dataset()
+    dataset.file_meta = meta
+    dataset.SOPClassUID, dataset.SOPInstanceUID = meta.MediaStorageSOPClassUID, meta.MediaStorageSOPInstanceUID
+    dataset.PatientName, dataset.PatientID = f"{PATIENT}^Ada", f"{PATIENT}-17"
+    return dataset
+
+
+def _described(picture: Pixels, how: Writing, frames: int) -> Dataset:
+    height, width = picture.shape[:2]
+    dataset = _object(SLIDE, how.syntax)
+    dataset.ImageType = ["ORIGINAL", "PRIMARY", how.kind, "NONE"]
+    dataset.SeriesInstanceUID, dataset.FrameOfReferenceUID = how.series, how.place
+    if how.part is not None:
+        dataset.ConcatenationUID = SERIES + f".{width}.5"
+        dataset.InConcatenationNumber = how.part[0]
+        if how.part[1] is not None:
+            dataset.InConcatenationTotalNumber = how.part[1]
+        dataset.ConcatenationFrameOffsetNumber = how.part[2]
+    dataset.DimensionOrganizationType = "TILED_SPARSE" if how.sparse else "TILED_FULL"
+    dataset.NumberOfFrames = frames
+    dataset.Rows = dataset.Columns = how.tile
+    dataset.SamplesPerPixel = 1 if picture.ndim == 2 else 3
+    dataset.PhotometricInterpretation = how.photometric
+    if picture.ndim == 3:
+        dataset.PlanarConfiguration = int(how.by_plane)
+    dataset.BitsAllocated = dataset.BitsStored = 8
+    dataset.HighBit, dataset.PixelRepresentation = 7, 0
+    dataset.TotalPixelMatrixColumns, dataset.TotalPixelMatrixRows = width, height
+    dataset.TotalPixelMatrixFocalPlanes = how.planes
+    dataset.OpticalPathSequence = [_path(number, how) for number in range(how.paths)]
+    if how.spacing is not None:
+        measures = Dataset()
+        measures.PixelSpacing = [format(side, ".10g") for side in how.spacing]
+        shared = Dataset()
+        shared.PixelMeasuresSequence = [measures]
+        dataset.SharedFunctionalGroupsSequence = [shared]
+    if how.sparse:
+        dataset.PerFrameFunctionalGroupsSequence = frame_groups(_places(picture, how), how)
+    return dataset
+
+
+def _path(number: int, how: Writing) -> Dataset:
+    code = Dataset()
+    code.CodeValue, code.CodingSchemeDesignator, code.CodeMeaning = how.illumination, "DCM", "illumination"
+    path = Dataset()
+    path.OpticalPathIdentifier = str(number + 1)
+    path.IlluminationTypeCodeSequence = [code]
+    if how.icc:
+        path.ICCProfile = how.icc
+    return path
