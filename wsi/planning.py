@@ -67,7 +67,7 @@ def make_plan(
     )
     tiles = select_tiles(
         grid,
-        examination.mask,
+        examination.mask.pixels,
         width=inspection.width,
         height=inspection.height,
         min_tissue=options.min_tissue,
@@ -94,6 +94,7 @@ def make_plan(
         shard_offsets=np.asarray(
             shard_offsets(len(tiles), shard_size(card.tiles_per_second, shard_tiles)), dtype=np.int32
         ),
+        mask=examination.mask,
         warnings=(*inspection.warnings, *_scale_warnings(mpp, card), *_speed_warnings(grid, options)),
     )
 

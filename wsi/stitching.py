@@ -15,7 +15,7 @@ from wsi.plan import Plan
 from wsi.ports.ledger import StitchBrief, SystemLedger
 from wsi.ports.objects import Objects
 from wsi.records.results import ResultFile
-from wsi.results import geojson, heatmap, summary, tables
+from wsi.results import geojson, heatmap, mask, summary, tables
 from wsi.results.scored_tiles import ScoredTiles
 from wsi.results.sink import ObjectSink, ResultSink
 from wsi.shard_result import Measured, ShardResult
@@ -78,9 +78,8 @@ def stitch(
     Unreadable tiles are in summary.json, with reasons, and in no other file. Raises JobFailed as `collect` does.
     """
     tiles = collect(plan, shards)
-    files = tuple(
-        sink.write(kind.NAME, kind.MEDIA_TYPE, partial(kind.write, tiles)) for kind in (tables, geojson, heatmap)
-    )
+    kinds = (tables, geojson, heatmap, *((mask,) if plan.mask is not None else ()))
+    files = tuple(sink.write(kind.NAME, kind.MEDIA_TYPE, partial(kind.write, tiles)) for kind in kinds)
     last = sink.write(summary.NAME, summary.MEDIA_TYPE, partial(summary.write, tiles, files, run))
     return (last, *files)
 

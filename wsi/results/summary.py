@@ -10,6 +10,7 @@ from typing import IO, Any
 
 from wsi.numerics import CODE_VERSION
 from wsi.records.results import ResultFile
+from wsi.results.mask import described
 from wsi.results.scored_tiles import ScoredTiles
 from wsi.shard_result import Measured
 from wsi.states import JobState
@@ -54,6 +55,7 @@ def write(tiles: ScoredTiles, files: Sequence[ResultFile], run: Mapping[str, Any
             "reading_path": inspection.reading_path,
             "tissue_um2": inspection.tissue_um2,
             "tissue_fraction": inspection.tissue_fraction,
+            "tissue": described(plan.mask, inspection) if plan.mask is not None else None,
         },
         "model": {
             "name": plan.card.name,
