@@ -38,6 +38,7 @@ from wsi.shard_result import ShardResult
 from wsi.slide.opening import open_slide
 from wsi.slide.ranges import ByteRange
 from wsi.slide.reads import Reads, counted
+from wsi.slide.scratch import OnCopy
 from wsi.slide.slide import SlideReader
 from wsi.slide.source import SlideSource
 from wsi.stitching import stitch
@@ -61,6 +62,7 @@ class Watched:
     stop: threading.Event
     on_planned: Callable[[int], None]  #: tiles of the slide
     on_tiles: Callable[[int], None]  #: tiles finished since the last call; resumed ones too
+    on_copy: OnCopy  #: the copy of a remote slide that only OpenSlide reads
 
 
 def choose_model(name: str, device: str) -> ModelToRun:
@@ -157,7 +159,13 @@ def _compute(
     plan = partial.plan()
     # Without the plan's index, which is of one copy of the file: the same bytes under another date go on too.
     reads = Reads()
-    with closing(open_slide(counted(source, reads), mpp=mpp)) as reader:
+
+    def on_copy(done: int, total: int) -> None:
+        if watched.stop.is_set():
+            raise KeyboardInterrupt
+        watched.on_copy(done, total)
+
+    with closing(open_slide(counted(source, reads), mpp=mpp, on_copy=on_copy)) as reader:
         if plan is None:
             plan = plan_of(reader)
             partial.save_plan(plan)

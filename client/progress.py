@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from types import TracebackType
 
 from rich.console import Console
@@ -67,7 +68,12 @@ class TilesBar:
             self._bar.remove_task(old)
         task = self._task = self._bar.add_task(escape(name), total=None, rate="")
         self._since, self._done = time.monotonic(), 0
-        return lambda tiles: self._bar.update(task, total=tiles)
+        return lambda tiles: self._bar.update(task, total=tiles, completed=0, rate="")
+
+    def copied(self, done: int, total: int) -> None:
+        """The slide is copied before its tiles are known: the bar counts MiB until then."""
+        if self._task is not None:
+            self._bar.update(self._task, completed=done >> 20, total=total >> 20, rate="MiB copied")
 
     def advance(self, tiles: int) -> None:
         self._done += tiles
@@ -87,3 +93,20 @@ def bytes_bar() -> Progress:
         TimeRemainingColumn(),
         console=Console(stderr=True),
     )
+
+
+@contextmanager
+def copy_bar() -> Generator[Callable[[int, int], None]]:
+    """A bar for a slide that is copied; of one that is not, nothing is seen. The function takes (bytes done, of)."""
+    bar = bytes_bar()
+    task = bar.add_task("copy", total=None)
+
+    def on_copy(done: int, total: int) -> None:
+        bar.start()
+        bar.update(task, completed=done, total=total)
+
+    try:
+        yield on_copy
+    finally:
+        if bar.live.is_started:
+            bar.stop()

@@ -13,6 +13,7 @@ from wsi.ports.objects import Objects, SlideStore
 from wsi.records.jobs import Job
 from wsi.slide.opening import open_slide
 from wsi.slide.reads import Reads, counted
+from wsi.slide.scratch import OnCopy
 from wsi.slide.slide import SlideReader
 from wsi.slide.source import SlideSource
 
@@ -37,11 +38,11 @@ class Plans:
         self._max_scratch_bytes = max_scratch_bytes
         self._open: OrderedDict[UUID, OpenPlan] = OrderedDict()
 
-    def open(self, job: Job) -> OpenPlan:
-        """Raises JobFailed without a plan, SourceChanged when the slide is not the planned one any more, SourceError,
-        SlideRejected."""
+    def open(self, job: Job, on_copy: OnCopy | None = None) -> OpenPlan:
+        """`on_copy` follows the copy of a slide that only OpenSlide reads. Raises JobFailed without a plan,
+        SourceChanged when the slide is not the planned one any more, SourceError, SlideRejected."""
         if job.id not in self._open:
-            self._open[job.id] = self._load(job)
+            self._open[job.id] = self._load(job, on_copy)
         self._open.move_to_end(job.id)
         while len(self._open) > KEPT:
             _, oldest = self._open.popitem(last=False)
@@ -52,7 +53,7 @@ class Plans:
         while self._open:
             self._open.popitem()[1].reader.close()
 
-    def _load(self, job: Job) -> OpenPlan:
+    def _load(self, job: Job, on_copy: OnCopy | None) -> OpenPlan:
         if job.plan_key is None:
             raise JobFailed(FailReason.PLANNING_FAILED, "The job has no plan: ask for the analysis again.")
         try:
@@ -72,5 +73,6 @@ class Plans:
             index=plan.index,
             scratch=self._scratch,
             max_scratch_bytes=self._max_scratch_bytes,
+            on_copy=on_copy,
         )
         return OpenPlan(plan, reader, reads)

@@ -23,7 +23,7 @@ from gpu_worker.intake import Intake
 from gpu_worker.measuring import measuring
 from gpu_worker.metrics import ShardMetrics
 from gpu_worker.packages import Models
-from gpu_worker.pipeline import run_shard
+from gpu_worker.pipeline import Drained, run_shard
 from gpu_worker.plans import Plans
 from gpu_worker.pulse import Pulse
 from gpu_worker.settlement import Message, settlement
@@ -32,6 +32,7 @@ from wsi.ports.ledger import SystemLedger
 from wsi.ports.objects import Objects, SlideStore
 from wsi.ports.queues import Queues
 from wsi.shard_result import ShardResult
+from wsi.slide.scratch import OnCopy, in_tenths
 
 log = logging.getLogger(__name__)
 
@@ -168,7 +169,7 @@ class Worker:
     def _compute(self, held: Held) -> None:
         lease, settings = held.lease, self._settings
         log.info("shard leased", extra={**held.log_fields, "tiles": lease.tiles})
-        opened = self._plans.open(lease.job)
+        opened = self._plans.open(lease.job, self._followed_copy(held))
         self._pulse.beat()
         model = self._models.load(opened.plan)
         self._pulse.beat()
@@ -203,6 +204,18 @@ class Worker:
             on_run=self._metrics.ran,
         )
         checkpoints.commit(measured(result))
+
+    def _followed_copy(self, held: Held) -> OnCopy:
+        """The copy of a slide that only OpenSlide reads takes minutes: it shows signs of life and ends when told."""
+        tell = in_tenths(lambda done, total: log.info("slide copied", extra={**held.log_fields, "bytes": done}))
+
+        def on_copy(done: int, total: int) -> None:
+            if held.stop.is_set():
+                raise Drained
+            self._pulse.beat()
+            tell(done, total)
+
+        return on_copy
 
     def _settle(self, held: Held, error: Exception | None) -> None:
         """Carries out what `settlement` decides."""

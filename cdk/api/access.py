@@ -44,6 +44,11 @@ class Access:
         self.may(["s3:ListBucket"], *(bucket.bucket_arn for bucket in buckets))
         self.may(["kms:Decrypt"], self._data.key.key_arn)
 
+    def read_below(self, bucket: s3.IBucket, *keys: str) -> None:
+        """Objects whose keys match, where a refusal and an absence mean the same to the reader."""
+        self.may(["s3:GetObject"], *(bucket.arn_for_objects(key) for key in keys))
+        self.may(["kms:Decrypt"], self._data.key.key_arn)
+
     def read_foreign_slides(self) -> None:
         """Buckets of customers that the deployment allows."""
         names = self._deployment.allowed_buckets

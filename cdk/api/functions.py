@@ -100,6 +100,8 @@ class Functions(Construct):
             access.read_foreign_slides()
             access.write(data.results, *keys)
             access.send("wake")
+            if name == "plan":
+                access.read_below(data.results, "*/slides/*")  # what inspection kept
 
     def _make_stitch(self) -> None:
         data = self._data

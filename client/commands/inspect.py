@@ -13,7 +13,7 @@ from rich.table import Table
 
 from client.inputs import UsageError, expand
 from client.outcomes import REJECTED
-from client.progress import complain
+from client.progress import complain, copy_bar
 from wsi.errors import SlideRejected, SourceError
 
 if TYPE_CHECKING:
@@ -54,7 +54,11 @@ def inspect(
 def _inspection(slide: SlideInput, sources: Sources) -> Inspection:
     from wsi.slide.opening import open_slide
 
-    with sources.opened(slide) as source, closing(open_slide(source, mpp=slide.mpp)) as reader:
+    with (
+        sources.opened(slide) as source,
+        copy_bar() as on_copy,
+        closing(open_slide(source, mpp=slide.mpp, on_copy=on_copy)) as reader,
+    ):
         return reader.inspection
 
 
@@ -64,6 +68,7 @@ def summary_of(inspection: Inspection) -> dict[str, Any]:
     return {
         "format": inspection.format,
         "reading_path": inspection.reading_path,
+        "path_reason": inspection.path_reason,
         "vendor": inspection.vendor,
         "width": inspection.width,
         "height": inspection.height,

@@ -68,7 +68,8 @@ def run(
     with TilesBar() as bar, _stop_on_signals() as stop:
 
         def analyse(slide: SlideInput) -> SlideOutcome:
-            watched = Watched(stop=stop, on_planned=bar.begin(slide.name), on_tiles=bar.advance)
+            begun = bar.begin(slide.name)
+            watched = Watched(stop=stop, on_planned=begun, on_tiles=bar.advance, on_copy=bar.copied)
             return run_slide(
                 slide,
                 folder_of(slide),

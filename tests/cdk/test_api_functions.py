@@ -119,6 +119,12 @@ def test_who_reads_and_writes_encrypted_objects_may_use_the_key_for_both_F41(tem
     assert {"s3:GetObject", "kms:Decrypt", "kms:GenerateDataKey"} <= set(actions(templates, name))
 
 
+def test_planning_reads_what_inspection_kept_and_nothing_else_of_the_results(templates: Templates) -> None:
+    resources = [str(resource) for resource in actions(templates, "plan")["s3:GetObject"]]
+    (kept,) = [resource for resource in resources if "Results" in resource]
+    assert "/*/slides/*" in kept
+
+
 @pytest.mark.parametrize("name", ["relay", "sweep", "notify"])
 def test_who_only_moves_words_touches_no_file(templates: Templates, name: str) -> None:
     assert not {action for action in actions(templates, name) if action in WRITING}

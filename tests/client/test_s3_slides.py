@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from client.inputs import UsageError
 from local.ministack import MiniStack
 from tests.ministack import REGION
 from tests.slides import write_svs
+from tests.slides.scn import write_scn
 
 
 @pytest.fixture
@@ -59,3 +61,22 @@ def test_an_object_that_is_not_there_is_rejected(bucket: str, tmp_path: Path) ->
 
 def test_a_bucket_that_is_not_there_is_a_wrong_call(bucket: str, tmp_path: Path) -> None:
     assert isinstance(run(tmp_path, "s3://nobodys-bucket/x/").exception, UsageError)
+
+
+def test_a_slide_that_only_openslide_reads_is_copied_and_the_copy_is_gone_afterwards(
+    clients: AwsClients, bucket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(scratch))
+    write_scn(tmp_path / "a.scn")
+    clients.s3.upload_file(str(tmp_path / "a.scn"), bucket, "a.scn")
+    inspected = CliRunner().invoke(app, ["inspect", "--json", f"s3://{bucket}/a.scn"])
+    assert inspected.exit_code == 0, inspected.output
+    facts = json.loads(inspected.stdout)
+    assert (facts["format"], facts["reading_path"]) == ("scn", "scratch")
+    assert facts["path_reason"].endswith(".")
+    assert run(tmp_path / "remote", f"s3://{bucket}/a.scn").exit_code == 0
+    assert run(tmp_path / "local", tmp_path / "a.scn").exit_code == 0
+    assert (tmp_path / "remote/tiles.csv").read_bytes() == (tmp_path / "local/tiles.csv").read_bytes()
+    assert list(scratch.iterdir()) == []
