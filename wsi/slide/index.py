@@ -54,6 +54,12 @@ class LevelIndex:
     #: A tile without pieces was never scanned (DICOM TILED_SPARSE) and is shown as glass; otherwise it is unreadable.
     holes: bool = False
 
+    @property
+    def most_bytes(self) -> int:
+        """That a tile can need: four times its raw pixels and a header; noise in JPEG of quality 100 takes less than
+        twice."""
+        return 4 * 3 * self.info.tile_width * self.info.tile_height + 65_536
+
 
 @dataclass(frozen=True, slots=True)
 class IndexedFile:

@@ -77,8 +77,6 @@ class NativeReader:
 
     def _fault(self, index: LevelIndex, tile: int) -> str | None:
         """Why the tile's bytes can not be asked for."""
-        # Four times the raw pixels and a header: noise at quality 100 takes less than twice.
-        most = 4 * 3 * index.info.tile_width * index.info.tile_height + 65_536
         total = 0
         places = index.pieces.lying(tile)
         for file, start, size in places:
@@ -89,6 +87,6 @@ class NativeReader:
             total += size
         if not places:
             return None if index.holes else "missing in the file"
-        if total > most:
+        if total > index.most_bytes:
             return f"claims {total:,} bytes, more than its pixels can need"
         return None

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from shutil import rmtree
 
-from wsi.errors import RejectReason, SlideRejected, SourceMissing, TileUnreadable
+from wsi.errors import RejectReason, SlideRejected, SourceMissing
 from wsi.slide.index import SlideIndex
 from wsi.slide.layouts.registry import read_index
 from wsi.slide.mpp import overridden
@@ -16,13 +16,14 @@ from wsi.slide.parts import check_parts
 from wsi.slide.ranges import ByteRange, FileSource
 from wsi.slide.recognition import HEAD, Container, recognise
 from wsi.slide.scratch import OnCopy, copy_to_scratch
-from wsi.slide.slide import EncodedTile, SlideReader
+from wsi.slide.slide import SlideReader
 from wsi.slide.source import SlideSource
 from wsi.slide.windows import EndsHeld
 
 MAX_SCRATCH = 8 * 1024**3  #: bytes; a slide above it must have an index of ours
 
-#: What another reader would not do better: OpenSlide turns 16 bits into 8 unasked and reads the first of many planes.
+#: What another reader would not do better: OpenSlide turns 16 bits into 8 and inks into colours unasked, reads the
+#: first of many planes, and tears apart a picture that is stored turned.
 _FINAL = frozenset(
     {
         RejectReason.TRUNCATED,
@@ -30,6 +31,7 @@ _FINAL = frozenset(
         RejectReason.UNSUPPORTED_PIXELS,
         RejectReason.FLUORESCENCE,
         RejectReason.Z_STACK,
+        RejectReason.MISSING_FILES,
         RejectReason.CLAIMS_TOO_MUCH,
     }
 )
@@ -99,30 +101,17 @@ def _open_with_openslide(
     from wsi.slide.openslide import OpenSlideReader  # Only where it is needed: the API's Lambdas ship without it.
 
     reason = why.sentence if why is not None else "Only OpenSlide reads this format."
-    warnings = (why.sentence,) if why is not None and why.reason is RejectReason.UNSUPPORTED_PIXELS else ()
     with ExitStack() as undo:
         folder, path = None, source.local_path
         if path is None:
             folder, path = copy_to_scratch(source, scratch=scratch, max_bytes=max_bytes, on_copy=on_copy)
             undo.callback(rmtree, folder, ignore_errors=True)
         try:
-            reader = OpenSlideReader(path, scratch=folder, mpp=mpp, reason=reason, warnings=warnings)
+            reader = OpenSlideReader(path, scratch=folder, mpp=mpp, reason=reason)
         except SlideRejected as rejected:
             raise (why or rejected) from rejected
-        undo.callback(reader.close)
-        if why is not None and why.reason is RejectReason.UNSUPPORTED_PIXELS:
-            _check_opens_pixels(reader, why)
         undo.pop_all()
     return reader
-
-
-def _check_opens_pixels(reader: SlideReader, why: SlideRejected) -> None:
-    """OpenSlide opens files whose pixels it then can not decode (12-bit JPEG): that is true of every tile or of none,
-    so one of the smallest level tells."""
-    try:
-        reader.decode(EncodedTile(len(reader.inspection.levels) - 1, 0, ()))
-    except TileUnreadable as unreadable:
-        raise why from unreadable
 
 
 def _with_mpp(index: SlideIndex, mpp: float | None) -> SlideIndex:

@@ -32,6 +32,7 @@ IMAGE_LENGTH: Final = 257
 BITS_PER_SAMPLE: Final = 258
 COMPRESSION: Final = 259
 PHOTOMETRIC: Final = 262
+FILL_ORDER: Final = 266
 STRIP_OFFSETS: Final = 273
 IMAGE_DESCRIPTION: Final = 270
 ORIENTATION: Final = 274
@@ -42,13 +43,18 @@ Y_RESOLUTION: Final = 283
 PLANAR_CONFIGURATION: Final = 284
 RESOLUTION_UNIT: Final = 296
 SOFTWARE: Final = 305
+PREDICTOR: Final = 317
 TILE_WIDTH: Final = 322
 TILE_LENGTH: Final = 323
 TILE_OFFSETS: Final = 324
 TILE_BYTE_COUNTS: Final = 325
 SUB_DIRECTORIES: Final = 330
+EXTRA_SAMPLES: Final = 338
+SAMPLE_FORMAT: Final = 339
 JPEG_TABLES: Final = 347
 XMP: Final = 700
+ICC_PROFILE: Final = 34675
+LERC_PARAMETERS: Final = 50674
 NDPI_VERSION: Final = 65420  #: Hamamatsu's first private tag: the file is an NDPI
 
 # Type number -> numpy code. ASCII (2) and UNDEFINED (7) are bytes; the rationals (5, 10) are pairs.

@@ -104,12 +104,32 @@ def test_a_resolution_over_zero_counts_as_absent():
     assert tiff.parse(CountingSource(data)).directories[0].ratio(282) is None
 
 
-def test_the_tile_list_must_match_the_size():
+def tiled(width: int, height: int, *, tiles: int = 1, tile: int = 16) -> bytes:
+    """One page whose `tiles` all lie at byte 8 and take 8 bytes."""
     entries = [
-        *(entry(tag, 4, 1, value) for tag, value in ((256, 4_000_000), (257, 4_000_000), (258, 8), (259, 7), (262, 2))),
-        *(entry(tag, 4, 1, value) for tag, value in ((277, 3), (322, 16), (323, 16), (324, 8), (325, 8))),
+        *(entry(tag, 4, 1, value) for tag, value in ((256, width), (257, height), (258, 8), (259, 7), (262, 2))),
+        *(entry(tag, 4, 1, value) for tag, value in ((277, 3), (322, tile), (323, tile))),
+        *(entry(tag, 4, tiles, 200) for tag in (324, 325)),
     ]
-    assert "lists 1 tiles where its size needs 62,500,000,000" in rejected(classic(entries)).sentence
+    return classic(entries) + struct.pack("<I", 8) * tiles * 2
+
+
+def test_the_tile_list_must_match_the_size():
+    error = rejected(tiled(64, 64, tiles=4) + bytes(64))
+    assert error.reason is RejectReason.DAMAGED
+    assert "lists 4 tiles where its size needs 16" in error.sentence
+
+
+def test_more_tiles_than_the_file_has_bytes_for_are_refused_before_anything_is_read():
+    error = rejected(tiled(4_000_000, 4_000_000))
+    assert error.reason is RejectReason.CLAIMS_TOO_MUCH
+    assert "4,000,000 x 4,000,000 px, whose 62,500,000,000 tiles do not fit into its" in error.sentence
+
+
+def test_a_tile_of_gigabytes_is_refused():
+    error = rejected(tiled(40_000, 40_000, tile=40_000))
+    assert error.reason is RejectReason.CLAIMS_TOO_MUCH
+    assert "tiles of 40,000 x 40,000 px" in error.sentence
 
 
 @functools.cache

@@ -10,6 +10,8 @@ from wsi.slide.layouts.tiff_levels import resolution, same_shape, shape, slide_i
 from wsi.slide.ranges import RangeSource
 from wsi.slide.tiff import Tiff
 
+_REDUCED, _MASK = 1, 4  #: bits of NewSubfileType
+
 
 def claims(file: Tiff) -> bool:
     """Leaves alone what another vendor's reader must interpret: SCN, Philips, BIF, Trestle."""
@@ -25,13 +27,11 @@ def index(file: Tiff, source: RangeSource) -> SlideIndex:
     first = file.directories[0]
     if tiff.TILE_WIDTH not in first:
         raise unsupported("The file is a TIFF without tiles: save it as a tiled pyramid, or send the scanner's file.")
-    if first.integer(tiff.ORIENTATION, 1) != 1:
-        raise unsupported("The file's picture is stored turned: save it upright.")
     tiled = [directory for directory in file.directories[1:] if tiff.TILE_WIDTH in directory]
     reduced = [
         directory
         for directory in tiled
-        if directory.integer(tiff.NEW_SUBFILE_TYPE, 0) & 1 and same_shape(directory, first)
+        if directory.integer(tiff.NEW_SUBFILE_TYPE, 0) & (_REDUCED | _MASK) == _REDUCED and same_shape(directory, first)
     ]
     return slide_index(
         source,

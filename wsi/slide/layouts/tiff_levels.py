@@ -7,19 +7,20 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from wsi.errors import RejectReason, SlideRejected, TileUnreadable
+from wsi.errors import RejectReason, SlideRejected
 from wsi.records.slides import Inspection, LevelInfo
-from wsi.slide import jpeg, tiff
-from wsi.slide.coding import Codec, Coding, Colour
+from wsi.slide import tiff
 from wsi.slide.index import IndexedFile, LevelIndex, Pieces, SlideIndex
+from wsi.slide.layouts.tiff_coding import coding
 from wsi.slide.mpp import Mpp, StatedMpp, resolution_mpp
 from wsi.slide.ranges import RangeSource
 from wsi.slide.tiff import Directory, damaged
 
 MAX_SIDE = 2**31 - 1  #: px of a level
 MAX_TILE_PIXELS = 4096 * 4096  #: a decoded tile is at most 48 MiB
-_JPEG = 7
-_COLOURS = {2: Colour.RGB, 6: Colour.YCBCR}  #: PhotometricInterpretation
+_LEAST_BYTES = 6  #: that a tile takes in a file: its place and its size in the lists, were its pixels shared
+_OTHER_BYTES = 1024**2  #: label, macro or directories that may lie between the last whole tile and the first cut one
+_CUT_TILES = "The file ends before its last tiles: the upload or copy was cut short."
 
 
 def slide_index(
@@ -31,11 +32,11 @@ def slide_index(
     mpp: Mpp,
     warnings: Sequence[str] = (),
 ) -> SlideIndex:
-    """`directories` are the levels, largest first. Raises SlideRejected DAMAGED, UNSUPPORTED_PIXELS and
-    UNSUPPORTED_FORMAT."""
-    for directory in directories:
-        check_pixels(directory)
+    """`directories` are the levels, largest first. Raises SlideRejected: what `check_claims`, `level_index` and
+    `check_tail` raise."""
     shapes = [shape(directory) for directory in directories]
+    for sides in shapes:
+        check_claims(*sides, source.size)
     directories[0].prefetch(directories[1:], (tiff.TILE_OFFSETS, tiff.TILE_BYTE_COUNTS, tiff.JPEG_TABLES))
     width, height = shapes[0][:2]
     levels = tuple(
@@ -52,6 +53,7 @@ def slide_index(
         )
         for directory, (across, down, tile_width, tile_height) in zip(directories, shapes, strict=True)
     )
+    check_tail(levels, source.size)
     inspection = Inspection(
         format=format,
         reading_path="native",
@@ -63,6 +65,7 @@ def slide_index(
         mpp_y=mpp.y,
         mpp_source=mpp.source,
         mpp_conflict=mpp.conflict,
+        icc=any(tiff.ICC_PROFILE in directory for directory in directories),
         warnings=(*mpp.warnings, *warnings),
     )
     return SlideIndex((IndexedFile(source.etag, source.size),), inspection, levels)
@@ -88,35 +91,50 @@ def shape(directory: Directory) -> tuple[int, int, int, int]:
     return width, height, tile_width, tile_height
 
 
-def check_pixels(directory: Directory) -> None:
-    bits = directory.integers(tiff.BITS_PER_SAMPLE)
-    samples = directory.integer(tiff.SAMPLES_PER_PIXEL, 1)
-    if samples != 3 or bits is None or set(bits.tolist()) != {8}:
-        depth = "1" if bits is None else "/".join(str(bit) for bit in sorted(set(bits.tolist())))
-        raise SlideRejected(
-            RejectReason.UNSUPPORTED_PIXELS,
-            f"The file stores {samples} samples of {depth} bits a pixel where models expect red, green and blue of 8.",
-        )
-    photometric = directory.integer(tiff.PHOTOMETRIC, -1)
-    planar = directory.integer(tiff.PLANAR_CONFIGURATION, 1)
-    compression = directory.integer(tiff.COMPRESSION, 1)
-    if compression != _JPEG or planar != 1 or photometric not in _COLOURS:
-        raise unsupported(
-            f"The file's tiles (compression {compression}, photometric {photometric}, planar {planar}) can not be read."
-        )
-
-
 def level_index(directory: Directory, info: LevelInfo) -> LevelIndex:
-    if info.tile_width * info.tile_height > MAX_TILE_PIXELS:
-        raise unsupported(f"The file's tiles of {info.tile_width} x {info.tile_height} px are too large to read.")
-    tiles = -(-info.width // info.tile_width) * -(-info.height // info.tile_height)
-    try:
-        tables = jpeg.shared_tables(directory.data(tiff.JPEG_TABLES) or b"\xff\xd8\xff\xd9")
-    except TileUnreadable as error:
-        raise damaged("The JPEG tables that the file's tiles share are damaged.") from error
-    coding = Coding(codec=Codec.JPEG, colour=_COLOURS[directory.integer(tiff.PHOTOMETRIC, -1)], tables=tables)
-    offsets = _per_tile(directory, tiff.TILE_OFFSETS, tiles)
-    return LevelIndex(info, coding, Pieces.one_each(offsets, _per_tile(directory, tiff.TILE_BYTE_COUNTS, tiles)))
+    """After `check_claims`. Raises SlideRejected: what `tiff_coding.coding` raises, and DAMAGED."""
+    how = coding(directory)
+    tiles = _tiles(info.width, info.height, info.tile_width, info.tile_height)
+    planes = how.samples if how.planes else 1
+    offsets, sizes = (_per_tile(directory, tag, tiles * planes) for tag in (tiff.TILE_OFFSETS, tiff.TILE_BYTE_COUNTS))
+    if planes == 1:
+        return LevelIndex(info, how, Pieces.one_each(offsets, sizes))
+    # TIFF lists all tiles of the first plane, then all of the second: here those of a tile follow each other.
+    by_tile = (values.reshape(planes, tiles).T.ravel() for values in (offsets, sizes))
+    first = np.arange(0, tiles * planes + 1, planes, dtype=np.int64)
+    return LevelIndex(info, how, Pieces(first, np.zeros(tiles * planes, np.int32), *by_tile))
+
+
+def check_claims(width: int, height: int, tile_width: int, tile_height: int, file_size: int) -> None:
+    """Raises SlideRejected CLAIMS_TOO_MUCH, before anything is read that is as large as what is claimed."""
+    if tile_width * tile_height > MAX_TILE_PIXELS:
+        raise SlideRejected(
+            RejectReason.CLAIMS_TOO_MUCH,
+            f"The file claims tiles of {tile_width:,} x {tile_height:,} px, more than can be read at once: save it "
+            "with smaller ones.",
+        )
+    tiles = _tiles(width, height, tile_width, tile_height)
+    if tiles * _LEAST_BYTES > file_size:
+        raise SlideRejected(
+            RejectReason.CLAIMS_TOO_MUCH,
+            f"The file claims {width:,} x {height:,} px, whose {tiles:,} tiles do not fit into its "
+            f"{file_size:,} bytes.",
+        )
+
+
+def _tiles(width: int, height: int, tile_width: int, tile_height: int) -> int:
+    return -(-width // tile_width) * -(-height // tile_height)
+
+
+def check_tail(levels: Sequence[LevelIndex], file_size: int) -> None:
+    """Raises SlideRejected TRUNCATED when the bytes that are missing begin with those of a tile. A place far beyond
+    the end is one tile's wrong number instead, and makes that tile unreadable."""
+    for level in levels:
+        pieces = level.pieces
+        ends = pieces.offsets + pieces.sizes
+        missing = (ends > file_size) & (pieces.sizes > 0) & (pieces.sizes <= level.most_bytes)
+        if missing.any() and int(pieces.offsets[missing].min()) <= file_size + _OTHER_BYTES:
+            raise SlideRejected(RejectReason.TRUNCATED, _CUT_TILES)
 
 
 def _per_tile(directory: Directory, tag: int, tiles: int) -> NDArray[np.int64]:
