@@ -16,7 +16,7 @@ class Activation(StrEnum):
 
 
 class EdgeFill(StrEnum):
-    """What stands outside the slide in a box past its edge."""
+    """What a model sees outside the slide, in a box past its edge, and where the scanner took no picture."""
 
     WHITE = "white"
     BLACK = "black"  #: as WSInfer's own tool does, so that its packages give its numbers
