@@ -38,7 +38,7 @@ fi
 echo "        sending $slide (a GPU node that must start takes some minutes)"
 check "a slide is uploaded, analysed and its results come back" \
     timeout 1800 .venv/bin/tessera submit "$slide" --api "$api" --model stain-density --watch --out "$folder/results" || exit 1
-for file in summary.json tiles.csv tiles.geojson.gz heatmap.ome.tif; do
+for file in summary.json tiles.csv tiles.geojson.gz heatmap.ome.tif tissue.png tile_quality.csv; do
     check "$file is there" test -s "$folder/results/$file"
 done
 check "all tiles are accounted for" .venv/bin/python - "$folder/results" <<'PYTHON'

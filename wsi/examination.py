@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,11 +10,12 @@ import simplejpeg  # pyright: ignore[reportMissingTypeStubs]
 from numpy.typing import NDArray
 
 from wsi.errors import RejectReason, SlideRejected
+from wsi.mask import DETECTED, SlideMask
 from wsi.records.slides import Inspection
 from wsi.slide.mpp import checked_mpp
 from wsi.slide.slide import SlideReader
-from wsi.slide.thumbnail import thumbnail
-from wsi.tissue import tissue_mask
+from wsi.slide.thumbnail import Thumbnail, thumbnail
+from wsi.tissue import SETTINGS, Tissue, find_tissue
 
 #: Grey value. The glass of a brightfield slide lies above 200 in all channels; what is darker than this is stained,
 #: out of the light, or not brightfield.
@@ -29,38 +31,54 @@ _QUALITY = 85  #: of the overview's JPEG
 class Examination:
     inspection: Inspection  #: with tissue
     thumbnail_jpeg: bytes
-    #: [height, width] over the whole slide: tissue, and what could not be decoded, so that nothing is dropped unseen
-    mask: NDArray[np.bool_]
+    mask: SlideMask  #: tissue, and what could not be decoded, so that nothing is dropped unseen
 
 
 def examine(reader: SlideReader, *, max_px: int = 2048) -> Examination:
     """Raises SlideRejected: NO_MPP, MPP_CONFLICT, ABSURD_MPP, DAMAGED when no tile of the overview's level can be
-    decoded, UNSUPPORTED_PIXELS for a dark background."""
+    decoded, FLUORESCENCE for a dark ground, UNSUPPORTED_PIXELS where all is black."""
     mpp_x, mpp_y = checked_mpp(reader.inspection)
     overview = thumbnail(reader, max_px)
     if overview.unreadable == overview.tiles:
         raise SlideRejected(RejectReason.DAMAGED, "None of the slide's tiles can be decoded: send the file again.")
-    if _is_dark(overview.pixels[overview.readable]):
-        raise SlideRejected(
-            RejectReason.UNSUPPORTED_PIXELS,
-            "The slide is black without clear glass, as in fluorescence or in a mask: models expect stained tissue on "
-            "clear glass.",
-        )
-    tissue = tissue_mask(overview.pixels) & overview.readable
-    warnings = reader.inspection.warnings
-    if overview.unreadable:
-        share = f"{overview.unreadable:,} of the {overview.tiles:,} tiles"
-        warnings = (*warnings, f"{share} that the overview is made from can not be decoded.")
+    _check_light(overview.pixels[overview.readable])
+    found = find_tissue(overview.pixels, overview.downsample * max(mpp_x, mpp_y))
+    tissue = found.mask & overview.readable
     inspection = replace(
         reader.inspection,
         tissue_um2=float(tissue.sum()) * overview.downsample**2 * mpp_x * mpp_y,
         tissue_fraction=float(tissue.mean()),
-        warnings=warnings,
+        warnings=(*reader.inspection.warnings, *_warnings(overview, found)),
     )
     jpeg: bytes = simplejpeg.encode_jpeg(overview.pixels, quality=_QUALITY, colorspace="RGB")
-    return Examination(inspection, jpeg, tissue | ~overview.readable)
+    mask = SlideMask(tissue | ~overview.readable, DETECTED, SETTINGS, float(found.pen.mean()))
+    return Examination(inspection, jpeg, mask)
 
 
-def _is_dark(seen: NDArray[np.uint8]) -> bool:
-    """[n, 3] pixels of which most are dark and next to none are glass."""
-    return bool(np.median(seen.max(axis=-1)) < DARK and (seen.min(axis=-1) >= GLASS).mean() < GLASS_SHARE)
+def _warnings(overview: Thumbnail, found: Tissue) -> Iterator[str]:
+    if overview.unreadable:
+        share = f"{overview.unreadable:,} of the {overview.tiles:,} tiles"
+        yield f"{share} that the overview is made from can not be decoded."
+    if found.pen.any():
+        share = found.pen.sum() / (found.pen.sum() + found.mask.sum())
+        yield f"Pen marks were left out; they cover {share:.1%} of what looks like tissue."
+    if found.stained_like_pen:
+        yield "Most of the tissue has the colour of a pen, so that pen marks could not be told and were not left out."
+
+
+def _check_light(seen: NDArray[np.uint8]) -> None:
+    """[n, 3] pixels, most of them dark and next to none of them glass, are no brightfield slide."""
+    brightest = seen.max(axis=-1)
+    if np.median(brightest) >= DARK or (seen.min(axis=-1) >= GLASS).mean() >= GLASS_SHARE:
+        return
+    if brightest.max() < DARK:
+        raise SlideRejected(
+            RejectReason.UNSUPPORTED_PIXELS,
+            "The slide is black all over, as a mask of labels or an empty scan: models expect stained tissue on clear "
+            "glass.",
+        )
+    raise SlideRejected(
+        RejectReason.FLUORESCENCE,
+        "The slide shows light on a black ground without clear glass, as in fluorescence: models expect stained tissue "
+        "on clear glass.",
+    )

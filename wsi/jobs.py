@@ -19,7 +19,7 @@ from wsi.errors import Conflict
 from wsi.estimate import Estimate, check_plannable, estimate
 from wsi.model_card import ModelCard
 from wsi.notices import wake
-from wsi.numerics import NUMERICS_VERSION, PRECISION
+from wsi.numerics import NUMERICS_VERSION, PRECISION, TISSUE_VERSION
 from wsi.ports.ledger import TenantLedger
 from wsi.ports.queues import Queues
 from wsi.records.identity import Actor, Role
@@ -182,6 +182,7 @@ def result_identity(slide_digest: str, model_digest: str, options: JobOptions) -
             "options": options.as_json(),
             "numerics": NUMERICS_VERSION,
             "precision": PRECISION,
+            "tissue": TISSUE_VERSION,
         }
     )
 

@@ -14,6 +14,10 @@ from types import MappingProxyType
 #: them changes a single value.
 PREPROCESSING_VERSION = 1
 
+#: Of the rules of `wsi.tissue`, which decide the tiles of a job whose user draws no region. Raise it when a change to
+#: them, or to the overview they look at, changes a single pixel of a mask.
+TISSUE_VERSION = 2
+
 #: What touches pixels, as requirements pin it.
 PINNED: Mapping[str, str] = MappingProxyType(
     {"imagecodecs": "2026.3.6", "numpy": "2.4.6", "openslide-bin": "4.0.1.2", "simplejpeg": "1.9.0", "torch": "2.14.1"}

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wsi.mask import SlideMask
 from wsi.model_card import ModelCard
 from wsi.records.fields import known_fields
 from wsi.records.slides import Inspection
@@ -92,6 +93,7 @@ class Plan:
     tiles: NDArray[np.int32]  #: [n, 2] level-0 x, y of each box, ordered by x, then y
     order: NDArray[np.int32]  #: [n] tile numbers in the file's own order
     shard_offsets: NDArray[np.int32]  #: [shards + 1] into `order`
+    mask: SlideMask | None = None  #: where the tiles come from; None in a plan of an older planner
     warnings: tuple[str, ...] = ()
 
     @property
@@ -143,6 +145,7 @@ class Plan:
             "tiles": _pack(self.tiles),
             "order": _pack(self.order),
             "shard_offsets": _pack(self.shard_offsets),
+            "mask": self.mask.as_json() if self.mask is not None else None,
             "warnings": self.warnings,
         }
         return gzip.compress(json.dumps(value).encode(), compresslevel=6, mtime=0)
@@ -168,6 +171,7 @@ class Plan:
             tiles=_unpack(value["tiles"]).reshape(-1, 2),
             order=_unpack(value["order"]),
             shard_offsets=_unpack(value["shard_offsets"]),
+            mask=SlideMask.from_json(value["mask"]) if value.get("mask") else None,
             warnings=tuple(value["warnings"]),
         )
 

@@ -2,27 +2,55 @@
 
 Saturation masks lose grey stains and call almost-white tiles tissue; a bare Otsu threshold finds tissue on an empty
 slide. Density against the glass of the same slide, with Otsu's threshold kept between two bounds, gives 0 on blank
-glass and the same answer for a slide and its grey copy. All of it is integer arithmetic, so that every machine and
-every thread count makes the same mask.
+glass and the same answer for a slide and its grey copy. Holes stay holes. Pen marks (`wsi.pen`) and what was never
+scanned are taken out. All of it is integer arithmetic, so that every machine and thread count makes the same mask.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from wsi import pen
+from wsi.boxes import box_sum, dilated
+from wsi.numerics import TISSUE_VERSION
 from wsi.slide.slide import RGB
 
 LOWEST, HIGHEST = 0.05, 0.15  #: natural-log density; bounds of the threshold
 BLACK = 8  #: grey value; no light at all: what a scanner or a converter fills in where it has not looked
+BORDER = 5  #: px, side of the square around black that is not looked at: there black and glass are averaged
+WHITE = 255  #: grey value of all channels; what stands in where there is no picture, as long as real glass is seen too
+FLAT = 3  #: grey values; glass differs by no more from its surroundings, grey tissue does
 BLUR = 5  #: px, side of the box mean: above the grain of the sensor, below any structure of interest
 BRIGHT_SHARE = 80  #: percentile of brightness from which pixels count as glass
 NEUTRAL: Final = 0.85  #: glass is grey: a channel darker than this share of the brightest one shows stain
+LEAST_GLASS = 200  #: grey value; flat places below it are no glass
+GLASS_SHARE = 0.05  #: of what is neither black nor pure white; less of it is no glass
 
-_UNIT = 10_000  #: density is kept as whole ten-thousandths
+#: How tissue was found, as results record it.
+SETTINGS = MappingProxyType(
+    {
+        "version": TISSUE_VERSION,
+        "method": "density against glass, Otsu",
+        "lowest": LOWEST,
+        "highest": HIGHEST,
+        "blur_px": BLUR,
+        "black": BLACK,
+        **pen.SETTINGS,
+    }
+)
 _BINS = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Tissue:
+    mask: NDArray[np.bool_]  #: [height, width]
+    pen: NDArray[np.bool_]  #: [height, width] dense, and taken out of `mask`
+    stained_like_pen: bool  #: most of the tissue has a pen's colour: a stain, so that nothing was taken out
 
 
 def glass_colour(pixels: RGB) -> NDArray[np.uint8]:
@@ -38,38 +66,42 @@ def glass_colour(pixels: RGB) -> NDArray[np.uint8]:
 
 
 def unseen(pixels: RGB) -> NDArray[np.bool_]:
-    """[height, width] black padding: neither glass nor tissue."""
-    return pixels.max(axis=-1) < BLACK
+    """[height, width] padding: neither glass nor tissue. Black; and pure white, where flat and a little darker glass
+    shows what glass looks like on this slide."""
+    brightest, darkest = pixels.max(axis=-1), pixels.min(axis=-1)
+    black = brightest < BLACK
+    if pixels.ndim == 3 and black.any():
+        black = dilated(black, BORDER)
+    white = darkest == WHITE
+    if pixels.ndim < 3 or not white.any():
+        return black
+    around = box_sum(darkest.astype(np.int32), BLUR)
+    flat = np.abs(around - BLUR * BLUR * darkest.astype(np.int32)) <= FLAT * BLUR * BLUR
+    glass = flat & ~white & (darkest >= LEAST_GLASS) & (brightest < WHITE)
+    return black | white if glass.sum() > GLASS_SHARE * (~white & ~black).sum() else black
+
+
+def find_tissue(pixels: RGB, mpp: float | None = None) -> Tissue:
+    """Of an overview of [height, width, 3] at `mpp` microns a pixel, a few or more; None where nobody knows."""
+    nothing = unseen(pixels)
+    density = pen.density(pixels, glass_colour(pixels))
+    density[nothing] = 0
+    smooth = box_sum(density.max(axis=-1).astype(np.int32), BLUR)
+    scale = BLUR * BLUR * pen.UNIT
+    threshold = np.clip(_otsu(smooth[::2, ::2]), round(LOWEST * scale), round(HIGHEST * scale))
+    dense = (smooth > threshold) & ~nothing
+    marks = pen.marks(density, pixels, mpp) & dense
+    if 2 * marks.sum() > dense.sum():
+        return Tissue(dense, np.zeros_like(marks), stained_like_pen=True)
+    return Tissue(dense & ~marks, marks, stained_like_pen=False)
 
 
 def tissue_mask(pixels: RGB) -> NDArray[np.bool_]:
-    """[height, width] for an overview of [height, width, 3] at a few microns a pixel or more."""
-    density = _box_sum(np.where(unseen(pixels), 0, _density(pixels, glass_colour(pixels))))
-    scale = BLUR * BLUR * _UNIT
-    threshold = np.clip(_otsu(density[::2, ::2]), round(LOWEST * scale), round(HIGHEST * scale))
-    return density > threshold
+    """[height, width]"""
+    return find_tissue(pixels).mask
 
 
-def _density(pixels: RGB, glass: NDArray[np.uint8]) -> NDArray[np.int32]:
-    """[height, width] -ln(pixel / glass) of the densest channel, at least 0, in units of 1 / _UNIT."""
-    values = np.arange(256)
-    table = np.log((glass.astype(np.float64) + 1)[:, None] / (values + 1))  # [3, 256]
-    table = np.round(table.clip(0) * _UNIT).astype(np.int32)
-    return np.maximum.reduce([table[channel][pixels[..., channel]] for channel in range(3)])
-
-
-def _box_sum(image: NDArray[np.int32]) -> NDArray[np.int64]:
-    """[height, width] the sum of the BLUR x BLUR px around each; edges repeat."""
-    total = np.pad(image.astype(np.int64), BLUR // 2, mode="edge")
-    for axis in (0, 1):
-        sums = np.cumsum(total, axis=axis)
-        sums = np.concatenate((np.zeros_like(sums.take([0], axis=axis)), sums), axis=axis)
-        size = sums.shape[axis]
-        total = sums.take(range(BLUR, size), axis=axis) - sums.take(range(size - BLUR), axis=axis)
-    return total
-
-
-def _otsu(values: NDArray[np.int64]) -> int:
+def _otsu(values: NDArray[np.int32]) -> int:
     """The threshold between two classes with the largest variance between them. N. Otsu, IEEE SMC 9(1), 1979."""
     low, high = int(values.min()), int(values.max())
     if low == high:

@@ -16,6 +16,7 @@ from tests.slides import write_svs
 from wsi.builtin_models import STAIN_DENSITY
 from wsi.errors import TileUnreadable
 from wsi.examination import Examination
+from wsi.mask import SlideMask
 from wsi.model_card import ModelCard
 from wsi.plan import Numerics, Plan
 from wsi.planning import make_plan
@@ -54,7 +55,7 @@ def whole_plan(
     examination = Examination(
         inspection=replace(reader.inspection, tissue_fraction=1.0, mpp_y=mpp_y or reader.inspection.mpp_y),
         thumbnail_jpeg=b"",
-        mask=np.ones((16, 16), bool),
+        mask=SlideMask(np.ones((16, 16), bool)),
     )
     return make_plan(
         slide_digest="0" * 64 + "-1",

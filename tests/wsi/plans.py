@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from wsi.builtin_models import STAIN_DENSITY
 from wsi.examination import Examination
+from wsi.mask import SlideMask
 from wsi.model_card import ModelCard
 from wsi.plan import Plan
 from wsi.planning import make_plan
@@ -91,7 +92,7 @@ def plan(
         slide_digest="5e" * 32 + "-1",
         slide_uris=[("a.svs", "s3://slides/t/slides/s/00000", "etag")],
         reader=UnreadSlide(seen),
-        examination=Examination(inspection=seen, thumbnail_jpeg=b"", mask=mask),
+        examination=Examination(inspection=seen, thumbnail_jpeg=b"", mask=SlideMask(mask)),
         card=card,
         package_uri=None,
         options=options or JobOptions(),

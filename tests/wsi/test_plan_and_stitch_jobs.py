@@ -184,6 +184,7 @@ def test_stitching_completes_the_job_and_a_second_message_does_nothing(site: Ins
         "summary.json",
         "tiles.csv",
         "tiles.geojson.gz",
+        "tissue.png",
     ]
     assert len(site.result(job_id, "tiles.csv").splitlines()) == 1 + len(site.stored_plan(job_id).tiles)
     held, before = dict(site.objects.held), site.job(job_id)
@@ -199,7 +200,8 @@ def test_tables_do_not_depend_on_the_shard_size(site: Installation):
         site.plan(job_id, shard_tiles=shard_tiles)
         site.work(job_id)
         site.stitch(job_id)
-        tables.add(tuple(site.result(job_id, name) for name in ("tiles.csv", "tiles.geojson.gz", "heatmap.ome.tif")))
+        names = ("tiles.csv", "tiles.geojson.gz", "heatmap.ome.tif", "tissue.png")
+        tables.add(tuple(site.result(job_id, name) for name in names))
     assert len(tables) == 1
 
 
@@ -241,7 +243,7 @@ def test_a_region_of_glass_ends_without_tissue_and_with_every_file(site: Install
     job_id = site.submit(JobOptions(region=(0, 0, 100, 100)))
     assert site.plan(job_id)
     assert site.job(job_id).state is JobState.NO_TISSUE
-    assert len(site.ledger.results(site.actor, job_id)) == 4
+    assert len(site.ledger.results(site.actor, job_id)) == 5
     assert site.result(job_id, "tiles.csv").splitlines() == [
         b"minx,miny,width,height,haematoxylin_od,eosin_od,dab_od,nuclear_fraction"
     ]

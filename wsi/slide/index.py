@@ -99,19 +99,25 @@ class SlideIndex:
         zlib.error for one that is damaged."""
         if not data.startswith(_MAGIC):
             return None
-        body = zlib.decompress(data[len(_MAGIC) :])
-        start = 4 + struct.unpack_from("<I", body)[0]
-        head: dict[str, Any] = json.loads(body[4:start])
-        inspection = Inspection.from_json(head["inspection"])
-        levels: list[LevelIndex] = []
-        for info, level in zip(inspection.levels, head["levels"], strict=True):
-            tiles, pieces = level["tiles"], level["pieces"]
-            numbers = np.frombuffer(body, "<i8", tiles + 3 * pieces, start).astype(np.int64)
-            start += 8 * len(numbers)
-            unpacked = _unpacked(numbers[:tiles], *numbers[tiles:].reshape(3, pieces))
-            levels.append(LevelIndex(info, Coding.from_json(level["coding"]), unpacked, level["holes"]))
-        files = tuple(IndexedFile(etag, size) for etag, size in head["files"])
-        return SlideIndex(files, inspection, tuple(levels))
+        try:
+            return _read(zlib.decompress(data[len(_MAGIC) :]))
+        except (AttributeError, IndexError, KeyError, TypeError, struct.error) as error:
+            raise ValueError("The stored index of the slide is damaged.") from error
+
+
+def _read(body: bytes) -> SlideIndex:
+    start = 4 + struct.unpack_from("<I", body)[0]
+    head: dict[str, Any] = json.loads(body[4:start])
+    inspection = Inspection.from_json(head["inspection"])
+    levels: list[LevelIndex] = []
+    for info, level in zip(inspection.levels, head["levels"], strict=True):
+        tiles, pieces = level["tiles"], level["pieces"]
+        numbers = np.frombuffer(body, "<i8", tiles + 3 * pieces, start).astype(np.int64)
+        start += 8 * len(numbers)
+        unpacked = _unpacked(numbers[:tiles], *numbers[tiles:].reshape(3, pieces))
+        levels.append(LevelIndex(info, Coding.from_json(level["coding"]), unpacked, level["holes"]))
+    files = tuple(IndexedFile(etag, size) for etag, size in head["files"])
+    return SlideIndex(files, inspection, tuple(levels))
 
 
 def _packed(pieces: Pieces) -> tuple[NDArray[np.int64], ...]:

@@ -1,0 +1,43 @@
+"""tissue.png: the mask that the tiles were taken from, over the whole slide."""
+
+from __future__ import annotations
+
+from typing import IO, Any
+
+import imagecodecs
+import numpy as np
+
+from wsi.mask import SlideMask
+from wsi.records.slides import Inspection
+from wsi.results.scored_tiles import ScoredTiles
+
+NAME = "tissue.png"
+MEDIA_TYPE = "image/png"
+ANALYSED = 255  #: grey value; all else is 0
+
+
+def write(tiles: ScoredTiles, file: IO[bytes]) -> None:
+    """8 bits a pixel. Its place on the slide is in the summary (`described`). Raises ValueError for a plan without a
+    mask."""
+    if tiles.plan.mask is None:
+        raise ValueError("the plan holds no mask")
+    file.write(imagecodecs.png_encode(tiles.plan.mask.pixels.astype(np.uint8) * ANALYSED, level=9))
+
+
+def described(mask: SlideMask, inspection: Inspection) -> dict[str, Any]:
+    """For summary.json. A pixel of the mask covers `downsample_x` x `downsample_y` level-0 px."""
+    height, width = mask.pixels.shape
+    return {
+        "source": mask.source,
+        "settings": dict(mask.settings),
+        "fraction": inspection.tissue_fraction,
+        "um2": inspection.tissue_um2,
+        "pen_fraction": mask.pen_fraction,
+        "mask": {
+            "file": NAME,
+            "width": width,
+            "height": height,
+            "downsample_x": inspection.width / width,
+            "downsample_y": inspection.height / height,
+        },
+    }
