@@ -82,6 +82,7 @@ def summary_of(inspection: Inspection) -> dict[str, Any]:
         "mpp_x": inspection.mpp_x,
         "mpp_y": inspection.mpp_y,
         "mpp_source": inspection.mpp_source,
+        "mpp_conflict": inspection.mpp_conflict,
         "warnings": list(inspection.warnings),
     }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import tifffile
 from typer.testing import CliRunner, Result
 
 from client.cli import app
@@ -39,6 +40,18 @@ def test_a_slide_without_a_scale_is_readable_and_says_so() -> None:
     result = inspect(shared_slide("derived/cmu-small-region.crop512-nompp-lzw.tif"), "--json")
     assert result.exit_code == 0
     assert json.loads(result.stdout)["mpp_x"] is None
+
+
+def test_a_slide_that_contradicts_itself_about_its_scale_is_readable_and_says_so(tmp_path: Path) -> None:
+    path = write_svs(tmp_path / "a.svs", width=500, height=400, mpp=0.5, associated=False)
+    with tifffile.TiffFile(path, mode="r+") as tiff:
+        for tag, value in (("XResolution", (20_000, 1)), ("YResolution", (20_000, 1)), ("ResolutionUnit", 2)):
+            tiff.pages.first.tags[tag].overwrite(value)
+    facts = json.loads(inspect(path, "--json").stdout)
+    assert (facts["mpp_x"], facts["mpp_source"]) == (0.5, "aperio")
+    assert "0.5 (aperio) and 1.27 (tiff-resolution)" in facts["mpp_conflict"]
+    stated = json.loads(inspect(path, "--json", "--mpp", "0.5").stdout)
+    assert (stated["mpp_source"], stated["mpp_conflict"]) == ("override", None)
 
 
 def test_a_folder_of_dicom_files_is_one_slide() -> None:
