@@ -49,8 +49,9 @@ def resolve(candidates: Sequence[StatedMpp]) -> Mpp:
     """The first complete one of `candidates`, which come in the order of trust: the vendor's own field first.
 
     Another one that differs by a unit's factor (2.54 or 10, within 3 %) on either axis is a conflict, as nobody can
-    tell which one was mistaken; one that differs by more than 5 % a warning. Raises nothing: `checked_mpp` does, so
-    that an override can still be given.
+    tell which one was mistaken; one that differs by more than 5 % a warning, unless it is no microscope's: writers put
+    1 or 300 dots per inch where they know nothing, and Trestle its microns. Raises nothing: `checked_mpp` does, so that
+    an override can still be given.
     """
     complete = [(said.source, said.x, said.y) for said in candidates if said.x is not None and said.y is not None]
     if not complete:
@@ -62,7 +63,7 @@ def resolve(candidates: Sequence[StatedMpp]) -> Mpp:
         both = f"{_words(x, y)} ({source}) and {_words(other_x, other_y)} ({other})"
         if _mistaken(x, other_x) or _mistaken(y, other_y):
             conflict = conflict or f"The file says both {both} microns per pixel, as if a unit was mistaken: {_HOW}."
-        elif max(_apart(x, other_x), _apart(y, other_y)) > _AGREEING:
+        elif possible(other_x) and possible(other_y) and max(_apart(x, other_x), _apart(y, other_y)) > _AGREEING:
             warnings.append(f"The file says both {both} microns per pixel.")
     return Mpp(x, y, source, conflict, tuple(warnings))
 
@@ -108,13 +109,18 @@ def checked_mpp(inspection: Inspection) -> tuple[float, float]:
     if inspection.mpp_conflict is not None and not overrides:
         raise SlideRejected(RejectReason.MPP_CONFLICT, inspection.mpp_conflict)
     for mpp in (mpp_x, mpp_y):
-        if not SMALLEST <= mpp <= LARGEST:  # False for NaN too.
+        if not possible(mpp):
             who = "resolution given is" if overrides else "file claims"
             raise SlideRejected(
                 RejectReason.ABSURD_MPP,
                 f"The {who} {mpp:.4g} microns per pixel, outside {SMALLEST:g} to {LARGEST:g}: {_HOW}.",
             )
     return mpp_x, mpp_y
+
+
+def possible(mpp: float) -> bool:
+    """Whether a scanner can have so many um per px."""
+    return SMALLEST <= mpp <= LARGEST  # False for NaN too.
 
 
 def _mistaken(one: float, other: float) -> bool:

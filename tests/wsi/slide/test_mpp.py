@@ -123,12 +123,18 @@ def test_a_conflict_on_one_axis_is_one():
     assert both(0.5, (0.5, 1.27)).conflict is not None
 
 
-@pytest.mark.parametrize("factor", [1.06, 1 / 1.06, 2.0, 2.44, 2.64, 4.0, 9.6, 10.4, 25.4, 0.0, math.nan])
+@pytest.mark.parametrize("factor", [1.06, 1 / 1.06, 2.0, 2.44, 2.64, 4.0, 9.6, 10.4, 25.4])
 def test_other_differences_are_told_and_the_vendors_value_is_taken(factor: float):
     found = both(0.5, 0.5 * factor)
     assert (found.x, found.source, found.conflict) == (0.5, "aperio", None)
     (warning,) = found.warnings
     assert "0.5 (aperio)" in warning
+
+
+@pytest.mark.parametrize("other", [0.0, 0.04, 21.0, 84.67, 25_400.0, math.inf, math.nan, -0.5])
+def test_what_no_microscope_has_says_nothing_about_the_scan(other: float):
+    found = both(0.5, other)
+    assert (found.x, found.conflict, found.warnings) == (0.5, None, ())
 
 
 @pytest.mark.parametrize("factor", [1.0, 1.049, 1 / 1.049])
