@@ -8,7 +8,7 @@ from typing import Final
 
 from wsi.slide import tiff
 from wsi.slide.index import SlideIndex
-from wsi.slide.layouts import aperio, generic, ndpi
+from wsi.slide.layouts import aperio, generic, ndpi, ome
 from wsi.slide.layouts.tiff_levels import unsupported
 from wsi.slide.ranges import RangeSource
 from wsi.slide.tiff import Tiff
@@ -26,6 +26,7 @@ class TiffLayout:
 TIFF_LAYOUTS: Final = (
     TiffLayout("Aperio SVS", aperio.claims, aperio.index),
     TiffLayout("Hamamatsu NDPI", ndpi.claims, ndpi.index),
+    TiffLayout("OME-TIFF", ome.claims, ome.index),
     TiffLayout("Generic tiled TIFF", generic.claims, generic.index),
 )
 
@@ -40,6 +41,6 @@ def read_index(source: RangeSource) -> SlideIndex:
         if layout.claims(parsed):
             return layout.index(parsed, source)
     raise unsupported(
-        "The file is laid out in a vendor's own way (NDPI, SCN, Philips, OME, BIF) and could not be opened: export "
+        "The file is laid out in a vendor's own way (SCN, Philips, BIF) and could not be opened: export "
         "it as SVS or as a tiled pyramidal TIFF."
     )

@@ -1,0 +1,175 @@
+"""OME-TIFF: the OME-XML in the first page's description says which page is the slide; its smaller levels hang below
+that page (SubIFDs). Red, green and blue lie together in one page, in three planes of it, or in three pages.
+
+Source: OME-TIFF specification 6 (docs.openmicroscopy.org/ome-model). OpenSlide shows the first level alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+
+from wsi.errors import RejectReason, SlideRejected
+from wsi.slide import mpp, tiff
+from wsi.slide.coding import Colour
+from wsi.slide.index import LevelIndex, Pieces, SlideIndex
+from wsi.slide.layouts import ome_xml
+from wsi.slide.layouts.ome_xml import Ome, OmeChannel, OmeImage
+from wsi.slide.layouts.tiff_levels import resolution, same_shape, shape, slide_index, unsupported
+from wsi.slide.ranges import RangeSource
+from wsi.slide.tiff import Directory, Tiff, damaged
+
+#: Pictures beside the slide, as Bio-Formats and scanners name them.
+_BESIDE: Final = re.compile(r"(label|macro|thumbnail|overview|preview)( image)?", re.IGNORECASE)
+_NAMELESS: Final = re.compile(r"((channel|ch|c)?[ :_-]*\d*)", re.IGNORECASE)
+_NAMES: Final = (("red", "r"), ("green", "g"), ("blue", "b"))
+_COLOURS: Final = (0xFF0000, 0x00FF00, 0x0000FF)
+_GREY: Final = frozenset({"grey", "gray", "brightfield", "bf", "transmitted", "tl"})
+_ONE_FILE: Final = "export the slide as one OME-TIFF file"
+
+
+def claims(file: Tiff) -> bool:
+    return file.directories[0].text(tiff.IMAGE_DESCRIPTION).rstrip().endswith("OME>")
+
+
+def index(file: Tiff, source: RangeSource) -> SlideIndex:
+    """Raises SlideRejected: MISSING_FILES, Z_STACK, FLUORESCENCE, BIT_DEPTH for what no reader here takes."""
+    ome = ome_xml.parse(file.directories[0].text(tiff.IMAGE_DESCRIPTION))
+    if ome.elsewhere:
+        raise _missing(f"The file is one of a set that a companion file (.companion.ome) describes: {_ONE_FILE}.")
+    pictures = [image for image in ome.images if not _BESIDE.fullmatch(image.name.strip())]
+    if not pictures:
+        raise unsupported("The file's OME description names no picture of the slide.")
+    image = pictures[0]
+    _check_files(ome, image)
+    warnings = [*_brightfield(image), *_other_pictures(len(pictures) - 1)]
+    channels = [_levels(page) for page in _pages(file, image, alone=image is ome.images[0])]
+    first = channels[0][0]
+    said = mpp.resolve((mpp.StatedMpp("ome", image.mpp_x, image.mpp_y), *_resolution(first)))
+    if shape(first)[:2] != (image.width, image.height):
+        raise damaged("The file's OME description gives the slide another size than its page.")
+    if any([shape(level) for level in levels] != [shape(level) for level in channels[0]] for levels in channels):
+        raise damaged("The file's channels differ in size.")
+    indexes = [
+        slide_index(source, levels, format="ome-tiff", vendor=None, mpp=said, warnings=warnings) for levels in channels
+    ]
+    if len(indexes) == 1:
+        return indexes[0]
+    joined = tuple(_joined(levels) for levels in zip(*(each.levels for each in indexes), strict=True))
+    return replace(indexes[0], levels=joined)
+
+
+def _resolution(page: Directory) -> tuple[mpp.StatedMpp, ...]:
+    """The page's own tags, where they can be true: libvips says 1,000 um when it knows nothing."""
+    said = resolution(page)
+    possible = all(size is not None and mpp.SMALLEST <= size <= mpp.LARGEST for size in (said.x, said.y))
+    return (said,) if possible else ()
+
+
+def _check_files(ome: Ome, image: OmeImage) -> None:
+    named = {planes.uuid for planes in image.planes if planes.uuid}
+    others = named - {ome.uuid} if ome.uuid else named if len(named) > 1 else set[str]()
+    if others:
+        raise _missing(f"The slide's planes lie in {len(others)} other files of a set: {_ONE_FILE}.")
+
+
+def _brightfield(image: OmeImage) -> tuple[str, ...]:
+    """Warnings. Raises SlideRejected for what is no picture in red, green and blue, or grey, of 8 bits."""
+    if image.depth > 1 or image.times > 1:
+        what = f"{image.depth} focal planes" if image.depth > 1 else f"{image.times} points in time"
+        raise SlideRejected(RejectReason.Z_STACK, f"The file holds {what}: export a single plane.")
+    together = len(image.channels) <= 1 and image.samples in (3, 4)
+    told = None if together else _told_colours(image.samples, image.channels)
+    if not together and told is None:
+        raise SlideRejected(
+            RejectReason.FLUORESCENCE,
+            f"The file holds {image.samples} channels other than red, green and blue: models read brightfield slides.",
+        )
+    if image.type not in ("uint8", ""):
+        raise SlideRejected(
+            RejectReason.BIT_DEPTH, f"The file stores samples of type {image.type[:20]}: export it with 8 bits (uint8)."
+        )
+    unnamed = "The file does not name its three channels; they are read as red, green and blue."
+    return (unnamed,) if told is False else ()
+
+
+def _told_colours(samples: int, channels: Sequence[OmeChannel]) -> bool | None:
+    """Whether the names or colours of the channels say that they are red, green and blue, or grey; None when they are
+    something else."""
+    if any(channel.fluorescent or channel.samples != 1 for channel in channels) or len(channels) not in (0, samples):
+        return None
+    nameless = all(_NAMELESS.fullmatch(channel.name) for channel in channels)
+    if samples == 1:
+        return True if nameless or channels[0].name.lower() in _GREY else None
+    if samples != 3:
+        return None
+    if not nameless:
+        named = zip(channels, _NAMES, strict=True)
+        return True if all(channel.name.lower() in names for channel, names in named) else None
+    colours = [channel.colour >> 8 for channel in channels if channel.colour is not None]
+    if tuple(colours) == _COLOURS:
+        return True
+    return False if len(set(colours)) <= 1 else None  # One colour for all, such as white, says nothing.
+
+
+def _other_pictures(count: int) -> tuple[str, ...]:
+    return (f"The file holds {count} more pictures; the first one is read.",) if count else ()
+
+
+def _pages(file: Tiff, image: OmeImage, *, alone: bool) -> tuple[Directory, ...]:
+    """The page that holds all samples, or one page a channel."""
+    places: dict[int, int] = {}
+    for planes in image.planes:
+        count = planes.count or (image.samples if planes.directory is None else 1)
+        if planes.directory is None and not alone:
+            raise damaged("The file's OME description does not say where the slide lies.")
+        for step in range(min(count, image.samples)):
+            places[planes.channel + step] = (planes.directory or 0) + step
+    if not places and alone:  # Without any place, the first picture's planes are the first pages.
+        places = {channel: channel for channel in range(image.samples)}
+    first = _page(file, places.get(0))
+    stored = first.integer(tiff.SAMPLES_PER_PIXEL, 1)
+    if stored == image.samples:
+        return (first,)
+    if stored != 1 or image.samples != 3:
+        raise damaged("The file's OME description gives the slide another number of channels than its page.")
+    return tuple(_page(file, places.get(channel)) for channel in range(3))
+
+
+def _page(file: Tiff, place: int | None) -> Directory:
+    if place is None or place >= len(file.directories):
+        raise damaged("The file's OME description points at a page that is not there.")
+    page = file.directories[place]
+    if tiff.TILE_WIDTH not in page:
+        raise unsupported("The file is an OME-TIFF without tiles: save it as a tiled pyramid.")
+    if page.integer(tiff.ORIENTATION, 1) != 1:
+        raise unsupported("The file's picture is stored turned: save it upright.")
+    return page
+
+
+def _levels(page: Directory) -> list[Directory]:
+    smaller = [below for below in page.below() if tiff.TILE_WIDTH in below and same_shape(below, page)]
+    return sorted((page, *smaller), key=lambda level: -shape(level)[0])
+
+
+def _joined(channels: Sequence[LevelIndex]) -> LevelIndex:
+    """One level of red, green and blue from three of grey: three pieces a tile."""
+    first = channels[0]
+    codings = [replace(channel.coding, colour=Colour.RGB, planes=True) for channel in channels]
+    if any(channel.coding != first.coding for channel in channels) or first.coding.colour is not Colour.GREY:
+        raise unsupported("The file's channels are packed in different ways.")
+    tiles = len(first.pieces.first) - 1
+    files, offsets, sizes = (
+        np.stack([getattr(channel.pieces, name) for channel in channels], axis=1).ravel()
+        for name in ("files", "offsets", "sizes")
+    )
+    pieces = Pieces(3 * np.arange(tiles + 1, dtype=np.int64), files, offsets, sizes)
+    return replace(first, coding=codings[0], pieces=pieces)
+
+
+def _missing(sentence: str) -> SlideRejected:
+    return SlideRejected(RejectReason.MISSING_FILES, sentence)
