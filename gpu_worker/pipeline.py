@@ -18,6 +18,7 @@ from gpu_worker.stages.batch import batch
 from gpu_worker.stages.decode import decode
 from gpu_worker.stages.fetch import fetch
 from gpu_worker.stages.forward import forward
+from gpu_worker.stages.quality import with_quality
 from gpu_worker.stages.write import ResultWriter
 from wsi.grid import decoded_level, level_boxes
 from wsi.model_card import EdgeFill
@@ -107,7 +108,7 @@ def run_shard(
         )
         batches = flow.through(
             "batch",
-            batch(decoded, assembler, tiles, width=width, height=height, size=plan.numerics.batch),
+            with_quality(batch(decoded, assembler, tiles, width=width, height=height, size=plan.numerics.batch)),
             BATCHES,
             stop=stop,
         )

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from wsi.quality import unmeasured
 from wsi.records.fields import known_fields
 
 RESULT_SCHEMA = 1
@@ -31,6 +32,7 @@ class ShardResult:
     tiles: NDArray[np.int32]  #: [n] tile numbers, in any order, no number twice
     scores: NDArray[np.float32]  #: [n, columns]
     unreadable: Mapping[int, str]  #: tile number -> reason that names the file's tiles
+    quality: NDArray[np.float32] | None = None  #: [n, 4] of `wsi.quality`; None from a worker that did not measure it
     measured: Measured | None = None  #: of a finished shard
 
     @property
@@ -51,12 +53,14 @@ class ShardResult:
             "unreadable": {str(tile): reason for tile, reason in self.unreadable.items()},
             "measured": asdict(self.measured) if self.measured else None,
         }
+        quality = self.quality if self.quality is not None else unmeasured(len(self.tiles))
         buffer = io.BytesIO()
         np.savez_compressed(
             buffer,
             head=np.frombuffer(json.dumps(head).encode(), dtype=np.uint8),
             tiles=self.tiles.astype("<i4"),
             scores=self.scores.astype("<f4"),
+            quality=quality.astype("<f4"),
         )
         return buffer.getvalue()
 
@@ -70,6 +74,7 @@ class ShardResult:
                 plan_digest=head["plan_digest"],
                 tiles=arrays["tiles"].astype(np.int32),
                 scores=arrays["scores"].astype(np.float32),
+                quality=arrays["quality"].astype(np.float32) if "quality" in arrays else None,
                 unreadable={int(tile): reason for tile, reason in head["unreadable"].items()},
                 measured=Measured(**known_fields(Measured, head["measured"])) if head.get("measured") else None,
             )

@@ -14,8 +14,9 @@ from wsi.errors import FailReason, JobFailed, SourceMissing
 from wsi.plan import Plan
 from wsi.ports.ledger import StitchBrief, SystemLedger
 from wsi.ports.objects import Objects
+from wsi.quality import unmeasured
 from wsi.records.results import ResultFile
-from wsi.results import geojson, heatmap, mask, summary, tables
+from wsi.results import geojson, heatmap, mask, quality, summary, tables
 from wsi.results.scored_tiles import ScoredTiles
 from wsi.results.sink import ObjectSink, ResultSink
 from wsi.shard_result import Measured, ShardResult
@@ -30,6 +31,7 @@ def collect(plan: Plan, shards: Iterable[ShardResult]) -> ScoredTiles:
     planned, columns = len(plan.tiles), len(plan.card.columns)
     digest = plan.digest
     scores = np.zeros((planned, columns), dtype=np.float32)
+    looks = unmeasured(planned)
     inferred = np.zeros(planned, dtype=np.int64)  # how often each tile came
     broken = np.zeros(planned, dtype=np.int64)
     unreadable: dict[int, str] = {}
@@ -46,6 +48,10 @@ def collect(plan: Plan, shards: Iterable[ShardResult]) -> ScoredTiles:
             tiles = int((~np.isfinite(shard.scores)).any(axis=1).sum())
             raise _failed(f"The model gave a value that is not a finite number for {tiles} tiles of a shard.")
         scores[shard.tiles] = shard.scores
+        if shard.quality is not None:
+            if shard.quality.shape != (len(shard.tiles), looks.shape[1]):
+                raise _failed(f"A shard holds qualities {shard.quality.shape} for {len(shard.tiles)} tiles.")
+            looks[shard.tiles] = shard.quality
         np.add.at(inferred, shard.tiles, 1)
         np.add.at(broken, np.fromiter(shard.unreadable, dtype=np.int64), 1)
         unreadable |= shard.unreadable
@@ -63,6 +69,7 @@ def collect(plan: Plan, shards: Iterable[ShardResult]) -> ScoredTiles:
         plan=plan,
         inferred=done,
         scores=scores[done],
+        quality=looks[done],
         unreadable=dict(sorted(unreadable.items())),
         measured=tuple(measured),
     )
@@ -78,7 +85,7 @@ def stitch(
     Unreadable tiles are in summary.json, with reasons, and in no other file. Raises JobFailed as `collect` does.
     """
     tiles = collect(plan, shards)
-    kinds = (tables, geojson, heatmap, *((mask,) if plan.mask is not None else ()))
+    kinds = (tables, quality, geojson, heatmap, *((mask,) if plan.mask is not None else ()))
     files = tuple(sink.write(kind.NAME, kind.MEDIA_TYPE, partial(kind.write, tiles)) for kind in kinds)
     last = sink.write(summary.NAME, summary.MEDIA_TYPE, partial(summary.write, tiles, files, run))
     return (last, *files)

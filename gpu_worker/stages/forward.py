@@ -32,6 +32,7 @@ def forward(
         yield Outputs(
             tiles=batch.tiles,
             scores=scores,
+            quality=batch.quality,
             unreadable=batch.unreadable,
             padded=batch.padded,
             seconds=time.perf_counter() - began,

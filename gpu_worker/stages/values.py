@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wsi.errors import TileUnreadable
+from wsi.quality import unmeasured
 from wsi.slide.slide import RGB
 
 
@@ -27,6 +28,7 @@ class Batch:
     tiles: NDArray[np.int32]  #: [n <= batch] tile numbers of the plan
     pixels: NDArray[np.uint8]  #: [batch, level_side_y, level_side, 3] RGB, px of the level as decoded
     unreadable: Mapping[int, str]  #: tile number -> reason, of those met since the last batch
+    quality: NDArray[np.float32] = field(default_factory=unmeasured)  #: [n, 4] of `wsi.quality`, once measured
 
     @property
     def padded(self) -> int:
@@ -37,6 +39,7 @@ class Batch:
 class Outputs:
     tiles: NDArray[np.int32]  #: [n] tile numbers of the plan
     scores: NDArray[np.float32]  #: [n, columns of the card]
+    quality: NDArray[np.float32]  #: [n, 4] of `wsi.quality`
     unreadable: Mapping[int, str]
     padded: int  #: rows computed for nothing
     seconds: float  #: in the model

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_worker.stages.values import Outputs
+from wsi.quality import unmeasured
 from wsi.shard_result import ShardResult
 
 
@@ -16,17 +17,20 @@ class ResultWriter:
         self._plan_digest = plan_digest
         self._tiles: list[NDArray[np.int32]] = [np.empty(0, np.int32)]
         self._scores: list[NDArray[np.float32]] = [np.empty((0, columns), np.float32)]
+        self._quality: list[NDArray[np.float32]] = [unmeasured()]
         self._unreadable: dict[int, str] = {}
         self.done = 0  #: tiles, inferred and unreadable
         if resume is not None:
             self._tiles.append(resume.tiles)
             self._scores.append(resume.scores)
+            self._quality.append(resume.quality if resume.quality is not None else unmeasured(len(resume.tiles)))
             self._unreadable.update(resume.unreadable)
             self.done = resume.done
 
     def add(self, outputs: Outputs) -> None:
         self._tiles.append(outputs.tiles)
         self._scores.append(outputs.scores)
+        self._quality.append(outputs.quality)
         self._unreadable.update(outputs.unreadable)
         self.done += outputs.count
 
@@ -38,5 +42,6 @@ class ResultWriter:
             plan_digest=self._plan_digest,
             tiles=tiles[order],
             scores=np.concatenate(self._scores)[order],
+            quality=np.concatenate(self._quality)[order],
             unreadable=dict(sorted(self._unreadable.items())),
         )

@@ -64,7 +64,7 @@ def test_an_interrupted_run_goes_on_where_it_stopped(
     done = finish(large, out)
     assert done.returncode == 0, done.stderr
     assert {path.name for path in out.iterdir()} == {path.name for path in uninterrupted.iterdir()}
-    for name in ("tiles.csv", "tiles.geojson.gz", "heatmap.ome.tif", "tissue.png"):
+    for name in ("tiles.csv", "tiles.geojson.gz", "heatmap.ome.tif", "tissue.png", "tile_quality.csv"):
         assert (out / name).read_bytes() == (uninterrupted / name).read_bytes()
 
 

@@ -18,7 +18,7 @@ from client.inputs import UsageError
 from tests.shared_slides import shared_slide
 from tests.slides import write_pyramid_tiff, write_svs
 
-RESULTS = {"summary.json", "tiles.csv", "tiles.geojson.gz", "heatmap.ome.tif", "tissue.png"}
+RESULTS = {"summary.json", "tiles.csv", "tiles.geojson.gz", "heatmap.ome.tif", "tissue.png", "tile_quality.csv"}
 
 
 @pytest.fixture(scope="module")

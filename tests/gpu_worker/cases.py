@@ -83,6 +83,7 @@ def run_all(plan: Plan, reader: SlideReader, *, decode_workers: int = 2) -> Shar
         plan_digest=plan.digest,
         tiles=tiles[order],
         scores=np.concatenate([result.scores for result in results])[order],
+        quality=np.concatenate([result.quality for result in results if result.quality is not None])[order],
         unreadable={tile: reason for result in results for tile, reason in sorted(result.unreadable.items())},
     )
 

@@ -23,6 +23,8 @@ from tests.shared_slides import shared_slide
 from wsi.builtin_models import STAIN_DENSITY
 from wsi.errors import ModelError, SourceChanged
 from wsi.model_card import EdgeFill
+from wsi.quality import measure
+from wsi.shard_result import ShardResult
 
 
 @pytest.fixture(scope="module")
@@ -301,3 +303,24 @@ def test_on_batch_counts_every_tile_once(reader):
 def assert_no_stage_is_left():
     names = {"fetch", "decode", "batch", "forward"}
     assert not [thread for thread in threading.enumerate() if thread.name in names]
+
+
+def test_how_tiles_look_depends_on_no_batch_worker_or_attempt(reader):
+    plan = whole_plan(reader)
+    once = run_all(plan, reader, decode_workers=1)
+    assert once.quality.tobytes() == measure(np.stack(boxes(plan, reader, 255))).tobytes()
+    other = whole_plan(reader, batch=3, shard_tiles=7)
+    assert run_all(other, reader, decode_workers=4).quality.tobytes() == once.quality.tobytes()
+
+
+def test_tiles_of_a_checkpoint_keep_how_they_look_and_those_of_an_older_worker_have_none(reader):
+    plan = whole_plan(reader, shard_tiles=None)
+    saved: list[ShardResult] = []
+    model = StainDensity(plan.card)
+    whole = run_shard(plan, 0, reader, model, on_checkpoint=saved.append, checkpoint_batches=1, stop=no_stop())
+    resume = ShardResult.from_bytes(saved[0].to_bytes())
+    assert run_shard(plan, 0, reader, model, resume=resume, stop=no_stop()).quality.tobytes() == whole.quality.tobytes()
+    older = run_shard(plan, 0, reader, model, resume=replace(resume, quality=None), stop=no_stop())
+    before = np.isin(older.tiles, resume.tiles)
+    assert np.isnan(older.quality[before]).all()
+    assert older.quality[~before].tobytes() == whole.quality[~before].tobytes()

@@ -62,7 +62,7 @@ def test_a_job_that_was_killed_gives_the_bytes_of_one_that_was_not(lab: Lab, mid
     lab.stack.workers.kill(start_and_await_checkpoint(lab, job))
     lab.stack.workers.start()
     killed, calm = lab.results(lab.wait(job)), lab.results(lab.run(slide))
-    for name in ("tiles.csv", "tiles.geojson.gz", "heatmap.ome.tif", "tissue.png"):
+    for name in ("tiles.csv", "tiles.geojson.gz", "heatmap.ome.tif", "tissue.png", "tile_quality.csv"):
         assert killed[name] == calm[name], name
 
 

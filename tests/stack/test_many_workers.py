@@ -34,6 +34,6 @@ def test_one_worker_and_three_give_the_same_tables(lab: Lab, large_slide: Path) 
     shares = lab.commits_by_worker(together)
     assert len(shares) == 3
     assert min(shares.values()) >= 2, shares
-    for name in ("tiles.csv", "tiles.geojson.gz", "heatmap.ome.tif", "tissue.png"):
+    for name in ("tiles.csv", "tiles.geojson.gz", "heatmap.ome.tif", "tissue.png", "tile_quality.csv"):
         assert alone_results[name] == together_results[name], name
     assert alone_results["tiles.csv"].count(b"\n") == 10_001

@@ -182,6 +182,7 @@ def test_stitching_completes_the_job_and_a_second_message_does_nothing(site: Ins
     assert sorted(file.name for file in site.ledger.results(site.actor, job_id)) == [
         "heatmap.ome.tif",
         "summary.json",
+        "tile_quality.csv",
         "tiles.csv",
         "tiles.geojson.gz",
         "tissue.png",
@@ -200,7 +201,7 @@ def test_tables_do_not_depend_on_the_shard_size(site: Installation):
         site.plan(job_id, shard_tiles=shard_tiles)
         site.work(job_id)
         site.stitch(job_id)
-        names = ("tiles.csv", "tiles.geojson.gz", "heatmap.ome.tif", "tissue.png")
+        names = ("tiles.csv", "tiles.geojson.gz", "heatmap.ome.tif", "tissue.png", "tile_quality.csv")
         tables.add(tuple(site.result(job_id, name) for name in names))
     assert len(tables) == 1
 
@@ -232,7 +233,7 @@ def test_shards_that_do_not_add_up_fail_the_job_with_counts(site: Installation):
     site.work(job_id)
     key = keys.shard_result(site.actor.tenant, job_id, 0, 1)
     whole = ShardResult.from_bytes(site.objects.get(key))
-    site.objects.put(key, replace(whole, tiles=whole.tiles[1:], scores=whole.scores[1:]).to_bytes())
+    site.objects.put(key, replace(whole, tiles=whole.tiles[1:], scores=whole.scores[1:], quality=None).to_bytes())
     assert site.stitch(job_id)
     job = site.job(job_id)
     assert (job.state, job.reason) == (JobState.FAILED, "stitching_failed")
@@ -243,7 +244,7 @@ def test_a_region_of_glass_ends_without_tissue_and_with_every_file(site: Install
     job_id = site.submit(JobOptions(region=(0, 0, 100, 100)))
     assert site.plan(job_id)
     assert site.job(job_id).state is JobState.NO_TISSUE
-    assert len(site.ledger.results(site.actor, job_id)) == 5
+    assert len(site.ledger.results(site.actor, job_id)) == 6
     assert site.result(job_id, "tiles.csv").splitlines() == [
         b"minx,miny,width,height,haematoxylin_od,eosin_od,dab_od,nuclear_fraction"
     ]

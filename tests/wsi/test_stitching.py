@@ -15,7 +15,7 @@ from wsi.results.sink import FolderSink
 from wsi.shard_result import Measured, ShardResult
 from wsi.stitching import collect, stitch
 
-NAMES = ["heatmap.ome.tif", "summary.json", "tiles.csv", "tiles.geojson.gz", "tissue.png"]
+NAMES = ["heatmap.ome.tif", "summary.json", "tile_quality.csv", "tiles.csv", "tiles.geojson.gz", "tissue.png"]
 
 
 @settings(max_examples=25, deadline=None)

@@ -22,17 +22,24 @@ class ScoredTiles:
     inferred: NDArray[np.int32]  #: tile numbers, ascending
     scores: NDArray[np.float32]  #: [inferred, columns], finite
     unreadable: Mapping[int, str]  #: tile number -> reason, ascending
+    quality: NDArray[np.float32]  #: [inferred, 4] of `wsi.quality`; NaN where nobody measured it
     measured: tuple[Measured, ...] = ()  #: of the shards that say it
 
     def rows(self) -> Iterator[tuple[int, int, int, list[str]]]:
-        """(tile number, x, y, scores as text) of the inferred tiles, ordered by x, then y.
-
-        A score's text is the shortest that reads back as the same float32, so that equal scores are equal bytes.
-        """
-        for start in range(0, len(self.inferred), CHUNK):
-            numbers = self.inferred[start : start + CHUNK]
-            # + 0.0 turns -0.0 into 0.0.
-            texts: list[list[str]] = (self.scores[start : start + CHUNK] + np.float32(0.0)).astype(np.str_).tolist()
+        """(tile number, x, y, scores as text) of the inferred tiles, ordered by x, then y."""
+        for numbers, scores in self.chunks(self.scores):
             origins: list[list[int]] = self.plan.tiles[numbers].tolist()
-            for number, (x, y), text in zip(numbers.tolist(), origins, texts, strict=True):
+            for number, (x, y), text in zip(numbers.tolist(), origins, as_text(scores), strict=True):
                 yield number, x, y, text
+
+    def chunks(self, values: NDArray[np.float32]) -> Iterator[tuple[NDArray[np.int32], NDArray[np.float32]]]:
+        """(tile numbers, their rows of `values`), ordered by x, then y."""
+        for start in range(0, len(self.inferred), CHUNK):
+            yield self.inferred[start : start + CHUNK], values[start : start + CHUNK]
+
+
+def as_text(values: NDArray[np.float32]) -> list[list[str]]:
+    """The shortest text that reads back as the same float32, so that equal values are equal bytes."""
+    # + 0.0 turns -0.0 into 0.0.
+    texts: list[list[str]] = (values + np.float32(0.0)).astype(np.str_).tolist()
+    return texts

@@ -10,6 +10,7 @@ from typing import IO, Any
 
 from wsi.numerics import CODE_VERSION
 from wsi.records.results import ResultFile
+from wsi.results import quality
 from wsi.results.mask import described
 from wsi.results.scored_tiles import ScoredTiles
 from wsi.shard_result import Measured
@@ -39,6 +40,7 @@ def write(tiles: ScoredTiles, files: Sequence[ResultFile], run: Mapping[str, Any
             "inferred": len(tiles.inferred),
             "unreadable": len(tiles.unreadable),
         },
+        "quality": quality.described(tiles),
         "unreadable": [
             {"minx": int(plan.tiles[tile, 0]), "miny": int(plan.tiles[tile, 1])} | box | {"reason": reason}
             for tile, reason in tiles.unreadable.items()
