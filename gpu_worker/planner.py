@@ -20,6 +20,7 @@ from adapters.settings.queues import HEAVY, RECEIVES
 from gpu_worker.drain import Drain, Step, next_step
 from gpu_worker.health import State
 from gpu_worker.metrics import PlanMetrics
+from gpu_worker.pipeline import Drained
 from gpu_worker.pulse import Pulse
 from wsi.errors import LeaseLost
 from wsi.notices import wake
@@ -28,6 +29,7 @@ from wsi.ports.ledger import SystemLedger
 from wsi.ports.objects import Objects, SlideStore
 from wsi.ports.queues import Queues
 from wsi.records.notices import MESSAGE_SCHEMA, QueueMessage
+from wsi.slide.scratch import in_tenths
 
 log = logging.getLogger(__name__)
 
@@ -148,6 +150,12 @@ class HeavyPlanner:
         what planning raised, unless it was the last try."""
         errors: list[Exception] = []
         ended = threading.Event()
+        tell = in_tenths(lambda done, total: log.info("slide copied", extra={"job": str(job_id), "bytes": done}))
+
+        def on_copy(done: int, total: int) -> None:
+            if self._drain.requested:
+                raise Drained
+            tell(done, total)
 
         def plan() -> None:
             try:
@@ -161,6 +169,7 @@ class HeavyPlanner:
                     scratch=scratch,
                     max_scratch_bytes=self._settings.max_scratch_bytes,
                     shard_tiles=self._settings.shard_tiles,
+                    on_copy=on_copy,
                 )
             except Exception as error:  # noqa: BLE001  # a thread's border: it is raised below
                 errors.append(error)
@@ -173,7 +182,7 @@ class HeavyPlanner:
         ended.wait()
         planning.join(DRAIN_SECONDS)
         self._drain.unfollow(ended)
-        if planning.is_alive():
+        if planning.is_alive() or (errors and isinstance(errors[0], Drained)):
             return Outcome.RETURNED
         if not errors:
             return Outcome.DONE

@@ -13,6 +13,7 @@ from lambdas.wiring import SlideJobsWiring, slide_jobs_wiring
 from wsi.errors import RejectReason
 from wsi.inspecting import inspect_slide
 from wsi.ledger_rules import UNINSPECTED_SENTENCE
+from wsi.slide.scratch import in_tenths
 
 logger = logger_for("inspect")
 
@@ -26,6 +27,7 @@ def make_handler(wiring: SlideJobsWiring) -> Handler:
             objects=wiring.objects,
             scratch=wiring.scratch,
             max_scratch_bytes=wiring.max_scratch_bytes,
+            on_copy=in_tenths(lambda done, _: logger.info("slide copied", extra={**body, "bytes": done})),
         )
         logger.info("inspected", extra={**body, "traceparent": traceparent, "state": state})
 

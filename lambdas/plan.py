@@ -12,6 +12,7 @@ from lambdas.queue_events import make_queue_handler
 from lambdas.wiring import SlideJobsWiring, slide_jobs_wiring
 from wsi.notices import wake
 from wsi.planning import give_up_plan, plan_job
+from wsi.slide.scratch import in_tenths
 
 logger = logger_for("plan")
 
@@ -26,6 +27,7 @@ def make_handler(wiring: SlideJobsWiring) -> Handler:
             scratch=wiring.scratch,
             max_scratch_bytes=wiring.max_scratch_bytes,
             shard_tiles=wiring.shard_tiles,
+            on_copy=in_tenths(lambda done, _: logger.info("slide copied", extra={**body, "bytes": done})),
         )
         wake(wiring.queues, traceparent=traceparent)
 

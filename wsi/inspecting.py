@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import closing
 from pathlib import Path
 from uuid import UUID
 
@@ -13,8 +13,10 @@ from wsi.ports.ledger import SystemLedger
 from wsi.ports.objects import Objects, SlideStore
 from wsi.records.slides import Slide
 from wsi.slide.opening import open_slide
+from wsi.slide.scratch import OnCopy
 from wsi.slide.source import SlideSource
 from wsi.states import SlideState
+from wsi.stored_examination import store_examination
 
 
 def inspect_slide(
@@ -25,16 +27,18 @@ def inspect_slide(
     objects: Objects,
     scratch: Path,
     max_scratch_bytes: int,
+    on_copy: OnCopy | None = None,
 ) -> SlideState | None:
     """UPLOADED -> READY or REJECTED(reason). None: a duplicate message, or somebody else was faster.
 
-    Raises SourceUnavailable, for another try.
+    Keeps the thumbnail, and for planning the index and the tissue mask. `on_copy` follows the copy of a slide that
+    only OpenSlide reads. Raises SourceUnavailable, for another try.
     """
     slide = ledger.uninspected_slide(slide_id)
     if slide is None:
         return None
     try:
-        examination = _examine(slide, slides, scratch, max_scratch_bytes)
+        examination = _examine(slide, slides, objects, scratch, max_scratch_bytes, on_copy)
     except SlideRejected as rejection:
         return _rejected(ledger, slide_id, rejection.reason, rejection.sentence)
     except SourceMissing:
@@ -52,12 +56,20 @@ def inspect_slide(
     return SlideState.READY if accepted else None
 
 
-def _examine(slide: Slide, slides: SlideStore, scratch: Path, max_scratch_bytes: int) -> Examination:
+def _examine(
+    slide: Slide,
+    slides: SlideStore,
+    objects: Objects,
+    scratch: Path,
+    max_scratch_bytes: int,
+    on_copy: OnCopy | None,
+) -> Examination:
     source = SlideSource(files=tuple((file.name, slides.open(file.uri, etag=file.etag)) for file in slide.files))
-    with ExitStack() as stack:
-        reader = open_slide(source, mpp=slide.mpp, scratch=scratch, max_scratch_bytes=max_scratch_bytes)
-        stack.callback(reader.close)
-        return examine(reader)
+    reader = open_slide(source, mpp=slide.mpp, scratch=scratch, max_scratch_bytes=max_scratch_bytes, on_copy=on_copy)
+    with closing(reader):
+        examination = examine(reader)
+        store_examination(objects, slide, source, reader, examination)
+    return examination
 
 
 def _rejected(ledger: SystemLedger, slide_id: UUID, reason: RejectReason, sentence: str) -> SlideState | None:

@@ -18,6 +18,14 @@ def thumbnail(tenant: UUID, slide: UUID) -> str:
     return f"{tenant}/slides/{slide}/thumbnail.jpeg"
 
 
+def slide_index(tenant: UUID, slide: UUID) -> str:
+    return f"{tenant}/slides/{slide}/index"
+
+
+def tissue_mask(tenant: UUID, slide: UUID) -> str:
+    return f"{tenant}/slides/{slide}/tissue-mask.json"
+
+
 def job_prefix(tenant: UUID, job: UUID) -> str:
     return f"{tenant}/jobs/{job}/"
 

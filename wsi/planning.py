@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from uuid import UUID
 
 import numpy as np
 
 from wsi import keys
+from wsi.drawn import drawn_mask
 from wsi.errors import FailReason, Forbidden, JobFailed, SlideRejected, SourceChanged, SourceError
 from wsi.examination import Examination, examine
 from wsi.grid import file_order, make_grid, select_tiles
@@ -24,10 +26,12 @@ from wsi.results.sink import ObjectSink
 from wsi.scale import TOLERANCE, Microns, grid_mpp
 from wsi.shards import shard_offsets, shard_size
 from wsi.slide.opening import open_slide
+from wsi.slide.scratch import OnCopy
 from wsi.slide.slide import SlideReader
 from wsi.slide.source import SlideSource
 from wsi.states import JobState
 from wsi.stitching import stitch
+from wsi.stored_examination import UnreadSlide, stored_examination, stored_index
 
 #: CPU threads of a model in the queue's workers. Sums in floating point depend on how they are split over threads, so
 #: the plan fixes it; a worker uses its other cores for decoding.
@@ -57,6 +61,7 @@ def make_plan(
     slide).
     """
     inspection = examination.inspection
+    mask = examination.mask if options.outline is None else drawn_mask(options.outline, inspection)
     mpp = grid_mpp(inspection)
     grid = make_grid(
         inspection,
@@ -67,7 +72,7 @@ def make_plan(
     )
     tiles = select_tiles(
         grid,
-        examination.mask.pixels,
+        mask.pixels,
         width=inspection.width,
         height=inspection.height,
         min_tissue=options.min_tissue,
@@ -94,7 +99,7 @@ def make_plan(
         shard_offsets=np.asarray(
             shard_offsets(len(tiles), shard_size(card.tiles_per_second, shard_tiles)), dtype=np.int32
         ),
-        mask=examination.mask,
+        mask=mask,
         warnings=(*inspection.warnings, *_scale_warnings(mpp, card), *_speed_warnings(grid, options)),
     )
 
@@ -131,6 +136,7 @@ def plan_job(
     scratch: Path,
     max_scratch_bytes: int,
     shard_tiles: int | None,
+    on_copy: OnCopy | None = None,
 ) -> bool:
     """QUEUED -> PLANNING -> RUNNING, NO_TISSUE or FAILED. False when this delivery moved nothing beyond PLANNING.
 
@@ -141,7 +147,10 @@ def plan_job(
     if brief is None:
         return False
     try:
-        plan = _plan(brief, slides, scratch=scratch, max_scratch_bytes=max_scratch_bytes, shard_tiles=shard_tiles)
+        digest, source = _digest(brief), _source(brief, slides)
+        reader, examination = _examined(brief, source, objects, scratch, max_scratch_bytes, on_copy)
+        with closing(reader):
+            plan = _plan(brief, digest, source, reader, examination or examine(reader), shard_tiles)
     except SlideRejected as error:
         return ledger.fail_job(job_id, FailReason.SLIDE_REJECTED, error.sentence)
     except JobFailed as error:
@@ -167,28 +176,55 @@ def give_up_plan(job_id: UUID, *, ledger: SystemLedger) -> bool:
     return ledger.fail_job(job_id, *GIVEN_UP[JobState.PLANNING])
 
 
-def _plan(
-    brief: PlanningBrief, slides: SlideStore, *, scratch: Path, max_scratch_bytes: int, shard_tiles: int | None
-) -> Plan:
-    slide, options = brief.slide, brief.job.options
-    if slide.digest is None:
+def _digest(brief: PlanningBrief) -> str:
+    if brief.slide.digest is None:
         raise JobFailed(FailReason.PLANNING_FAILED, "The slide's upload is not complete: complete it, then try again.")
-    ranges = [(file.name, file.uri, slides.open(file.uri, etag=file.etag)) for file in slide.files]
-    reader = open_slide(
-        SlideSource(files=tuple((name, source) for name, _, source in ranges)),
-        mpp=options.mpp if options.mpp is not None else slide.mpp,
-        scratch=scratch,
-        max_scratch_bytes=max_scratch_bytes,
+    return brief.slide.digest
+
+
+def _source(brief: PlanningBrief, slides: SlideStore) -> SlideSource:
+    return SlideSource(files=tuple((file.name, slides.open(file.uri, etag=file.etag)) for file in brief.slide.files))
+
+
+def _examined(
+    brief: PlanningBrief,
+    source: SlideSource,
+    objects: Objects,
+    scratch: Path,
+    max_scratch_bytes: int,
+    on_copy: OnCopy | None,
+) -> tuple[SlideReader, Examination | None]:
+    """The slide, opened from what inspection stored of it where that still holds; no byte of it is read then."""
+    slide = brief.slide
+    mpp = brief.job.options.mpp if brief.job.options.mpp is not None else slide.mpp
+    examination = stored_examination(objects, slide, source, mpp)
+    if examination is not None and examination.inspection.reading_path == "scratch":
+        return UnreadSlide(examination.inspection), examination
+    opened = partial(open_slide, source, mpp=mpp, scratch=scratch, max_scratch_bytes=max_scratch_bytes, on_copy=on_copy)
+    try:
+        return opened(index=stored_index(objects, slide)), examination
+    except SourceChanged:  # the index is of other files than the slide's; of those nothing was asked yet
+        return opened(), examination
+
+
+def _plan(
+    brief: PlanningBrief,
+    digest: str,
+    source: SlideSource,
+    reader: SlideReader,
+    examination: Examination,
+    shard_tiles: int | None,
+) -> Plan:
+    return make_plan(
+        slide_digest=digest,
+        slide_uris=[
+            (name, file.uri, opened.etag) for file, (name, opened) in zip(brief.slide.files, source.files, strict=True)
+        ],
+        reader=reader,
+        examination=examination,
+        card=ModelCard.from_json(brief.model.card),
+        package_uri=brief.model.package_uri,
+        options=brief.job.options,
+        shard_tiles=shard_tiles,
+        threads=THREADS,
     )
-    with closing(reader):
-        return make_plan(
-            slide_digest=slide.digest,
-            slide_uris=[(name, uri, source.etag) for name, uri, source in ranges],
-            reader=reader,
-            examination=examine(reader),
-            card=ModelCard.from_json(brief.model.card),
-            package_uri=brief.model.package_uri,
-            options=options,
-            shard_tiles=shard_tiles,
-            threads=THREADS,
-        )

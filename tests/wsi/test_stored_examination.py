@@ -1,0 +1,168 @@
+"""What inspection keeps lets planning ask the slide for nothing; what does not hold any more is found anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from tests.slides import write_svs
+from tests.slides.scn import write_scn
+from tests.wsi.test_plan_and_stitch_jobs import Installation
+from wsi import keys
+from wsi.builtin_models import STAIN_DENSITY
+from wsi.inspecting import inspect_slide
+from wsi.memory.ledger import MemoryLedger
+from wsi.memory.objects import MemoryObjects
+from wsi.memory.slides import MemorySlideStore
+from wsi.plan import Plan
+from wsi.records.identity import Actor, Role
+from wsi.records.jobs import JobOptions
+from wsi.records.models import ModelVersion
+from wsi.records.slides import SlideFile
+from wsi.slide.ranges import RangeSource
+from wsi.slide.reads import CountedSource, Reads
+from wsi.states import JobState, SlideState
+
+
+class CountedSlides(MemorySlideStore):
+    """Counts what is read of slides."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reads = Reads()
+
+    def open(self, uri: str, *, etag: str | None = None) -> RangeSource:
+        return CountedSource(super().open(uri, etag=etag), self.reads)
+
+
+Inspected = Callable[[Path], Installation]
+
+
+@pytest.fixture
+def inspected(tmp_path: Path) -> Inspected:
+    """A slide that inspection took in; nothing is counted yet."""
+
+    def installed(path: Path) -> Installation:
+        slide_id, actor = uuid4(), Actor(tenant=uuid4(), subject="key:1", role=Role.ANALYST)
+        ledger, slides, objects = (
+            MemoryLedger(lambda: datetime(2026, 1, 1, tzinfo=UTC)),
+            CountedSlides(),
+            MemoryObjects(),
+        )
+        uri = slides.uri(keys.slide_file(actor.tenant, slide_id, 0))
+        slides.put_object(uri, path.read_bytes())
+        stored = slides.head(uri)
+        file = SlideFile(name=path.name, uri=uri, size=stored.size, etag=stored.etag)
+        ledger.register_slide(actor, slide_id, path.name, [file], mpp=None, digest="5e" * 32 + "-1")
+        scratch = tmp_path / "scratch"
+        scratch.mkdir()
+        state = inspect_slide(
+            slide_id, ledger=ledger, slides=slides, objects=objects, scratch=scratch, max_scratch_bytes=1 << 30
+        )
+        assert state is SlideState.READY
+        card = STAIN_DENSITY
+        ledger.register_model(
+            ModelVersion(
+                name=card.name, version=card.version, digest=card.digest, card=card.as_json(), package_uri=None
+            )
+        )
+        slides.reads = Reads()
+        return Installation(ledger, slides, objects, actor, slide_id, uri, scratch)
+
+    return installed
+
+
+@pytest.fixture
+def svs(inspected: Inspected, tmp_path: Path) -> Installation:
+    return inspected(write_svs(tmp_path / "a.svs", width=1500, height=1200, levels=(1, 4)))
+
+
+def planned(site: Installation, options: JobOptions | None = None) -> tuple[Plan, Reads]:
+    """The plan, and what was read of the slide for it."""
+    assert isinstance(site.slides, CountedSlides)
+    site.slides.reads = Reads()
+    job_id = site.submit(options)
+    assert site.plan(job_id)
+    assert site.job(job_id).state is JobState.RUNNING
+    return site.stored_plan(job_id), site.slides.reads
+
+
+def kept(site: Installation) -> tuple[str, str]:
+    return keys.slide_index(site.actor.tenant, site.slide_id), keys.tissue_mask(site.actor.tenant, site.slide_id)
+
+
+def test_a_plan_of_an_inspected_slide_asks_it_for_no_byte(svs: Installation):
+    plan, reads = planned(svs)
+    assert (reads.requests, reads.bytes) == (0, 0)
+    assert len(plan.tiles) > 8
+    assert plan.index == svs.objects.get(kept(svs)[0])
+
+
+def test_the_plan_is_the_same_as_without_what_was_kept(svs: Installation):
+    with_both, _ = planned(svs)
+    for key in kept(svs):
+        svs.objects.delete_below(key)
+    without, reads = planned(svs)
+    assert without.to_bytes() == with_both.to_bytes()
+    assert reads.requests > 0
+
+
+def test_without_the_mask_the_index_still_saves_the_directories(svs: Installation):
+    svs.objects.delete_below(kept(svs)[1])
+    _, with_index = planned(svs)
+    svs.objects.delete_below(kept(svs)[0])
+    _, without = planned(svs)
+    assert 0 < with_index.requests < without.requests
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_what_another_version_of_the_program_kept_is_found_anew(svs: Installation, which: int):
+    expected, _ = planned(svs)
+    key = kept(svs)[which]
+    svs.objects.put(key, b"tessera-of-another-version\n" + svs.objects.get(key))
+    plan, reads = planned(svs)
+    assert plan.to_bytes() == expected.to_bytes()
+    assert reads.requests > 0 or which == 1
+
+
+def test_what_was_kept_of_other_bytes_is_found_anew(svs: Installation, inspected: Inspected, tmp_path: Path):
+    """As when a slide was inspected, replaced in place and taken in again."""
+    assert isinstance(svs.slides, CountedSlides)
+    svs.slides.put_object(svs.uri, write_svs(tmp_path / "b.svs", width=1500, height=1200, seed=3).read_bytes())
+    stored = svs.slides.head(svs.uri)
+    ledger_slide = svs.ledger.slide(svs.actor, svs.slide_id)
+    again = uuid4()
+    file = replace(ledger_slide.files[0], size=stored.size, etag=stored.etag)
+    svs.ledger.register_slide(svs.actor, again, "again", [file], mpp=None, digest="6e" * 32 + "-1")
+    svs.ledger.accept_slide(again, ledger_slide.inspection or {}, "thumbnail")
+    for old, new in zip(kept(svs), kept(replace(svs, slide_id=again)), strict=True):
+        svs.objects.put(new, svs.objects.get(old))
+    plan, reads = planned(replace(svs, slide_id=again))
+    assert reads.requests > 0
+    assert len(plan.inspection.levels) == 1
+
+
+def test_microns_that_a_job_states_are_examined_with(svs: Installation):
+    """Tissue is looked for at a scale, so that other microns may mean another mask."""
+    plan, reads = planned(svs, JobOptions(mpp=0.25))
+    assert (plan.mpp, plan.inspection.mpp_source) == (0.25, "override")
+    assert reads.requests == 1  # the overview's level; the index is still the one that was kept
+
+
+def test_a_slide_that_only_openslide_reads_is_not_copied_for_a_plan(inspected: Inspected, tmp_path: Path):
+    site = inspected(write_scn(tmp_path / "a.scn"))
+    plan, reads = planned(site)
+    assert (reads.requests, reads.bytes) == (0, 0)
+    assert plan.index is None
+    assert plan.inspection.reading_path == "scratch"
+    assert list(site.scratch.iterdir()) == []
+    site.objects.delete_below(kept(site)[1])
+    again, reads = planned(site)
+    assert reads.bytes > 0
+    assert again.to_bytes() == plan.to_bytes()
+    assert list(site.scratch.iterdir()) == []
