@@ -51,7 +51,7 @@ def _png(data: bytes) -> Shape | None:
     if not (data.startswith(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR") and data.endswith(b"\0\0\0\0IEND\xaeB`\x82")):
         return None
     width, height, bits, colour = struct.unpack_from(">IIBB", data, 16)
-    samples = {0: 1, 2: 3, 4: 2, 6: 4}.get(colour)
+    samples = {0: 1, 2: 3, 6: 4}.get(colour)  # grey, RGB, RGBA
     return (width, height, samples) if bits == 8 and samples is not None else None
 
 

@@ -14,7 +14,7 @@ from wsi.slide.coding import Codec, Coding, Colour, Extra
 from wsi.slide.tiff import Directory, damaged
 
 _APERIO_YCBCR: Final = 33003
-_CODECS: Final = {
+CODECS: Final = {
     1: Codec.NONE,
     5: Codec.LZW,
     7: Codec.JPEG,
@@ -33,7 +33,7 @@ _CODECS: Final = {
     50001: Codec.WEBP,
 }
 #: What people may recognise of what is not read.
-_OTHER_CODECS: Final = {
+OTHER_CODECS: Final = {
     2: "CCITT",
     3: "CCITT fax 3",
     4: "CCITT fax 4",
@@ -46,7 +46,7 @@ _OTHER_CODECS: Final = {
 }
 _GREY: Final = {0: Colour.GREY_INVERTED, 1: Colour.GREY}
 _COLOURS: Final = {2: Colour.RGB, 6: Colour.YCBCR}
-_OTHER_COLOURS: Final = {3: "a palette", 4: "a mask", 5: "inks (CMYK)", 8: "CIE Lab", 9: "ICC Lab", 10: "ITU Lab"}
+OTHER_COLOURS: Final = {3: "a palette", 4: "a mask", 5: "inks (CMYK)", 8: "CIE Lab", 9: "ICC Lab", 10: "ITU Lab"}
 _PREDICTED: Final = frozenset({Codec.LZW, Codec.DEFLATE, Codec.ZSTD, Codec.LZMA})  #: where libtiff heeds a predictor
 _ONE_BY_ONE: Final = frozenset({*packed.CODECS, Codec.JPEG, Codec.JPEG_2000, Codec.PNG, Codec.LERC})  #: as planes
 _SAMPLE_KINDS: Final = {2: "signed ", 3: "floating-point "}  #: SampleFormat
@@ -67,7 +67,7 @@ def coding(directory: Directory) -> Coding:
         )
     colour = (_GREY | _COLOURS).get(photometric)
     if colour is None or samples < colours:
-        stored = _OTHER_COLOURS.get(photometric, f"colours of kind {photometric}, {samples} samples each,")
+        stored = OTHER_COLOURS.get(photometric, f"colours of kind {photometric}, {samples} samples each,")
         raise _pixels(f"The file stores {stored} {_EXPECTED} bits: save it as RGB.")
     if directory.integer(tiff.ORIENTATION, 1) != 1:
         raise _pixels("The file's picture is stored turned or mirrored: save it upright.")
@@ -76,7 +76,9 @@ def coding(directory: Directory) -> Coding:
     codec, colour = _packing(directory, colour)
     extra = _extra(directory, samples) if samples > colours else Extra.NONE
     planes = samples > 1 and directory.integer(tiff.PLANAR_CONFIGURATION, 1) == 2
-    if (planes and codec not in _ONE_BY_ONE) or (colour is Colour.YCBCR and (planes or extra is not Extra.NONE)):
+    odd = planes or extra is not Extra.NONE
+    grey_alpha = samples == 2 and codec is Codec.PNG  # libspng gives it in no form that imagecodecs takes.
+    if (planes and codec not in _ONE_BY_ONE) or (odd and colour is Colour.YCBCR) or grey_alpha:
         raise _pixels("The file stores its colours in a way that is not read (planes or alpha): save it as RGB.")
     return Coding(
         codec=codec,
@@ -103,10 +105,10 @@ def _check_depth(directory: Directory, samples: int) -> None:
 
 def _packing(directory: Directory, colour: Colour) -> tuple[Codec, Colour]:
     compression = directory.integer(tiff.COMPRESSION, 1)
-    codec = _CODECS.get(compression)
+    codec = CODECS.get(compression)
     lerc = directory.integers(tiff.LERC_PARAMETERS) if codec is Codec.LERC else None
     if codec is None or (lerc is not None and len(lerc) > 1 and lerc[1] != 0):
-        name = _OTHER_CODECS.get(compression, "LERC packed once more" if codec is Codec.LERC else "")
+        name = OTHER_CODECS.get(compression, "LERC packed once more" if codec is Codec.LERC else "")
         raise SlideRejected(
             RejectReason.UNSUPPORTED_COMPRESSION,
             f"The file's tiles are packed with compression {compression}{f' ({name})' if name else ''}, which is not "
