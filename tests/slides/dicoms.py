@@ -23,6 +23,7 @@ IMPLICIT: Final = "1.2.840.10008.1.2"
 EXPLICIT: Final = "1.2.840.10008.1.2.1"
 JPEG: Final = "1.2.840.10008.1.2.4.50"
 JPEG_2000: Final = "1.2.840.10008.1.2.4.90"
+JPEG_2000_LOSSY: Final = "1.2.840.10008.1.2.4.91"
 PATIENT: Final = "Doeringer"  #: in every file, and nowhere else
 SERIES: Final = "1.2.826.0.1.3680043.8.498.7"
 _ADOBE_RGB: Final = bytes.fromhex("ffee000e41646f626500640000000000")
@@ -149,8 +150,9 @@ def _frames(picture: Pixels, how: Writing) -> list[bytes]:
 
 
 def _packed(frame: Pixels, how: Writing) -> bytes:
-    if how.syntax == JPEG_2000:
-        return imagecodecs.jpeg2k_encode(frame, level=0, reversible=True, codecformat="j2k")
+    if how.syntax in (JPEG_2000, JPEG_2000_LOSSY):
+        exact = how.syntax == JPEG_2000
+        return imagecodecs.jpeg2k_encode(frame, level=0 if exact else 40, reversible=exact, codecformat="j2k", mct=True)
     if how.syntax != JPEG:
         return (frame.transpose(2, 0, 1) if how.by_plane else frame).tobytes()
     if frame.ndim == 2:

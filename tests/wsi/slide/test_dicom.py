@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from openslide import OpenSlide
+from pydicom import Dataset
 
 from tests.shared_slides import shared_slide
 from tests.slides.dicoms import (
@@ -15,6 +16,7 @@ from tests.slides.dicoms import (
     IMPLICIT,
     JPEG,
     JPEG_2000,
+    JPEG_2000_LOSSY,
     PATIENT,
     SERIES,
     Pixels,
@@ -124,10 +126,13 @@ def test_grey_slides_have_three_equal_samples(tmp_path: Path, picture: Pixels):
         Writing(table="none"),
         Writing(table="extended"),
         Writing(sparse=True),
+        LOSSLESS,
+        Writing(syntax=JPEG_2000_LOSSY, photometric="YBR_ICT"),
+        NATIVE,
     ],
     ids=str,
 )
-def test_jpeg_frames_equal_openslide_whatever_their_markers_say(tmp_path: Path, picture: Pixels, how: Writing):
+def test_frames_equal_openslide_whatever_their_markers_say(tmp_path: Path, picture: Pixels, how: Writing):
     path = write_picture(tmp_path / "a.dcm", picture, how)
     level = read_level(opened(path), 0)
     np.testing.assert_array_equal(level, oracle_level(path, 0))
@@ -246,6 +251,7 @@ def test_parts_that_do_not_follow_each_other_are_refused(tmp_path: Path, picture
         (Writing(sparse=True, tiles=[0, 1, 1]), RejectReason.DAMAGED, "same place"),
         (Writing(more={"SeriesInstanceUID": None, "SamplesPerPixel": None}), RejectReason.DAMAGED, "laid out"),
         (Writing(more={"Columns": None}), RejectReason.DAMAGED, "laid out"),
+        (Writing(more={"OpticalPathSequence": [Dataset()] * 1_001}), RejectReason.DAMAGED, "more than any slide has"),
     ],
     ids=str,
 )

@@ -167,6 +167,25 @@ def test_a_worker_opens_the_series_with_no_request_and_sees_any_file_replaced(tm
             open_slide(SlideSource(files=tuple(files)), index=index)
 
 
+def test_frames_that_are_found_by_walking_are_those_of_the_tables(tmp_path: Path):
+    picture = np.tile(tissue(512, 512), (3, 4, 1))
+    levels = [
+        read_level(open_slide(SlideSource(files=(("a.dcm", CountingSource(path.read_bytes())),))), 0)
+        for table in ("none", "basic", "extended")
+        for path in [write_picture(tmp_path / f"{table}.dcm", picture, Writing(tile=128, table=table))]
+    ]
+    np.testing.assert_array_equal(levels[0], levels[1])
+    np.testing.assert_array_equal(levels[0], levels[2])
+
+
+def test_sequences_within_sequences_end(tmp_path: Path, picture: Pixels):
+    data = write_picture(tmp_path / "a.dcm", picture, Writing(sparse=True)).read_bytes()
+    place = data.index(bytes.fromhex("00523092"))
+    opened = bytes.fromhex("00523092") + b"SQ\0\0\xff\xff\xff\xff" + bytes.fromhex("feff00e0ffffffff")
+    (tmp_path / "a.dcm").write_bytes(data[:place] + opened * 1_000 + data[place:])
+    assert rejected(tmp_path).reason is RejectReason.DAMAGED
+
+
 @pytest.mark.parametrize("table", ["basic", "extended", "none"])
 def test_a_series_of_five_levels_and_three_other_pictures_opens_in_two_requests_a_file(tmp_path: Path, table: str):
     write_pyramid(tmp_path, np.tile(tissue(512, 512), (3, 4, 1)), 5, Writing(tile=128, table=table))

@@ -29,6 +29,7 @@ UNDEFINED: Final = -1  #: length of what ends with a delimiter
 _ENTERED: Final = frozenset({ITEM, PIXEL_MEASURES, PLANE_POSITION, OPTICAL_PATH})
 _LONG: Final = frozenset({b"OB", b"OD", b"OF", b"OL", b"OV", b"OW", b"SQ", b"SV", b"UC", b"UN", b"UR", b"UT", b"UV"})
 _MAX_DEPTH: Final = 16
+_MAX_INSIDE: Final = 10_000_000  #: elements in one; twenty for each of 500,000 frames, walked in about 20 s
 
 
 class Element(NamedTuple):
@@ -58,6 +59,7 @@ def inside(passage: Passage, outer: Element, *, implicit: bool) -> Iterator[tupl
     its length is undefined. Raises SlideRejected DAMAGED, TRUNCATED."""
     at = outer.start
     ends = [_end(outer)]
+    left = _MAX_INSIDE
     while ends:
         end = ends[-1]
         if end is not None and at >= end:
@@ -67,6 +69,9 @@ def inside(passage: Passage, outer: Element, *, implicit: bool) -> Iterator[tupl
             continue
         inner = element(passage, at, implicit=implicit)
         yield len(ends), inner
+        left -= 1
+        if left < 0:
+            raise damaged("The slide's DICOM files say more of their frames than can be read.")
         at = inner.start
         if inner.tag in (ITEM_END, SEQUENCE_END):
             if end is not None:

@@ -25,7 +25,10 @@ SLIDE_CLASS: Final = "1.2.840.10008.5.1.4.1.1.77.1.6"  #: VL Whole Slide Microsc
 VOLUME: Final = "VOLUME"  #: third value of ImageType: a level; the others are LABEL, OVERVIEW and THUMBNAIL
 IMPLICIT: Final = "1.2.840.10008.1.2"
 _EPIFLUORESCENCE: Final = "111743"  #: DCM code of the illumination (PS3.16, CID 8123)
-_MAX_HEADER: Final = 64 * 1024**2  #: bytes read; colour profiles take up to a few MB a file
+_MAX_HEADER: Final = 8 * 1024**2  #: bytes read; colour profiles take up to 3 MB
+_MAX_READS: Final = 100_000  #: each about one element; headers have some hundreds
+_MAX_ITEMS: Final = 1_000  #: of a sequence, with those of the sequences in it
+_ITEM: Final = bytes.fromhex("feff00e0")
 _MAX_META: Final = 100  #: elements
 _TAGS: Final[tuple[BaseTag, ...]] = tuple(Tag(keyword) for keyword in (
     "ImageType", "SeriesInstanceUID", "FrameOfReferenceUID", "ConcatenationUID", "InConcatenationNumber",
@@ -102,7 +105,7 @@ def read_meta(passage: Passage) -> Meta:
 
 def read_header(passage: Passage, syntax: str) -> Header:
     """Of a file of `SLIDE_CLASS`. Raises SlideRejected DAMAGED, TRUNCATED."""
-    file = PassageFile(passage, _MAX_HEADER)
+    file = PassageFile(passage, size=_MAX_HEADER, reads=_MAX_READS)
     try:
         with _quiet():
             found = read_partial(cast("BinaryIO", file), stop_when=_is_read, specific_tags=[*_TAGS])
@@ -136,8 +139,7 @@ def _is_read(tag: int, vr: str | None, length: int) -> bool:
 def _header(file: pydicom.Dataset, syntax: str, passage: PassageFile) -> Header:
     kinds = _several(file.get("ImageType"))
     rows, columns = _number(file, "Rows"), _number(file, "Columns")
-    paths: Sequence[pydicom.Dataset] = file.get("OpticalPathSequence") or ()
-    shared: Sequence[pydicom.Dataset] = file.get("SharedFunctionalGroupsSequence") or ()
+    paths, shared = _sequence(file, "OpticalPathSequence"), _sequence(file, "SharedFunctionalGroupsSequence")
     measures = [group for groups in shared for group in groups.get("PixelMeasuresSequence") or ()]
     codes = [code for path in paths for code in path.get("IlluminationTypeCodeSequence") or ()]
     return Header(
@@ -164,6 +166,14 @@ def _header(file: pydicom.Dataset, syntax: str, passage: PassageFile) -> Header:
         icc=any("ICCProfile" in path for path in paths),
         end=passage.tell(),
     )
+
+
+def _sequence(file: pydicom.Dataset, keyword: str) -> Sequence[pydicom.Dataset]:
+    """pydicom reads one of known length as bytes, of which it makes objects now."""
+    raw: Any = file.get_item(keyword).value if keyword in file else b""
+    if isinstance(raw, bytes) and raw.count(_ITEM) > _MAX_ITEMS:
+        raise damaged("The header of a DICOM file of the slide lists more than any slide has.")
+    return file.get(keyword) or ()
 
 
 def _part(file: pydicom.Dataset) -> Part | None:

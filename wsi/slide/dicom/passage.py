@@ -59,12 +59,14 @@ class Passage:
 
 
 class PassageFile(io.RawIOBase):
-    """The same as a file object, for pydicom. `limit` bytes may be read in all."""
+    """The same as a file object, for pydicom: at most `size` bytes in at most `reads` reads, as it makes an object of
+    hundreds of bytes from each."""
 
-    def __init__(self, passage: Passage, limit: int) -> None:
+    def __init__(self, passage: Passage, *, size: int, reads: int) -> None:
         self._passage = passage
         self._at = 0
-        self._left = limit
+        self._left = size
+        self._reads = reads
         self.ended = False  #: somebody tried to read past the file's end
 
     def read(self, size: int = -1, /) -> bytes:
@@ -76,7 +78,8 @@ class PassageFile(io.RawIOBase):
         if size == 0 or self._at == self._passage.size:
             return b""
         self._left -= size
-        if self._left < 0:
+        self._reads -= 1
+        if self._left < 0 or self._reads < 0:
             raise damaged("The header of a DICOM file of the slide is too long to be one.")
         data = self._passage.read(self._at, size)
         self._at += size

@@ -36,7 +36,7 @@ SYNTAXES: Final = {
     "1.2.840.10008.1.2.4.90": (Codec.JPEG_2000, _JPEG_2000),
     "1.2.840.10008.1.2.4.91": (Codec.JPEG_2000, _JPEG_2000),
 }
-_NAMES: Final = {
+REFUSED: Final = {
     _DEFLATED: "deflated as a whole",
     _BIG_ENDIAN: "big endian",
     "1.2.840.10008.1.2.4.51": "JPEG of 12 bits",
@@ -101,7 +101,7 @@ def z_stack(planes: int) -> SlideRejected:
 
 
 def _packed(syntax: str) -> SlideRejected:
-    how = _NAMES.get(syntax, "an unknown one")
+    how = REFUSED.get(syntax, "an unknown one")
     return SlideRejected(
         RejectReason.UNSUPPORTED_COMPRESSION,
         f"The slide's DICOM files are packed in a way that can not be read ({how}): export them as JPEG, JPEG 2000 or "

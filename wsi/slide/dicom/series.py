@@ -112,7 +112,11 @@ def _check_pyramid(levels: Sequence[Level]) -> None:
     base = levels[0].header
     for one, other in pairwise(levels):
         if one.header.width == other.header.width:
-            raise damaged("Two of the slide's DICOM files hold the same level.")
+            raise SlideRejected(
+                RejectReason.UNSUPPORTED_FORMAT,
+                "Two of the slide's DICOM files hold the same level (a copy, another channel or another plane of "
+                "focus): send one of them.",
+            )
         off = abs(other.header.width - other.header.height * base.width / base.height)
         if off > max(2, 0.02 * other.header.width):
             raise SlideRejected(
