@@ -1,5 +1,6 @@
 """What `fast` gains and costs: the same boxes of a generated slide, decoded whole and resized once, and decoded at half
-size by JPEG's own scaling. `python -m benchmarks.fast_decoding`.
+size by JPEG's own scaling. `python -m benchmarks.fast_decoding [SLIDE.svs MPP]`: that slide, taken to have MPP um a
+pixel, in place of generated ones.
 
 Slide at 0.25 um a pixel, model at 0.5: boxes of 512 px for an input of 256. Seconds are of CPU, of one decoding thread
 and the assembly; the exact path's resize is timed apart, since it runs on the model's device.
@@ -7,6 +8,7 @@ and the assembly; the exact path's resize is timed apart, since it runs on the m
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -37,17 +39,24 @@ ROUNDS = 3
 
 
 def main() -> None:
+    if len(sys.argv) == 3:
+        _measure(sys.argv[1], Path(sys.argv[1]), float(sys.argv[2]))
+        return
     with TemporaryDirectory() as folder:
         for name, rgb in (("YCbCr 4:2:0", False), ("RGB 4:4:4", True)):
             path = write_svs(
                 Path(folder) / "slide.svs", width=SIDE, height=SIDE, mpp=0.25, rgb=rgb, quality=80, pool=64
             )
-            with closing(open_slide(local_source(path))) as reader:
-                exact, fast = (_planned(reader, fast=fast) for fast in (False, True))
-                print(f"{name}: {len(exact.tiles):,} boxes of {exact.grid.level_side} px, "
-                      f"{fast.grid.level_side} px at reduction {fast.grid.reduction}")  # fmt: skip
-                _speed(reader, exact, fast)
-                _difference(reader, exact, fast)
+            _measure(name, path, None)
+
+
+def _measure(name: str, path: Path, mpp: float | None) -> None:
+    with closing(open_slide(local_source(path), mpp=mpp)) as reader:
+        exact, fast = (_planned(reader, fast=fast) for fast in (False, True))
+        sides = f"{exact.grid.level_side} px, {fast.grid.level_side} px at reduction {fast.grid.reduction}"
+        print(f"{name}: {len(exact.tiles):,} boxes of {sides}")
+        _speed(reader, exact, fast)
+        _difference(reader, exact, fast)
 
 
 def _speed(reader: SlideReader, exact: Plan, fast: Plan) -> None:

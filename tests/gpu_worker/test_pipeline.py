@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import tifffile
+from PIL import Image
 
 from gpu_worker.models.stain_density import StainDensity
 from gpu_worker.pipeline import Drained, run_shard
@@ -20,6 +22,7 @@ from tests.gpu_worker.cases import (
     whole_plan,
 )
 from tests.shared_slides import shared_slide
+from tests.slides import he_tissue
 from wsi.builtin_models import STAIN_DENSITY
 from wsi.errors import ModelError, SourceChanged
 from wsi.model_card import EdgeFill
@@ -66,6 +69,30 @@ def test_rectangles_and_reduced_tiles_equal_the_direct_computation(reader, chang
     cut = boxes(plan, reader, 255 if fill is EdgeFill.WHITE else 0)
     expected = np.stack([StainDensity(card).infer(box[None], plan.numerics)[0] for box in cut])
     assert run_all(plan, reader).scores.tobytes() == expected.tobytes()
+
+
+def test_a_stretched_copy_of_a_slide_gives_nearly_the_values_of_the_slide(tmp_path):
+    picture = he_tissue(np.random.default_rng(3), 1024, 1024)
+    stretched = np.asarray(Image.fromarray(picture).resize((1024, 1280), Image.Resampling.BILINEAR))
+    tables = []
+    for name, pixels, down in (("square", picture, 20_000), ("stretched", stretched, 25_000)):
+        path = tmp_path / f"{name}.tif"
+        tifffile.imwrite(
+            path,
+            pixels,
+            photometric="rgb",
+            tile=(256, 256),
+            compression="zlib",
+            resolution=(20_000, down),
+            resolutionunit="CENTIMETER",
+        )
+        opened = open_path(path)
+        plan = whole_plan(opened)
+        tables.append(run_all(plan, opened).scores)
+        assert (plan.grid.level_side, plan.grid.level_side_y) == (256, 256 * down // 20_000)
+        opened.close()
+    assert tables[0].shape == tables[1].shape == (16, 4)
+    np.testing.assert_allclose(tables[1][:, :3], tables[0][:, :3], atol=0.01)
 
 
 def test_a_broken_file_tile_is_unreadable_at_every_reduction(reader):
