@@ -1,8 +1,9 @@
-"""`tessera inspect`: what a slide's header says, as inspection would store it."""
+"""`tessera inspect`: what inspection finds out about a slide, and what it reads for that."""
 
 from __future__ import annotations
 
 import json
+import time
 from contextlib import closing
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,12 +15,14 @@ from rich.table import Table
 from client.inputs import UsageError, expand
 from client.outcomes import REJECTED
 from client.progress import complain, copy_bar
-from wsi.errors import SlideRejected, SourceError
+from wsi.errors import RejectReason, SlideRejected, SourceError
 
 if TYPE_CHECKING:
     from client.inputs import SlideInput
     from client.sources import Sources
     from wsi.records.slides import Inspection
+
+_WITHOUT_SCALE = frozenset({RejectReason.NO_MPP, RejectReason.ABSURD_MPP, RejectReason.MPP_CONFLICT})
 
 
 def inspect(
@@ -30,7 +33,8 @@ def inspect(
         float | None, typer.Option(min=0.01, max=100, help="Microns a pixel of the slide; wins over the file.")
     ] = None,
 ) -> None:
-    """Prints format, size, levels and scale of a slide. A slide without a scale is readable: mpp_x is null then."""
+    """Prints what inspection finds: format, size, levels, scale and tissue, and what was read for it. A slide without a
+    scale is readable: mpp_x and tissue_um2 are null then."""
     from client.sources import Sources
 
     sources = Sources()
@@ -38,7 +42,7 @@ def inspect(
     if len(found) != 1:
         raise UsageError(f"{slide} holds {len(found)} slides; name one of them")
     try:
-        facts = summary_of(_inspection(found[0], sources))
+        facts = _facts(found[0], sources)
     except SlideRejected as error:
         complain(f"rejected ({error.reason.value}): {error.sentence}")
         raise typer.Exit(REJECTED) from None
@@ -51,15 +55,33 @@ def inspect(
         Console().print(_table(facts))
 
 
-def _inspection(slide: SlideInput, sources: Sources) -> Inspection:
+def _facts(slide: SlideInput, sources: Sources) -> dict[str, Any]:
+    from wsi.examination import examine
     from wsi.slide.opening import open_slide
+    from wsi.slide.reads import Reads, counted
 
+    reads, began = Reads(), time.monotonic()
     with (
         sources.opened(slide) as source,
         copy_bar() as on_copy,
-        closing(open_slide(source, mpp=slide.mpp, on_copy=on_copy)) as reader,
+        closing(open_slide(counted(source, reads), mpp=slide.mpp, on_copy=on_copy)) as reader,
     ):
-        return reader.inspection
+        try:
+            inspection, tissue = examine(reader).inspection, True
+        except SlideRejected as error:
+            if error.reason not in _WITHOUT_SCALE:
+                raise
+            inspection, tissue = reader.inspection, False
+    return {
+        **summary_of(inspection),
+        "tissue_um2": inspection.tissue_um2 if tissue else None,
+        "tissue_fraction": inspection.tissue_fraction if tissue else None,
+        "read": {
+            "requests": reads.requests,
+            "bytes": reads.bytes,
+            "seconds": round(time.monotonic() - began, 3),
+        },
+    }
 
 
 def summary_of(inspection: Inspection) -> dict[str, Any]:
@@ -97,6 +119,8 @@ def _table(facts: dict[str, Any]) -> Table:
                 f"{level['width']:,} x {level['height']:,}  (1/{level['downsample']:.4g})" for level in value
             )
         elif isinstance(value, list):
-            value = "\n".join(value)
+            value = "\n".join(map(str, value))
+        elif name == "read":
+            value = f"{value['requests']} requests, {value['bytes']:,} bytes, {value['seconds']} s"
         drawn.add_row(name, escape("" if value is None else str(value)))
     return drawn

@@ -29,6 +29,14 @@ def test_json_says_what_the_header_says(tmp_path: Path) -> None:
     assert facts["warnings"] == []
 
 
+def test_it_finds_the_tissue_and_says_what_it_read(tmp_path: Path) -> None:
+    path = write_svs(tmp_path / "a.svs", width=1000, height=800, levels=(1, 4))
+    facts = json.loads(inspect(path, "--json").stdout)
+    assert 0 < facts["tissue_fraction"] < 1
+    assert facts["tissue_um2"] > 0
+    assert (facts["read"]["requests"], facts["read"]["bytes"] > 0) == (3, True)
+
+
 def test_without_json_it_is_a_table(tmp_path: Path) -> None:
     write_svs(tmp_path / "a.svs", width=1000, height=800)
     result = inspect(tmp_path / "a.svs")
@@ -39,7 +47,8 @@ def test_without_json_it_is_a_table(tmp_path: Path) -> None:
 def test_a_slide_without_a_scale_is_readable_and_says_so() -> None:
     result = inspect(shared_slide("derived/cmu-small-region.crop512-nompp-lzw.tif"), "--json")
     assert result.exit_code == 0
-    assert json.loads(result.stdout)["mpp_x"] is None
+    facts = json.loads(result.stdout)
+    assert (facts["mpp_x"], facts["tissue_um2"]) == (None, None)
 
 
 def test_a_slide_that_contradicts_itself_about_its_scale_is_readable_and_says_so(tmp_path: Path) -> None:

@@ -55,6 +55,7 @@ def write(tiles: ScoredTiles, files: Sequence[ResultFile], run: Mapping[str, Any
             "mpp_y": plan.mpp_y,
             "mpp_source": inspection.mpp_source,
             "reading_path": inspection.reading_path,
+            "path_reason": inspection.path_reason,
             "tissue_um2": inspection.tissue_um2,
             "tissue_fraction": inspection.tissue_fraction,
             "tissue": described(plan.mask, inspection) if plan.mask is not None else None,
