@@ -80,6 +80,7 @@ def index(file: Tiff, source: RangeSource) -> SlideIndex:
         mpp_x=said.x,
         mpp_y=said.y,
         mpp_source=said.source,
+        icc=any(tiff.ICC_PROFILE in directory for directory in in_focus),
         warnings=(*said.warnings, *_other_planes(directories)),
     )
     return SlideIndex((IndexedFile(source.etag, source.size),), inspection, levels)

@@ -49,7 +49,7 @@ def index(file: Tiff, source: RangeSource) -> SlideIndex:
     warnings = [*_brightfield(image), *_other_pictures(len(pictures) - 1)]
     channels = [_levels(page) for page in _pages(file, image, alone=image is ome.images[0])]
     first = channels[0][0]
-    said = mpp.resolve((mpp.StatedMpp("ome", image.mpp_x, image.mpp_y), *_resolution(first)))
+    said = mpp.resolve((mpp.StatedMpp("ome", image.mpp_x, image.mpp_y), resolution(first)))
     if shape(first)[:2] != (image.width, image.height):
         raise damaged("The file's OME description gives the slide another size than its page.")
     if any([shape(level) for level in levels] != [shape(level) for level in channels[0]] for levels in channels):
@@ -61,13 +61,6 @@ def index(file: Tiff, source: RangeSource) -> SlideIndex:
         return indexes[0]
     joined = tuple(_joined(levels) for levels in zip(*(each.levels for each in indexes), strict=True))
     return replace(indexes[0], levels=joined)
-
-
-def _resolution(page: Directory) -> tuple[mpp.StatedMpp, ...]:
-    """The page's own tags, where they can be true: libvips says 1,000 um when it knows nothing."""
-    said = resolution(page)
-    possible = all(size is not None and mpp.SMALLEST <= size <= mpp.LARGEST for size in (said.x, said.y))
-    return (said,) if possible else ()
 
 
 def _check_files(ome: Ome, image: OmeImage) -> None:
