@@ -61,7 +61,7 @@ def _warnings(overview: Thumbnail, found: Tissue) -> Iterator[str]:
         yield f"{share} that the overview is made from can not be decoded."
     if found.pen.any():
         share = found.pen.sum() / (found.pen.sum() + found.mask.sum())
-        yield f"Pen marks were left out; they cover {share:.1%} of what looks like tissue."
+        yield f"Pen marks cover {share:.1%} of what looks like tissue; tissue detection leaves them out."
     if found.stained_like_pen:
         yield "Most of the tissue has the colour of a pen, so that pen marks could not be told and were not left out."
 

@@ -101,7 +101,7 @@ def test_pen_marks_are_left_out_and_their_share_is_told(tmp_path):
     assert not found.mask.pixels[105:175, 105:895].any()
     assert found.mask.pixels[305:695, 305:695].all()
     assert found.mask.pen_fraction == pytest.approx(80 * 800 / 1024**2, rel=0.1)
-    assert found.inspection.warnings[-1].startswith("Pen marks were left out; they cover 2")
+    assert found.inspection.warnings[-1].startswith("Pen marks cover 2")
 
 
 def test_black_padding_around_a_scan_is_neither_tissue_nor_a_reason_to_reject(tmp_path):

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
+from wsi.outline import Outline
 from wsi.records.fields import known_fields
 from wsi.states import JobState
 
@@ -26,6 +27,7 @@ class JobOptions:
     region: tuple[int, int, int, int] | None = None  #: x, y, width, height in level-0 px
     min_tissue: float = 0.1  #: least share of a tile's box inside the slide that must be tissue, 0..1
     allow_upsampling: bool = False  #: take a slide that is coarser than the model's mpp
+    outline: Outline | None = None  #: drawn by the user; what lies in it is analysed in place of tissue
     fast: bool = False  #: decode JPEG tiles at half their size or less where the model needs no more
 
     def as_json(self) -> dict[str, Any]:
@@ -36,12 +38,19 @@ class JobOptions:
             "min_tissue": self.min_tissue,
             "allow_upsampling": self.allow_upsampling,
         }
+        if self.outline is not None:
+            value["outline"] = self.outline.as_json()
         return value | {"fast": True} if self.fast else value
 
     @staticmethod
     def from_json(value: dict[str, Any]) -> JobOptions:
         region = value.get("region")
-        fields: dict[str, Any] = {**known_fields(JobOptions, value), "region": tuple(region) if region else None}
+        outline = value.get("outline")
+        fields: dict[str, Any] = {
+            **known_fields(JobOptions, value),
+            "region": tuple(region) if region else None,
+            "outline": Outline.from_json(outline) if outline else None,
+        }
         return JobOptions(**fields)
 
 

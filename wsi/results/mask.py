@@ -7,7 +7,7 @@ from typing import IO, Any
 import imagecodecs
 import numpy as np
 
-from wsi.mask import SlideMask
+from wsi.mask import DRAWN, SlideMask
 from wsi.records.slides import Inspection
 from wsi.results.scored_tiles import ScoredTiles
 
@@ -27,11 +27,15 @@ def write(tiles: ScoredTiles, file: IO[bytes]) -> None:
 def described(mask: SlideMask, inspection: Inspection) -> dict[str, Any]:
     """For summary.json. A pixel of the mask covers `downsample_x` x `downsample_y` level-0 px."""
     height, width = mask.pixels.shape
+    fraction, um2 = inspection.tissue_fraction, inspection.tissue_um2
+    if mask.source == DRAWN:
+        fraction = float(mask.pixels.mean())
+        um2 = fraction * inspection.width * inspection.height * (inspection.mpp_x or 0) * (inspection.mpp_y or 0)
     return {
         "source": mask.source,
         "settings": dict(mask.settings),
-        "fraction": inspection.tissue_fraction,
-        "um2": inspection.tissue_um2,
+        "fraction": fraction,
+        "um2": um2,
         "pen_fraction": mask.pen_fraction,
         "mask": {
             "file": NAME,
