@@ -17,6 +17,7 @@ from gpu_worker.drain import Drain
 from gpu_worker.health import State
 from gpu_worker.planner import HeavyPlanner
 from tests.gpu_worker.installation import Installation
+from tests.slides.scn import write_scn
 from wsi.builtin_models import STAIN_DENSITY
 from wsi.plan_queue import COPIED_BYTES
 from wsi.records.jobs import NewJob
@@ -191,6 +192,23 @@ def test_a_plan_that_ends_soon_is_waited_for(heavy):
     assert not thread.is_alive()
     assert heavy.state(job) is JobState.RUNNING
     assert heavy.queues.depth(HEAVY) == 0
+
+
+def test_a_slide_that_is_copied_when_the_process_is_to_leave_is_given_back_and_leaves_no_copy(heavy):
+    heavy.slides.put_object(heavy.uri, write_scn(heavy.folder / "a.scn").read_bytes())
+    job = heavy.submitted()
+    drain, slow = Drain(), SlowSlides(heavy.slides)
+    leaving = heavy.planner(drain, slides=slow)
+    thread = in_background(leaving)
+    assert slow.opening.wait(10)
+    drain.request()
+    slow.let.set()
+    thread.join(10)
+    assert not thread.is_alive()
+    assert plans(leaving) == {"returned": 1}
+    assert list((heavy.folder / "scratch").iterdir()) == []
+    heavy.planner().run()
+    assert heavy.state(job) is JobState.RUNNING
 
 
 def test_a_message_stays_hidden_for_as_long_as_its_plan_takes(heavy):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -152,6 +153,20 @@ def test_microns_that_a_job_states_are_examined_with(svs: Installation):
     plan, reads = planned(svs, JobOptions(mpp=0.25))
     assert (plan.mpp, plan.inspection.mpp_source) == (0.25, "override")
     assert reads.requests == 1  # the overview's level; the index is still the one that was kept
+
+
+def test_the_summary_says_why_a_slide_was_read_from_a_copy(inspected: Inspected, tmp_path: Path):
+    site = inspected(write_scn(tmp_path / "a.scn"))
+    job_id = site.submit()
+    site.plan(job_id)
+    site.work(job_id)
+    site.stitch(job_id)
+    slide = json.loads(site.result(job_id, "summary.json"))["slide"]
+    assert (slide["reading_path"], slide["path_reason"]) == (
+        "scratch",
+        (site.ledger.slide(site.actor, site.slide_id).inspection or {})["path_reason"],
+    )
+    assert slide["path_reason"].endswith(".")
 
 
 def test_a_slide_that_only_openslide_reads_is_not_copied_for_a_plan(inspected: Inspected, tmp_path: Path):
