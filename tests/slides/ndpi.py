@@ -6,6 +6,7 @@ Source: openslide-vendor-hamamatsu.c and tifffile's notes on NDPI; OpenSlide ope
 
 from __future__ import annotations
 
+import functools
 import io
 import struct
 from collections.abc import Sequence
@@ -73,16 +74,17 @@ def write_ndpi(path: Path, levels: Sequence[NdpiLevel], *, mpp: float = 0.25, fi
     return path
 
 
+@functools.cache
 def ndpi_levels(
     width: int = 2048,
     height: int = 1024,
     *,
     slice_width: int = 512,
-    downsamples: Sequence[int] = (1, 4, 16),
+    downsamples: tuple[int, ...] = (1, 4, 16),
     seed: int = 0,
-) -> list[NdpiLevel]:
+) -> tuple[NdpiLevel, ...]:
     """Tissue at each of `downsamples`; the smallest level has no restart markers, as on real slides. Then the macro
-    picture and the map."""
+    picture and the map. Made once: not to be written to."""
     pixels = he_tissue(np.random.default_rng(seed), height, width)
     levels = [
         NdpiLevel(
@@ -93,11 +95,11 @@ def ndpi_levels(
         for step in downsamples
     ]
     plain = np.full((64, 192, 3), 220, np.uint8)
-    return [
+    return (
         *levels,
         NdpiLevel(pixels=plain, lens=-1, slice_width=None),
         NdpiLevel(pixels=plain, lens=-2, slice_width=None),
-    ]
+    )
 
 
 def sliced_jpeg(level: NdpiLevel) -> tuple[bytes, list[int]]:

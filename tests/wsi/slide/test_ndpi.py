@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
+import tifffile
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -88,11 +89,13 @@ def test_starts_over_4_gib_need_their_upper_halves(tmp_path: Path):
 
 
 @pytest.mark.parametrize("claimed", [(70_000, 64), (0, 64)], ids=["cut to 16 bits", "0"])
-def test_a_level_wider_than_a_jpeg_can_say_equals_openslide(tmp_path: Path, claimed: tuple[int, int]):
+def test_a_level_wider_than_a_jpeg_can_say_equals_openslide_and_tifffile(tmp_path: Path, claimed: tuple[int, int]):
     pixels = np.tile(he_tissue(np.random.default_rng(2), 64, 2_000), (1, 35, 1))
     level = NdpiLevel(pixels=pixels, lens=40, slice_width=2_000, claimed=claimed)
     reader = assert_equal_to_openslide(write_ndpi(tmp_path / "a.ndpi", [level]))
     assert reader.inspection.width == 70_000
+    with tifffile.TiffFile(tmp_path / "a.ndpi") as file:
+        np.testing.assert_array_equal(read_level(reader, 0), file.pages.first.asarray())
 
 
 def test_a_last_row_of_blocks_that_reaches_below_the_level_is_cut(tmp_path: Path):
