@@ -3,7 +3,7 @@ from __future__ import annotations
 import struct
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -13,6 +13,7 @@ from openslide import OpenSlide
 
 from tests.shared_slides import shared_slide
 from tests.slides import damage, write_pyramid_tiff
+from tests.slides.bombs import write_bomb
 from tests.slides.tiffs import OLD_DEFLATE, SHAPE, change_tag, tissue, write_tiled
 from tests.wsi.slide.sources import CountingSource, read_level
 from wsi.errors import RejectReason, SlideRejected, TileUnreadable
@@ -281,6 +282,17 @@ def test_one_tile_far_past_the_end_is_unreadable_alone(tmp_path: Path):
     with pytest.raises(TileUnreadable, match="past the end"):
         reader.decode(first)
     assert all(reader.decode(tile).shape == (256, 256, 3) for tile in others)
+
+
+@pytest.mark.parametrize("codec", ["jpeg", "jpeg2000"])
+def test_tiles_that_claim_to_be_enormous_are_unreadable_alone(tmp_path: Path, codec: Literal["jpeg", "jpeg2000"]):
+    reader = open_slide(local_source(write_bomb(tmp_path / "a.svs", codec, spared=4)))
+    for tile in reader.encoded(0, range(16)):
+        if tile.index < 4:
+            assert reader.decode(tile).shape == (240, 240, 3)
+        else:
+            with pytest.raises(TileUnreadable, match="claims"):
+                reader.decode(tile)
 
 
 def test_a_million_tiles_are_checked_in_a_moment():

@@ -4,6 +4,7 @@ import time
 import tracemalloc
 from contextlib import suppress
 
+import imagecodecs
 import numpy as np
 import pytest
 import simplejpeg
@@ -13,7 +14,8 @@ from hypothesis import strategies as st
 from tests.slides import encode_tile, he_tissue, split_tables
 from wsi.errors import TileUnreadable
 from wsi.slide import jpeg
-from wsi.slide.coding import Colour
+from wsi.slide.coding import Codec, Coding, Colour, Extra
+from wsi.slide.decoding import decode_tile
 
 SIDE = 64
 PIXELS = he_tissue(np.random.default_rng(1), SIDE, SIDE)
@@ -117,6 +119,44 @@ def test_what_libjpeg_only_warns_of_is_unreadable():
     tables, tile = tables_and_tile(rgb=False)
     with pytest.raises(TileUnreadable):
         decoded(tables, tile[: len(tile) // 2], rgb=False)
+
+
+@pytest.mark.parametrize("rgb", [True, False])
+def test_a_silent_container_leaves_the_colours_to_the_markers(rgb: bool):
+    whole = encode_tile(PIXELS, rgb=rgb, quality=95)  # RGB with Adobe's marker, YCbCr with JFIF's.
+    coding = Coding(codec=Codec.JPEG, colour=Colour.AS_CODED)
+    np.testing.assert_array_equal(decode_tile([whole], coding, SIDE, SIDE), truth(rgb=rgb))
+
+
+@pytest.mark.parametrize(
+    "samples", [Coding(codec=Codec.JPEG, colour=Colour.GREY), Coding(codec=Codec.JPEG, colour=Colour.AS_CODED)]
+)
+def test_grey_is_shown_in_three_equal_colours(samples: Coding):
+    grey = np.ascontiguousarray(PIXELS[..., :1])
+    tile = simplejpeg.encode_jpeg(grey, colorspace="GRAY", colorsubsampling="Gray", quality=95)
+    expected = np.repeat(simplejpeg.decode_jpeg(tile, colorspace="GRAY"), 3, axis=2)
+    np.testing.assert_array_equal(decode_tile([tile], samples, SIDE, SIDE), expected)
+
+
+@pytest.mark.parametrize("components", [2, 4])
+def test_components_beside_the_colours_are_read_and_watched_as_strictly(components: int):
+    """libjpeg's wrapper knows no pictures of two components: a third one is claimed that no scan holds."""
+    pixels = np.concatenate((PIXELS, PIXELS[::-1, :, :1]), axis=2)[..., :components]
+    tile = bytes(imagecodecs.jpeg8_encode(np.ascontiguousarray(pixels), level=95))
+    colour = Colour.GREY if components == 2 else Colour.RGB
+    expected = imagecodecs.jpeg8_decode(tile)[..., : 1 if components == 2 else 3]
+    coding = Coding(codec=Codec.JPEG, colour=colour, extra=Extra.IGNORED)
+    assert (decode_tile([tile], coding, SIDE, SIDE) == expected).all()
+    with pytest.raises(TileUnreadable):
+        decode_tile([tile[: len(tile) // 2]], coding, SIDE, SIDE)
+    assert imagecodecs.jpeg8_decode(tile[: len(tile) // 2]).shape == pixels.shape  # The other decoder paints.
+
+
+def test_planes_of_one_component_are_put_together():
+    tiles = [bytes(imagecodecs.jpeg8_encode(np.ascontiguousarray(PIXELS[..., k]), level=95)) for k in range(3)]
+    found = decode_tile(tiles, Coding(codec=Codec.JPEG, colour=Colour.RGB, planes=True), SIDE, SIDE)
+    for k in range(3):
+        np.testing.assert_array_equal(found[..., k], imagecodecs.jpeg8_decode(tiles[k]))
 
 
 @settings(deadline=None)

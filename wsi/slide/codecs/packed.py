@@ -25,7 +25,9 @@ _Unpacker = Callable[[bytes, int], bytes | bytearray | memoryview]
 
 
 def _unpack_lzma(data: bytes, size: int) -> bytes:
-    return lzma.LZMADecompressor(lzma.FORMAT_AUTO, _LZMA_MEMORY).decompress(data, size)
+    stream = lzma.LZMADecompressor(lzma.FORMAT_AUTO, _LZMA_MEMORY)
+    found = stream.decompress(data, size)
+    return found if stream.eof else b""  # The checksum stands behind the last byte.
 
 
 _UNPACKERS: Final[dict[Codec, _Unpacker]] = {
