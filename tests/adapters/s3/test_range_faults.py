@@ -19,12 +19,14 @@ from adapters.aws_clients import AwsClients
 from adapters.s3.ranges import Allowance, RangeReads, S3RangeSource
 from adapters.settings.reads import Reads
 from tests.ministack import REGION
+from tests.slides import write_svs
+from tests.wsi.slide.sources import read_level, remote
 from wsi.errors import SourceChanged, SourceError, SourceMissing, SourceTruncated, SourceUnavailable
 from wsi.ports.objects import StoredObject
+from wsi.slide.opening import local_source, open_slide
 from wsi.slide.ranges import ByteRange
 
 DATA = bytes(range(256)) * 4096
-OTHER = bytes(reversed(DATA))
 ETAG = "0123456789abcdef0123456789abcdef"
 
 
@@ -42,8 +44,10 @@ LASTING = {
 class Store:
     """Answers each GET with the next of `faults`, then rightly."""
 
-    def __init__(self):
+    def __init__(self, data=DATA):
         self.faults = []
+        self.size = len(data)
+        other = bytes(reversed(data))
         self.requests = []
         self.running = 0
         self.most_running = 0
@@ -73,34 +77,34 @@ class Store:
                 time.sleep({"slow": 0.02, "hangs": 0.6}.get(fault, 0))
                 if fault == "other-range":
                     first, last = first + 7, last + 7
-                data = DATA[first : last + 1]
+                part = data[first : last + 1]
                 match fault:
                     case "reset":
                         self.reset()
                     case "reset-midway":
-                        self.send(206, data[: len(data) // 3], first=first, last=last, length=len(data))
+                        self.send(206, part[: len(part) // 3], first=first, last=last, length=len(part))
                         self.reset()
                     case "short":
-                        self.send(206, data[: len(data) // 2], first=first, last=last, length=len(data))
+                        self.send(206, part[: len(part) // 2], first=first, last=last, length=len(part))
                         self.close_connection = True
                     case "one-short":
-                        self.send(206, data[:-1], first=first, last=last)
+                        self.send(206, part[:-1], first=first, last=last)
                     case "longer":
-                        self.send(206, data + b"xx", first=first, last=last)
+                        self.send(206, part + b"xx", first=first, last=last)
                     case "no-range":
-                        self.send(206, data)
+                        self.send(206, part)
                     case "whole":
-                        self.send(200, DATA)
+                        self.send(200, data)
                     case "replaced":
-                        self.send(206, OTHER[first : last + 1], first=first, last=last, etag="f" * 32)
+                        self.send(206, other[first : last + 1], first=first, last=last, etag="f" * 32)
                     case _:
-                        self.send(206, data, first=first, last=last)
+                        self.send(206, part, first=first, last=last)
 
             def send(self, status, data, *, first=None, last=None, etag=ETAG, length=None):
                 self.send_response(status)
                 self.send_header("Content-Length", str(len(data) if length is None else length))
                 if first is not None:
-                    self.send_header("Content-Range", f"bytes {first}-{last}/{len(DATA)}")
+                    self.send_header("Content-Range", f"bytes {first}-{last}/{store.size}")
                 self.send_header("ETag", f'"{etag}"')
                 self.send_header("Last-Modified", "Thu, 01 Jan 2026 00:00:00 GMT")
                 self.end_headers()
@@ -139,7 +143,7 @@ WANTED = ByteRange(1000, 9000)
 
 def opened(store, limits=LIMITS):
     reads = RangeReads(AwsClients(REGION, store.url), limits)
-    return S3RangeSource(reads, "bucket", "key", StoredObject(size=len(DATA), etag=ETAG))
+    return S3RangeSource(reads, "bucket", "key", StoredObject(size=store.size, etag=ETAG))
 
 
 @pytest.fixture(scope="module")
@@ -191,6 +195,31 @@ def test_whatever_fails_on_the_way_gives_the_right_bytes_or_a_typed_error(lastin
         assert list(source.read_many(ranges)) == [DATA[part.start : part.end] for part in ranges]
     store.faults = []
     assert source._reads.allowance._left == LIMITS.read_bytes_in_flight
+
+
+@pytest.fixture(scope="module")
+def slide(module_credentials, tmp_path_factory):
+    """A store that holds a slide, a source of it, its index, and the pixels of its tiles."""
+    path = write_svs(tmp_path_factory.mktemp("slide") / "a.svs", width=1000, height=700, levels=(1, 4))
+    reader = open_slide(local_source(path))
+    made = Store(path.read_bytes())
+    yield made, opened(made), [read_level(reader, level) for level in (0, 1)]
+    made.close()
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(st.sampled_from([None, None, *PASSING]), max_size=16),
+    st.lists(st.sampled_from(["replaced", 412]), max_size=1),
+)
+def test_whatever_fails_on_the_way_no_pixel_is_wrong(slide, passing, lasting):
+    store, source, pixels = slide
+    store.faults = passing + lasting
+    with contextlib.suppress(SourceError):
+        reader = open_slide(remote(source))
+        for level, expected in enumerate(pixels):
+            assert (read_level(reader, level) == expected).all()
+    store.faults = []
 
 
 @pytest.mark.parametrize("fault", [*PASSING, "hangs", "whole"])

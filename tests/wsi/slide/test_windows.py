@@ -1,0 +1,87 @@
+"""How a file's structure is read: its ends together, what lies apart together, nothing twice, nothing past the end."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.wsi.slide.sources import CountingSource
+from wsi.errors import RejectReason, SlideRejected
+from wsi.slide.ranges import ByteRange
+from wsi.slide.windows import ENDS, MAX_PREFETCH, WINDOW, EndsHeld, Windows
+
+SIZE = 1_000_000
+DATA = bytes(at * 7 % 251 for at in range(SIZE))
+
+
+def test_neighbouring_reads_cost_one_request():
+    source = CountingSource(DATA)
+    windows = Windows(source)
+    for offset in (500_000, 500_100, 500_000 + WINDOW - 8):
+        assert windows.read(offset, 8) == DATA[offset : offset + 8]
+    assert source.asked == [ByteRange(500_000, 500_000 + WINDOW)]
+
+
+def test_a_long_array_is_read_alone_and_not_kept():
+    source = CountingSource(DATA)
+    windows = Windows(source)
+    for _ in range(2):
+        assert windows.read(100, WINDOW + 1) == DATA[100 : 101 + WINDOW]
+    assert [part.size for part in source.asked] == [WINDOW + 1] * 2
+
+
+def test_what_is_prefetched_is_not_asked_for_again():
+    source = CountingSource(DATA)
+    windows = Windows(source)
+    parts = [ByteRange(200_000, 300_000), ByteRange(310_000, 311_000), ByteRange(900_000, 900_100)]
+    windows.prefetch(parts)
+    assert source.asked == [ByteRange(200_000, 311_000), ByteRange(900_000, 900_100)]
+    for part in parts:
+        assert windows.read(part.start, part.size) == DATA[part.start : part.end]
+    windows.prefetch(parts)
+    assert len(source.asked) == 2
+
+
+def test_a_prefetch_past_the_end_is_left_to_the_read_that_says_so():
+    source = CountingSource(DATA)
+    windows = Windows(source)
+    windows.prefetch([ByteRange(SIZE - 10, SIZE + 10), ByteRange(-5, 3)])
+    assert source.asked == []
+    for offset, size in ((SIZE - 10, 20), (-5, 8), (SIZE, 1), (0, -1)):
+        with pytest.raises(SlideRejected) as caught:
+            windows.read(offset, size)
+        assert caught.value.reason is RejectReason.TRUNCATED
+
+
+def test_a_prefetch_that_claims_too_much_is_left_alone():
+    class Large(CountingSource):
+        @property
+        def size(self) -> int:
+            return 1 << 40
+
+    source = Large(b"")
+    Windows(source).prefetch([ByteRange(0, MAX_PREFETCH), ByteRange(1 << 30, (1 << 30) + 1)])
+    assert source.asked == []
+
+
+@pytest.mark.parametrize("size", [1, ENDS, ENDS + 1, 2 * ENDS, 3 * ENDS, SIZE])
+def test_the_ends_of_a_file_are_asked_for_together_and_each_byte_once(size: int):
+    source = CountingSource(DATA[:size])
+    held = EndsHeld(source)
+    assert len(source.asked) == (1 if size <= 2 * ENDS + 32_768 else 2)
+    asked = list(source.asked)
+    assert held.read(ByteRange(0, min(ENDS, size))) == DATA[: min(ENDS, size)]
+    assert held.read(ByteRange(max(0, size - ENDS), size)) == DATA[max(0, size - ENDS) : size]
+    assert source.asked == asked
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.integers(0, SIZE - 1), st.integers(0, 100_000)), max_size=12), st.booleans())
+def test_windows_over_held_ends_read_what_the_file_holds(reads: list[tuple[int, int]], prefetch: bool):
+    windows = Windows(EndsHeld(CountingSource(DATA)))
+    parts = [ByteRange(offset, min(offset + size, SIZE)) for offset, size in reads]
+    if prefetch:
+        windows.prefetch(parts)
+    for part in parts:
+        assert windows.read(part.start, part.size) == DATA[part.start : part.end]
