@@ -26,6 +26,7 @@ JPEG_2000: Final = "1.2.840.10008.1.2.4.90"
 JPEG_2000_LOSSY: Final = "1.2.840.10008.1.2.4.91"
 PATIENT: Final = "Doeringer"  #: in every file, and nowhere else
 SERIES: Final = "1.2.826.0.1.3680043.8.498.7"
+_ITEM: Final = bytes.fromhex("feff00e0")
 _ADOBE_RGB: Final = bytes.fromhex("ffee000e41646f626500640000000000")
 
 Pixels = NDArray[np.uint8]
@@ -40,6 +41,7 @@ class Writing:
     tile: int = 64
     table: str = "basic"  #: "basic", "extended" or "none"
     fragments: int = 1  #: a frame
+    cut: Sequence[int] = ()  #: frames in two items each, where the others have one
     adobe_rgb: bool = False  #: a marker in each JPEG that contradicts the photometric interpretation
     by_plane: bool = False
     sparse: bool = False
@@ -80,6 +82,8 @@ def write_picture(path: Path, picture: Pixels, how: Writing | None = None) -> Pa
     elif how.table == "extended":
         pixels, dataset.ExtendedOffsetTable, dataset.ExtendedOffsetTableLengths = encapsulate_extended(frames)
         dataset.PixelData = pixels
+    elif how.cut:
+        dataset.PixelData = _cut(frames, how)
     else:
         dataset.PixelData = encapsulate(frames, fragments_per_frame=how.fragments, has_bot=how.table == "basic")
     dataset["PixelData"].VR = "OB"
@@ -102,6 +106,18 @@ def write_pyramid(folder: Path, base: Pixels, count: int, how: Writing | None = 
         picture = np.ascontiguousarray(base[:: 2**level, :: 2**level])
         paths.append(write_picture(folder / f"{level}.dcm", picture, replace(how, spacing=spacing)))
     return paths
+
+
+def _cut(frames: Sequence[bytes], how: Writing) -> bytes:
+    """As a writer with a largest size of items does it."""
+    items: list[bytes] = []
+    for number, frame in enumerate(frames):
+        whole = frame + b"\0" * (len(frame) % 2)
+        middle = len(whole) // 4 * 2
+        parts = (whole[:middle], whole[middle:]) if number in how.cut else (whole,)
+        items.append(b"".join(_ITEM + len(part).to_bytes(4, "little") + part for part in parts))
+    starts = np.cumsum([0, *map(len, items[:-1])]).astype("<u4").tobytes() if how.table == "basic" else b""
+    return b"".join((_ITEM, len(starts).to_bytes(4, "little"), starts, *items))
 
 
 def frame_groups(places: Sequence[tuple[int, int]], how: Writing) -> list[Dataset]:

@@ -60,6 +60,7 @@ class Coding:
     planes: bool = False  #: each sample is a piece of its own, packed alone; otherwise pieces are parts of one stream
     predictor: bool = False  #: samples are differences to the pixel on their left (TIFF predictor 2)
     extra: Extra = Extra.NONE
+    items: bool = False  #: pieces are whole items of DICOM with their headers
     ground: int = 255  #: grey value behind what is transparent: not of the file, and not stored; who decodes says it
 
     @property
@@ -78,6 +79,7 @@ class Coding:
             "planes": self.planes,
             "predictor": self.predictor,
             "extra": self.extra,
+            "items": self.items,
         }
 
     @staticmethod

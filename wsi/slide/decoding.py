@@ -10,6 +10,7 @@ from wsi.errors import TileUnreadable
 from wsi.slide import jpeg
 from wsi.slide.codecs import jpeg2000, jpeg_restarts, packed, pictures
 from wsi.slide.coding import Codec, Coding, Reduction
+from wsi.slide.dicom.items import unwrapped
 from wsi.slide.pixels import Unpack, to_rgb, unpacked
 from wsi.slide.slide import RGB
 
@@ -41,6 +42,8 @@ DECODERS: Mapping[Codec, Decoder] = MappingProxyType(
 
 def decode_tile(pieces: Sequence[bytes], coding: Coding, width: int, height: int, reduction: Reduction = 1) -> RGB:
     """[ceil(height / reduction), ceil(width / reduction), 3]. Raises TileUnreadable; never paints."""
+    if coding.items:
+        pieces = unwrapped(pieces)
     if not pieces or not all(pieces):
         raise TileUnreadable("missing in the file")
     return DECODERS[coding.codec](pieces, coding, width, height, reduction)

@@ -26,7 +26,7 @@ from tests.slides.dicoms import (
     write_picture,
 )
 from tests.wsi.slide.sources import CountingSource, oracle_level, read_level
-from wsi.errors import RejectReason, SlideRejected
+from wsi.errors import RejectReason, SlideRejected, TileUnreadable
 from wsi.slide.opening import local_source, open_slide
 from wsi.slide.slide import WHITE, SlideReader
 from wsi.slide.source import SlideSource
@@ -154,6 +154,33 @@ def test_jpeg_frames_in_fragments_are_joined(tmp_path: Path, picture: Pixels, fr
     whole = opened(write_picture(tmp_path / "a.dcm", picture))
     cut = opened(write_picture(tmp_path / "b.dcm", picture, Writing(fragments=fragments, table=table)))
     np.testing.assert_array_equal(read_level(cut, 0), read_level(whole, 0))
+
+
+@pytest.mark.parametrize("how", [Writing(), LOSSLESS], ids=str)
+@pytest.mark.parametrize("table", ["basic", "none"])
+def test_single_frames_in_two_items_are_joined(tmp_path: Path, picture: Pixels, how: Writing, table: str):
+    """A writer that cuts what is too large for one item cuts some frames and not others."""
+    how = replace(how, table=table)
+    whole = opened(write_picture(tmp_path / "a.dcm", picture, how))
+    cut = opened(write_picture(tmp_path / "b.dcm", picture, replace(how, cut=(5, 6))))
+    np.testing.assert_array_equal(read_level(cut, 0), read_level(whole, 0))
+
+
+def test_a_table_that_leads_to_something_else_makes_tiles_unreadable(tmp_path: Path, picture: Pixels):
+    path = write_picture(tmp_path / "a.dcm", picture, Writing(table="basic"))
+    data = bytearray(path.read_bytes())
+    table = data.index(bytes.fromhex("feff00e030000000")) + 8
+    for at in (table + 4, table + 8):  # the second and the third frame
+        data[at : at + 4] = (int.from_bytes(data[at : at + 4], "little") + 2).to_bytes(4, "little")
+    path.write_bytes(data)
+    reader = opened(path)
+    said: dict[int, str] = {}
+    for tile in reader.encoded(0, range(12)):
+        try:
+            reader.decode(tile)
+        except TileUnreadable as error:
+            said[tile.index] = error.sentence
+    assert said == dict.fromkeys(range(3), "something else than a frame lies at its place in the file")
 
 
 def test_places_that_were_not_scanned_are_glass(tmp_path: Path, picture: Pixels):

@@ -19,12 +19,12 @@ from wsi.slide.tiff import damaged
 MAX_FRAMES: Final = 4_000_000  #: of a file; 500,000 px a side in tiles of 256
 MAX_WALK: Final = 8 * 1024**3  #: bytes; what a slide without an index of ours may have at most elsewhere, too
 _STARTS: Final = (b"\xff\xd8", b"\xff\x4f")  #: of a JPEG and of a JPEG 2000 code stream
-_COMPARED: Final = 256  #: frames at the beginning whose offsets are held against the items, when those are held anyway
 
 
 @dataclass(frozen=True, slots=True)
 class Frames:
-    """Frame f is the pieces `first[f]` to `first[f + 1]`. See `wsi.slide.index.Pieces`."""
+    """Frame f is the pieces `first[f]` to `first[f + 1]`. See `wsi.slide.index.Pieces`. Pieces of packed frames are
+    whole items with their headers."""
 
     first: NDArray[np.int64]  #: [frames + 1]
     offsets: NDArray[np.int64]  #: [pieces] bytes from the file's start
@@ -54,67 +54,52 @@ def packed_frames(
     if base > passage.size:
         raise cut_short()
     if extended is not None:
-        return _extended(passage, base, *extended)
-    starts = None
+        return _extended(passage.size, base, *extended)
     if table.length == 4 * frames:
         starts = base + np.frombuffer(passage.read(table.start, table.length), "<u4").astype(np.int64)
-        if starts[0] != base or (np.diff(starts) < 8).any():  # More than 4 GiB wraps around.
-            starts = None
-    if starts is not None:
-        if starts[-1] + 8 > passage.size:
-            raise cut_short()
-        single = _single(passage, starts)
-        if single is not None:
-            return single
-    return _grouped(*_walked(passage, base, frames), frames, starts)
+        if starts[0] == base and (np.diff(starts) > 8).all():  # More than 4 GiB wraps around.
+            return _one_each(starts, np.diff(starts, append=_frame_end(passage, int(starts[-1]))))
+    return _grouped(*_walked(passage, base, frames), frames)
 
 
-def _extended(passage: Passage, base: int, offsets: NDArray[np.uint64], lengths: NDArray[np.uint64]) -> Frames:
+def _extended(size: int, base: int, offsets: NDArray[np.uint64], lengths: NDArray[np.uint64]) -> Frames:
     """Each frame is one item (PS3.3 allows no other); lengths are without its padding."""
-    if max(int(offsets.max()), int(lengths.max())) > passage.size or np.any(
-        base + 8 + offsets.astype(np.int64) + lengths.astype(np.int64) > passage.size
-    ):
+    if max(int(offsets.max()), int(lengths.max())) > size:
         raise cut_short()
-    first = element(passage, base + int(offsets[0]), implicit=True)
-    if first.tag != ITEM or first.length < int(lengths[0]):
-        raise damaged("The offsets of the frames in a DICOM file of the slide lead to something else.")
-    return _one_each(base + 8 + offsets.astype(np.int64), lengths.astype(np.int64))
-
-
-def _single(passage: Passage, starts: NDArray[np.int64]) -> Frames | None:
-    """For frames of one item each, as nearly all are: then the offsets tell the lengths too. None as soon as an item
-    ends before its frame does. The first items and the last one are looked at; one in between that ends early leaves
-    an item's header inside its frame, which its decoder refuses."""
-    sizes = np.diff(starts) - 8
-    for frame, size in enumerate(sizes[:_COMPARED]):
-        at = int(starts[frame])
-        if frame and not passage.holds(at, 8):
-            break
-        if _item_length(passage, at) != size:
-            return None
-    last = int(starts[-1])
-    length = _item_length(passage, last)
-    end = last + 8 + length
-    if end > passage.size:
+    starts, sizes = base + offsets.astype(np.int64), 8 + lengths.astype(np.int64)
+    if (starts + sizes > size).any():
         raise cut_short()
-    if end + 8 <= passage.size and element(passage, end, implicit=True).tag == ITEM:
-        return None
-    return _one_each(starts + 8, np.append(sizes, length))
+    return _one_each(starts, sizes)
 
 
-def _item_length(passage: Passage, at: int) -> int:
+def _item_end(passage: Passage, at: int) -> int | None:
+    """None where no item starts."""
+    if at + 8 > passage.size:
+        raise cut_short()
     item = element(passage, at, implicit=True)
     if item.tag != ITEM or item.length < 0:
+        return None
+    if item.start + item.length > passage.size:
+        raise cut_short()
+    return item.start + item.length
+
+
+def _frame_end(passage: Passage, last: int) -> int:
+    """Of the last frame, whose items no offset ends."""
+    end = _item_end(passage, last)
+    if end is None:
         raise damaged("The offsets of the frames in a DICOM file of the slide lead to something else.")
-    return item.length
+    while end + 8 <= passage.size and (further := _item_end(passage, end)) is not None:
+        end = further
+    return end
 
 
 def _walked(passage: Passage, base: int, frames: int) -> tuple[Sequence[int], Sequence[int], Sequence[int]]:
-    """(start of the value, length, 1 if it begins a code stream) of every item."""
+    """(start, size, 1 if it begins a code stream) of every item."""
     starts, sizes, begins = array("q"), array("q"), array("b")
     at = base
     while at < passage.size:
-        item = element(passage, at, implicit=True)
+        start, item = at, element(passage, at, implicit=True)
         if item.tag == SEQUENCE_END:
             break
         if item.tag != ITEM or item.length < 0 or len(starts) == MAX_FRAMES:
@@ -128,8 +113,8 @@ def _walked(passage: Passage, base: int, frames: int) -> tuple[Sequence[int], Se
                 "The slide's DICOM files do not say where their frames lie, and are too large to be searched: write "
                 "them with an offset table.",
             )
-        starts.append(item.start)
-        sizes.append(item.length)
+        starts.append(start)
+        sizes.append(at - start)
         begins.append(item.length > 1 and passage.read(item.start, 2) in _STARTS)
     return starts, sizes, begins
 
@@ -139,20 +124,12 @@ def _grouped(
     sizes: Sequence[int],
     begins: Sequence[int],
     frames: int,
-    table: NDArray[np.int64] | None,
 ) -> Frames:
-    """Items to frames: one each, by the table, or by how code streams begin."""
+    """Items to frames: one each, or by how code streams begin."""
     offsets, lengths = np.array(starts, np.int64), np.array(sizes, np.int64)
     if len(offsets) == frames:
         return _one_each(offsets, lengths)
-    if frames == 1:
-        first = np.zeros(1, np.int64)
-    elif table is not None:
-        first = np.searchsorted(offsets, table + 8)
-        if not np.array_equal(offsets[np.minimum(first, len(offsets) - 1)], table + 8):
-            raise damaged("The offsets of the frames in a DICOM file of the slide lead to something else.")
-    else:
-        first = np.flatnonzero(np.array(begins, bool))
+    first = np.zeros(1, np.int64) if frames == 1 else np.flatnonzero(np.array(begins, bool))
     if len(first) != frames or not len(offsets) or first[0] != 0:
         raise damaged(
             f"A DICOM file of the slide claims {frames:,} frames and holds {min(len(offsets), len(first)):,}."

@@ -34,9 +34,6 @@ class Passage:
     def size(self) -> int:
         return self._source.size
 
-    def holds(self, at: int, size: int) -> bool:
-        return self._start <= at and at + size <= self._start + len(self._held)
-
     def read(self, at: int, size: int) -> bytes:
         start = at - self._start
         if start < 0 or start + size > len(self._held):

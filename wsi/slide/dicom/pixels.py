@@ -82,7 +82,10 @@ def coding(header: Header) -> Coding:
         )
     if header.tile_width < 1 or header.tile_height < 1 or header.tile_width * header.tile_height > MAX_TILE:
         raise damaged(f"The slide claims tiles of {header.tile_width:,} x {header.tile_height:,} px.")
-    return Coding(codec=codec, colour=colour, planes=codec is Codec.NONE and header.by_plane and header.samples == 3)
+    packed = codec is not Codec.NONE
+    return Coding(
+        codec=codec, colour=colour, planes=not packed and header.by_plane and header.samples == 3, items=packed
+    )
 
 
 def fluorescence(paths: int) -> SlideRejected:
