@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from client.transport import Transport
 from wsi.digests import PART_SIZE
 from wsi.errors import Invalid
+from wsi.outline import Outline
 from wsi.records.fields import known_fields
 from wsi.records.jobs import Priority
 from wsi.records.notices import JobUpdate
@@ -100,6 +101,7 @@ class Api:
         priority: Priority = Priority.NORMAL,
         mpp: float | None = None,
         options: Mapping[str, bool] | None = None,
+        outline: Outline | None = None,
         label: str | None = None,
         force: bool = False,
         notify: Mapping[str, str] | None = None,
@@ -109,6 +111,9 @@ class Api:
         body: dict[str, Any] = {"slide_id": slide_id, "model": model, "priority": priority.value, "force": force}
         optional = {"mpp": mpp, "options": options or None, "label": label, "notify": notify or None}
         body |= {name: value for name, value in optional.items() if value is not None}
+        if outline is not None:
+            body["region_geojson"] = {"type": "MultiPolygon", "coordinates": outline.polygons}
+            body["region_frame"] = outline.frame.value
         headers = {"Idempotency-Key": idempotency_key}
         return _read(Job, self._transport.call("POST", "/jobs", body=body, headers=headers, repeatable=True))
 

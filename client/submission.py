@@ -20,6 +20,7 @@ from client.sources import Sources
 from client.upload import upload
 from client.watch import Realtime, watch
 from wsi.errors import TesseraError
+from wsi.outline import Outline
 from wsi.records.jobs import Priority
 from wsi.records.notices import JobUpdate
 from wsi.states import JobState, SlideState
@@ -34,6 +35,7 @@ class Asked:
     model: str
     priority: Priority = Priority.NORMAL
     options: Mapping[str, bool] = field(default_factory=dict[str, bool])  #: "allow_upsampling" and "fast", where wanted
+    outline: Outline | None = None  #: what to analyse in place of the tissue found
     label: str | None = None
     notify: Mapping[str, str] = field(default_factory=dict[str, str])  #: "email" and "webhook": who hears of the end
     idempotency_key: str | None = None  #: None: a new one, so that a lost answer makes no second job
@@ -66,6 +68,7 @@ def submit_slide(
         idempotency_key=asked.idempotency_key or str(uuid4()),
         priority=asked.priority,
         options=asked.options,
+        outline=asked.outline,
         label=asked.label,
         notify=asked.notify,
     )

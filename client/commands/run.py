@@ -15,9 +15,10 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from client.inputs import SlideInput, UsageError, expand
+from client.inputs import SlideInput, UsageError, expand, read_region
 from client.outcomes import INTERRUPTED, SlideOutcome, exit_code, table
 from client.progress import TilesBar, complain, report
+from wsi.outline import Frame
 from wsi.records.jobs import JobOptions
 
 
@@ -44,6 +45,13 @@ def run(
     fast: Annotated[
         bool, typer.Option("--fast", help="Decode JPEG at half size where that is enough: quicker, not exact.")
     ] = False,
+    region_geojson: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Polygons to analyse in place of the tissue found, GeoJSON. One slide only."),
+    ] = None,
+    region_frame: Annotated[
+        Frame, typer.Option(help="What the polygons count from: level 0, or what QuPath shows.")
+    ] = Frame.FULL,
     workers: Annotated[int, typer.Option(min=1, help="Threads that decode.")] = min(4, os.cpu_count() or 1),
     manifest: Annotated[
         Path | None, typer.Option(help='A CSV with the columns path, mpp, roi ("x,y,w,h" in level-0 pixels).')
@@ -57,13 +65,16 @@ def run(
 
     sources = Sources()
     slides = expand(paths or [], manifest, mpp=mpp, skip=out, listing=sources.list_uris)
+    if region_geojson is not None and len(slides) > 1:
+        raise UsageError("--region-geojson is for one slide")
+    outline = read_region(region_geojson, region_frame) if region_geojson is not None else None
     chosen = choose_model(model, device.value)
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"The folder {out} can not be written: {error.strerror}") from error
 
-    options = JobOptions(allow_upsampling=allow_upsampling, fast=fast)
+    options = JobOptions(allow_upsampling=allow_upsampling, fast=fast, outline=outline)
     folder_of = folders(slides, out)
     with TilesBar() as bar, _stop_on_signals() as stop:
 

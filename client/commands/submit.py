@@ -11,13 +11,14 @@ from rich.console import Console
 
 from client.api import Api, Job
 from client.batch import folders, run_batch
-from client.inputs import SlideInput, UsageError, expand
+from client.inputs import SlideInput, UsageError, expand, read_region
 from client.outcomes import INTERRUPTED, SlideOutcome, exit_code, table
 from client.progress import complain, report
 from client.submission import Asked, submit_slide
 from client.transport import Transport
 from client.watch import Realtime
 from wsi.errors import NotFound, SourceUnavailable
+from wsi.outline import Frame
 from wsi.records.jobs import Priority
 
 
@@ -41,6 +42,13 @@ def submit(
     fast: Annotated[
         bool, typer.Option("--fast", help="Decode JPEG at half size where that is enough: quicker, not exact.")
     ] = False,
+    region_geojson: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Polygons to analyse in place of the tissue found, GeoJSON. One slide only."),
+    ] = None,
+    region_frame: Annotated[
+        Frame, typer.Option(help="What the polygons count from: level 0, or what QuPath shows.")
+    ] = Frame.FULL,
     priority: Annotated[Priority, typer.Option(help="Which queue the work takes.")] = Priority.NORMAL,
     label: Annotated[str | None, typer.Option(help="Free text for finding the job again.")] = None,
     notify_email: Annotated[
@@ -61,8 +69,8 @@ def submit(
 ) -> None:
     """Uploads slides, starts a job for each and, with --watch, follows it to its end and downloads the results."""
     found = expand(slides, mpp=mpp, skip=out, listing=_refuse)
-    if len(found) > 1 and (idempotency_key or resume):
-        raise UsageError("--idempotency-key and --resume are for one slide")
+    if len(found) > 1 and (idempotency_key or resume or region_geojson):
+        raise UsageError("--idempotency-key, --resume and --region-geojson are for one slide")
     if not (api_key.isascii() and api_key.isprintable()):
         raise UsageError("the API key holds characters that no key has")
     transport = Transport(api, api_key)
@@ -72,6 +80,7 @@ def submit(
     asked = Asked(
         model=model,
         priority=priority,
+        outline=read_region(region_geojson, region_frame) if region_geojson is not None else None,
         options={
             name: True for name, asked_for in (("allow_upsampling", allow_upsampling), ("fast", fast)) if asked_for
         },

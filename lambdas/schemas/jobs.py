@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
@@ -13,6 +15,7 @@ from lambdas.schemas.common import STORABLE, Answer, Body, Mpp
 from wsi.estimate import Estimate
 from wsi.job_results import Linked, LinkedShard
 from wsi.jobs import JobRequest, waits_for_capacity
+from wsi.outline import Frame, read_geojson
 from wsi.records.deliveries import Channel, Delivery
 from wsi.records.jobs import Job, JobEvent, JobOptions, Priority, Submission
 from wsi.records.notices import job_update
@@ -61,6 +64,16 @@ class NewJobBody(Body):
     region: tuple[Offset, Offset, Extent, Extent] | None = Field(
         default=None, description="x, y, width, height in level-0 pixels; without it, the whole slide."
     )
+    region_geojson: dict[str, Any] | None = Field(
+        default=None,
+        description="GeoJSON in level-0 pixels: a Polygon or MultiPolygon, or features of them. What lies in it is "
+        "analysed in place of the tissue that detection finds.",
+    )
+    region_frame: Frame = Field(
+        default=Frame.FULL,
+        description="What region_geojson counts from: the corner of level 0, or as QuPath shows the slide, that of "
+        "what was scanned.",
+    )
     options: OptionsBody = OptionsBody()
     label: Annotated[
         str | None, Field(max_length=200, description="Free text for finding the job again."), STORABLE
@@ -69,6 +82,7 @@ class NewJobBody(Body):
     force: bool = Field(default=False, description="Compute again although an equal job has finished.")
 
     def asked(self) -> JobRequest:
+        """Raises Invalid for GeoJSON that is no region."""
         return JobRequest(
             slide_id=self.slide_id,
             model=self.model,
@@ -77,6 +91,9 @@ class NewJobBody(Body):
             options=JobOptions(
                 mpp=self.mpp,
                 region=self.region,
+                outline=read_geojson(self.region_geojson, self.region_frame)
+                if self.region_geojson is not None
+                else None,
                 min_tissue=self.options.min_tissue,
                 allow_upsampling=self.options.allow_upsampling,
                 fast=self.options.fast,
@@ -129,7 +146,7 @@ class JobAnswer(Answer):
             model_version=job.model_version,
             model_digest=job.model_digest,
             priority=job.priority,
-            options=job.options.as_json(),
+            options=_shown(job.options),
             label=job.label,
             retry_of=str(job.retry_of) if job.retry_of else None,
             notify=NotifyBody(email=job.notify_email, webhook=job.notify_webhook),
@@ -140,6 +157,20 @@ class JobAnswer(Answer):
             updated_at=job.updated_at,
             finished_at=job.finished_at,
         )
+
+
+def _shown(options: JobOptions) -> dict[str, Any]:
+    """As the job has them; of a drawn region its size and digest, since its points would fill the answer."""
+    value = options.as_json()
+    if options.outline is not None:
+        text = json.dumps(value["outline"], sort_keys=True, separators=(",", ":"))
+        value["outline"] = {
+            "frame": options.outline.frame.value,
+            "polygons": len(options.outline.polygons),
+            "points": options.outline.vertices,
+            "sha256": hashlib.sha256(text.encode()).hexdigest(),
+        }
+    return value
 
 
 class JobSubmitted(JobAnswer):

@@ -126,6 +126,37 @@ def test_a_manifest_gives_a_region_and_a_scale_to_each_slide(good: Path, tmp_pat
     assert all(int(row["minx"]) < 512 and int(row["miny"]) < 512 for row in rows)
 
 
+def test_a_drawn_region_takes_the_place_of_tissue_and_is_another_question(good: Path, tmp_path: Path) -> None:
+    drawn, out = tmp_path / "region.geojson", tmp_path / "out"
+    ring = [[0, 0], [512, 0], [512, 256], [0, 256], [0, 0]]
+    drawn.write_text(json.dumps({"type": "Polygon", "coordinates": [ring]}))
+    result = tessera(good, "--out", out, "--region-geojson", drawn)
+    assert result.exit_code == 0, result.output
+    assert [(row["minx"], row["miny"]) for row in table(out)] == [("0", "0"), ("256", "0")]
+    assert summary(out)["slide"]["tissue"]["source"] == "geojson"
+    assert "1 skipped" in tessera(good, "--out", out, "--region-geojson", drawn).stdout
+    assert "1 slide = 1 completed" in tessera(good, "--out", out).stdout
+    assert len(table(out)) > 2
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{", "is no JSON"),
+        ('{"type": "Point", "coordinates": [1, 2]}', "Polygon"),
+        ('{"type": "Polygon", "coordinates": [[[0, 0], [9, 0], [9, 9]]]}', "fewer than four points"),
+        (None, "can not be read"),
+    ],
+)
+def test_what_is_no_region_is_a_wrong_call(good: Path, tmp_path: Path, text: str | None, said: str) -> None:
+    drawn = tmp_path / "region.geojson"
+    if text is not None:
+        drawn.write_text(text)
+    result = tessera(good, "--out", tmp_path / "out", "--region-geojson", drawn)
+    assert isinstance(result.exception, UsageError)
+    assert said in str(result.exception)
+
+
 @pytest.mark.parametrize(
     ("name", "reason"),
     [

@@ -72,6 +72,16 @@ def test_leave_to_enlarge_and_fast_decoding_are_asked_for(slide: Path) -> None:
     assert installation.asked["options"] == {"allow_upsampling": True, "fast": True}
 
 
+def test_a_drawn_region_is_sent_with_its_frame(slide: Path, tmp_path: Path) -> None:
+    drawn = tmp_path / "region.geojson"
+    ring = [[0, 0], [99, 0], [99, 99], [0, 0]]
+    drawn.write_text(json.dumps({"type": "Feature", "geometry": {"type": "Polygon", "coordinates": [ring]}}))
+    installation = Installation(job=job("QUEUED"))
+    assert submit(installation, slide, "--region-geojson", drawn, "--region-frame", "qupath").exit_code == 0
+    assert installation.asked["region_geojson"] == {"type": "MultiPolygon", "coordinates": [[ring]]}
+    assert installation.asked["region_frame"] == "qupath"
+
+
 def test_a_lost_answer_makes_no_second_job(slide: Path) -> None:
     installation = Installation(job=job("QUEUED"), fail_calls={"POST /jobs": 1})
     assert submit(installation, slide).exit_code == 0

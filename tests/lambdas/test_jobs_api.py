@@ -9,6 +9,7 @@ import pytest
 from tests.installation import ANALYST
 from wsi import keys
 from wsi.errors import FailReason
+from wsi.outline import Frame, read_geojson
 from wsi.records.results import ResultFile
 from wsi.records.shards import ShardCount
 from wsi.tracing import new_traceparent
@@ -295,3 +296,43 @@ def test_the_webhook_secret_is_the_admins(callers):
     first = callers.admin("GET", "/webhooks/secret").body["secret"]
     assert first.startswith("whsec_")
     assert callers.admin("POST", "/webhooks/secret/rotate").body["secret"] != first
+
+
+DRAWN = {"type": "Polygon", "coordinates": [[[0, 0], [900, 0], [900, 700], [0, 700], [0, 0]]]}
+
+
+def test_a_drawn_region_is_kept_as_points_and_shown_by_its_size(analyst, slide, installation):
+    named = {"type": "Feature", "geometry": DRAWN, "properties": {"name": "Jane Doe"}}
+    job = submit(analyst, slide, region_geojson=named, region_frame="qupath").body
+    shown = job["options"]["outline"]
+    assert (shown["frame"], shown["polygons"], shown["points"], len(shown["sha256"])) == ("qupath", 1, 5, 64)
+    kept = installation.ledger.job(ANALYST, UUID(job["job_id"])).options.outline
+    assert kept == read_geojson(DRAWN, Frame.QUPATH)
+    plan(installation, job["job_id"], (10,))
+    finish_shard(installation, job["job_id"], 0, 10)
+    assert submit(analyst, slide).body["job_id"] != job["job_id"]
+
+
+def test_a_dry_run_counts_the_tiles_of_a_drawn_region(analyst, slide):
+    body = {"slide_id": str(slide), "model": "stain-density", "region_geojson": DRAWN}
+    reply = analyst("POST", "/jobs", body, query={"dry_run": "true"})
+    assert reply.status == 200
+    # 900 x 700 px and boxes of 256 px: 4 x 3 boxes are touched from the corner, 9.6 + 7.9 + 1 from anywhere.
+    assert 12 <= reply.body["tiles"] <= 19
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ({"type": "Point", "coordinates": [1, 2]}, "Polygon"),
+        ({"type": "Polygon", "coordinates": [[[0, 0], [9, 0], [9, 9], [0, 9]]]}, "close the ring"),
+        (
+            {"type": "Polygon", "coordinates": [[[9e8, 9e8], [9.1e8, 9e8], [9e8, 9.1e8], [9e8, 9e8]]]},
+            "misses the slide",
+        ),
+    ],
+)
+def test_geojson_that_is_no_region_of_the_slide_is_refused_with_a_sentence(analyst, slide, value, said):
+    reply = analyst("POST", "/jobs", {"slide_id": str(slide), "model": "stain-density", "region_geojson": value})
+    assert (reply.status, reply.body["type"]) == (422, "/problems/invalid")
+    assert said in reply.body["detail"]
