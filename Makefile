@@ -12,7 +12,7 @@ export JSII_NODE := $(CURDIR)/$(TOOLS)/node_modules/node/bin/node
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo up down setup check check-infra format test synth deploy deploy-emulated openapi clean
+.PHONY: help demo up down setup check check-infra format test synth deploy deploy-emulated openapi formats clean
 
 help:  ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
@@ -55,6 +55,9 @@ deploy-emulated: $(VENV)/.ready-all $(MINISTACK)/.ready $(TOOLS)/.ready $(WHEELS
 
 openapi: $(VENV)/.ready  ## write docs/openapi.json anew
 	@$(BIN)/python -m lambdas.openapi > docs/openapi.json
+
+formats: $(VENV)/.ready  ## write docs/formats.md anew
+	@$(BIN)/python -m tools.formats > docs/formats.md
 
 clean: down  ## remove the embedded stack's data
 	rm -rf .tessera

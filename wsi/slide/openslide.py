@@ -26,7 +26,7 @@ from wsi.slide.slide import RGB, WHITE, EncodedTile
 
 TILE = 512  #: px; a region costs OpenSlide about the same per pixel from here up
 CACHE = 64 * 1024**2  #: bytes of decoded file tiles, shared by all handles
-_FORMATS: Final = {
+FORMATS: Final = {
     "aperio": "svs",
     "dicom": "dicom",
     "generic-tiff": "tiff",
@@ -143,7 +143,7 @@ def _inspection(slide: OpenSlide, override: float | None, reason: str | None, wa
         for (width, height), downsample in zip(slide.level_dimensions, slide.level_downsamples, strict=True)
     )
     inspection = Inspection(
-        format=_FORMATS.get(vendor, vendor),
+        format=FORMATS.get(vendor, vendor),
         reading_path="scratch",
         path_reason=reason,
         bounds=_bounds(slide),

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from wsi.slide import tiff
+from wsi.slide.coding import Codec
 from wsi.slide.index import SlideIndex
 from wsi.slide.layouts import aperio, generic, ndpi, ome
+from wsi.slide.layouts.tiff_coding import CODECS
 from wsi.slide.layouts.tiff_levels import unsupported
 from wsi.slide.ranges import RangeSource
 from wsi.slide.tiff import Tiff
@@ -18,16 +20,41 @@ _CLASSIC_LIMIT = 2**32  #: bytes; only NDPI stretches a classic TIFF beyond it, 
 
 @dataclass(frozen=True, slots=True)
 class TiffLayout:
+    """The last two are what docs/formats.md says of it."""
+
     name: str
     claims: Callable[[Tiff], bool]
     index: Callable[[Tiff, RangeSource], SlideIndex]  #: raises SlideRejected
+    codecs: frozenset[Codec]
+    refuses: str  #: beside what no TIFF may hold
 
+
+_TAGGED: Final = frozenset(CODECS.values())  #: what the tags of any TIFF may name
 
 TIFF_LAYOUTS: Final = (
-    TiffLayout("Aperio SVS", aperio.claims, aperio.index),
-    TiffLayout("Hamamatsu NDPI", ndpi.claims, ndpi.index),
-    TiffLayout("OME-TIFF", ome.claims, ome.index),
-    TiffLayout("Generic tiled TIFF", generic.claims, generic.index),
+    TiffLayout("Aperio SVS", aperio.claims, aperio.index, _TAGGED, "nothing more"),
+    TiffLayout(
+        "Hamamatsu NDPI",
+        ndpi.claims,
+        ndpi.index,
+        frozenset({Codec.JPEG_RESTARTS, Codec.JPEG}),
+        "planes of focus without one at height 0; levels without a list of restart markers go to OpenSlide when they "
+        "are larger than a tile may be",
+    ),
+    TiffLayout(
+        "OME-TIFF",
+        ome.claims,
+        ome.index,
+        _TAGGED,
+        "planes of focus, times and channels other than red, green and blue; pictures kept in other files",
+    ),
+    TiffLayout(
+        "Generic tiled TIFF",
+        generic.claims,
+        generic.index,
+        _TAGGED,
+        "strips; more pages than the first picture and its reductions are left out with a warning",
+    ),
 )
 
 

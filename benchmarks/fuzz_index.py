@@ -1,0 +1,262 @@
+"""Damaged headers against the parsers of slides: no crash, no hang over 5 s, no allocation over 500 MB.
+`python -m benchmarks.fuzz_index MINUTES [SEED]`; needs ../shared/slides.
+
+Cases are made from real files and the fixtures (TIFF, SVS, OME, NDPI, DICOM, stored indexes) by changing bytes where
+structure lies. Each is opened from memory, its index packed and unpacked, and a few tiles decoded; small ones are
+examined too. The answer must be a reader or one of our errors. A child process does it under a limit of its address
+space; the parent ends a child that is silent for 5 s, and starts the next one behind the case. A finding is printed
+once for each place in the code, with the number that makes the case again: `... --case NUMBER SEED`.
+"""
+
+from __future__ import annotations
+
+import resource
+import selectors
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+import zlib
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from tests.shared_slides import SHARED_SLIDES
+from tests.slides import write_svs
+from tests.slides.dicoms import Writing, tissue, write_picture
+from tests.slides.ndpi import ndpi_levels, write_ndpi
+from tests.slides.ome import ome_pyramid, write_ome
+from wsi.errors import SlideRejected, SourceError, TileUnreadable
+from wsi.examination import examine
+from wsi.memory.ranges import MemoryRangeSource
+from wsi.slide.index import SlideIndex
+from wsi.slide.opening import open_slide
+from wsi.slide.source import SlideSource
+
+HANG: Final = 5.0  #: s
+ALLOCATION: Final = 500 * 1024**2  #: bytes above what the process holds when it is ready
+SMALL: Final = 300_000  #: bytes of a file that is examined too
+HEAD: Final = 16_384  #: bytes at a file's start, and around its directories, that are changed most
+REAL: Final = ("real", "dicom", "derived", "odd-tiff", "broken")
+WHOLE: Final = (0, 1, 2, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 2**31 - 1, 2**31, 2**32 - 1, 2**40, 2**63 - 1, 2**64 - 1)
+
+Seeds = dict[str, bytes]
+
+
+def seeds() -> Seeds:
+    files = [path for folder in REAL for path in sorted((SHARED_SLIDES / folder).rglob("*")) if path.is_file()]
+    made: Seeds = {}
+    for path in files:
+        data = path.read_bytes()
+        if data[:2] in (b"II", b"MM") or data[128:132] == b"DICM":
+            made[path.name] = data
+    made.update(_fixtures())
+    return made
+
+
+def _fixtures() -> Seeds:
+    """Formats of which no real file is there, and a small one of the commonest."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_svs(folder / "small.svs", width=700, height=500, levels=(1, 4), pool=2)
+        write_ndpi(folder / "small.ndpi", ndpi_levels(1024, 512, downsamples=(1, 4)))
+        write_ome(folder / "small.ome.tif", ome_pyramid())
+        write_picture(folder / "sparse.dcm", tissue(512, 300), Writing(sparse=True))
+        return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+def case(made: Seeds, seed: int, number: int) -> tuple[str, bytes]:
+    """The case's file name and its damaged bytes."""
+    rng = np.random.default_rng((seed, number))
+    name = list(made)[int(rng.integers(len(made)))]
+    data = bytearray(made[name])
+    hot = _structure(bytes(data))
+    for _ in range(int(rng.integers(1, 9))):
+        start, end = hot[int(rng.integers(len(hot)))] if rng.random() < 0.9 else (0, len(data))
+        start = min(start, len(data) - 1)  # what was there may be cut off
+        at = int(rng.integers(start, max(start + 1, min(end, len(data)))))
+        kind = rng.random()
+        if kind < 0.4:
+            data[at] ^= 1 << int(rng.integers(8))
+        elif kind < 0.8:
+            size = int(rng.choice((1, 2, 4, 8)))
+            value = WHOLE[int(rng.integers(len(WHOLE)))] % 256**size
+            data[at : at + size] = value.to_bytes(size, "little" if rng.random() < 0.7 else "big")
+        elif kind < 0.9:
+            other = int(rng.integers(start, max(start + 1, min(end, len(data)))))
+            size = int(rng.integers(1, 64))
+            data[at : at + size] = data[other : other + size]
+        elif kind < 0.95:
+            del data[at : at + int(rng.integers(1, 32))]
+        else:
+            data = data[: max(512, at)]
+        if len(data) < 512:
+            break
+    return name, bytes(data)
+
+
+def _structure(data: bytes) -> list[tuple[int, int]]:
+    """Where a file keeps its structure: the start, the end, and what follows each TIFF directory."""
+    places = [(0, min(HEAD, len(data))), (max(0, len(data) - HEAD), len(data))]
+    if data[:2] in (b"II", b"MM") and len(data) > 16:
+        order = "<" if data[:2] == b"II" else ">"
+        big = struct.unpack_from(order + "H", data, 2)[0] == 43
+        start, number, count, entry = (8, "Q", "Q", 20) if big else (4, "I", "H", 12)
+        at = struct.unpack_from(order + number, data, start)[0]
+        for _ in range(16):
+            if not 0 < at < len(data) - 16:
+                break
+            entries = struct.unpack_from(order + count, data, at)[0]
+            end = at + struct.calcsize(count) + entry * entries
+            places += [(at, min(end + 8, len(data)))] * 3
+            if end + 8 > len(data):
+                break
+            at = struct.unpack_from(order + number, data, end)[0]
+    return places
+
+
+def tried(name: str, data: bytes) -> str:
+    """What came of it, in a word. Any other error than ours is a finding."""
+    source = SlideSource(files=((name, MemoryRangeSource(lambda: (data, "etag"))),))
+    try:
+        # No copy to a scratch disk: OpenSlide is others' code, and is looked at by the outcome table.
+        reader = open_slide(source, max_scratch_bytes=0)
+    except SlideRejected as rejected:
+        return rejected.reason
+    except SourceError as error:
+        return error.code
+    packed = reader.index_bytes()
+    assert packed is not None
+    assert SlideIndex.from_bytes(packed) is not None
+    for level, info in enumerate(reader.inspection.levels[:3]):
+        tiles = -(-info.width // info.tile_width) * -(-info.height // info.tile_height)
+        try:
+            for tile in reader.encoded(level, sorted({0, tiles // 2, tiles - 1})):
+                reader.decode(tile)
+        except (TileUnreadable, SourceError):
+            pass
+    if len(data) <= SMALL:
+        try:
+            examine(reader)
+        except SlideRejected as rejected:
+            return f"opened, {rejected.reason}"
+        except SourceError as error:
+            return f"opened, {error.code}"
+    return "opened"
+
+
+def damaged_index(made: Seeds, seed: int, number: int) -> str:
+    """A stored index with changed bytes: another version, a damaged one (ValueError, zlib.error), or one that reads."""
+    rng = np.random.default_rng((seed, number, 1))
+    packed = bytearray(made["small.svs.index"])
+    start = packed.index(b"\n") + 1
+    body = bytearray(zlib.decompress(bytes(packed[start:])))
+    for _ in range(int(rng.integers(1, 5))):
+        body[int(rng.integers(len(body)))] = int(rng.integers(256))
+    if rng.random() < 0.2:
+        body = body[: int(rng.integers(len(body)))]
+    try:
+        index = SlideIndex.from_bytes(bytes(packed[:start]) + zlib.compress(bytes(body), 1))
+    except (ValueError, zlib.error):
+        return "index damaged"
+    return "index of another version" if index is None else "index read"
+
+
+def _child(seed: int, first: int) -> None:
+    made = seeds()
+    index = open_slide(
+        SlideSource(files=(("small.svs", MemoryRangeSource(lambda: (made["small.svs"], "etag"))),))
+    ).index_bytes()
+    assert index is not None
+    for name, data in list(made.items())[:20]:  # what is imported and allocated once, before the limit
+        tried(name, data)
+    held = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (held + ALLOCATION, held + ALLOCATION))
+    number = first
+    while True:
+        sys.stdout.write(f"{number}\n")
+        sys.stdout.flush()
+        try:
+            if number % 10 == 0:
+                outcome = damaged_index({**made, "small.svs.index": index}, seed, number)
+            else:
+                outcome = tried(*case(made, seed, number))
+        except Exception as error:  # noqa: BLE001  # what is not one of our errors is what we look for
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            outcome = f"FINDING {type(error).__name__}: {error} at {Path(place.filename).name}:{place.lineno}"
+        sys.stdout.write(f"= {outcome}".replace("\n", " ") + "\n")
+        number += 1
+
+
+def main(minutes: float, seed: int) -> None:
+    end, number = time.monotonic() + 60 * minutes, 1
+    outcomes: Counter[str] = Counter()
+    findings: dict[str, int] = {}
+    while time.monotonic() < end:
+        number = _watched(seed, number, end, outcomes, findings) + 1
+    for outcome, count in outcomes.most_common():
+        print(f"{count:9,}  {outcome}")
+    print(f"{sum(outcomes.values()):,} cases in {minutes:g} minutes from seed {seed}; {len(findings)} findings")
+    for finding, case_number in findings.items():
+        print(f"case {case_number}: {finding}")
+
+
+def _watched(seed: int, first: int, end: float, outcomes: Counter[str], findings: dict[str, int]) -> int:
+    """One child until it dies, hangs or the time is up; the number of its last case."""
+    command = [sys.executable, "-m", "benchmarks.fuzz_index", "--child", str(seed), str(first)]
+    number, ready = first - 1, False
+    with (
+        subprocess.Popen(command, stdout=subprocess.PIPE, bufsize=0) as child,
+        selectors.DefaultSelector() as lines,
+    ):
+        assert child.stdout is not None
+        lines.register(child.stdout, selectors.EVENT_READ)
+        while time.monotonic() < end:
+            if not lines.select(HANG if ready else 60):
+                findings.setdefault("hang: silent for 5 s", number)
+                print(f"case {number} hangs", flush=True)
+                break
+            line = child.stdout.readline().decode()
+            if not line:
+                child.wait()
+                findings.setdefault(f"crash: ended with {child.returncode}", number)
+                print(f"case {number} ended the process with {child.returncode}", flush=True)
+                break
+            ready = True
+            if not line.startswith("="):
+                number = int(line)
+                continue
+            outcome = line[2:].strip()
+            if outcome.startswith("FINDING"):
+                where = outcome.rpartition(" at ")[2] + outcome[:30]
+                if where not in findings:
+                    print(f"case {number}: {outcome}", flush=True)
+                findings.setdefault(where, number)
+                outcome = "finding"
+            outcomes[outcome] += 1
+        child.kill()
+    return number
+
+
+def _again(number: int, seed: int) -> None:
+    name, data = case(seeds(), seed, number)
+    print(name, len(data))
+    print(tried(name, data))
+
+
+def _run(arguments: Sequence[str]) -> None:
+    if arguments[0] == "--child":
+        _child(int(arguments[1]), int(arguments[2]))
+    elif arguments[0] == "--case":
+        _again(int(arguments[1]), int(arguments[2]))
+    else:
+        main(float(arguments[0]), int(arguments[1]) if len(arguments) > 1 else 0)
+
+
+if __name__ == "__main__":
+    _run(sys.argv[1:])

@@ -1,0 +1,121 @@
+"""docs/formats.md from the reader's own tables: `python -m tools.formats > docs/formats.md`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from wsi.errors import RejectReason
+from wsi.slide.coding import Codec
+from wsi.slide.dicom.pixels import REFUSED, SYNTAXES
+from wsi.slide.layouts.registry import TIFF_LAYOUTS
+from wsi.slide.layouts.tiff_coding import CODECS, OTHER_CODECS, OTHER_COLOURS
+from wsi.slide.opening import MAX_SCRATCH
+from wsi.slide.openslide import FORMATS
+
+#: How people call them.
+CODEC_NAMES: Final[Mapping[Codec, str]] = {
+    Codec.JPEG: "JPEG",
+    Codec.JPEG_RESTARTS: "slices of one JPEG between restart markers",
+    Codec.JPEG_2000: "JPEG 2000",
+    Codec.NONE: "none",
+    Codec.PACKBITS: "PackBits",
+    Codec.LZW: "LZW",
+    Codec.DEFLATE: "Deflate",
+    Codec.ZSTD: "ZSTD",
+    Codec.LZMA: "LZMA",
+    Codec.WEBP: "WebP",
+    Codec.PNG: "PNG",
+    Codec.JPEG_XR: "JPEG XR",
+    Codec.LERC: "LERC",
+}
+#: When a slide is told so.
+REASONS: Final[Mapping[RejectReason, str]] = {
+    RejectReason.NOT_A_SLIDE: "a picture, an archive, a web page, text: nothing that a scanner wrote",
+    RejectReason.TRUNCATED: "a place that the file names lies past its end; told before any tile is read",
+    RejectReason.DAMAGED: "directories that contradict themselves, or no tile of the overview decodes",
+    RejectReason.MISSING_FILES: "a slide of several files (MRXS, VMS, DICOM, OME) came without some of them",
+    RejectReason.UNSUPPORTED_FORMAT: "neither our readers nor OpenSlide know the layout; a TIFF of strips is one",
+    RejectReason.UNSUPPORTED_PIXELS: "inks, palettes, Lab; stored turned or mirrored; black all over",
+    RejectReason.NO_MPP: "no µm per pixel in the file and none given",
+    RejectReason.ABSURD_MPP: "µm per pixel outside 0.05 to 20",
+    RejectReason.MPP_CONFLICT: "two places of the file differ by a factor of 2.54 or 10, and none is given",
+    RejectReason.SLIDE_TOO_COARSE: "level 0 is coarser than the model wants, and enlarging is not allowed",
+    RejectReason.TOO_LARGE_FOR_FORMAT: "larger than a copy may be, of a format that only OpenSlide reads",
+    RejectReason.UNSUPPORTED_COMPRESSION: "tiles are packed in a way that is not read (below)",
+    RejectReason.BIT_DEPTH: "not 8 unsigned bits a sample",
+    RejectReason.FLUORESCENCE: "several channels or optical paths, or said to be fluorescence",
+    RejectReason.Z_STACK: "several planes of focus, and none of them marked as the one in focus",
+    RejectReason.CLAIMS_TOO_MUCH: "more pixels than the file's bytes can hold",
+}
+NATIVE_VENDORS: Final = frozenset({"aperio", "generic-tiff", "hamamatsu", "dicom"})
+
+
+def page() -> str:
+    """The page as Markdown."""
+    return "\n".join((_head(), *_formats(), *_compressions(), *_dicom(), *_reasons()))
+
+
+def _head() -> str:
+    return (
+        "# Formats that are read\n\n"
+        "Generated from the reader's own tables (`python -m tools.formats > docs/formats.md`). What each test file "
+        "comes to, and whose pixels it is held against, is in "
+        "[tests/wsi/slide_outcomes.toml](../tests/wsi/slide_outcomes.toml).\n\n"
+        "**native**: by HTTP ranges, without a copy, pixels equal to OpenSlide's (JPEG 2000 in YCbCr and alpha: within "
+        f"1). **scratch**: OpenSlide on a copy, at most {MAX_SCRATCH / 1024**3:.0f} GiB unless the worker is set "
+        "otherwise; the summary says why. Pixels are 8-bit brightfield colour or grey; colour profiles are recorded "
+        "and not applied.\n"
+    )
+
+
+def _formats() -> Iterable[str]:
+    rows = [(layout.name, "native", _codecs(layout.codecs), layout.refuses) for layout in TIFF_LAYOUTS]
+    dicom = frozenset(codec for codec, _ in SYNTAXES.values())
+    planes = "several optical paths or planes of focus; series without a VOLUME picture"
+    rows.append(("DICOM whole-slide series", "native", _codecs(dicom), planes))
+    others = sorted([name for vendor, name in FORMATS.items() if vendor not in NATIVE_VENDORS] + ["vms", "vmu"])
+    rows.append((", ".join(others), "scratch", "as OpenSlide", "as OpenSlide"))
+    rows.append(("TIFF that OpenSlide reads and the layouts above do not", "scratch", "as OpenSlide", "as OpenSlide"))
+    return _table("Formats", ("Format", "Path", "Codecs", "Refused or left to OpenSlide"), rows)
+
+
+def _compressions() -> Iterable[str]:
+    read = [(str(number), CODEC_NAMES[codec], "read") for number, codec in CODECS.items()]
+    refused = [
+        (str(number), name, f"`{RejectReason.UNSUPPORTED_COMPRESSION}`") for number, name in OTHER_CODECS.items()
+    ]
+    yield from _table("TIFF compressions", ("Number", "Name", ""), sorted(read + refused, key=lambda row: int(row[0])))
+    yield (
+        "Interleaved or planar, with horizontal predictor, in either byte order, classic or BigTIFF; alpha is laid "
+        "over the colour that the model's card gives to what lies outside the slide. "
+        f"Colours refused as `{RejectReason.UNSUPPORTED_PIXELS}`: {', '.join(OTHER_COLOURS.values())}.\n"
+    )
+
+
+def _dicom() -> Iterable[str]:
+    read = [(syntax, CODEC_NAMES[codec], "read") for syntax, (codec, _) in SYNTAXES.items()]
+    refused = [(syntax, name, f"`{RejectReason.UNSUPPORTED_COMPRESSION}`") for syntax, name in REFUSED.items()]
+    return _table("DICOM transfer syntaxes", ("UID", "Name", ""), read + refused)
+
+
+def _reasons() -> Iterable[str]:
+    rows = [(f"`{reason}`", REASONS[reason]) for reason in RejectReason]
+    return _table("Reasons to refuse a slide", ("Code", "When"), rows)
+
+
+def _codecs(codecs: Iterable[Codec]) -> str:
+    return ", ".join(CODEC_NAMES[codec] for codec in Codec if codec in set(codecs))
+
+
+def _table(title: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterable[str]:
+    yield f"## {title}\n"
+    yield f"| {' | '.join(head)} |"
+    yield f"|{'---|' * len(head)}"
+    yield from (f"| {' | '.join(row)} |" for row in rows)
+    yield ""
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page())
