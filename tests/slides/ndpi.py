@@ -22,7 +22,7 @@ from PIL import Image
 from tests.slides import he_tissue
 
 FOUR_GIB = 2**32
-_ROW = 8  #: px of a row of blocks at 4:2:2
+_ROWS = {"4:2:2": 8, "4:2:0": 16}  #: px of a row of blocks
 Starts = Literal["good", "none", "one off by 7", "one missing"]
 
 
@@ -36,6 +36,8 @@ class NdpiLevel:
     focus: int = 0  #: nm from the middle plane
     starts: Starts = "good"
     claimed: tuple[int, int] | None = None  #: width and height in the JPEG's own header, when not the directory's
+    capture_mode: int = 0  #: from 6 on, grey of 16 bits
+    subsampling: str = "4:2:2"  #: or "4:2:0", which OpenSlide can not read
     gap_before_second: int = 0  #: bytes of nothing inside the first slice, which is lost by it
 
 
@@ -107,10 +109,10 @@ def sliced_jpeg(level: NdpiLevel) -> tuple[bytes, list[int]]:
     so that a level may be wider than the 65,500 px of any encoder."""
     height, width = level.pixels.shape[:2]
     if level.slice_width is None:
-        return _encode(level.pixels, rows=False), []
+        return _encode(level.pixels, level.subsampling, rows=False), []
     columns = [
-        _slices(_encode(np.ascontiguousarray(level.pixels[:, left : left + level.slice_width]), rows=True))
-        for left in range(0, width, level.slice_width)
+        _slices(_encode(np.ascontiguousarray(column), level.subsampling, rows=True))
+        for column in np.split(level.pixels, range(level.slice_width, width, level.slice_width), axis=1)
     ]
     header = bytearray(columns[0][0])
     frame = header.index(b"\xff\xc0")
@@ -119,7 +121,7 @@ def sliced_jpeg(level: NdpiLevel) -> tuple[bytes, list[int]]:
     restart = header.index(b"\xff\xdd")
     struct.pack_into(">H", header, restart + 4, level.slice_width // 16)
     out, starts = bytearray(header), list[int]()
-    for row in range(-(-height // _ROW)):
+    for row in range(-(-height // _ROWS[level.subsampling])):
         for column in range(len(columns)):
             if starts:
                 out += bytes((0xFF, 0xD0 + (len(starts) - 1) % 8))
@@ -162,6 +164,7 @@ def _directory(file: BinaryIO, level: NdpiLevel, mpp: float) -> _Entries:
     entries.add(65422, 9, 1, 0)
     entries.add(65423, 9, 1, 0)
     entries.add(65424, 9, 1, struct.pack("<i", level.focus))
+    entries.add(65441, 4, 1, level.capture_mode)
     if starts and level.starts != "none":
         listed = starts[:-1] if level.starts == "one missing" else list(starts)
         if level.starts == "one off by 7":
@@ -172,11 +175,11 @@ def _directory(file: BinaryIO, level: NdpiLevel, mpp: float) -> _Entries:
     return entries
 
 
-def _encode(pixels: NDArray[np.uint8], *, rows: bool) -> bytes:
-    """4:2:2, as NanoZoomers write; `rows`: a restart marker before each row of blocks but the first."""
+def _encode(pixels: NDArray[np.uint8], subsampling: str, *, rows: bool) -> bytes:
+    """`rows`: a restart marker before each row of blocks but the first."""
     out = io.BytesIO()
     more = {"restart_marker_rows": 1} if rows else {}
-    Image.fromarray(pixels).save(out, "JPEG", quality=80, subsampling="4:2:2", **more)
+    Image.fromarray(pixels).save(out, "JPEG", quality=80, subsampling=subsampling, **more)
     return out.getvalue()
 
 

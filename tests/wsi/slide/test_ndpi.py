@@ -104,6 +104,21 @@ def test_a_last_row_of_blocks_that_reaches_below_the_level_is_cut(tmp_path: Path
     np.testing.assert_array_equal(read_level(opened(write_ndpi(tmp_path / "a.ndpi", [level])), 0), whole)
 
 
+def test_4_2_0_differs_from_the_whole_jpeg_at_most_beside_the_edges_of_tiles(tmp_path: Path):
+    pixels = he_tissue(np.random.default_rng(4), 512, 512)
+    level = NdpiLevel(pixels=pixels, lens=40, slice_width=256, subsampling="4:2:0")
+    whole = np.asarray(Image.open(io.BytesIO(sliced_jpeg(level)[0])).convert("RGB"))
+    apart = np.argwhere((read_level(opened(write_ndpi(tmp_path / "a.ndpi", [level])), 0) != whole).any(axis=2))
+    assert np.isin(apart % 256, (0, 255)).any(axis=1).all()
+
+
+def test_grey_of_16_bits_is_refused_by_name(tmp_path: Path):
+    levels = [replace(level, capture_mode=7) for level in ndpi_levels(1024, 512)]
+    with pytest.raises(SlideRejected) as caught:
+        open_slide(local_source(write_ndpi(tmp_path / "a.ndpi", levels)))
+    assert caught.value.reason is RejectReason.BIT_DEPTH
+
+
 def test_a_start_that_is_off_by_7_costs_the_tiles_on_both_sides_of_it(tmp_path: Path):
     levels = ndpi_levels()
     expected = read_level(opened(write_ndpi(tmp_path / "good.ndpi", levels)), 0)

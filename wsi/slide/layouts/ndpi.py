@@ -31,10 +31,12 @@ SOURCE_LENS: Final = 65421  #: magnification of a level
 Z_OFFSET: Final = 65424  #: nm from the middle focal plane
 STARTS: Final = 65426  #: of the restart slices, from the JPEG's first byte: bits 0 to 31
 STARTS_UPPER: Final = 65432  #: bits 32 to 63
+CAPTURE_MODE: Final = 65441  #: from 6 on, grey of 16 bits, whatever the other tags say (tifffile)
 HEADER = 16_384  #: bytes; scanners write about 650
 BAND = 256  #: rows of a tile: of 4,096 px wide slices about 350 KB in 32 pieces
 MAX_JPEG_SIDE = 65_500  #: px that libjpeg takes
 _JPEG = 7
+_GREY_16 = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,8 @@ def claims(file: Tiff) -> bool:
 
 
 def index(file: Tiff, source: RangeSource) -> SlideIndex:
-    """Raises SlideRejected: Z_STACK without a plane at height 0, UNSUPPORTED_FORMAT for what OpenSlide may read."""
+    """Raises SlideRejected: Z_STACK without a plane at height 0, BIT_DEPTH, UNSUPPORTED_FORMAT for what OpenSlide may
+    read."""
     directories = [directory for directory in file.directories if (directory.number(SOURCE_LENS) or 0) > 0]
     if not directories:
         raise unsupported("The file holds no picture of the slide, only an overview.")
@@ -62,6 +65,10 @@ def index(file: Tiff, source: RangeSource) -> SlideIndex:
     if not in_focus:
         raise SlideRejected(
             RejectReason.Z_STACK, "The file holds several focal planes and none at height 0: export a single plane."
+        )
+    if (in_focus[0].number(CAPTURE_MODE) or 0) >= _GREY_16:
+        raise SlideRejected(
+            RejectReason.BIT_DEPTH, "The file stores grey of 16 bits where models expect red, green and blue of 8."
         )
     in_focus[0].prefetch(in_focus[1:], (STARTS, STARTS_UPPER))
     pages = [_page(directory, source.size) for directory in in_focus]
