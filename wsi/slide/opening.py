@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from shutil import rmtree
 
 from wsi.errors import RejectReason, SlideRejected, SourceMissing
 from wsi.slide.index import SlideIndex
@@ -15,7 +14,7 @@ from wsi.slide.native import NativeReader
 from wsi.slide.parts import check_parts
 from wsi.slide.ranges import ByteRange, FileSource
 from wsi.slide.recognition import HEAD, Container, recognise
-from wsi.slide.scratch import OnCopy, copy_to_scratch
+from wsi.slide.scratch import OnCopy, copy_to_scratch, remove_copy
 from wsi.slide.slide import SlideReader
 from wsi.slide.source import SlideSource
 from wsi.slide.windows import EndsHeld
@@ -105,7 +104,7 @@ def _open_with_openslide(
         folder, path = None, source.local_path
         if path is None:
             folder, path = copy_to_scratch(source, scratch=scratch, max_bytes=max_bytes, on_copy=on_copy)
-            undo.callback(rmtree, folder, ignore_errors=True)
+            undo.callback(remove_copy, folder)
         try:
             reader = OpenSlideReader(path, scratch=folder, mpp=mpp, reason=reason)
         except SlideRejected as rejected:

@@ -6,7 +6,6 @@ OpenSlide decodes regions, not file tiles, so a level is cut into a grid of 512-
 from __future__ import annotations
 
 import re
-import shutil
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -22,6 +21,7 @@ from wsi.records.slides import Inspection, LevelInfo
 from wsi.slide.coding import Reduction
 from wsi.slide.mpp import StatedMpp, number, openslide_mpp, overridden, resolution_mpp, resolve
 from wsi.slide.reducing import reduced
+from wsi.slide.scratch import remove_copy
 from wsi.slide.slide import RGB, WHITE, EncodedTile
 
 TILE = 512  #: px; a region costs OpenSlide about the same per pixel from here up
@@ -105,7 +105,7 @@ class OpenSlideReader:
                 handle.close()
             self._handles.clear()
         if self._scratch is not None:
-            shutil.rmtree(self._scratch, ignore_errors=True)
+            remove_copy(self._scratch)
 
     def _handle(self) -> OpenSlide:
         handle: OpenSlide | None = getattr(self._local, "handle", None)

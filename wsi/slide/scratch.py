@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import shutil
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
+from typing import Final
 
 from wsi.errors import RejectReason, SlideRejected, SourceUnavailable
 from wsi.slide.ranges import ByteRange, RangeSource
@@ -13,6 +17,10 @@ from wsi.slide.source import SlideSource
 
 PIECE = 2 * 1024**2  #: bytes a request; 16 of them fill the 32 MiB that a process may have in flight
 SPARE = 64 * 1024**2  #: bytes of the disk that a copy leaves to others
+
+_PREFIX: Final = "tessera-slide-"
+_SETTLED: Final = 60.0  #: s; a younger copy may not have its lock yet
+_LOCKS: Final[dict[Path, int]] = {}  #: descriptors by copy, as long as it stands
 
 OnCopy = Callable[[int, int], None]  #: (bytes copied, bytes in all), after each piece; what it raises ends the copy
 
@@ -31,8 +39,11 @@ def copy_to_scratch(
             f"{_gib(total)}: convert it to a tiled TIFF or SVS.",
         )
     names = [_inside(name) for name, _ in source.files]
+    _remove_orphans(Path(scratch or tempfile.gettempdir()))
     _check_room(scratch, total)
-    folder = Path(tempfile.mkdtemp(prefix="slide-", dir=scratch))
+    folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=scratch))
+    _LOCKS[folder] = os.open(folder, os.O_RDONLY)
+    fcntl.flock(_LOCKS[folder], fcntl.LOCK_EX)
     done = 0
     try:
         for name, (_, file) in zip(names, source.files, strict=True):
@@ -45,9 +56,17 @@ def copy_to_scratch(
                     if on_copy is not None:
                         on_copy(done, total)
     except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
+        remove_copy(folder)
         raise
     return folder, folder / names[0]
+
+
+def remove_copy(folder: Path) -> None:
+    """Idempotent."""
+    shutil.rmtree(folder, ignore_errors=True)
+    lock = _LOCKS.pop(folder, None)
+    if lock is not None:
+        os.close(lock)
 
 
 def in_tenths(tell: OnCopy) -> OnCopy:
@@ -62,6 +81,25 @@ def in_tenths(tell: OnCopy) -> OnCopy:
             tell(done, total)
 
     return on_copy
+
+
+def _remove_orphans(scratch: Path) -> None:
+    """Copies of processes that were killed: a pod keeps its disk when its container starts anew. A living process
+    holds a lock on each of its copies, which the system lets go with it."""
+    for folder in scratch.glob(f"{_PREFIX}*"):
+        try:
+            if time.time() - folder.stat().st_mtime < _SETTLED:
+                continue
+            lock = os.open(folder, os.O_RDONLY)
+        except OSError:  # just removed, or of another user
+            continue
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(folder, ignore_errors=True)
+        except OSError:  # its process lives
+            continue
+        finally:
+            os.close(lock)
 
 
 def _check_room(scratch: Path | None, size: int) -> None:

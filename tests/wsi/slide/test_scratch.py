@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -13,7 +17,7 @@ from tests.wsi.slide.sources import CountingSource, remote
 from wsi.errors import RejectReason, SlideRejected, SourceChanged, SourceUnavailable
 from wsi.slide.opening import local_source, open_slide
 from wsi.slide.ranges import ByteRange
-from wsi.slide.scratch import PIECE, copy_to_scratch, in_tenths
+from wsi.slide.scratch import PIECE, copy_to_scratch, in_tenths, remove_copy
 from wsi.slide.source import SlideSource
 
 
@@ -125,3 +129,25 @@ def test_a_log_of_the_copy_has_ten_lines():
     for done in range(1, 1001):
         follow(done, 1000)
     assert [done for done, _ in told] == list(range(100, 1001, 100))
+
+
+def test_copies_of_killed_processes_are_removed_by_the_next_and_those_of_living_ones_stay(tmp_path: Path):
+    """A pod keeps its disk when its container is killed and starts anew."""
+    source = remote(CountingSource(b"slide"))
+    living, _ = copy_to_scratch(source, scratch=tmp_path, max_bytes=1 << 30)
+    copying = (
+        "import os, sys; from pathlib import Path; from wsi.memory.ranges import MemoryRangeSource as Source;"
+        "from wsi.slide.scratch import copy_to_scratch; from wsi.slide.source import SlideSource;"
+        "copy_to_scratch(SlideSource(files=(('a', Source(lambda: (b'slide', 'etag'))),)), "
+        "scratch=Path(sys.argv[1]), max_bytes=9); os.abort()"
+    )
+    with contextlib.suppress(subprocess.CalledProcessError):
+        subprocess.run([sys.executable, "-c", copying, str(tmp_path)], check=True, capture_output=True)
+    (orphan,) = set(tmp_path.iterdir()) - {living}
+    for folder in (living, orphan):
+        os.utime(folder, (0, 0))
+    other, _ = copy_to_scratch(source, scratch=tmp_path, max_bytes=1 << 30)
+    assert set(tmp_path.iterdir()) == {living, other}
+    for folder in (living, other):
+        remove_copy(folder)
+    assert list(tmp_path.iterdir()) == []
