@@ -38,8 +38,8 @@ TIFF_LAYOUTS: Final = (
         ndpi.claims,
         ndpi.index,
         frozenset({Codec.JPEG_RESTARTS, Codec.JPEG}),
-        "planes of focus without one at height 0; levels without a list of restart markers go to OpenSlide when they "
-        "are larger than a tile may be",
+        "grey of 16 bits, planes of focus without one at height 0; restart markers that no list tells, or that do not "
+        "cut the width into equal slices, are left to OpenSlide",
     ),
     TiffLayout(
         "OME-TIFF",
