@@ -4,6 +4,7 @@ import threading
 import time
 from collections import Counter
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,12 +14,14 @@ from gpu_worker.models.wsinfer import read_package
 from tests.gpu_worker.cases import direct
 from tests.gpu_worker.installation import Drops, Installation, now, version_of
 from tests.gpu_worker.packages import write_package
+from tests.slides.scn import write_scn
 from wsi import keys
 from wsi.errors import SourceUnavailable
 from wsi.ledger_rules import LEASE_EXPIRED
 from wsi.memory.objects import MemoryObjects
 from wsi.records.jobs import Priority
-from wsi.states import JobState
+from wsi.slide.opening import local_source, open_slide
+from wsi.states import JobState, ShardState
 
 
 @pytest.fixture
@@ -151,6 +154,47 @@ def test_a_refused_heartbeat_stops_the_work(installation, caplog):
     assert len(checkpoints) == 1
     assert installation.job(job.id).state is JobState.CANCELLED
     assert installation.events(job.id, "shard_committed") == []
+
+
+class DrainsOnCopy:
+    """A slide store in front of which the request to leave comes while a slide is copied."""
+
+    def __init__(self, slides: Any, drain: Drain) -> None:
+        self._slides, self._drain = slides, drain
+
+    def open(self, uri: str, *, etag: str | None = None) -> Any:
+        source, drain = self._slides.open(uri, etag=etag), self._drain
+
+        class Source:
+            size, etag = source.size, source.etag
+            read = staticmethod(source.read)
+
+            def read_many(self, ranges: Any) -> Any:
+                for data in source.read_many(ranges):
+                    drain.request()
+                    yield data
+
+        return Source()
+
+
+def test_a_worker_that_is_to_leave_while_it_copies_a_slide_gives_the_shard_back_and_leaves_no_copy(installation):
+    data = write_scn(installation.folder / "a.scn").read_bytes()
+    installation.slides.put_object(installation.uri, data)
+    installation.reader = open_slide(local_source(installation.folder / "a.scn"))
+    job, plan = installation.planned_job(shard_tiles=None)
+    assert plan.index is None
+    slides, drain = installation.slides, Drain()
+    installation.slides = DrainsOnCopy(slides, drain)
+    installation.worker(drain).run()
+    (shard,) = shards_of(installation, job)
+    assert shard.state is ShardState.QUEUED
+    assert installation.queues.depth("shards-normal") == 1
+    scratch = installation.folder / "scratch"
+    assert list(scratch.iterdir()) == []
+    installation.slides = slides
+    installation.worker().run()
+    assert installation.job(job.id).tiles_inferred == len(plan.tiles)
+    assert list(scratch.iterdir()) == []
 
 
 def test_heartbeats_keep_a_lease_far_beyond_its_length(installation):
