@@ -3,8 +3,9 @@
 Told in optical density, where a colour's direction is the dye and its length the amount. Haematoxylin takes away red
 and green alike (0.65 : 0.70), eosin and DAB take more green than red; blue, green and turquoise ink take far more red
 than green. On real pictures 7 % of all pixels, those under a green pen, and at most 0.003 % of H&E or DAB with
-haematoxylin have red above 1.4 times green (0.4 % where margins are inked). Red ink takes green and blue alike and next to no red; black ink takes all
-alike and nearly everything, on a slide that otherwise has colours. Navy ink can not be told from haematoxylin.
+haematoxylin have red above 1.4 times green (0.4 % where margins are inked). Red ink takes green and blue alike and
+next to no red; black ink takes all alike and nearly everything, on a slide that otherwise has colours. Navy ink can not
+be told from haematoxylin.
 
 A stroke is wide: specks of such colours, margin ink among them, stay.
 """
