@@ -27,7 +27,6 @@ CODEC_NAMES: Final[Mapping[Codec, str]] = {
     Codec.LZMA: "LZMA",
     Codec.WEBP: "WebP",
     Codec.PNG: "PNG",
-    Codec.JPEG_XR: "JPEG XR",
     Codec.LERC: "LERC",
 }
 #: When a slide is told so.

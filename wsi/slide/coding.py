@@ -27,7 +27,6 @@ class Codec(StrEnum):
     LZMA = "lzma"
     WEBP = "webp"
     PNG = "png"
-    JPEG_XR = "jpegxr"
     LERC = "lerc"
 
 

@@ -48,7 +48,6 @@ ENCODERS: Final[dict[Codec, Callable[[], Any]]] = {
     Codec.LZMA: lambda: imagecodecs.lzma_encode(RAW),
     Codec.WEBP: lambda: imagecodecs.webp_encode(PIXELS, lossless=True),
     Codec.PNG: lambda: imagecodecs.png_encode(PIXELS),
-    Codec.JPEG_XR: lambda: imagecodecs.jpegxr_encode(PIXELS, level=1.0),
     Codec.LERC: lambda: imagecodecs.lerc_encode(PIXELS),
 }
 LOSSY: Final = {Codec.JPEG}
@@ -124,8 +123,6 @@ def changed(codec: Codec, at: int, new: bytes) -> bytes:
     return data[:at] + new + data[at + len(new) :]
 
 
-XR_SIZE: Final = encoded(Codec.JPEG_XR).index(b"WMPHOTO") + 12  #: where the code stream says it
-
 BOMBS: Final[dict[str, tuple[Codec, Callable[[], bytes]]]] = {
     "sof": (Codec.JPEG, lambda: claim_in_sof(encoded(Codec.JPEG), SOF_SIDE)),
     "siz": (Codec.JPEG_2000, lambda: claim_in_siz(encoded(Codec.JPEG_2000), SIZ_SIDE)),
@@ -138,10 +135,6 @@ BOMBS: Final[dict[str, tuple[Codec, Callable[[], bytes]]]] = {
     "png": (Codec.PNG, lambda: changed(Codec.PNG, 16, struct.pack(">II", 60_000, 60_000))),
     "webp": (Codec.WEBP, lambda: changed(Codec.WEBP, 21, b"\xff\xff\xff\x0f")),
     "lerc": (Codec.LERC, lambda: changed(Codec.LERC, 14, struct.pack("<II", 60_000, 60_000))),
-    "jpegxr": (
-        Codec.JPEG_XR,
-        lambda: changed(Codec.JPEG_XR, encoded(Codec.JPEG_XR).index(b"WMPHOTO") + 12, b"\xff" * 4),
-    ),
 }
 
 

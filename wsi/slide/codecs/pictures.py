@@ -1,8 +1,9 @@
-"""Tiles that are whole files of a picture format: WebP, PNG, LERC, JPEG XR. Each header is read here first, so that
-nothing is allocated by what it claims, and a file that was cut off is told by its own length.
+"""Tiles that are whole files of a picture format: WebP, PNG, LERC. Each header is read here first, so that nothing is
+allocated by what it claims, and a file that was cut off is told by its own length.
 
-PNG goes through libspng: imagecodecs' libpng decoder dies with the process on damaged data (2026.3.6). JPEG XR and
-WebP hold no checksums, so that bits turned over inside them can not be noticed; PNG and LERC do.
+PNG goes through libspng: imagecodecs' libpng decoder dies with the process on damaged data (2026.3.6), as its JPEG XR
+decoder does, which therefore is not used. WebP holds no checksums, so that bits turned over inside it can not be
+noticed; PNG and LERC do.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ def unpack(data: bytes, coding: Coding, samples: int, width: int, height: int, r
     said, decode = _FORMATS[coding.codec]
     try:
         claimed = said(data)
-    except (struct.error, IndexError, StopIteration) as error:
+    except (struct.error, IndexError) as error:
         raise TileUnreadable(f"its {coding.codec} header is damaged") from error
     if claimed is None:
         raise TileUnreadable(f"its {coding.codec} data is cut off or of a kind that is not read")
@@ -80,28 +81,9 @@ def _lerc(data: bytes) -> Shape | None:
     return (columns, rows, samples) if whole and kind == 1 and valid == rows * columns else None
 
 
-def _jpeg_xr(data: bytes) -> Shape | None:
-    """ITU-T T.832: the container's tags (annex A) and the header of the code stream (8.3) must say the same."""
-    if data[:4] != b"II\xbc\x01":
-        return None
-    at = struct.unpack_from("<I", data, 4)[0]
-    count = struct.unpack_from("<H", data, at)[0]
-    entries = struct.iter_unpack("<HHII", data[at + 2 : at + 2 + 12 * count])
-    tags = {tag: value for tag, kind, number, value in entries if kind == 4 and number == 1}
-    width, height, start, size = (tags.get(tag, 0) for tag in (0xBC80, 0xBC81, 0xBCC0, 0xBCC1))
-    if not size or start + size > len(data) or data[start : start + 8] != b"WMPHOTO\0":
-        return None
-    flags, kind = data[start + 10], data[start + 11]
-    coded = struct.unpack_from(">HH" if flags & 0x80 else ">II", data, start + 12)
-    samples = {0: 1, 7: 3}.get(kind >> 4)  # OUTPUT_CLR_FMT: grey, RGB
-    same = (width, height) == (coded[0] + 1, coded[1] + 1)
-    return (width, height, samples) if same and kind & 15 == 1 and samples is not None and not flags & 1 else None
-
-
 _FORMATS: Final[dict[Codec, tuple[Callable[[bytes], Shape | None], Callable[[bytes, int], Any]]]] = {
     Codec.PNG: (_png, lambda data, _: imagecodecs.spng_decode(data)),
     Codec.WEBP: (_webp, lambda data, samples: imagecodecs.webp_decode(data, hasalpha=samples == 4)),
     Codec.LERC: (_lerc, lambda data, _: imagecodecs.lerc_decode(data)),
-    Codec.JPEG_XR: (_jpeg_xr, lambda data, _: imagecodecs.jpegxr_decode(data)),
 }
 CODECS: Final = tuple(_FORMATS)

@@ -28,7 +28,6 @@ CODECS: Final = {
     34925: Codec.LZMA,
     34926: Codec.ZSTD,
     34933: Codec.PNG,
-    34934: Codec.JPEG_XR,
     50000: Codec.ZSTD,
     50001: Codec.WEBP,
 }
@@ -41,6 +40,7 @@ OTHER_CODECS: Final = {
     22610: "JPEG XR of NDPI",
     34661: "JBIG",
     34892: "lossy JPEG of DNG",
+    34934: "JPEG XR",  # Its decoder ends the process on damaged data: decision 41.
     50002: "JPEG XL",
     52546: "JPEG XL",
 }
