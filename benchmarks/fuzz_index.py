@@ -4,12 +4,14 @@
 Cases are made from real files and the fixtures (TIFF, SVS, OME, NDPI, DICOM, stored indexes) by changing bytes where
 structure lies. Each is opened from memory, its index packed and unpacked, and a few tiles decoded; small ones are
 examined too. The answer must be a reader or one of our errors. A child process does it under a limit of its address
-space; the parent ends a child that is silent for 5 s, and starts the next one behind the case. A finding is printed
-once for each place in the code, with the number that makes the case again: `... --case NUMBER SEED`.
+space; the parent ends a child that is silent for 5 s of CPU, and starts the next one behind the case. A finding is
+printed once for each place in the code, with the number that makes the case again: `... --case NUMBER SEED`.
 """
 
 from __future__ import annotations
 
+import faulthandler
+import os
 import resource
 import selectors
 import struct
@@ -38,7 +40,8 @@ from wsi.slide.index import SlideIndex
 from wsi.slide.opening import open_slide
 from wsi.slide.source import SlideSource
 
-HANG: Final = 5.0  #: s
+HANG: Final = 5.0  #: s of CPU
+STARTING: Final = 60.0  #: s of CPU until the first case
 ALLOCATION: Final = 500 * 1024**2  #: bytes above what the process holds when it is ready
 SMALL: Final = 300_000  #: bytes of a file that is examined too
 HEAD: Final = 16_384  #: bytes at a file's start, and around its directories, that are changed most
@@ -181,6 +184,7 @@ def _child(seed: int, first: int) -> None:
     while True:
         sys.stdout.write(f"{number}\n")
         sys.stdout.flush()
+        faulthandler.dump_traceback_later(8 * HANG)  # where it hangs, on the error stream
         try:
             if number % 10 == 0:
                 outcome = damaged_index({**made, "small.svs.index": index}, seed, number)
@@ -209,7 +213,7 @@ def main(minutes: float, seed: int) -> None:
 def _watched(seed: int, first: int, end: float, outcomes: Counter[str], findings: dict[str, int]) -> int:
     """One child until it dies, hangs or the time is up; the number of its last case."""
     command = [sys.executable, "-m", "benchmarks.fuzz_index", "--child", str(seed), str(first)]
-    number, ready = first - 1, False
+    number = first - 1
     with (
         subprocess.Popen(command, stdout=subprocess.PIPE, bufsize=0) as child,
         selectors.DefaultSelector() as lines,
@@ -217,8 +221,8 @@ def _watched(seed: int, first: int, end: float, outcomes: Counter[str], findings
         assert child.stdout is not None
         lines.register(child.stdout, selectors.EVENT_READ)
         while time.monotonic() < end:
-            if not lines.select(HANG if ready else 60):
-                findings.setdefault("hang: silent for 5 s", number)
+            if not _answers(child.pid, lines, STARTING if number < first else HANG):
+                findings.setdefault("hang", number)
                 print(f"case {number} hangs", flush=True)
                 break
             line = child.stdout.readline().decode()
@@ -227,7 +231,6 @@ def _watched(seed: int, first: int, end: float, outcomes: Counter[str], findings
                 findings.setdefault(f"crash: ended with {child.returncode}", number)
                 print(f"case {number} ended the process with {child.returncode}", flush=True)
                 break
-            ready = True
             if not line.startswith("="):
                 number = int(line)
                 continue
@@ -241,6 +244,24 @@ def _watched(seed: int, first: int, end: float, outcomes: Counter[str], findings
             outcomes[outcome] += 1
         child.kill()
     return number
+
+
+def _answers(process: int, lines: selectors.BaseSelector, seconds: float) -> bool:
+    """Whether a line comes before the child has used `seconds` of CPU, or ten times as long has passed: other work on
+    the machine is no hang."""
+    if lines.select(1):
+        return True
+    began, used = time.monotonic(), _used(process)
+    while _used(process) - used < seconds and time.monotonic() - began < 10 * seconds:
+        if lines.select(1):
+            return True
+    return False
+
+
+def _used(process: int) -> float:
+    """Seconds of CPU."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _again(number: int, seed: int) -> None:
