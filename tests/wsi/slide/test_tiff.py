@@ -132,6 +132,14 @@ def test_a_tile_of_gigabytes_is_refused():
     assert "tiles of 40,000 x 40,000 px" in error.sentence
 
 
+def test_a_million_tiles_are_indexed_in_a_moment():
+    source = CountingSource(tiled(256_000, 256_000, tile=256, tiles=1_000_000) + bytes(200))
+    began = time.perf_counter()
+    index = read_index(source)
+    assert time.perf_counter() - began < 1  # seconds; 0.1
+    assert len(index.levels[0].pieces.offsets) == 1_000_000
+
+
 @functools.cache
 def small_svs() -> bytes:
     with TemporaryDirectory() as folder:
