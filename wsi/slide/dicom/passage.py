@@ -49,7 +49,8 @@ class Passage:
         beyond = at - self._start - len(self._held)
         follows = -len(self._held) <= beyond <= len(self._held)
         window = min(2 * len(self._held), _MAX_WINDOW) if follows else HEAD
-        end = min(at + max(size, window, HEAD), self.size)
+        # Behind a long table lies what is read next, and then the frames, which are not.
+        end = min(at + (size + HEAD if size > HEAD else max(window, HEAD)), self.size)
         parts = [ByteRange(part, min(part + _REQUEST, end)) for part in range(at, end, _REQUEST)]
         self._held = b"".join(self._source.read_many(parts)) if len(parts) > 1 else self._source.read(parts[0])
         self._start = at
