@@ -29,7 +29,9 @@ from wsi.slide.patches import PatchAssembler
 from wsi.slide.slide import RGB, SlideReader
 
 TABLE: Final = Path(__file__).with_name("slide_outcomes.toml")
-WAYS: Final = ("local", "http")
+#: How each slide is examined, and the px of the overview's longer side: the worker's, and a small one where only the
+#: way of the bytes differs.
+WAYS: Final = {"local": 2048, "http": 512}
 SIDE: Final = 96  #: px of the boxes that are compared
 
 
@@ -93,7 +95,7 @@ def _main(folder: Path, url: str) -> None:
             finding = Finding(name=name, way=way, outcome="", seconds=0, peak=0)
             try:
                 reader = open_slide(source, mpp=expectation.mpp)
-                path = examine(reader).inspection.reading_path
+                path = examine(reader, max_px=WAYS[way]).inspection.reading_path
                 finding = replace(finding, outcome=path, levels=len(reader.inspection.levels))
             except SlideRejected as rejected:
                 finding = replace(finding, outcome=f"rejected:{rejected.reason}", sentence=rejected.sentence)
