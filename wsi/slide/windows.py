@@ -78,10 +78,17 @@ class EndsHeld:
         return self._source.etag
 
     def read(self, byte_range: ByteRange) -> bytes:
+        held = self._held(byte_range)
+        return self._source.read(byte_range) if held is None else held
+
+    def read_many(self, ranges: Sequence[ByteRange]) -> Iterator[bytes]:
+        found = [self._held(byte_range) for byte_range in ranges]
+        pairs = zip(ranges, found, strict=True)
+        others = self._source.read_many([byte_range for byte_range, held in pairs if held is None])
+        return (next(others) if held is None else held for held in found)
+
+    def _held(self, byte_range: ByteRange) -> bytes | None:
         for held, data in self._ends:
             if held.start <= byte_range.start and byte_range.end <= held.end:
                 return data[byte_range.start - held.start : byte_range.end - held.start]
-        return self._source.read(byte_range)
-
-    def read_many(self, ranges: Sequence[ByteRange]) -> Iterator[bytes]:
-        return self._source.read_many(ranges)
+        return None

@@ -76,6 +76,15 @@ def test_the_ends_of_a_file_are_asked_for_together_and_each_byte_once(size: int)
     assert source.asked == asked
 
 
+def test_of_many_ranges_those_at_the_ends_are_not_asked_for_again():
+    source = CountingSource(DATA)
+    held = EndsHeld(source)
+    source.asked.clear()
+    parts = [ByteRange(5, 100), ByteRange(500_000, 500_100), ByteRange(SIZE - 9, SIZE), ByteRange(ENDS - 1, ENDS + 1)]
+    assert list(held.read_many(parts)) == [DATA[part.start : part.end] for part in parts]
+    assert source.asked == [parts[1], parts[3]]
+
+
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, SIZE - 1), st.integers(0, 100_000)), max_size=12), st.booleans())
 def test_windows_over_held_ends_read_what_the_file_holds(reads: list[tuple[int, int]], prefetch: bool):
