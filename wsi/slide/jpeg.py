@@ -29,6 +29,10 @@ _ADOBE: Final = {
 _SPACES: Final = {1: "GRAY", 3: "RGB", 4: "CMYK"}
 _SCALED_FROM: Final = 16  #: px of a tile's side from which libjpeg's smaller pictures are told apart by their size
 _SOI: Final = b"\xff\xd8"
+_SCAN: Final = b"\xff\xda"
+_MOST_SCANS: Final = (
+    100  #: a progressive JPEG has about ten; each goes over all of the tile, so that thousands take hours
+)
 _APP0, _APP14, _SOS, _EOI = 0xE0, 0xEE, 0xDA, 0xD9
 _TABLES: Final = frozenset({0xDB, 0xC4, 0xCC, 0xDD})  #: DQT, DHT, DAC, DRI
 _FRAMES: Final = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}  #: SOF0 to SOF15
@@ -76,6 +80,8 @@ def complete(tile: bytes, *, tables: bytes, colour: Colour, width: int, height: 
     `tables` comes from `shared_tables`. Raises TileUnreadable, before anything is decoded, unless the tile holds one
     frame of exactly that size: a 64-px tile that claims 30,000 px a side costs libjpeg 2.6 GB.
     """
+    if tile.count(_SCAN) > _MOST_SCANS:
+        raise TileUnreadable("the JPEG holds too many scans")
     silent = colour is Colour.AS_CODED
     kept: list[bytes] = []
     frames = 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import struct
+import time
 import zlib
 from collections.abc import Callable
 from contextlib import suppress
@@ -118,6 +119,20 @@ def test_a_missing_plane_is_unreadable(codec: Codec):
         decode_tile([RAW[::3], RAW[1::3]], coding(codec, planes=True), WIDTH, HEIGHT)
 
 
+def small_precincts() -> bytes:
+    """A code stream that says it is cut into precincts of 2 px: 1.7 GB and 16 s for 1,024 px (OpenJPEG 2.5.4)."""
+    data = bytes(imagecodecs.jpeg2k_encode(np.zeros((1024, 1024, 3), np.uint8), level=40, codecformat="j2k"))
+    at = data.index(b"\xff\x52")
+    levels = data[at + 9]
+    return data[: at + 14] + b"\x11" * (levels + 1) + data[at + 15 + levels :]
+
+
+def many_scans() -> bytes:
+    """A JPEG whose scan comes a thousand times more: each goes over all of the tile."""
+    whole = encode_tile(PIXELS, rgb=True)
+    return whole[:-2] + whole[whole.index(b"\xff\xda") : -2] * 1000 + whole[-2:]
+
+
 def changed(codec: Codec, at: int, new: bytes) -> bytes:
     data = encoded(codec)
     return data[:at] + new + data[at + len(new) :]
@@ -148,6 +163,26 @@ def test_a_tile_bomb_costs_nothing(name: str):
     with pytest.raises(TileUnreadable):
         decode(bomb, codec)
     assert resident()["VmHWM"] - before < 50 * 1024
+
+
+@pytest.mark.parametrize("make", [small_precincts, many_scans], ids=["precincts", "scans"])
+def test_a_tile_that_is_cut_into_too_many_parts_is_refused_at_once(make: Callable[[], bytes]):
+    data = make()
+    codec = Codec.JPEG_2000 if data.startswith(b"\xff\x4f") else Codec.JPEG
+    began = time.perf_counter()
+    with pytest.raises(TileUnreadable, match="too many"):
+        decode_tile([data], coding(codec), 1024, 1024)
+    assert time.perf_counter() - began < 1
+
+
+def test_a_code_stream_that_leaves_its_length_to_the_data_is_watched_too():
+    data = encoded(Codec.JPEG_2000)
+    at = data.index(b"\xff\x90") + 6
+    endless = data[:at] + bytes(4) + data[at + 4 :]
+    np.testing.assert_array_equal(decode(endless, Codec.JPEG_2000), PIXELS)
+    for length in (len(data) - 1, len(data) - 3, len(data) // 2):
+        with pytest.raises(TileUnreadable):
+            decode(endless[:length], Codec.JPEG_2000)
 
 
 def resident() -> dict[str, int]:

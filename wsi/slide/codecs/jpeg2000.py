@@ -7,7 +7,7 @@ can not be noticed: JPEG 2000 holds no checksums. imagecodecs gives no access to
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import imagecodecs
@@ -24,6 +24,10 @@ _JP2: Final = b"\0\0\0\x0cjP  \r\n\x87\n"
 _SIZ: Final = struct.Struct(">HHIIIIIIIIH")  #: Lsiz, Rsiz, Xsiz, Ysiz, XOsiz, YOsiz, tile size and origin, Csiz
 _EIGHT_BITS: Final = 7  #: unsigned, in SIZ
 _HALVED: Final = (((1, 1), (2, 1), (2, 1)), ((1, 1), (2, 2), (2, 2)))  #: steps of Y, Cb, Cr across and down
+_SOT, _SOD, _COD, _COC = 0x90, 0x93, 0x52, 0x53
+#: A tile of 1,024 px in the smallest blocks has 196,608, one of 4,096 px in blocks of 32 px 49,152: 70 MB at most.
+_MOST_BLOCKS: Final = 262_144
+_MOST_PRECINCTS: Final = 32_768  #: 1.6 KB each in OpenJPEG; of 2 px, a tile of 1,024 px has a million
 _MOST_TILES: Final = 256  #: of a code stream; OpenJPEG holds some 10 KB for each
 
 
@@ -37,6 +41,7 @@ def unpack(data: bytes, coding: Coding, samples: int, width: int, height: int, r
     """A `wsi.slide.pixels.Unpack`, whose YCbCr is RGB already."""
     stream = code_stream(data)
     components, halved = _checked(stream, samples, width, height)
+    _check_structure(stream, components, width, height)
     if halved and coding.colour is not Colour.YCBCR:
         raise TileUnreadable("the JPEG 2000 data has components of several sizes")
     try:
@@ -93,3 +98,40 @@ def _checked(stream: bytes, samples: int, width: int, height: int) -> tuple[int,
     if set(steps) != {(1, 1)} and steps not in _HALVED:
         raise TileUnreadable("the JPEG 2000 data has components of several sizes")
     return components, steps in _HALVED
+
+
+def _check_structure(stream: bytes, components: int, width: int, height: int) -> None:
+    """Raises TileUnreadable for a code stream that is cut into so many parts that these cost more than its pixels."""
+    for marker, body in _segments(stream):
+        if marker not in (_COD, _COC):
+            continue
+        # T.800, A.6.1 and A.6.2: what stands before the number of decompositions differs.
+        style = body[5:] if marker == _COD else body[2:]
+        if len(style) < 5 or style[0] > 32:
+            raise TileUnreadable("its JPEG 2000 data is damaged")
+        blocks = components * width * height >> (min(style[1], 8) + min(style[2], 8) + 4)
+        scales = [style[0] - resolution for resolution in range(style[0] + 1)]
+        sizes = style[5:] if body[0 if marker == _COD else 1] & 1 else b"\xff" * len(scales)
+        precincts = sum(
+            -(-width >> (scale + (size & 15))) * -(-height >> (scale + (size >> 4)))
+            for scale, size in zip(scales, sizes, strict=False)
+        )
+        if blocks > _MOST_BLOCKS or components * precincts > _MOST_PRECINCTS:
+            raise TileUnreadable("the JPEG 2000 data is cut into too many parts")
+
+
+def _segments(stream: bytes) -> Iterator[tuple[int, bytes]]:
+    """(marker, body) of the segments of the main header and of the headers of all tile-parts."""
+    at, end = 2, 0
+    while at + 4 <= len(stream) and stream[at] == 0xFF:
+        marker, size = stream[at + 1], int.from_bytes(stream[at + 2 : at + 4], "big")
+        if marker == _SOD:
+            if end <= at:
+                return  # The last tile-part, which may leave its length to the end of the data.
+            at = end
+            continue
+        if marker == _SOT:
+            length = int.from_bytes(stream[at + 6 : at + 10], "big")
+            end = at + length if length else 0
+        yield marker, stream[at + 4 : at + 2 + size]
+        at += 2 + size
