@@ -43,29 +43,41 @@ def check_plannable(inspection: Inspection, card: ModelCard, options: JobOptions
 def estimate(inspection: Inspection, card: ModelCard, options: JobOptions, dollars_per_gpu_hour: float) -> Estimate:
     """Tiles, shards, seconds and dollars of a job. Raises as `check_plannable` does.
 
-    The tissue is taken as one round piece spread evenly over the slide, and every box that it touches as analysed:
-    on average area + 2/pi x perimeter + 1 boxes for a convex shape, in units of a box (Santalo, Integral Geometry,
-    1976). A region has its share of them.
+    By the counts that inspection made of the real mask: within 5 % of the plan for grids of some hundred tiles and
+    more; of fewer, some tiles off. A drawn region, and a slide that was inspected before there were counts, are
+    guessed.
     """
-    width, height = box_sides(card, check_plannable(inspection, card, options))
-    seen = _inside(inspection, options.region)
+    box = box_sides(card, check_plannable(inspection, card, options))
     if options.outline is None and inspection.tile_counts is not None:
         slide = inspection.width, inspection.height
-        tiles = inspection.tile_counts.tiles(slide, (width, height), options.min_tissue, options.region)
+        tiles = inspection.tile_counts.tiles(slide, box, options.min_tissue, options.region)
     else:
-        covered = inspection.tissue_fraction * seen[0] * seen[1] / (width * height)
-        touched = covered + 4 * math.sqrt(covered / math.pi) + 1 if covered else 0
-        if options.outline is not None:
-            touched = _touched(options.outline, width, height)
-        tiles = min(math.ceil(touched), math.ceil(seen[0] / width) * math.ceil(seen[1] / height))
-    rate = card.tiles_per_second or UNMEASURED / SECONDS
-    seconds = tiles / rate
+        tiles = _guessed(inspection, box, options)
+    return priced(tiles, card, dollars_per_gpu_hour)
+
+
+def priced(tiles: int, card: ModelCard, dollars_per_gpu_hour: float) -> Estimate:
+    """What so many tiles take. A model whose rate nobody measured is taken for a slow one."""
+    seconds = tiles / (card.tiles_per_second or UNMEASURED / SECONDS)
     return Estimate(
         tiles=tiles,
         shards=math.ceil(tiles / shard_size(card.tiles_per_second)),
         seconds=seconds,
         dollars=seconds / 3600 * dollars_per_gpu_hour,
     )
+
+
+def _guessed(inspection: Inspection, box: tuple[int, int], options: JobOptions) -> int:
+    """The tissue is taken as one round piece spread evenly over the slide, and every box that it touches as analysed:
+    on average area + 2/pi x perimeter + 1 boxes for a convex shape, in units of a box (Santalo, Integral Geometry,
+    1976). A region has its share of them."""
+    width, height = box
+    seen = _inside(inspection, options.region)
+    covered = inspection.tissue_fraction * seen[0] * seen[1] / (width * height)
+    touched = covered + 4 * math.sqrt(covered / math.pi) + 1 if covered else 0
+    if options.outline is not None:
+        touched = _touched(options.outline, width, height)
+    return min(math.ceil(touched), math.ceil(seen[0] / width) * math.ceil(seen[1] / height))
 
 
 def _on_slide(box: tuple[float, float, float, float], inspection: Inspection) -> bool:

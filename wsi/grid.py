@@ -98,11 +98,16 @@ def select_tiles(
     y = np.arange(grid.rows, dtype=np.int64) * grid.stride_y
     if region is not None:
         x, y = _overlapping(grid, x, y, region, width, height)
-    share = _tissue_share(
-        mask, x, np.minimum(x + grid.side, width), y, np.minimum(y + grid.side_y, height), width, height
+    share = tissue_share(
+        integral_of(mask), x, np.minimum(x + grid.side, width), y, np.minimum(y + grid.side_y, height), width, height
     )
-    column, row = np.nonzero(((share >= min_tissue - EPSILON) & (share > EPSILON)).T)
+    column, row = np.nonzero(taken(share, min_tissue).T)
     return np.stack([x[column], y[row]], axis=1).astype(np.int32)
+
+
+def taken(share: NDArray[np.float64], min_tissue: float) -> NDArray[np.bool_]:
+    """Which boxes of so much tissue are analysed."""
+    return (share >= min_tissue - EPSILON) & (share > EPSILON)
 
 
 def _overlapping(
@@ -121,24 +126,30 @@ def _overlapping(
     )
 
 
-def _tissue_share(
-    mask: NDArray[np.bool_],
-    left: NDArray[np.int64],
-    right: NDArray[np.int64],
-    top: NDArray[np.int64],
-    bottom: NDArray[np.int64],
+def integral_of(mask: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """[height + 1, width + 1] the sum of all pixels above and left of each corner."""
+    height, width = mask.shape
+    integral = np.zeros((height + 1, width + 1))
+    integral[1:, 1:] = mask.cumsum(axis=0, dtype=np.int64).cumsum(axis=1)
+    return integral
+
+
+def tissue_share(
+    integral: NDArray[np.float64],
+    left: NDArray[np.int64] | NDArray[np.float64],
+    right: NDArray[np.int64] | NDArray[np.float64],
+    top: NDArray[np.int64] | NDArray[np.float64],
+    bottom: NDArray[np.int64] | NDArray[np.float64],
     width: int,
     height: int,
 ) -> NDArray[np.float64]:
-    """[rows, columns] covered share of every box, from an integral image that is read between its pixels: the sum of
-    a piecewise constant mask is piecewise bilinear, so that boxes smaller than a mask pixel come out exact too.
+    """[rows, columns] covered share of every box, from a mask's integral image that is read between its pixels: the sum
+    of a piecewise constant mask is piecewise bilinear, so that boxes smaller than a mask pixel come out exact too.
 
     Each axis has its own scale (a level's width and height are rounded apart), so that even a box with one pixel
     inside the slide has an area in the mask.
     """
-    mask_height, mask_width = mask.shape
-    integral = np.zeros((mask_height + 1, mask_width + 1))
-    integral[1:, 1:] = mask.cumsum(axis=0, dtype=np.int64).cumsum(axis=1)
+    mask_height, mask_width = integral.shape[0] - 1, integral.shape[1] - 1
     x0, x1 = left * (mask_width / width), right * (mask_width / width)
     y0, y1 = top * (mask_height / height), bottom * (mask_height / height)
     bands = _between(integral, y1, axis=0) - _between(integral, y0, axis=0)
