@@ -8,6 +8,7 @@ import time
 import zlib
 from collections.abc import Callable
 from contextlib import suppress
+from io import BytesIO
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,6 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from openslide import OpenSlide
+from PIL import Image
 
 from tests.slides import encode_tile, he_tissue
 from tests.slides.bombs import SIZ_SIDE, SOF_SIDE, claim_in_siz, claim_in_sof
@@ -128,9 +130,11 @@ def small_precincts() -> bytes:
 
 
 def many_scans() -> bytes:
-    """A JPEG whose scan comes a thousand times more: each goes over all of the tile."""
-    whole = encode_tile(PIXELS, rgb=True)
-    return whole[:-2] + whole[whole.index(b"\xff\xda") : -2] * 1000 + whole[-2:]
+    """A progressive JPEG whose last scan comes a thousand times more: each goes over all of the tile."""
+    file = BytesIO()
+    Image.fromarray(np.zeros((1024, 1024, 3), np.uint8)).save(file, "JPEG", progressive=True)
+    whole = file.getvalue()
+    return whole[:-2] + whole[whole.rindex(b"\xff\xda") : -2] * 1000 + whole[-2:]
 
 
 def changed(codec: Codec, at: int, new: bytes) -> bytes:
