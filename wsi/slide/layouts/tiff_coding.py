@@ -67,7 +67,8 @@ def coding(directory: Directory) -> Coding:
         )
     colour = (_GREY | _COLOURS).get(photometric)
     if colour is None or samples < colours:
-        stored = OTHER_COLOURS.get(photometric, f"colours of kind {photometric}, {samples} samples each,")
+        unknown = f"colours of kind {photometric}" if photometric >= 0 else "samples without saying of what"
+        stored = OTHER_COLOURS.get(photometric, unknown)
         raise _pixels(f"The file stores {stored} {_EXPECTED} bits: save it as RGB.")
     if directory.integer(tiff.ORIENTATION, 1) != 1:
         raise _pixels("The file's picture is stored turned or mirrored: save it upright.")
