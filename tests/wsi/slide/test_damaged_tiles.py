@@ -33,7 +33,7 @@ def test_of_sixty_tiles_with_one_turned_bit_those_that_libjpeg_warns_of_are_unre
     assert 15 < sum(pixels is None for pixels in expected.values()) < 45
 
 
-@pytest.mark.parametrize("codec", ["jpeg"])
+@pytest.mark.parametrize("codec", ["jpeg", "jpeg2000"])
 def test_a_tile_that_claims_to_be_larger_is_unreadable_and_its_neighbours_are_not(tmp_path: Path, codec):
     path = write_bomb(tmp_path / "bomb.svs", codec, spared=5)
     reader = open_slide(local_source(path))
