@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from client.transport import Transport
 from wsi.digests import PART_SIZE
 from wsi.errors import Invalid
+from wsi.estimate import Estimate
 from wsi.outline import Outline
 from wsi.records.fields import known_fields
 from wsi.records.jobs import Priority
@@ -110,12 +111,19 @@ class Api:
         an equal job has computed. `notify`: "email" and "webhook", who is told of the end."""
         body: dict[str, Any] = {"slide_id": slide_id, "model": model, "priority": priority.value, "force": force}
         optional = {"mpp": mpp, "options": options or None, "label": label, "notify": notify or None}
-        body |= {name: value for name, value in optional.items() if value is not None}
-        if outline is not None:
-            body["region_geojson"] = {"type": "MultiPolygon", "coordinates": outline.polygons}
-            body["region_frame"] = outline.frame.value
+        body |= {name: value for name, value in optional.items() if value is not None} | _drawn(outline)
         headers = {"Idempotency-Key": idempotency_key}
         return _read(Job, self._transport.call("POST", "/jobs", body=body, headers=headers, repeatable=True))
+
+    def estimate(
+        self, slide_id: str, model: str, *, options: Mapping[str, bool] | None = None, outline: Outline | None = None
+    ) -> Estimate:
+        """The dry run: what such a job would take. No job is made."""
+        body: dict[str, Any] = {"slide_id": slide_id, "model": model} | _drawn(outline)
+        if options:
+            body["options"] = options
+        answer = self._transport.call("POST", "/jobs", body=body, query={"dry_run": "true"}, repeatable=True)
+        return _read(Estimate, answer)
 
     def job(self, job_id: str) -> Job:
         return _read(Job, self._job(job_id))
@@ -144,6 +152,16 @@ class Api:
             cursor = page["next_cursor"]
             if cursor is None:
                 return
+
+
+def _drawn(outline: Outline | None) -> dict[str, Any]:
+    """Fields of a job's request."""
+    if outline is None:
+        return {}
+    return {
+        "region_geojson": {"type": "MultiPolygon", "coordinates": outline.polygons},
+        "region_frame": outline.frame.value,
+    }
 
 
 def _read(kind: type[_Answer], value: Mapping[str, Any]) -> _Answer:

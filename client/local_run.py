@@ -65,13 +65,21 @@ class Watched:
     on_copy: OnCopy  #: the copy of a remote slide that only OpenSlide reads
 
 
-def choose_model(name: str, device: str) -> ModelToRun:
-    """A built-in model by its name, or a package folder. Raises UsageError."""
+def choose_card(name: str) -> tuple[ModelCard, Path | None]:
+    """A built-in model by its name, or a package folder; its weights are not loaded. Raises UsageError."""
     package = None if name in BUILTIN else Path(name)
     if package is not None and not package.is_dir():
         raise UsageError(f"There is no built-in model or package folder {name}; built in: {', '.join(BUILTIN)}")
     try:
-        card = read_package(package) if package is not None else BUILTIN[name]
+        return (read_package(package) if package is not None else BUILTIN[name]), package
+    except ModelError as error:
+        raise UsageError(error.sentence) from error
+
+
+def choose_model(name: str, device: str) -> ModelToRun:
+    """Ready to run. Raises UsageError."""
+    card, package = choose_card(name)
+    try:
         loaded = load_model(card, package, device)
     except ModelError as error:
         raise UsageError(error.sentence) from error

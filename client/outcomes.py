@@ -25,6 +25,7 @@ class Outcome(StrEnum):
     SKIPPED = "skipped"  #: an equal run finished before; its files stand
     REJECTED = "rejected"
     FAILED = "failed"
+    ESTIMATED = "estimated"  #: a dry run: what it would take is known, and nothing was done
     SUBMITTED = "submitted"  #: the job was made and is not watched (`tessera submit` without --watch)
 
 
@@ -67,6 +68,7 @@ _STYLE = {
     Outcome.SKIPPED: "dim",
     Outcome.REJECTED: "red",
     Outcome.FAILED: "bold red",
+    Outcome.ESTIMATED: "green",
     Outcome.SUBMITTED: "green",
 }
 

@@ -20,6 +20,7 @@ from client.sources import Sources
 from client.upload import upload
 from client.watch import Realtime, watch
 from wsi.errors import TesseraError
+from wsi.estimate import Estimate
 from wsi.outline import Outline
 from wsi.records.jobs import Priority
 from wsi.records.notices import JobUpdate
@@ -59,9 +60,7 @@ def submit_slide(
     slide_id = upload_slide(api, slide, resume=asked.resume)
     inspected = wait_until_inspected(api, slide_id)
     if inspected.status != SlideState.READY:
-        reason = inspected.reason or inspected.status.lower()
-        sentence = inspected.sentence or f"The slide is {inspected.status}."
-        return SlideOutcome(name=slide.name, outcome=Outcome.REJECTED, reason=reason, sentence=sentence)
+        return _rejected(slide, inspected)
     job = api.submit_job(
         slide_id,
         asked.model,
@@ -81,6 +80,25 @@ def submit_slide(
         download(api, job.job_id, folder)
         on_results(folder)
     return outcome_of(job, slide.name, time.monotonic() - began)
+
+
+def estimate_slide(
+    api: Api, slide: SlideInput, asked: Asked, *, on_estimate: Callable[[Estimate], None]
+) -> SlideOutcome:
+    """Uploads, since only an inspected slide can be estimated, and makes no job. Raises what the API raises."""
+    slide_id = upload_slide(api, slide, resume=asked.resume)
+    inspected = wait_until_inspected(api, slide_id)
+    if inspected.status != SlideState.READY:
+        return _rejected(slide, inspected)
+    found = api.estimate(slide_id, asked.model, options=asked.options, outline=asked.outline)
+    on_estimate(found)
+    return SlideOutcome(name=slide.name, outcome=Outcome.ESTIMATED, tiles=found.tiles)
+
+
+def _rejected(slide: SlideInput, inspected: Slide) -> SlideOutcome:
+    reason = inspected.reason or inspected.status.lower()
+    sentence = inspected.sentence or f"The slide is {inspected.status}."
+    return SlideOutcome(name=slide.name, outcome=Outcome.REJECTED, reason=reason, sentence=sentence)
 
 
 def upload_slide(api: Api, slide: SlideInput, *, resume: str | None = None) -> str:

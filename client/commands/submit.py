@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -11,13 +12,15 @@ from rich.console import Console
 
 from client.api import Api, Job
 from client.batch import folders, run_batch
+from client.estimates import show
 from client.inputs import SlideInput, UsageError, expand, read_region
 from client.outcomes import INTERRUPTED, SlideOutcome, exit_code, table
 from client.progress import complain, report
-from client.submission import Asked, submit_slide
+from client.submission import Asked, estimate_slide, submit_slide
 from client.transport import Transport
 from client.watch import Realtime
 from wsi.errors import NotFound, SourceUnavailable
+from wsi.estimate import Estimate
 from wsi.outline import Frame
 from wsi.records.jobs import Priority
 
@@ -66,6 +69,11 @@ def submit(
     realtime_url: Annotated[
         str | None, typer.Option(envvar="TESSERA_REALTIME_URL", help="Where to subscribe; without it, as the API says.")
     ] = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Upload, and only say what jobs would take: tiles, shards, seconds, dollars."),
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="With --dry-run: one JSON object on stdout.")] = False,
 ) -> None:
     """Uploads slides, starts a job for each and, with --watch, follows it to its end and downloads the results."""
     found = expand(slides, mpp=mpp, skip=out, listing=_refuse)
@@ -73,9 +81,11 @@ def submit(
         raise UsageError("--idempotency-key, --resume and --region-geojson are for one slide")
     if not (api_key.isascii() and api_key.isprintable()):
         raise UsageError("the API key holds characters that no key has")
+    if as_json and not dry_run:
+        raise UsageError("--json is for --dry-run")
     transport = Transport(api, api_key)
     client = Api(transport)
-    watching = watching or out is not None
+    watching = not dry_run and (watching or out is not None)
     url = realtime_url or (_realtime_url(client) if watching else None)
     asked = Asked(
         model=model,
@@ -93,6 +103,8 @@ def submit(
     )
 
     def folder_of(slide: SlideInput) -> Path | None:
+        if dry_run:
+            return None
         if out is not None:
             return folders(found, out)(slide)
         return Path(f"{model}-results") / slide.name if watching else None
@@ -104,7 +116,11 @@ def submit(
     def tell(folder: Path) -> None:
         Console(soft_wrap=True, highlight=False, markup=False).print(f"results {folder}")
 
+    estimates: dict[str, Estimate] = {}
+
     def send(slide: SlideInput) -> SlideOutcome:
+        if dry_run:
+            return estimate_slide(client, slide, asked, on_estimate=partial(estimates.__setitem__, slide.name))
         return submit_slide(client, slide, asked, folder_of(slide), on_job=announce, on_results=tell)
 
     try:
@@ -114,7 +130,10 @@ def submit(
         raise typer.Exit(INTERRUPTED) from None
     finally:
         transport.close()
-    Console().print(table(outcomes))
+    if dry_run:
+        show(outcomes, estimates, as_json=as_json)
+    else:
+        Console().print(table(outcomes))
     raise typer.Exit(exit_code(outcomes))
 
 

@@ -256,3 +256,33 @@ def test_a_slide_with_longer_than_wide_pixels_is_analysed_in_boxes_square_in_mic
     features = json.loads(gzip.decompress((tmp_path / "out" / "tiles.geojson.gz").read_bytes()))["features"]
     (x, y), _, (right, bottom), *_ = features[0]["geometry"]["coordinates"][0]
     assert (right - x, bottom - y) == (256, 320)
+
+
+def test_a_dry_run_says_what_the_run_then_takes_and_writes_nothing(good: Path, tmp_path: Path) -> None:
+    result = tessera(good, "--dry-run", "--json", "--dollars-per-hour", 3.6)
+    assert result.exit_code == 0, result.output
+    told = json.loads(result.stdout)
+    tessera(good, "--out", tmp_path / "out")
+    planned = summary(tmp_path / "out")["tiles"]["planned"]
+    row = told["slides"][0]
+    assert (row["name"], row["outcome"], row["tiles"], row["shards"]) == ("good", "estimated", planned, 1)
+    assert row["dollars"] == pytest.approx(row["seconds"] / 1000)
+    assert told["total"]["tiles"] == planned
+    assert {path.name for path in tmp_path.iterdir()} == {"out"}
+
+
+def test_a_dry_run_over_a_folder_adds_up_and_names_what_would_be_rejected(good: Path, tmp_path: Path) -> None:
+    shutil.copy(good, tmp_path / "a.svs")
+    shutil.copy(good, tmp_path / "b.svs")
+    (tmp_path / "c.svs").write_text("not a slide")
+    result = tessera(tmp_path, "--dry-run")
+    assert result.exit_code == 3
+    assert "3 slides = 1 rejected + 2 estimated" in result.stdout or "2 estimated + 1 rejected" in result.stdout
+    lines = {line.split()[0]: line.split()[1] for line in result.stdout.splitlines() if len(line.split()) > 2}
+    assert int(lines["all"]) == 2 * int(lines["a"]) == 2 * int(lines["b"]) > 0
+    assert "rejected:" in lines["c"]
+
+
+def test_a_run_without_a_folder_for_results_is_a_wrong_call(good: Path) -> None:
+    assert isinstance(tessera(good).exception, UsageError)
+    assert isinstance(tessera(good, "--json", "--out", "x").exception, UsageError)

@@ -134,3 +134,13 @@ def test_a_key_that_no_header_can_carry_is_a_wrong_call(slide: Path, key: str) -
     result = submit(Installation(), slide, "--api-key", key)
     assert isinstance(result.exception, UsageError)
     assert key not in str(result.exception)
+
+
+def test_a_dry_run_uploads_and_makes_no_job(slide: Path) -> None:
+    installation = Installation(job=job("QUEUED"))
+    result = submit(installation, slide, "--dry-run", "--json", "--fast")
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["total"] == {"tiles": 1200, "shards": 2, "seconds": 60.5, "dollars": 0.01}
+    assert installation.asked["options"] == {"fast": True}
+    assert "key" not in installation.job
+    assert "1 slide = 1 estimated" in submit(installation, slide, "--dry-run").stdout
