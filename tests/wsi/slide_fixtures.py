@@ -7,7 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from tests.slides import write_svs
+import numpy as np
+
+from tests.slides import he_tissue, write_svs
 from tests.slides.address import write_address_slide
 from tests.slides.bombs import write_bomb
 from tests.slides.dicoms import Writing, tissue, write_picture, write_pyramid
@@ -32,6 +34,25 @@ def _without_restarts() -> list[NdpiLevel]:
     return [replace(level, slice_width=None) for level in ndpi_levels(1024, 512, downsamples=(1, 4))]
 
 
+def _wide() -> list[NdpiLevel]:
+    """Wider than a JPEG's header can say."""
+    pixels = np.tile(he_tissue(np.random.default_rng(2), 64, 2_000), (1, 35, 1))
+    return [NdpiLevel(pixels=pixels, lens=40, slice_width=2_000, claimed=(70_000, 64))]
+
+
+def _planes() -> list[NdpiLevel]:
+    above = ndpi_levels(1024, 512, downsamples=(1, 4), seed=1)
+    return [*(replace(level, focus=2_000) for level in above[:2]), *ndpi_levels(1024, 512, downsamples=(1, 4))]
+
+
+def _dicom_parts(path: Path) -> None:
+    """A concatenation: the frames of one level in two files."""
+    path.parent.mkdir()
+    picture, how = tissue(256, 192), Writing()
+    write_picture(path, picture, replace(how, tiles=range(7), part=(1, 2, 0)))
+    write_picture(path.with_name("second.dcm"), picture, replace(how, tiles=range(7, 12), part=(2, 2, 7)))
+
+
 FIXTURES: Final[dict[str, Callable[[Path], object]]] = {
     "address.tif": write_address_slide,
     "giant.svs": write_giant,
@@ -47,11 +68,17 @@ FIXTURES: Final[dict[str, Callable[[Path], object]]] = {
     "ome-pixel.ome.tif": lambda path: write_ome(path, ome_pyramid(), size=1.0, unit="pixel"),
     "restarts.ndpi": lambda path: write_ndpi(path, ndpi_levels(1024, 512)),
     "no-restarts.ndpi": lambda path: write_ndpi(path, _without_restarts()),
+    "no-list-of-restarts.ndpi": lambda path: write_ndpi(
+        path, [replace(level, starts="none") for level in ndpi_levels(1024, 512)]
+    ),
+    "wide.ndpi": lambda path: write_ndpi(path, _wide()),
+    "planes.ndpi": lambda path: write_ndpi(path, _planes()),
     "beyond-4-gib.ndpi": lambda path: write_ndpi(path, ndpi_levels(1024, 512), first_byte=2**32 + 100),
     "dicom-pyramid/base.dcm": _dicom_pyramid,
     "dicom-sparse/slide.dcm": lambda path: _dicom(path, sparse=True, tiles=(0, 2, 3, 5, 7, 8, 11)),
     "dicom-two-paths/slide.dcm": lambda path: _dicom(path, paths=2),
     "dicom-two-planes/slide.dcm": lambda path: _dicom(path, planes=2),
+    "dicom-parts/first.dcm": _dicom_parts,
     "dicom-fragments/slide.dcm": lambda path: _dicom(path, fragments=2),
     "dicom-adobe-0/slide.dcm": lambda path: _dicom(path, adobe_rgb=True),
     "dicom-anisotropic/slide.dcm": lambda path: _dicom(path, spacing=(0.0005, 0.00025)),
