@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 #: Of our own steps from file tile to network input (patches, resampling, normalisation). Raise it when a change to
 #: them changes a single value.
-PREPROCESSING_VERSION = 1
+PREPROCESSING_VERSION = 2
 
 #: Of the rules of `wsi.tissue`, which decide the tiles of a job whose user draws no region. Raise it when a change to
 #: them, or to the overview they look at, changes a single pixel of a mask.

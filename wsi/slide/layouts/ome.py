@@ -139,8 +139,6 @@ def _page(file: Tiff, place: int | None) -> Directory:
     page = file.directories[place]
     if tiff.TILE_WIDTH not in page:
         raise unsupported("The file is an OME-TIFF without tiles: save it as a tiled pyramid.")
-    if page.integer(tiff.ORIENTATION, 1) != 1:
-        raise unsupported("The file's picture is stored turned: save it upright.")
     return page
 
 
