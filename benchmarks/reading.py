@@ -41,7 +41,7 @@ def main(one_level: bool) -> None:
             if one_level:
                 for codec in ("jpeg", "jpeg2000"):
                     slide = write_giant(folder / f"{codec}.svs", levels=(1,), codec=codec)
-                    _inspection(f"100,000 px of one level, {codec}", slide, url)
+                    _inspection(f"100,000 px of one level, {codec}", _child("inspection", "once", slide, url))
             else:
                 _patches(folder, url)
 
@@ -62,7 +62,7 @@ def _patches(folder: Path, url: str) -> None:
     rate, waste = found["requests"] / (found["wanted"] / MIB), found["bytes"] / found["wanted"]
     print(f"30 whole rows of file tiles: {found['requests']} requests, {rate:.2f} a MiB, {waste:.3f} of the bytes")
     for label, path in (("40,000 px", slide), ("100,000 px", giant)):
-        _inspection(label, path, url)
+        _inspection(label, _child("inspection", "twice", path, url))
 
 
 def _child(arm: str, how: str, slide: Path, url: str, *box: int) -> dict[str, Any]:
@@ -91,14 +91,11 @@ def _compare(how: str, found: dict[str, dict[str, Any]]) -> None:
     print(f"{how}: ours / best DataLoader {rate['ours'] / best:.1f}; means of the first patch {apart:.0e} apart")
 
 
-def _inspection(name: str, slide: Path, url: str) -> None:
-    found = _child("inspection", "", slide, url)
-    print(
-        f"inspection, {name}: {found['requests']} requests, {found['bytes'] / 1e6:.2f} MB, {found['seconds']:.2f} s "
-        f"(again {found['again_seconds']:.2f}), {found['cpu']:.1f} CPU s, peak {found['peak'] / 1e6:.0f} "
-        f"MB; with its index {found['again']} requests",
-        flush=True,
-    )
+def _inspection(name: str, found: dict[str, Any]) -> None:
+    asked = f"{found['requests']} requests, {found['bytes'] / 1e6:.2f} MB"
+    took = f"{found['seconds']:.2f} s, {found['cpu']:.1f} CPU s, peak {found['peak'] / 1e6:.0f} MB"
+    again = f"; with its index {found['again']} requests, {found['again_seconds']:.2f} s" if "again" in found else ""
+    print(f"inspection, {name}: {asked}, {took}{again}", flush=True)
 
 
 if __name__ == "__main__":

@@ -137,7 +137,7 @@ class _Patches:
         return np.array(picture) if self._transform is None else self._transform(picture)
 
 
-def inspection(slide: Path, url: str) -> dict[str, Any]:
+def inspection(how: str, slide: Path, url: str) -> dict[str, Any]:
     from wsi.examination import examine
     from wsi.slide.reads import Reads, counted
 
@@ -148,6 +148,8 @@ def inspection(slide: Path, url: str) -> dict[str, Any]:
     examine(reader)
     took = {"seconds": time.perf_counter() - began, "cpu": _cpu() - cpu}
     found = {"requests": reads.requests, "bytes": reads.bytes, **took}
+    if how == "once":
+        return found
     began = time.perf_counter()
     examine(open_slide(source, index=reader.index_bytes()))
     return {**found, "again": reads.requests - found["requests"], "again_seconds": time.perf_counter() - began}
@@ -190,7 +192,7 @@ def _peak() -> int:
 def _measured(arm: str, how: str, slide: Path, url: str, *box: int) -> dict[str, Any]:
     workers = int(arm.partition("-")[2] or 0)
     if arm == "inspection":
-        found = inspection(slide, url)
+        found = inspection(how, slide, url)
     elif arm == "rows":
         found = rows(slide, url, *box)
     elif arm == "ours":
