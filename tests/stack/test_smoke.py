@@ -37,7 +37,7 @@ def test_a_stack_that_works_passes(lab: Lab, slide: Path) -> None:
     lab.stack.workers.start()
     done = smoke(lab, slide, lab.stack.api_key)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.count("\nok ") + done.stdout.startswith("ok ") == 15
+    assert done.stdout.count("\nok ") + done.stdout.startswith("ok ") == 17
     assert "FAILED" not in done.stdout
 
 

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from wsi.slide.ranges import ByteRange, RangeSource
 
-# Measured over 20 ms latency: 10,047 tissue tiles in 209 requests with 4 % waste, 47,000 tiles/s;
-# a larger cap gains nothing, a smaller one doubles the requests.
+# Measured over 20 ms latency: 10,047 tissue tiles in 209 requests with 4 % waste at runs of 1 MiB, and 47,000 tiles/s,
+# more than any model takes. At 2 MiB a row of a wide block of tissue, 1.2 MB at 40,000 px, is one request, not two;
+# sixteen connections of that fill the bytes in flight.
 MAX_GAP = 32 * 1024  #: bytes read in vain between two tiles rather than asked for in another request
-MAX_RUN = 1024**2  #: bytes a request, unless one tile alone is larger
+MAX_RUN = 2 * 1024**2  #: bytes a request, unless one tile alone is larger
 MAX_IN_FLIGHT = 32 * 1024**2  #: bytes asked for and not yet handed on
 
 

@@ -49,8 +49,8 @@ def test_neighbouring_runs_are_apart_unless_together_they_were_too_large(
         assert gap > max_gap or together > 1_000
 
 
-def test_the_rule_is_32_kib_gaps_and_1_mib_runs():
-    assert (MAX_GAP, MAX_RUN) == (32_768, 1_048_576)
+def test_the_rule_is_32_kib_gaps_and_2_mib_runs():
+    assert (MAX_GAP, MAX_RUN) == (32_768, 2_097_152)
     near, far = ByteRange(0, 10), ByteRange(10 + MAX_GAP, 20 + MAX_GAP)
     assert len(coalesce([(0, near), (1, far)])) == 1
     assert len(coalesce([(0, near), (1, ByteRange(far.start + 1, far.end))])) == 2
