@@ -20,7 +20,14 @@ TISSUE_VERSION = 2
 
 #: What touches pixels, as requirements pin it.
 PINNED: Mapping[str, str] = MappingProxyType(
-    {"imagecodecs": "2026.3.6", "numpy": "2.4.6", "openslide-bin": "4.0.1.2", "simplejpeg": "1.9.0", "torch": "2.14.1"}
+    {
+        "imagecodecs": "2026.3.6",
+        "numpy": "2.4.6",
+        "openslide-bin": "4.0.1.2",
+        "pillow": "13.0.0",
+        "simplejpeg": "1.9.0",
+        "torch": "2.14.1",
+    }
 )
 
 

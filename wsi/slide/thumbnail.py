@@ -22,9 +22,8 @@ from wsi.slide.slide import RGB, EncodedTile, SlideReader
 from wsi.tissue import glass_colour
 
 AREA = 8 * 1024**2  #: px of a level; at the quarter of a byte a pixel that scanners write, 2 MB
-WHOLE = (
-    4  #: times `max_px`: a level up to here is averaged pixel by pixel, a larger one from its codec's small pictures
-)
+#: Times `max_px`: a level up to here is averaged pixel by pixel, a larger one from its codec's small pictures.
+WHOLE = 4
 _BATCH: Final = 32  #: tiles a task: at a tenth of a millisecond a tile, a task a tile would cost as much as the tiles
 _BATCH_BYTES: Final = 1024**2
 _AHEAD: Final = 2  #: batches a thread that are fetched and wait

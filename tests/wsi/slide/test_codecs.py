@@ -80,9 +80,26 @@ def test_a_smaller_tile_is_the_mean_of_squares_or_close_to_it(codec: Codec, redu
     found = decode_tile([encoded(codec)], coding(codec), WIDTH, HEIGHT, reduction)
     expected = reduced(decode(encoded(codec), codec), reduction)
     assert found.shape == expected.shape == (-(-HEIGHT // reduction), -(-WIDTH // reduction), 3)
-    # libjpeg's smaller pictures are not means of squares: nuclei's borders differ.
+    # The smaller pictures of libjpeg and of wavelets are not means of squares: nuclei's borders differ.
     inside = np.abs(found.astype(int) - expected)[: HEIGHT // reduction, : WIDTH // reduction]
-    assert inside.mean() < (3 if codec is Codec.JPEG else 1e-9)
+    assert inside.mean() < (3 if codec in (Codec.JPEG, Codec.JPEG_2000) else 1e-9)
+
+
+@pytest.mark.parametrize("side", [64, 70, 72, 96])
+@pytest.mark.parametrize("reduction", REDUCTIONS)
+@pytest.mark.parametrize("colour", [Colour.RGB, Colour.YCBCR])
+def test_jpeg_2000_holds_its_smaller_pictures(side: int, reduction: Any, colour: Colour):
+    rows, columns = np.mgrid[:side, :side].astype(np.uint8)
+    pixels = np.stack([2 * rows, 2 * columns, 128 + 0 * rows], axis=-1)
+    tile = imagecodecs.jpeg2k_encode(pixels, level=0, reversible=True, codecformat="j2k", mct=colour is Colour.RGB)
+    coded = coding(Codec.JPEG_2000, colour=colour)
+    found = decode_tile([tile], coded, side, side, reduction)
+    expected = reduced(decode_tile([tile], coded, side, side), reduction)
+    assert found.shape == expected.shape
+    inside = side // reduction
+    assert (
+        np.abs(found.astype(int) - expected)[:inside, :inside].mean() <= reduction
+    )  # of a slope of 2 a px, half of (reduction - 1) px off
 
 
 @pytest.mark.parametrize("side", [1, 2, 7, 15, 16, 17])
