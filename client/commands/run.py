@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from client.commands.options import AllowUpsampling, Fast, RegionFrame, RegionGeojson
 from client.estimates import show
 from client.inputs import SlideInput, UsageError, expand, read_region
 from client.outcomes import INTERRUPTED, Outcome, SlideOutcome, exit_code, table
@@ -47,19 +48,10 @@ def run(
         float | None, typer.Option(min=0.01, max=100, help="Microns a pixel of the slide; wins over the file.")
     ] = None,
     device: Annotated[Device, typer.Option(help="Where the model runs.")] = Device.CPU,
-    allow_upsampling: Annotated[
-        bool, typer.Option("--allow-upsampling", help="Take slides that are coarser than the model's scale.")
-    ] = False,
-    fast: Annotated[
-        bool, typer.Option("--fast", help="Decode JPEG at half size where that is enough: quicker, not exact.")
-    ] = False,
-    region_geojson: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Polygons to analyse in place of the tissue found, GeoJSON. One slide only."),
-    ] = None,
-    region_frame: Annotated[
-        Frame, typer.Option(help="What the polygons count from: level 0, or what QuPath shows.")
-    ] = Frame.FULL,
+    allow_upsampling: AllowUpsampling = False,
+    fast: Fast = False,
+    region_geojson: RegionGeojson = None,
+    region_frame: RegionFrame = Frame.FULL,
     workers: Annotated[int, typer.Option(min=1, help="Threads that decode.")] = min(4, os.cpu_count() or 1),
     manifest: Annotated[
         Path | None, typer.Option(help='A CSV with the columns path, mpp, roi ("x,y,w,h" in level-0 pixels).')

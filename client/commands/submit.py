@@ -12,6 +12,7 @@ from rich.console import Console
 
 from client.api import Api, Job
 from client.batch import folders, run_batch
+from client.commands.options import AllowUpsampling, Fast, RegionFrame, RegionGeojson
 from client.estimates import show
 from client.inputs import SlideInput, UsageError, expand, read_region
 from client.outcomes import INTERRUPTED, SlideOutcome, exit_code, table
@@ -39,19 +40,10 @@ def submit(
         typer.Option(metavar="DIR", help="Where results go; else MODEL-results/<name> here. Implies --watch."),
     ] = None,
     mpp: Annotated[float | None, typer.Option(min=0.01, max=100, help="Microns a pixel; wins over the file.")] = None,
-    allow_upsampling: Annotated[
-        bool, typer.Option("--allow-upsampling", help="Take slides that are coarser than the model's scale.")
-    ] = False,
-    fast: Annotated[
-        bool, typer.Option("--fast", help="Decode JPEG at half size where that is enough: quicker, not exact.")
-    ] = False,
-    region_geojson: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Polygons to analyse in place of the tissue found, GeoJSON. One slide only."),
-    ] = None,
-    region_frame: Annotated[
-        Frame, typer.Option(help="What the polygons count from: level 0, or what QuPath shows.")
-    ] = Frame.FULL,
+    allow_upsampling: AllowUpsampling = False,
+    fast: Fast = False,
+    region_geojson: RegionGeojson = None,
+    region_frame: RegionFrame = Frame.FULL,
     priority: Annotated[Priority, typer.Option(help="Which queue the work takes.")] = Priority.NORMAL,
     label: Annotated[str | None, typer.Option(help="Free text for finding the job again.")] = None,
     notify_email: Annotated[

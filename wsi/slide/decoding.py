@@ -11,7 +11,7 @@ from wsi.slide import jpeg
 from wsi.slide.codecs import jpeg2000, jpeg_restarts, packed, pictures
 from wsi.slide.coding import Codec, Coding, Reduction
 from wsi.slide.dicom.items import unwrapped
-from wsi.slide.pixels import Unpack, to_rgb, unpacked
+from wsi.slide.pixels import decoder
 from wsi.slide.slide import RGB
 
 #: (pieces, coding, tile width, tile height, reduction) -> [ceil(height / reduction), ceil(width / reduction), 3].
@@ -19,23 +19,13 @@ from wsi.slide.slide import RGB
 Decoder = Callable[[Sequence[bytes], Coding, int, int, Reduction], RGB]
 
 
-def _decoder(unpack: Unpack) -> Decoder:
-    """Of a codec that leaves the colours to us."""
-
-    def decode(pieces: Sequence[bytes], coding: Coding, width: int, height: int, reduction: Reduction) -> RGB:
-        samples = unpacked(unpack, pieces, coding, width, height, reduction)
-        return to_rgb(samples, coding.colour, coding.extra, coding.ground)
-
-    return decode
-
-
 DECODERS: Mapping[Codec, Decoder] = MappingProxyType(
     {
         Codec.JPEG: jpeg.decode_pieces,
         Codec.JPEG_RESTARTS: jpeg_restarts.decode_slices,
         Codec.JPEG_2000: jpeg2000.decode_pieces,
-        **{codec: _decoder(packed.unpack) for codec in packed.CODECS},
-        **{codec: _decoder(pictures.unpack) for codec in pictures.CODECS},
+        **{codec: decoder(packed.unpack) for codec in packed.CODECS},
+        **{codec: decoder(pictures.unpack) for codec in pictures.CODECS},
     }
 )
 

@@ -9,14 +9,14 @@ Only where the container is silent (`Colour.AS_CODED`) the markers stay, and lib
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
 import simplejpeg  # pyright: ignore[reportMissingTypeStubs]
 
 from wsi.errors import TileUnreadable
 from wsi.slide.coding import Coding, Colour, Reduction
-from wsi.slide.pixels import Samples, to_rgb, unpacked
+from wsi.slide.pixels import Samples, decoder
 from wsi.slide.reducing import reduced
 from wsi.slide.slide import RGB
 
@@ -103,13 +103,6 @@ def complete(tile: bytes, *, tables: bytes, colour: Colour, width: int, height: 
     raise TileUnreadable("the JPEG ends before its first scan")
 
 
-def decode_pieces(pieces: Sequence[bytes], coding: Coding, width: int, height: int, reduction: Reduction) -> RGB:
-    """A `wsi.slide.decoding.Decoder`."""
-    samples = unpacked(unpack, pieces, coding, width, height, reduction)
-    colour = Colour.RGB if coding.colour is Colour.YCBCR else coding.colour  # libjpeg has converted it.
-    return to_rgb(samples, colour, coding.extra, coding.ground)
-
-
 def unpack(data: bytes, coding: Coding, samples: int, width: int, height: int, reduction: Reduction) -> Samples:
     """A `wsi.slide.pixels.Unpack`, whose YCbCr is RGB already."""
     components = samples or _components(data)
@@ -119,6 +112,9 @@ def unpack(data: bytes, coding: Coding, samples: int, width: int, height: int, r
     scaled = reduction if min(width, height) >= _SCALED_FROM else 1
     pixels = _decode(whole, _SPACES.get(components, "RGB"), -(-width // scaled), -(-height // scaled))
     return reduced(pixels[..., :components], 1 if scaled == reduction else reduction)
+
+
+decode_pieces = decoder(unpack, converts=True)  #: a `wsi.slide.decoding.Decoder`
 
 
 def decode(jpeg: bytes) -> RGB:

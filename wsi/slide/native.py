@@ -38,11 +38,11 @@ class NativeReader:
         wanted: dict[int, list[tuple[int, ByteRange]]] = {}
         owners: dict[int, int] = {}
         for tile in tiles:
-            places = index.pieces.of(tile)
-            if not places or self._fault(index, tile) is not None:
+            places = index.pieces.lying(tile)
+            if not places or self._fault(index, places) is not None:
                 yield EncodedTile(level, tile, ())
                 continue
-            for piece, (file, start, size) in zip(places, index.pieces.lying(tile), strict=True):
+            for piece, (file, start, size) in zip(index.pieces.of(tile), places, strict=True):
                 wanted.setdefault(file, []).append((piece, ByteRange(start, start + size)))
                 owners[piece] = tile
         gathered: dict[int, dict[int, bytes]] = {}
@@ -51,16 +51,18 @@ class NativeReader:
                 tile = owners[piece]
                 parts = gathered.setdefault(tile, {})
                 parts[piece] = data
-                if len(parts) == len(index.pieces.of(tile)):
+                places = index.pieces.of(tile)
+                if len(parts) == len(places):
                     del gathered[tile]
-                    yield EncodedTile(level, tile, tuple(parts[place] for place in index.pieces.of(tile)))
+                    yield EncodedTile(level, tile, tuple(parts[place] for place in places))
 
     def decode(self, tile: EncodedTile, reduction: Reduction = 1, fill: int = WHITE) -> RGB:
         index = self._index.levels[tile.level]
         width, height = index.info.tile_width, index.info.tile_height
-        if index.holes and not index.pieces.of(tile.index):
+        places = index.pieces.lying(tile.index)
+        if index.holes and not places:
             return np.full((-(-height // reduction), -(-width // reduction), 3), fill, np.uint8)
-        fault = self._fault(index, tile.index)
+        fault = self._fault(index, places)
         if fault is not None:
             raise TileUnreadable(fault)
         coding = index.coding if fill == WHITE else replace(index.coding, ground=fill)
@@ -75,10 +77,9 @@ class NativeReader:
     def close(self) -> None:
         """Nothing is held open here; the source belongs to whoever opened it."""
 
-    def _fault(self, index: LevelIndex, tile: int) -> str | None:
-        """Why the tile's bytes can not be asked for."""
+    def _fault(self, index: LevelIndex, places: Sequence[tuple[int, int, int]]) -> str | None:
+        """Why the bytes of the tile that lies at `places` can not be asked for."""
         total = 0
-        places = index.pieces.lying(tile)
         for file, start, size in places:
             if size == 0:
                 return "missing in the file"

@@ -53,7 +53,6 @@ class OpenSlideReader:
         scratch: Path | None = None,
         mpp: float | None = None,
         reason: str | None = None,
-        warnings: tuple[str, ...] = (),
     ) -> None:
         self._path = path
         self._scratch = scratch
@@ -72,7 +71,7 @@ class OpenSlideReader:
         except OpenSlideError as error:
             self.close()
             raise SlideRejected(RejectReason.DAMAGED, f"The slide can not be opened: {self._words(error)}.") from error
-        self._inspection = _inspection(handle, mpp, reason, warnings)
+        self._inspection = _inspection(handle, mpp, reason)
 
     @property
     def inspection(self) -> Inspection:
@@ -134,7 +133,7 @@ class OpenSlideReader:
         return words.strip().rstrip(".") or "OpenSlide gives no reason"
 
 
-def _inspection(slide: OpenSlide, override: float | None, reason: str | None, warnings: tuple[str, ...]) -> Inspection:
+def _inspection(slide: OpenSlide, override: float | None, reason: str | None) -> Inspection:
     properties = slide.properties
     vendor = properties.get(openslide.PROPERTY_NAME_VENDOR, "openslide")
     mpp = resolve((_stated(properties), _tiff_resolution(properties)))
@@ -155,7 +154,7 @@ def _inspection(slide: OpenSlide, override: float | None, reason: str | None, wa
         mpp_y=mpp.y,
         mpp_source=mpp.source,
         mpp_conflict=mpp.conflict,
-        warnings=(*mpp.warnings, *warnings),
+        warnings=mpp.warnings,
     )
     return overridden(inspection, override)
 

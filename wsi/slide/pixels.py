@@ -27,7 +27,18 @@ _GREEN_CB: Final = -22_554 * _CHROMA
 _GREEN_CR: Final = -46_802 * _CHROMA + 32_768
 
 
-def unpacked(
+def decoder(unpack: Unpack, *, converts: bool = False) -> Callable[[Sequence[bytes], Coding, int, int, Reduction], RGB]:
+    """The `wsi.slide.decoding.Decoder` of a codec whose library `converts` YCbCr to RGB, or leaves it to us."""
+
+    def decode(pieces: Sequence[bytes], coding: Coding, width: int, height: int, reduction: Reduction) -> RGB:
+        samples = _unpacked(unpack, pieces, coding, width, height, reduction)
+        colour = Colour.RGB if converts and coding.colour is Colour.YCBCR else coding.colour
+        return to_rgb(samples, colour, coding.extra, coding.ground)
+
+    return decode
+
+
+def _unpacked(
     unpack: Unpack, pieces: Sequence[bytes], coding: Coding, width: int, height: int, reduction: Reduction
 ) -> Samples:
     """All samples of a tile, from its planes or from its one stream. Raises TileUnreadable."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import io
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
 import imagecodecs
@@ -19,9 +19,8 @@ from PIL import Image
 
 from wsi.errors import TileUnreadable
 from wsi.slide.coding import Coding, Colour, Reduction
-from wsi.slide.pixels import Samples, rgb_from_ycbcr, to_rgb, unpacked
+from wsi.slide.pixels import Samples, decoder, rgb_from_ycbcr
 from wsi.slide.reducing import reduced
-from wsi.slide.slide import RGB
 
 _SOC_SIZ: Final = b"\xff\x4f\xff\x51"
 _JP2: Final = b"\0\0\0\x0cjP  \r\n\x87\n"
@@ -33,12 +32,6 @@ _SOT, _SOD, _COD, _COC = 0x90, 0x93, 0x52, 0x53
 _MOST_BLOCKS: Final = 262_144
 _MOST_PRECINCTS: Final = 32_768  #: 1.6 KB each in OpenJPEG; of 2 px, a tile of 1,024 px has a million
 _MOST_TILES: Final = 256  #: of a code stream; OpenJPEG holds some 10 KB for each
-
-
-def decode_pieces(pieces: Sequence[bytes], coding: Coding, width: int, height: int, reduction: Reduction) -> RGB:
-    """A `wsi.slide.decoding.Decoder`."""
-    samples = unpacked(unpack, pieces, coding, width, height, reduction)
-    return to_rgb(samples, Colour.RGB if coding.colour is Colour.YCBCR else coding.colour, coding.extra, coding.ground)
 
 
 def unpack(data: bytes, coding: Coding, samples: int, width: int, height: int, reduction: Reduction) -> Samples:
@@ -60,6 +53,9 @@ def unpack(data: bytes, coding: Coding, samples: int, width: int, height: int, r
     if coding.colour is Colour.YCBCR and not halved:
         pixels = rgb_from_ycbcr(pixels)
     return pixels if inside == reduction else reduced(pixels, reduction)
+
+
+decode_pieces = decoder(unpack, converts=True)  #: a `wsi.slide.decoding.Decoder`
 
 
 def _decoded(stream: bytes, reduction: Reduction) -> Samples:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from wsi.slide import mpp, tiff
 from wsi.slide.index import SlideIndex
-from wsi.slide.layouts.tiff_levels import resolution, same_shape, shape, slide_index
+from wsi.slide.layouts.tiff_levels import other_pages, resolution, same_shape, shape, slide_index
 from wsi.slide.ranges import RangeSource
 from wsi.slide.tiff import Tiff, damaged
 
@@ -31,9 +31,3 @@ def index(file: Tiff, source: RangeSource) -> SlideIndex:
         mpp=mpp.resolve((mpp.StatedMpp("aperio", stated, stated), resolution(first))),
         warnings=other_pages(len(tiled) - len(smaller)),
     )
-
-
-def other_pages(count: int) -> tuple[str, ...]:
-    if not count:
-        return ()
-    return (f"The file holds {count} more pages (other planes, or other pictures); the first one is read.",)

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from wsi.slide import mpp, tiff
 from wsi.slide.index import SlideIndex
-from wsi.slide.layouts.aperio import other_pages
-from wsi.slide.layouts.tiff_levels import resolution, same_shape, shape, slide_index, unsupported
+from wsi.slide.layouts.tiff_levels import other_pages, resolution, same_shape, shape, slide_index, unsupported
 from wsi.slide.ranges import RangeSource
 from wsi.slide.tiff import Tiff
 

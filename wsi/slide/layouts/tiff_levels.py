@@ -151,3 +151,9 @@ def same_shape(directory: Directory, first: Directory) -> bool:
     level_width, level_height, *_ = shape(directory)
     off = abs(level_width - level_height * width / height)
     return level_width < width and off <= max(2, 0.02 * level_width)
+
+
+def other_pages(count: int) -> tuple[str, ...]:
+    if not count:
+        return ()
+    return (f"The file holds {count} more pages (other planes, or other pictures); the first one is read.",)
