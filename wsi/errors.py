@@ -9,6 +9,9 @@
     |   +-- SourceChanged    another version of the object answered (ETag)
     |   +-- SourceUnavailable  the store did not answer; worth another try
     +-- ModelError           the model package is unknown, damaged or refused
+    +-- UnsuitableDevice     this machine's device can not hold the model's one batch shape; another machine's may
+    +-- DeviceLost           the device is broken or gone: only a new process, mostly on another machine, helps
+    +-- Stuck                the work on a shard made no step for too long: a read or a forward pass that never ends
     +-- JobFailed            a job that can not be finished; `reason` goes to the user
     +-- LeaseLost            somebody else holds the shard now; drop the work
     +-- RequestError         what a caller of the API did wrong
@@ -113,6 +116,24 @@ class SourceUnavailable(SourceError):
 class ModelError(TesseraError):
     code = "model_error"
     status = 422
+
+
+class UnsuitableDevice(TesseraError):
+    code = "unsuitable_gpu"
+    status = 503
+    retryable = True
+
+
+class DeviceLost(TesseraError):
+    code = "device_lost"
+    status = 503
+    retryable = True
+
+
+class Stuck(TesseraError):
+    code = "stuck"
+    status = 503
+    retryable = True
 
 
 class JobFailed(TesseraError):

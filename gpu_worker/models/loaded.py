@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,31 @@ class LoadedModel(Protocol):
         """[batch, height, width, 3] RGB, px of the level as decoded -> [batch, columns of the card], activated.
 
         A row depends on its own pixels only, to the last bit, as long as batch size and threads (`numerics`) stay
-        what they are.
+        what they are. Raises ModelError, UnsuitableDevice, DeviceLost.
+        """
+        ...
+
+
+class InFlight(Protocol):
+    """A batch that the device works at."""
+
+    def scores(self) -> NDArray[np.float32]:
+        """[batch, columns], once the device is done: waits. To be asked once, in the order of the starts. Raises
+        ModelError, UnsuitableDevice, DeviceLost."""
+        ...
+
+    @property
+    def seconds(self) -> float:
+        """In the model, by the device's own clock; known after `scores`."""
+        ...
+
+
+@runtime_checkable
+class Queueing(Protocol):
+    """A model on a device that works beside the CPU. `LoadedModel.infer` is `start(...).scores()`."""
+
+    def start(self, pixels: NDArray[np.uint8], numerics: Numerics) -> InFlight:
+        """Returns at once. `pixels` must stay as they are until the scores are there; in page-locked memory
+        (`gpu_worker.ring`) the copy to the device runs beside the batch before. At most two batches may be in flight.
         """
         ...
