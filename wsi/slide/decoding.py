@@ -4,7 +4,10 @@ decode."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from types import MappingProxyType
+
+import numpy as np
 
 from wsi.errors import TileUnreadable
 from wsi.slide import jpeg
@@ -12,7 +15,7 @@ from wsi.slide.codecs import jpeg2000, jpeg_restarts, packed, pictures
 from wsi.slide.coding import Codec, Coding, Reduction
 from wsi.slide.dicom.items import unwrapped
 from wsi.slide.pixels import decoder
-from wsi.slide.slide import RGB
+from wsi.slide.slide import RGB, WHITE
 
 #: (pieces, coding, tile width, tile height, reduction) -> [ceil(height / reduction), ceil(width / reduction), 3].
 #: Checks that the coded size is the tile's before anything of that size is allocated. Raises TileUnreadable.
@@ -37,3 +40,20 @@ def decode_tile(pieces: Sequence[bytes], coding: Coding, width: int, height: int
     if not pieces or not all(pieces):
         raise TileUnreadable("missing in the file")
     return DECODERS[coding.codec](pieces, coding, width, height, reduction)
+
+
+@dataclass(frozen=True, slots=True)
+class TileDecoding:
+    """How the tiles of one level become pixels: all that a process needs that holds no slide."""
+
+    coding: Coding
+    width: int  #: px of a tile in the file
+    height: int
+    holes: bool  #: a tile without pieces was never scanned; otherwise it is missing
+
+    def pixels(self, pieces: Sequence[bytes], reduction: Reduction = 1, fill: int = WHITE) -> RGB:
+        """[ceil(height / reduction), ceil(width / reduction), 3]. Raises TileUnreadable."""
+        if self.holes and not pieces:
+            return np.full((-(-self.height // reduction), -(-self.width // reduction), 3), fill, np.uint8)
+        coding = self.coding if fill == WHITE else replace(self.coding, ground=fill)
+        return decode_tile(pieces, coding, self.width, self.height, reduction)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from wsi.errors import SourceChanged, TileUnreadable
 from wsi.records.slides import Inspection
-from wsi.slide.coalescing import coalesce, read_runs
+from wsi.slide.coalescing import spans
 from wsi.slide.coding import Codec, Reduction
-from wsi.slide.decoding import decode_tile
-from wsi.slide.index import LevelIndex, SlideIndex
+from wsi.slide.decoding import TileDecoding
+from wsi.slide.encoded import EncodedTiles
+from wsi.slide.index import LevelIndex, Pieces, SlideIndex
 from wsi.slide.ranges import ByteRange
 from wsi.slide.slide import RGB, WHITE, EncodedTile
 from wsi.slide.source import SlideSource
@@ -32,50 +33,80 @@ class NativeReader:
     def inspection(self) -> Inspection:
         return self._index.inspection
 
+    def ordered(self, level: int, tiles: NDArray[np.int64]) -> NDArray[np.int64]:
+        pieces = self._index.levels[level].pieces
+        asked = self._askable(level, tiles)
+        of, places = _places(pieces, tiles[asked])
+        rank = np.empty(len(places), np.int64)
+        rank[_by_place(pieces, places)] = np.arange(len(places))
+        last = np.zeros(len(tiles[asked]), np.int64)
+        np.maximum.at(last, of, rank)  # a tile is there with its last piece
+        return np.concatenate((tiles[~asked], tiles[asked][np.argsort(last)]))
+
+    def runs(self, level: int, tiles: NDArray[np.int64]) -> Iterator[EncodedTiles]:
+        """Tiles whose bytes can not be asked for come first, without pieces: `decode` says what is wrong."""
+        asked = self._askable(level, tiles)
+        if not asked.all():
+            yield EncodedTiles.without_bytes(level, tiles[~asked])
+        pieces, wanted = self._index.levels[level].pieces, tiles[asked]
+        of, places = _places(pieces, wanted)
+        order = _by_place(pieces, places)
+        one_each = len(places) == len(wanted)
+        gathered = _Gathering(level, wanted, of)
+        for file, source in enumerate(self._files):
+            here = order[pieces.files[places[order]] == file]
+            starts = pieces.offsets[places[here]]
+            ends = starts + pieces.sizes[places[here]]
+            found = spans(starts.tolist(), ends.tolist())
+            answers = source.read_many([ByteRange(begin, end) for _, _, begin, end in found])
+            for (low, high, begin, _), data in zip(found, answers, strict=True):
+                inside = starts[low:high] - begin, ends[low:high] - begin
+                if one_each:
+                    first = np.arange(high - low + 1)
+                    yield EncodedTiles(level, wanted[of[here[low:high]]], first, *inside, data)
+                    continue
+                whole = gathered.add(here[low:high], *inside, data)
+                if whole is not None:
+                    yield whole
+
     def encoded(self, level: int, tiles: Sequence[int]) -> Iterator[EncodedTile]:
-        """Tiles whose bytes can not be asked for come first, with empty data: `decode` says what is wrong."""
+        return (tile for run in self.runs(level, np.asarray(tiles, np.int64)) for tile in run.each())
+
+    def decoding(self, level: int) -> TileDecoding:
         index = self._index.levels[level]
-        wanted: dict[int, list[tuple[int, ByteRange]]] = {}
-        owners: dict[int, int] = {}
-        for tile in tiles:
-            places = index.pieces.lying(tile)
-            if not places or self._fault(index, places) is not None:
-                yield EncodedTile(level, tile, ())
-                continue
-            for piece, (file, start, size) in zip(index.pieces.of(tile), places, strict=True):
-                wanted.setdefault(file, []).append((piece, ByteRange(start, start + size)))
-                owners[piece] = tile
-        gathered: dict[int, dict[int, bytes]] = {}
-        for file, pieces in sorted(wanted.items()):
-            for piece, data in read_runs(self._files[file], coalesce(pieces)):
-                tile = owners[piece]
-                parts = gathered.setdefault(tile, {})
-                parts[piece] = data
-                places = index.pieces.of(tile)
-                if len(parts) == len(places):
-                    del gathered[tile]
-                    yield EncodedTile(level, tile, tuple(parts[place] for place in places))
+        return TileDecoding(index.coding, index.info.tile_width, index.info.tile_height, index.holes)
 
     def decode(self, tile: EncodedTile, reduction: Reduction = 1, fill: int = WHITE) -> RGB:
         index = self._index.levels[tile.level]
-        width, height = index.info.tile_width, index.info.tile_height
-        places = index.pieces.lying(tile.index)
-        if index.holes and not places:
-            return np.full((-(-height // reduction), -(-width // reduction), 3), fill, np.uint8)
-        fault = self._fault(index, places)
+        fault = self._fault(index, index.pieces.lying(tile.index))
         if fault is not None:
             raise TileUnreadable(fault)
-        coding = index.coding if fill == WHITE else replace(index.coding, ground=fill)
-        return decode_tile(tile.pieces, coding, width, height, reduction)
+        return self.decoding(tile.level).pixels(tile.pieces, reduction, fill)
 
     def reduces(self, level: int) -> bool:
         return self._index.levels[level].coding.codec in (Codec.JPEG, Codec.JPEG_RESTARTS)
+
+    def level_bytes(self, level: int) -> int:
+        index = self._index.levels[level]
+        return int(np.clip(index.pieces.sizes, 0, index.most_bytes).sum())
 
     def index_bytes(self) -> bytes:
         return self._index.to_bytes()
 
     def close(self) -> None:
         """Nothing is held open here; the source belongs to whoever opened it."""
+
+    def _askable(self, level: int, tiles: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """[n] whether each tile has bytes, all of them in the file: no `_fault`, for many tiles at once."""
+        index = self._index.levels[level]
+        pieces, sizes = index.pieces, np.array([file.size for file in self._index.files], np.int64)
+        of, places = _places(pieces, tiles)
+        start, size = pieces.offsets[places], pieces.sizes[places]
+        sound = (size > 0) & (start >= 0) & (start <= sizes[pieces.files[places]] - size)
+        unsound = np.bincount(of[~sound], minlength=len(tiles)) > 0
+        total = np.zeros(len(tiles), np.float64)
+        np.add.at(total, of[sound], size[sound])
+        return ~unsound & (total > 0) & (total <= index.most_bytes)
 
     def _fault(self, index: LevelIndex, places: Sequence[tuple[int, int, int]]) -> str | None:
         """Why the bytes of the tile that lies at `places` can not be asked for."""
@@ -91,3 +122,41 @@ class NativeReader:
         if total > index.most_bytes:
             return f"claims {total:,} bytes, more than its pixels can need"
         return None
+
+
+class _Gathering:
+    """Tiles of several pieces, which may come with different requests."""
+
+    def __init__(self, level: int, tiles: NDArray[np.int64], of: NDArray[np.int64]) -> None:
+        """Piece p, counted tile by tile, belongs to `tiles[of[p]]`."""
+        self._level, self._tiles, self._of = level, tiles, of
+        self._first = np.searchsorted(of, np.arange(len(tiles) + 1))
+        self._held: dict[int, dict[int, bytes]] = {}
+
+    def add(
+        self, pieces: NDArray[np.int64], starts: NDArray[np.int64], ends: NDArray[np.int64], data: bytes
+    ) -> EncodedTiles | None:
+        """The tiles that these pieces complete."""
+        whole: list[EncodedTile] = []
+        for piece, start, end in zip(pieces.tolist(), starts.tolist(), ends.tolist(), strict=True):
+            tile = int(self._of[piece])
+            held = self._held.setdefault(tile, {})
+            held[piece] = data[start:end]
+            places = range(int(self._first[tile]), int(self._first[tile + 1]))
+            if len(held) == len(places):
+                del self._held[tile]
+                whole.append(EncodedTile(self._level, int(self._tiles[tile]), tuple(held[place] for place in places)))
+        return EncodedTiles.of(self._level, whole) if whole else None
+
+
+def _places(pieces: Pieces, tiles: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The pieces of some tiles, tile by tile: (which of `tiles` each belongs to, the piece)."""
+    first, counts = pieces.first[tiles], pieces.first[tiles + 1] - pieces.first[tiles]
+    of = np.repeat(np.arange(len(tiles)), counts)
+    return of, np.arange(len(of)) - np.repeat(np.cumsum(counts) - counts, counts) + first[of]
+
+
+def _by_place(pieces: Pieces, places: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The order in which these pieces lie in the files."""
+    start = pieces.offsets[places]
+    return np.lexsort((places, start + pieces.sizes[places], start, pieces.files[places]))

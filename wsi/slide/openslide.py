@@ -19,6 +19,7 @@ from openslide import OpenSlide, OpenSlideCache, OpenSlideError, OpenSlideUnsupp
 from wsi.errors import RejectReason, SlideRejected, TileUnreadable
 from wsi.records.slides import Inspection, LevelInfo
 from wsi.slide.coding import Reduction
+from wsi.slide.encoded import EncodedTiles
 from wsi.slide.mpp import StatedMpp, number, openslide_mpp, overridden, resolution_mpp, resolve
 from wsi.slide.reducing import reduced
 from wsi.slide.scratch import remove_copy
@@ -77,8 +78,17 @@ class OpenSlideReader:
     def inspection(self) -> Inspection:
         return self._inspection
 
+    def ordered(self, level: int, tiles: NDArray[np.int64]) -> NDArray[np.int64]:
+        return np.sort(tiles)
+
+    def runs(self, level: int, tiles: NDArray[np.int64]) -> Iterator[EncodedTiles]:
+        yield EncodedTiles.without_bytes(level, np.sort(tiles))
+
     def encoded(self, level: int, tiles: Sequence[int]) -> Iterator[EncodedTile]:
         return (EncodedTile(level, tile, ()) for tile in sorted(tiles))
+
+    def decoding(self, level: int) -> None:
+        return None
 
     def decode(self, tile: EncodedTile, reduction: Reduction = 1, fill: int = WHITE) -> RGB:
         """[512, 512, 3] at reduction 1; `fill` past the level's edge and where no picture was taken."""
@@ -94,6 +104,10 @@ class OpenSlideReader:
 
     def reduces(self, level: int) -> bool:
         return False
+
+    def level_bytes(self, level: int) -> int:
+        info = self._inspection.levels[level]
+        return info.width * info.height // 4  # As scanners write them: a quarter of a byte a pixel.
 
     def index_bytes(self) -> None:
         return None

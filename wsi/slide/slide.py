@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wsi.records.slides import Inspection
 from wsi.slide.coding import Reduction
+
+if TYPE_CHECKING:  # both are made of what stands here
+    from wsi.slide.decoding import TileDecoding
+    from wsi.slide.encoded import EncodedTiles
 
 RGB = NDArray[np.uint8]  #: [height, width, 3]
 WHITE = 255  #: grey value of clear glass
@@ -31,8 +35,20 @@ class SlideReader(Protocol):
     @property
     def inspection(self) -> Inspection: ...
 
+    def ordered(self, level: int, tiles: NDArray[np.int64]) -> NDArray[np.int64]:
+        """These tiles in the order in which `runs` and `encoded` give them: the file's own."""
+        ...
+
+    def runs(self, level: int, tiles: NDArray[np.int64]) -> Iterator[EncodedTiles]:
+        """The asked tiles, by coalesced range reads with bounded bytes in flight."""
+        ...
+
     def encoded(self, level: int, tiles: Sequence[int]) -> Iterator[EncodedTile]:
-        """The asked tiles in the file's own order, by coalesced range reads with bounded bytes in flight."""
+        """`runs`, tile by tile."""
+        ...
+
+    def decoding(self, level: int) -> TileDecoding | None:
+        """How `decode` does it, for a process that holds no slide; None when only this reader can decode."""
         ...
 
     def decode(self, tile: EncodedTile, reduction: Reduction = 1, fill: int = WHITE) -> RGB:
@@ -44,6 +60,10 @@ class SlideReader(Protocol):
 
     def reduces(self, level: int) -> bool:
         """Whether decoding the level's tiles smaller costs less than decoding them whole, as JPEG's does."""
+        ...
+
+    def level_bytes(self, level: int) -> int:
+        """That all tiles of the level take in the file; about so many where only OpenSlide knows."""
         ...
 
     def index_bytes(self) -> bytes | None:
