@@ -56,8 +56,9 @@ deploy-emulated: $(VENV)/.ready-all $(MINISTACK)/.ready $(TOOLS)/.ready $(WHEELS
 openapi: $(VENV)/.ready  ## write docs/openapi.json anew
 	@$(BIN)/python -m lambdas.openapi > docs/openapi.json
 
-formats: $(VENV)/.ready  ## write docs/formats.md anew
+formats: $(VENV)/.ready  ## write docs/formats.md and docs/card.schema.json anew
 	@$(BIN)/python -m tools.formats > docs/formats.md
+	@$(BIN)/python -m gpu_worker.models.card_file > docs/card.schema.json
 
 clean: down  ## remove the embedded stack's data
 	rm -rf .tessera

@@ -20,8 +20,8 @@ from client.partial import Partial, alone_in
 from client.sources import Sources, plan_uris
 from gpu_worker.measuring import measuring
 from gpu_worker.models.loaded import LoadedModel
+from gpu_worker.models.package import read_package
 from gpu_worker.models.registry import load_model
-from gpu_worker.models.wsinfer import read_package
 from gpu_worker.pipeline import Drained, run_shard
 from gpu_worker.plans import OpenPlan
 from wsi.builtin_models import BUILTIN

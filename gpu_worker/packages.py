@@ -9,8 +9,8 @@ from collections import OrderedDict
 from pathlib import Path
 
 from gpu_worker.models.loaded import LoadedModel
+from gpu_worker.models.package import package_digest, package_files
 from gpu_worker.models.registry import load_model
-from gpu_worker.models.wsinfer import FILES, package_digest
 from wsi.errors import ModelError, SourceMissing
 from wsi.model_card import ModelCard
 from wsi.plan import Plan
@@ -66,7 +66,7 @@ def fetch_package(card: ModelCard, uri: str, packages: Objects, bucket: str, cac
     cache.mkdir(parents=True, exist_ok=True)
     fresh = Path(tempfile.mkdtemp(dir=cache, prefix=".fetching-"))
     try:
-        for name in FILES:
+        for name in package_files(card):
             (fresh / name).write_bytes(packages.get(f"{uri.removeprefix(prefix).rstrip('/')}/{name}"))
         if not _is_registered(fresh, card):
             raise ModelError(
@@ -81,7 +81,8 @@ def fetch_package(card: ModelCard, uri: str, packages: Objects, bucket: str, cac
 
 
 def _is_registered(folder: Path, card: ModelCard) -> bool:
-    return all((folder / name).is_file() for name in FILES) and package_digest(folder) == card.digest
+    files = package_files(card)
+    return all((folder / name).is_file() for name in files) and package_digest(folder, files) == card.digest
 
 
 def _publish(fresh: Path, folder: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from types import MappingProxyType
 
 from wsi.model_card import ModelCard, OutputColumn
@@ -15,9 +15,18 @@ from wsi.model_card import ModelCard, OutputColumn
 ALGORITHM_VERSIONS: Mapping[str, int] = MappingProxyType({"stain-density": 1})
 
 
+#: Fields that cards were given after the first digests were made. At their default they are left out of a digest, so
+#: that it stays what it was.
+_LATER = {"precision", "output", "mpp_range", "tolerance", "files", "organ"}
+
+
 def _with_digest(card: ModelCard) -> ModelCard:
     """The card's own digest, in place of a package's: sha256 of card and algorithm version."""
-    value = {"algorithm": ALGORITHM_VERSIONS[card.name], "card": card.as_json()}
+    unsaid = {
+        field.name for field in fields(card) if field.name in _LATER and getattr(card, field.name) == field.default
+    }
+    said = {name: value for name, value in card.as_json().items() if name not in unsaid}
+    value = {"algorithm": ALGORITHM_VERSIONS[card.name], "card": said}
     text = json.dumps(value, sort_keys=True, separators=(",", ":"))
     return replace(card, digest=hashlib.sha256(text.encode()).hexdigest())
 

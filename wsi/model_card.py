@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
+from wsi.numerics import PRECISION
 from wsi.records.fields import known_fields
 
 
@@ -13,6 +14,11 @@ class Activation(StrEnum):
     NONE = "none"
     SOFTMAX = "softmax"
     SIGMOID = "sigmoid"
+
+
+class OutputKind(StrEnum):
+    CLASSIFICATION = "classification"  #: a probability for each class; of one column, for and against it
+    REGRESSION = "regression"  #: a quantity for each column
 
 
 class EdgeFill(StrEnum):
@@ -30,11 +36,22 @@ class OutputColumn:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Tolerance:
+    """How far scores may lie from those of the same network in fp32. In parts of a column's range (`high - low`), which
+    for a probability is the probability itself."""
+
+    max_difference: float = 5e-3
+    mean_difference: float = 5e-4
+    top1_changes: float = 1e-3  #: share of tiles whose class changes
+    reason: str = ""  #: why it is looser than the defaults; never empty then
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class ModelCard:
     name: str
     version: str
     digest: str  #: hex sha256 of the package
-    kind: str  #: "builtin" | "torchscript"
+    kind: str  #: "builtin" | "torchscript" | "safetensors" | "onnx"
     tile_px: int  #: side of the model's tile at `mpp`
     mpp: float  #: microns a pixel that the model was trained at
     input_px: int  #: side that the network takes; the level's box is resized to it once
@@ -45,9 +62,15 @@ class ModelCard:
     edge_fill: EdgeFill = EdgeFill.WHITE
     allow_upsampling: bool = False
     batch: int = 32  #: the one batch shape; the tail is padded
+    precision: str = PRECISION  #: "fp32" | "fp16" | "bf16", on whatever device
+    output: OutputKind = OutputKind.REGRESSION
+    mpp_range: tuple[float, float] | None = None  #: um per px of the slides that the model was found to hold for
+    tolerance: Tolerance = Tolerance()
+    files: tuple[str, ...] = ()  #: of the package, in the order of its digest; of older cards WSInfer's two
     tiles_per_second: float | None = None  #: of the slowest allowed device; None while unmeasured
     description: str = ""
     stain: str | None = None
+    organ: str | None = None
     licence: str | None = None
 
     def as_json(self) -> dict[str, Any]:
@@ -55,6 +78,8 @@ class ModelCard:
 
     @staticmethod
     def from_json(value: dict[str, Any]) -> ModelCard:
+        """Cards of older versions lack fields, those of newer ones have some that are left out."""
+        mpp_range = value.get("mpp_range")
         fields: dict[str, Any] = {
             **known_fields(ModelCard, value),
             "columns": tuple(OutputColumn(**known_fields(OutputColumn, column)) for column in value["columns"]),
@@ -62,5 +87,9 @@ class ModelCard:
             "edge_fill": EdgeFill(value["edge_fill"]),
             "mean": tuple(value["mean"]),
             "std": tuple(value["std"]),
+            "output": OutputKind(value.get("output", OutputKind.REGRESSION)),
+            "mpp_range": None if mpp_range is None else tuple(mpp_range),
+            "tolerance": Tolerance(**known_fields(Tolerance, value.get("tolerance", {}))),
+            "files": tuple(value.get("files", ())),
         }
         return ModelCard(**fields)

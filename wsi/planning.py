@@ -17,7 +17,7 @@ from wsi.examination import Examination, examine
 from wsi.grid import file_order, make_grid, select_tiles
 from wsi.ledger_rules import GIVEN_UP
 from wsi.model_card import ModelCard
-from wsi.numerics import NUMERICS_VERSION, PRECISION
+from wsi.numerics import NUMERICS_VERSION
 from wsi.plan import Grid, Numerics, Plan
 from wsi.ports.ledger import PlanningBrief, SystemLedger
 from wsi.ports.objects import Objects, SlideStore
@@ -90,7 +90,7 @@ def make_plan(
         grid=grid,
         numerics=Numerics(
             version=NUMERICS_VERSION,
-            precision=PRECISION,
+            precision=card.precision,
             batch=batch_size(card, grid.level_side, grid.level_side_y),
             threads=threads,
         ),

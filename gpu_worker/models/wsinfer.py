@@ -7,24 +7,18 @@ model enlarged.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from gpu_worker.models.card_file import COARSEST, FINEST, LARGEST, MAX_SIDE
 from wsi.errors import ModelError
-from wsi.model_card import Activation, EdgeFill, ModelCard, OutputColumn
+from wsi.model_card import Activation, EdgeFill, ModelCard, OutputColumn, OutputKind
 
 CONFIG = "config.json"
 WEIGHTS = "torchscript_model.pt"
 FILES = (CONFIG, WEIGHTS)
-#: Sides in px of a tile and of a network's input. The zoo has 96 to 1,024; far more would fill the memory.
-MAX_SIDE = 4096
-#: um/px. A model below or above was trained on no slide.
-FINEST, COARSEST = 0.01, 100.0
-#: Of mean and std, which belong to values in 0..1; a whole number in JSON may pass every float.
-LARGEST = 1e6
 #: A config is a page of text; more is something else.
 MAX_CONFIG_BYTES = 1024 * 1024
 
@@ -41,8 +35,9 @@ _KEYS = (
 Triple = tuple[float, float, float]
 
 
-def read_package(folder: Path) -> ModelCard:
-    """The card of the package in `folder`. Raises ModelError with a sentence that names the key at fault."""
+def read_config(folder: Path) -> ModelCard:
+    """The card that a WSInfer package amounts to, without name and digest. Raises ModelError with a sentence that names
+    the key at fault."""
     for name in FILES:
         if not (folder / name).is_file():
             raise ModelError(f"The model package has no file {name}; a WSInfer package holds {' and '.join(FILES)}.")
@@ -50,11 +45,10 @@ def read_package(folder: Path) -> ModelCard:
     names = _class_names(config)
     tile_px = _side(config["patch_size_pixels"], "patch_size_pixels")
     input_px, mean, std = _transform(config["transform"], tile_px)
-    digest = package_digest(folder)
     return ModelCard(
-        name=folder.resolve().name,
-        version=digest[:12],
-        digest=digest,
+        name="",
+        version="",
+        digest="",
         kind="torchscript",
         tile_px=tile_px,
         mpp=_spacing(config),
@@ -65,17 +59,10 @@ def read_package(folder: Path) -> ModelCard:
         std=std,
         edge_fill=EdgeFill.BLACK,
         allow_upsampling=True,
+        output=OutputKind.CLASSIFICATION,
+        files=FILES,
         description=str(config["architecture"]),
     )
-
-
-def package_digest(folder: Path) -> str:
-    """Hex sha256 of the package: what `sha256sum config.json torchscript_model.pt | sha256sum` prints."""
-    lines: list[str] = []
-    for name in FILES:
-        with (folder / name).open("rb") as file:
-            lines.append(f"{hashlib.file_digest(file, 'sha256').hexdigest()}  {name}\n")
-    return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
 def _config(path: Path) -> dict[str, Any]:

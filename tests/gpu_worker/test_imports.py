@@ -9,7 +9,7 @@ import numpy as np
 import gpu_worker.heavy
 import gpu_worker.worker
 from gpu_worker.models.registry import load_model
-from gpu_worker.models.wsinfer import read_package
+from gpu_worker.models.package import read_package
 from wsi.builtin_models import STAIN_DENSITY
 from wsi.plan import Numerics
 model = load_model(STAIN_DENSITY, None, "cpu")

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from gpu_worker.models.wsinfer import read_package
+from gpu_worker.models.package import read_package
 from gpu_worker.packages import fetch_package
 from tests.gpu_worker.packages import write_package
 from wsi.errors import ModelError

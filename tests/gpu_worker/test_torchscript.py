@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import torch
 
+from gpu_worker.models.package import read_package
 from gpu_worker.models.registry import load_model
 from gpu_worker.models.torchscript import refuse_graphs
-from gpu_worker.models.wsinfer import read_package
 from gpu_worker.pipeline import run_shard
 from tests.gpu_worker.cases import boxes, open_path, small_slide, whole_plan
 from tests.gpu_worker.packages import Small, network, scripted, write_package

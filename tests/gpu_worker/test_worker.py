@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from gpu_worker.drain import Drain
-from gpu_worker.models.wsinfer import read_package
+from gpu_worker.models.package import read_package
 from tests.gpu_worker.cases import direct
 from tests.gpu_worker.installation import Drops, Installation, now, version_of
 from tests.gpu_worker.packages import write_package

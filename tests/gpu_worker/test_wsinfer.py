@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from gpu_worker.models.wsinfer import read_package
+from gpu_worker.models.package import read_package
 from tests.gpu_worker.packages import CONFIG, write_package
 from wsi.errors import ModelError
 from wsi.model_card import Activation, EdgeFill

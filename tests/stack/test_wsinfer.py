@@ -13,7 +13,8 @@ from adapters.postgres.connections import Connections
 from adapters.postgres.system_ledger import PostgresSystemLedger
 from adapters.s3.objects import S3Objects
 from client.cli import app
-from gpu_worker.models.wsinfer import FILES, read_package
+from gpu_worker.models.package import read_package
+from gpu_worker.models.wsinfer import FILES
 from local.options import DATABASE, MODELS
 from tests.gpu_worker.packages import write_package
 from tests.shared_slides import shared_slide

@@ -1,0 +1,96 @@
+"""Model packages: a folder of few files, known by the sha256 of them all.
+
+    config.json + torchscript_model.pt [+ card.json [+ golden.npz]]     WSInfer's layout, kind "torchscript"
+    card.json + model.safetensors [+ golden.npz]                        kind "safetensors"
+    card.json + model.onnx [+ golden.npz]                               kind "onnx"
+
+Other files of the folder are not part of the package.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from gpu_worker.models import wsinfer
+from gpu_worker.models.card_file import CARD, GOLDEN, Additions, Card, read_additions, read_card
+from wsi.errors import ModelError
+from wsi.model_card import ModelCard, OutputColumn, Tolerance
+
+#: kind -> the file that holds the weights.
+WEIGHTS: Mapping[str, str] = MappingProxyType(
+    {"torchscript": wsinfer.WEIGHTS, "safetensors": "model.safetensors", "onnx": "model.onnx"}
+)
+#: Every name that a file of a package may have: others are not fetched, whatever a card says.
+NAMES = frozenset({wsinfer.CONFIG, CARD, GOLDEN, *WEIGHTS.values()})
+
+
+def read_package(folder: Path) -> ModelCard:
+    """The card of the package in `folder`. Raises ModelError with a sentence that names what is wrong."""
+    card = _wsinfer(folder) if (folder / wsinfer.CONFIG).is_file() else _with_card(folder)
+    digest = package_digest(folder, card.files)
+    return replace(card, name=folder.resolve().name, version=digest[:12], digest=digest)
+
+
+def package_files(card: ModelCard) -> tuple[str, ...]:
+    """Names of the files of the card's package. Raises ModelError for one that no package has."""
+    files = card.files or wsinfer.FILES
+    if not NAMES.issuperset(files):
+        raise ModelError(f"The card of {card.name} names a file that no package has: register the model again.")
+    return files
+
+
+def package_digest(folder: Path, files: Sequence[str]) -> str:
+    """Hex sha256 of the package: what `sha256sum FILE... | sha256sum` prints. Raises ModelError for a missing file."""
+    lines: list[str] = []
+    for name in files:
+        if not (folder / name).is_file():
+            raise ModelError(f"The model package has no file {name}.")
+        with (folder / name).open("rb") as file:
+            lines.append(f"{hashlib.file_digest(file, 'sha256').hexdigest()}  {name}\n")
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+def _wsinfer(folder: Path) -> ModelCard:
+    card = wsinfer.read_config(folder)
+    if not (folder / CARD).is_file():
+        return card
+    additions = read_additions(folder)
+    return replace(card, **_said(additions), files=(*card.files, CARD, *_golden(additions)))
+
+
+def _with_card(folder: Path) -> ModelCard:
+    if not (folder / CARD).is_file():
+        raise ModelError(f"The model package has neither {wsinfer.CONFIG} (of WSInfer) nor {CARD}.")
+    said = read_card(folder)
+    return ModelCard(
+        name="",
+        version="",
+        digest="",
+        kind=said.kind,
+        tile_px=said.tile_px,
+        mpp=said.mpp,
+        input_px=said.input_px or said.tile_px,
+        output=said.output,
+        columns=tuple(OutputColumn(**column.model_dump()) for column in said.columns),
+        activation=said.activation,
+        mean=said.mean,
+        std=said.std,
+        files=(CARD, WEIGHTS[said.kind], *_golden(said)),
+        **_said(said),
+    )
+
+
+def _said(said: Additions | Card) -> dict[str, Any]:
+    """What the card.json states of the fields that any may state."""
+    names = Additions.model_fields.keys() - {"spec_version", "tolerance", "golden"}
+    stated = {name: value for name in names if (value := getattr(said, name)) is not None}
+    return {**stated, "tolerance": Tolerance(**said.tolerance.model_dump())}
+
+
+def _golden(said: Additions) -> tuple[str, ...]:
+    return (said.golden,) if said.golden is not None else ()
