@@ -16,7 +16,7 @@ PREPROCESSING_VERSION = 2
 
 #: Of the rules of `wsi.tissue`, which decide the tiles of a job whose user draws no region. Raise it when a change to
 #: them, or to the overview they look at, changes a single pixel of a mask.
-TISSUE_VERSION = 2
+TISSUE_VERSION = 3
 
 #: What touches pixels, as requirements pin it.
 PINNED: Mapping[str, str] = MappingProxyType(

@@ -133,6 +133,9 @@ class DamagedReader:
     def reduces(self, level: int) -> bool:
         return self._reader.reduces(level)
 
+    def level_bytes(self, level: int) -> int:
+        return self._reader.level_bytes(level)
+
     def index_bytes(self) -> bytes | None:
         return self._reader.index_bytes()
 

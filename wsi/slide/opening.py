@@ -52,7 +52,8 @@ def open_slide(
     known = SlideIndex.from_bytes(index) if index is not None else None
     if known is not None:
         return NativeReader(source, _with_mpp(known, mpp))
-    file = EndsHeld(file)
+    if not name.lower().endswith(".dcm"):  # whose end is pixels
+        file = EndsHeld(file)
     head = file.read(ByteRange(0, min(HEAD, file.size)))
     container = recognise(head, name, [sibling for sibling, _ in source.files[1:]])
     if container is Container.DICOM:

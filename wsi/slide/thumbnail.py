@@ -21,7 +21,7 @@ from wsi.slide.coding import REDUCTIONS, Reduction
 from wsi.slide.slide import RGB, EncodedTile, SlideReader
 from wsi.tissue import glass_colour
 
-AREA = 8 * 1024**2  #: px of a level; at the quarter of a byte a pixel that scanners write, 2 MB
+BYTES = 2_000_000  #: of an overview's level, with all of its planes
 #: Times `max_px`: a level up to here is averaged pixel by pixel, a larger one from its codec's small pictures.
 WHOLE = 4
 _BATCH: Final = 32  #: tiles a task: at a tenth of a millisecond a tile, a task a tile would cost as much as the tiles
@@ -38,22 +38,22 @@ class Thumbnail:
     tiles: int  #: of the file that it was made from
 
 
-def overview_level(levels: Sequence[LevelInfo], max_px: int) -> int:
-    """The level whose longer side is the least from `max_px` / 2 up; the next smaller one where that is more than
-    `AREA`, or so large that it has to be streamed, and the smaller one still shows tissue (`max_px` / 4)."""
+def overview_level(levels: Sequence[LevelInfo], sizes: Sequence[int], max_px: int) -> int:
+    """The level whose longer side is the least from `max_px` / 2 up; where it takes more than `BYTES` (`sizes` says
+    it), the largest one below that does not and still shows tissue (`max_px` / 4), or else the smallest of those."""
     sides = [max(level.width, level.height) for level in levels]
-    level = min((k for k, side in enumerate(sides) if 2 * side >= max_px), key=lambda k: sides[k], default=0)
-    smaller = [k for k, side in enumerate(sides) if 4 * side >= max_px and side < sides[level]]
-    if smaller and levels[level].width * levels[level].height > AREA:
-        return max(smaller, key=lambda k: sides[k])
-    return level
+    fine = min((k for k, side in enumerate(sides) if 2 * side >= max_px), key=lambda k: sides[k], default=0)
+    enough = [k for k, side in enumerate(sides) if k == fine or (4 * side >= max_px and side < sides[fine])]
+    enough.sort(key=lambda k: -sides[k])
+    return next((k for k in enough if sizes[k] <= BYTES), enough[-1])
 
 
 def thumbnail(reader: SlideReader, max_px: int, *, threads: int | None = None) -> Thumbnail:
     """At most `max_px` on the longer side. A level above `WHOLE` x `max_px` is decoded at an eighth of its size. The
     sums are whole numbers, so that the pixels do not depend on `threads` (default: the cores). Raises SourceError."""
-    level = overview_level(reader.inspection.levels, max_px)
-    info = reader.inspection.levels[level]
+    levels = reader.inspection.levels
+    level = overview_level(levels, [reader.level_bytes(each) for each in range(len(levels))], max_px)
+    info = levels[level]
     grid = _Grid(info, _reduction(info, WHOLE * max_px), max_px)
     tiles = range(grid.rows * grid.columns)
     total = _Sums(reader, grid)

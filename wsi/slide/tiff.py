@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from wsi.errors import RejectReason, SlideRejected
 from wsi.slide.ranges import ByteRange, RangeSource
-from wsi.slide.windows import WINDOW, Windows
+from wsi.slide.windows import Windows
 
 #: Pages, and pictures below one page; the largest pyramid seen has 12 levels; a file with 300 z-planes still passes
 MAX_DIRECTORIES = 1_000
@@ -141,7 +141,7 @@ class Directory:
             return ()
         if len(offsets) > MAX_DIRECTORIES:
             raise damaged(f"A picture of the file holds more than {MAX_DIRECTORIES} smaller ones.")
-        ends = np.minimum(offsets + WINDOW, self._windows.size).tolist()
+        ends = np.minimum(offsets + self._windows.window, self._windows.size).tolist()
         self._windows.prefetch([ByteRange(*place) for place in zip(offsets.tolist(), ends, strict=True)])
         return tuple(self._layout.directory(offset)[0] for offset in offsets.tolist())
 

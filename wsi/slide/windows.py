@@ -1,20 +1,69 @@
-"""A small view of a file's structure: reads go through windows that stay, so that neighbouring reads cost one
-request. Every read is checked against the file's size before any byte is asked for."""
+"""A small view of a file's structure: reads go through windows that stay, so that neighbouring reads cost one request,
+and of what is partly held only the rest is asked for. Every read is checked against the file's size before any byte is
+asked for."""
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
+from typing import Final
 
 from wsi.errors import RejectReason, SlideRejected
 from wsi.slide.coalescing import coalesce
 from wsi.slide.ranges import ByteRange, RangeSource
 
-ENDS = 65_536  #: bytes at the file's head and at its tail, which are asked for together
-#: Bytes; a request at a directory brings the directory, its description and the tables of all but large levels.
-WINDOW = 32_768
+LEAST, MOST = 4_096, 32_768  #: bytes of a window
+KEPT: Final = 32_768  #: bytes of a read that stay; a longer array is read once: keeping it would double its memory
 MAX_PREFETCH = 32 * 1024**2  #: bytes held at once by `prefetch`; 4,000,000 tiles of a classic TIFF
 
 CUT_SHORT = "The file ends before its directory: the upload or copy was cut short."
+
+
+def window(size: int) -> int:
+    """Bytes that are asked for at a directory of a file of `size` bytes. Directory, description and JPEG tables take
+    some 2 KB; the lists of a small level's tiles stand behind them and grow with the slide. Where a page is no level
+    the rest comes in vain, and where a list is cut off it costs a request more."""
+    return min(max(size >> 17, LEAST), MOST)
+
+
+def ends(size: int) -> int:
+    """Bytes at the file's head and at its tail, which are asked for together."""
+    return 2 * window(size)
+
+
+class Held:
+    """Parts of a file that were read and stay."""
+
+    def __init__(self) -> None:
+        self._parts: list[tuple[int, bytes]] = []  #: (start, data), by start
+
+    def add(self, start: int, data: bytes) -> None:
+        insort(self._parts, (start, data), key=itemgetter(0))
+
+    def rest(self, wanted: ByteRange) -> ByteRange:
+        """`wanted` without what is held of its beginning and of its end; empty where all of it is."""
+        start, end = wanted.start, wanted.end
+        for at, data in self._parts:
+            if at > start:
+                break
+            start = max(start, min(at + len(data), end))
+        if start < end:
+            for at, data in reversed(self._parts):
+                if start <= at < end <= at + len(data):
+                    end = at
+        return ByteRange(start, end)
+
+    def joined(self, wanted: ByteRange, rest: ByteRange, data: bytes) -> bytes:
+        """All of `wanted`, of which `data` was asked for as its `rest`."""
+        return b"".join((*self._between(wanted.start, rest.start), data, *self._between(rest.end, wanted.end)))
+
+    def _between(self, start: int, end: int) -> Iterator[bytes]:
+        """Of what is held without a gap."""
+        for at, data in self._parts:
+            if at <= start < min(at + len(data), end):
+                yield data[start - at : end - at]
+                start = at + len(data)
 
 
 class Windows:
@@ -22,40 +71,35 @@ class Windows:
 
     def __init__(self, source: RangeSource) -> None:
         self._source = source
-        self._windows: list[tuple[int, bytes]] = []
+        self._held = Held()
+        self.window = window(source.size)  #: bytes
 
     @property
     def size(self) -> int:
         return self._source.size
 
     def read(self, offset: int, size: int) -> bytes:
-        if offset < 0 or size < 0 or offset + size > self._source.size:
+        if offset < 0 or size < 0 or offset + size > self.size:
             raise SlideRejected(RejectReason.TRUNCATED, CUT_SHORT)
-        held = self._held(offset, offset + size)
-        if held is not None:
-            return held
-        if size > WINDOW:  # A long array is read once: keeping it would only double its memory.
-            return self._source.read(ByteRange(offset, offset + size))
-        data = self._source.read(ByteRange(offset, min(offset + WINDOW, self._source.size)))
-        self._windows.append((offset, data))
-        return data[:size]
+        wanted = ByteRange(offset, offset + size)
+        rest = self._held.rest(wanted)
+        if rest.size and size > KEPT:
+            return self._held.joined(wanted, rest, self._source.read(rest))
+        if rest.size:
+            asked = self._held.rest(ByteRange(rest.start, max(rest.end, min(rest.start + self.window, self.size))))
+            self._held.add(asked.start, self._source.read(asked))
+        return self._held.joined(wanted, ByteRange(offset, offset), b"")
 
     def prefetch(self, ranges: Sequence[ByteRange]) -> None:
         """Asks for what is to be read soon, all together and neighbours in one request. Ranges that lie past the end
         are left to `read`, which says so; without effect when they hold more than `MAX_PREFETCH` bytes."""
-        wanted = [part for part in ranges if 0 <= part.start <= part.end <= self._source.size]
-        missing = [part for part in wanted if self._held(part.start, part.end) is None]
+        inside = (part for part in ranges if 0 <= part.start <= part.end <= self.size)
+        missing = [rest for rest in map(self._held.rest, inside) if rest.size]
         runs = [run.byte_range for run in coalesce(list(enumerate(missing)))]
         if sum(run.size for run in runs) > MAX_PREFETCH:
             return
         for run, data in zip(runs, self._source.read_many(runs), strict=True):
-            self._windows.append((run.start, data))
-
-    def _held(self, start: int, end: int) -> bytes | None:
-        for at, data in self._windows:
-            if at <= start and end <= at + len(data):
-                return data[start - at : end - at]
-        return None
+            self._held.add(run.start, data)
 
 
 class EndsHeld:
@@ -64,10 +108,13 @@ class EndsHeld:
 
     def __init__(self, source: RangeSource) -> None:
         self._source = source
-        head = ByteRange(0, min(ENDS, source.size))
-        tail = ByteRange(max(head.end, source.size - ENDS), source.size)
+        self._held = Held()
+        size, side = source.size, ends(source.size)
+        head = ByteRange(0, min(side, size))
+        tail = ByteRange(max(head.end, size - side), size)
         runs = [run.byte_range for run in coalesce([(0, head), (1, tail)])] if tail.size else [head]
-        self._ends = list(zip(runs, source.read_many(runs), strict=True))
+        for run, data in zip(runs, source.read_many(runs), strict=True):
+            self._held.add(run.start, data)
 
     @property
     def size(self) -> int:
@@ -78,17 +125,10 @@ class EndsHeld:
         return self._source.etag
 
     def read(self, byte_range: ByteRange) -> bytes:
-        held = self._held(byte_range)
-        return self._source.read(byte_range) if held is None else held
+        return next(self.read_many([byte_range]))
 
     def read_many(self, ranges: Sequence[ByteRange]) -> Iterator[bytes]:
-        found = [self._held(byte_range) for byte_range in ranges]
-        pairs = zip(ranges, found, strict=True)
-        others = self._source.read_many([byte_range for byte_range, held in pairs if held is None])
-        return (next(others) if held is None else held for held in found)
-
-    def _held(self, byte_range: ByteRange) -> bytes | None:
-        for held, data in self._ends:
-            if held.start <= byte_range.start and byte_range.end <= held.end:
-                return data[byte_range.start - held.start : byte_range.end - held.start]
-        return None
+        rests = [self._held.rest(wanted) for wanted in ranges]
+        asked = self._source.read_many([rest for rest in rests if rest.size])
+        for wanted, rest in zip(ranges, rests, strict=True):
+            yield self._held.joined(wanted, rest, next(asked) if rest.size else b"")

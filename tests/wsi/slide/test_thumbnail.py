@@ -56,6 +56,9 @@ class ArraySlide:
     def reduces(self, level: int) -> bool:
         return False
 
+    def level_bytes(self, level: int) -> int:
+        return self.pixels.size
+
     def index_bytes(self) -> None:
         return None
 
@@ -132,7 +135,9 @@ def sized(*sides: int) -> list[LevelInfo]:
     [
         ((40_000, 10_000, 2_500), 2),
         ((40_000, 20_000, 10_000, 5_000, 2_500, 1_250, 625), 5),
-        ((65_000, 16_250, 4_062, 1_015), 3),  # 12 Mpx are more than 2 MB
+        ((65_000, 16_250, 4_062, 1_015), 3),  # 12 Mpx are more than 2 MB here
+        ((65_000, 16_250, 4_062, 2_031, 1_015), 3),
+        ((65_000, 16_250, 8_000, 1_000, 600), 3),  # the larger one of two that are small enough
         ((65_000, 16_250, 4_062, 400), 2),  # the smallest one shows too little
         ((100_000, 700), 1),  # rather a small overview than all of the slide's bytes
         ((100_000, 400), 0),
@@ -141,7 +146,22 @@ def sized(*sides: int) -> list[LevelInfo]:
     ],
 )
 def test_the_level_that_is_read_shows_tissue_and_is_small(sides, level):
-    assert overview_level(sized(*sides), 2048) == level
+    levels = sized(*sides)
+    assert overview_level(levels, [level.width * level.height // 4 for level in levels], 2048) == level
+
+
+@pytest.mark.parametrize(
+    ("megabytes", "level"),
+    [
+        ((90.0, 6.0, 1.9, 0.9, 0.2), 2),
+        ((90.0, 6.0, 2.1, 0.9, 0.2), 3),
+        ((900.0, 60.0, 9.0, 3.0, 0.2), 3),  # the smallest of those that show enough
+        ((90.0, 0.1, 2.1, 2.5, 0.2), 3),
+    ],
+)
+def test_what_a_level_takes_in_the_file_decides_and_not_its_pixels(megabytes, level):
+    sizes = [int(each * 1_000_000) for each in megabytes]
+    assert overview_level(sized(40_000, 10_000, 1_200, 600, 300), sizes, 2048) == level
 
 
 def test_a_level_that_is_too_large_is_averaged_down():

@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 from tests.wsi.slide.sources import CountingSource
 from wsi.errors import RejectReason, SlideRejected
 from wsi.slide.ranges import ByteRange
-from wsi.slide.windows import ENDS, MAX_PREFETCH, WINDOW, EndsHeld, Windows
+from wsi.slide.windows import KEPT, LEAST, MAX_PREFETCH, EndsHeld, Windows, ends, window
 
 SIZE = 1_000_000
 DATA = bytes(at * 7 % 251 for at in range(SIZE))
+WINDOW, ENDS = window(SIZE), ends(SIZE)
 
 
 def test_neighbouring_reads_cost_one_request():
@@ -27,8 +28,30 @@ def test_a_long_array_is_read_alone_and_not_kept():
     source = CountingSource(DATA)
     windows = Windows(source)
     for _ in range(2):
-        assert windows.read(100, WINDOW + 1) == DATA[100 : 101 + WINDOW]
-    assert [part.size for part in source.asked] == [WINDOW + 1] * 2
+        assert windows.read(100, KEPT + 1) == DATA[100 : 101 + KEPT]
+    assert [part.size for part in source.asked] == [KEPT + 1] * 2
+
+
+def test_of_what_is_partly_held_only_the_rest_is_asked_for():
+    source = CountingSource(DATA)
+    windows = Windows(source)
+    windows.read(100_000, 8)
+    windows.read(100_000 + 2 * WINDOW, 8)
+    windows.read(300_000, 8)
+    source.asked.clear()
+    assert windows.read(99_000, 2 * WINDOW) == DATA[99_000 : 99_000 + 2 * WINDOW]
+    assert source.asked == [ByteRange(99_000, 99_000 + 2 * WINDOW)], "the middle alone is held"
+    source.asked.clear()
+    assert windows.read(300_000, 100_000) == DATA[300_000:400_000]
+    assert source.asked == [ByteRange(300_000 + WINDOW, 400_000)]
+    source.asked.clear()
+    windows.prefetch([ByteRange(300_000, 310_000)])
+    assert source.asked == [ByteRange(300_000 + WINDOW, 310_000)]
+
+
+@pytest.mark.parametrize(("size", "expected"), [(1, LEAST), (252_000_000, LEAST), (1 << 30, 8192), (1 << 40, 32_768)])
+def test_a_window_grows_with_the_file_as_the_lists_of_its_small_levels_do(size: int, expected: int):
+    assert window(size) == expected
 
 
 def test_what_is_prefetched_is_not_asked_for_again():
@@ -82,7 +105,7 @@ def test_of_many_ranges_those_at_the_ends_are_not_asked_for_again():
     source.asked.clear()
     parts = [ByteRange(5, 100), ByteRange(500_000, 500_100), ByteRange(SIZE - 9, SIZE), ByteRange(ENDS - 1, ENDS + 1)]
     assert list(held.read_many(parts)) == [DATA[part.start : part.end] for part in parts]
-    assert source.asked == [parts[1], parts[3]]
+    assert source.asked == [parts[1], ByteRange(ENDS, ENDS + 1)]
 
 
 @settings(deadline=None)

@@ -47,7 +47,9 @@ def index(file: Tiff, source: RangeSource) -> SlideIndex:
     image = pictures[0]
     _check_files(ome, image)
     warnings = [*_brightfield(image), *_other_pictures(len(pictures) - 1)]
-    channels = [_levels(page) for page in _pages(file, image, alone=image is ome.images[0])]
+    pages = _pages(file, image, alone=image is ome.images[0])
+    pages[0].prefetch(pages[1:], (tiff.TILE_OFFSETS, tiff.TILE_BYTE_COUNTS, tiff.SUB_DIRECTORIES))
+    channels = [_levels(page) for page in pages]
     first = channels[0][0]
     said = mpp.resolve((mpp.StatedMpp("ome", image.mpp_x, image.mpp_y), resolution(first)))
     if shape(first)[:2] != (image.width, image.height):
