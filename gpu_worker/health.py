@@ -1,21 +1,30 @@
-"""What the kubelet and Prometheus ask a worker, on one port.
+"""What the kubelet, Prometheus and people ask a worker, on one port. The paths of the KServe v2 (Open Inference)
+protocol that ask for no inference: https://kserve.github.io/website/docs/concepts/architecture/data-plane/v2-protocol
 
-- GET /live: 200 while the process works, also while it leaves; 503 when only a new process helps.
-- GET /health: 200 while it works or waits, 503 once it leaves. No reason to kill it: that would cost the checkpoint.
+- GET /v2/health/live: 200 while the process works, also while it leaves; 503 when only a new process helps.
+- GET /v2/health/ready: 200 while it works or waits, 503 once it leaves. No reason to kill it: that would cost the
+  checkpoint.
+- GET /v2: the server. GET /v2/models/NAME[/versions/VERSION][/ready]: the models that are loaded; 404 for any other.
 - GET /metrics: Prometheus' text format.
+
+The status carries the meaning; bodies are for people.
 """
 
 from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Protocol
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, NamedTuple, Protocol
+from urllib.parse import unquote, urlsplit
 
 from prometheus_client import CONTENT_TYPE_LATEST
 
+SERVER = "tessera-worker"
 _JSON = "application/json"
 
 
@@ -37,32 +46,41 @@ class Asked(Protocol):
         ...
 
 
-def serve_health(port: int, asked: Asked) -> ThreadingHTTPServer:
-    """Answers on all interfaces, on threads of its own, until `.shutdown()`."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Served:
+    """A loaded model, warmed up."""
 
-    def live() -> tuple[int, str, bytes]:
-        return 200 if asked.is_alive else 503, _JSON, json.dumps({"alive": asked.is_alive}).encode()
+    name: str
+    version: str
+    platform: str  #: "torchscript", "safetensors", "onnx", "builtin"
+    batch: int
+    height: int  #: px of the model's input
+    width: int
+    columns: Sequence[str]  #: of its output
 
-    def health() -> tuple[int, str, bytes]:
-        state = asked.state
-        return 503 if state is State.LEAVING else 200, _JSON, json.dumps({"state": state}).encode()
 
-    def metrics() -> tuple[int, str, bytes]:
-        return 200, CONTENT_TYPE_LATEST, asked.exposition()
+def no_models() -> Sequence[Served]:
+    return ()
 
-    answers: dict[str, Callable[[], tuple[int, str, bytes]]] = {"/live": live, "/health": health, "/metrics": metrics}
+
+class _Answer(NamedTuple):
+    status: int
+    body: bytes
+    media_type: str = _JSON
+
+
+def serve_health(port: int, asked: Asked, models: Callable[[], Sequence[Served]] = no_models) -> ThreadingHTTPServer:
+    """Answers on all interfaces, on threads of its own, until `.shutdown()`. `models`: those that are ready now."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            if self.path not in answers:
-                self.send_error(404)
-                return
-            status, media_type, body = answers[self.path]()
-            self.send_response(status)
-            self.send_header("Content-Type", media_type)
-            self.send_header("Content-Length", str(len(body)))
+            path = [unquote(part) for part in urlsplit(self.path).path.split("/")[1:]]
+            answer = _answer(path, asked, models)
+            self.send_response(answer.status)
+            self.send_header("Content-Type", answer.media_type)
+            self.send_header("Content-Length", str(len(answer.body)))
             self.end_headers()
-            self.wfile.write(body)
+            self.wfile.write(answer.body)
 
         def log_message(self, format: str, *args: object) -> None:
             """A probe every few seconds is no news."""
@@ -71,3 +89,57 @@ def serve_health(port: int, asked: Asked) -> ThreadingHTTPServer:
     server.daemon_threads = True
     threading.Thread(target=server.serve_forever, name="health", daemon=True).start()
     return server
+
+
+def _answer(path: Sequence[str], asked: Asked, models: Callable[[], Sequence[Served]]) -> _Answer:
+    match path:
+        case ["metrics"]:
+            return _Answer(200, asked.exposition(), CONTENT_TYPE_LATEST)
+        case ["v2"]:
+            return _json(200, {"name": SERVER, "version": _version(), "extensions": []})
+        case ["v2", "health", "live"]:
+            return _json(200 if asked.is_alive else 503, {"live": asked.is_alive})
+        case ["v2", "health", "ready"]:
+            ready = asked.state is not State.LEAVING
+            return _json(200 if ready else 503, {"ready": ready, "state": asked.state.value})
+        case ["v2", "models", name, *rest]:
+            return _model(name, rest, asked, models())
+        case _:
+            return _json(404, {"error": "There is nothing here; GET /v2 tells what this is."})
+
+
+def _model(name: str, rest: Sequence[str], asked: Asked, models: Sequence[Served]) -> _Answer:
+    found = [model for model in models if model.name == name]
+    match rest:
+        case ["versions", wanted, *rest]:
+            found = [model for model in found if model.version == wanted]
+        case _:
+            pass
+    if not found or rest not in ([], ["ready"]):
+        return _json(404, {"error": "No such model is loaded here; a worker loads what its shards ask for."})
+    if rest:
+        ready = asked.state is not State.LEAVING
+        return _json(200 if ready else 503, {"name": name, "ready": ready})
+    model = found[-1]
+    return _json(
+        200,
+        {
+            "name": name,
+            "versions": [one.version for one in found],
+            "platform": model.platform,
+            "inputs": [{"name": "pixels", "datatype": "UINT8", "shape": [model.batch, model.height, model.width, 3]}],
+            "outputs": [{"name": "scores", "datatype": "FP32", "shape": [model.batch, len(model.columns)]}],
+            "parameters": {"columns": list(model.columns)},
+        },
+    )
+
+
+def _json(status: int, body: dict[str, Any]) -> _Answer:
+    return _Answer(status, json.dumps(body).encode())
+
+
+def _version() -> str:
+    try:
+        return version("tessera-wsi")
+    except PackageNotFoundError:  # an image has the sources and no distribution
+        return "unknown"

@@ -8,10 +8,11 @@ from uuid import UUID
 
 from gpu_worker.drain import Drain
 from gpu_worker.heartbeat import Heartbeats, Held
-from wsi.errors import LeaseLost
+from gpu_worker.refusals import Refusals
+from wsi.errors import LeaseLost, UnsuitableDevice
 from wsi.ports.ledger import SystemLedger
 from wsi.ports.queues import Queues
-from wsi.records.jobs import Priority
+from wsi.records.jobs import Job, Priority
 from wsi.records.notices import MESSAGE_SCHEMA, SHARD_QUEUES, QueueMessage
 from wsi.records.shards import LeaseRefusal
 
@@ -49,6 +50,11 @@ class Intake:
         self._owner = owner
         self._lease_seconds = lease_seconds
         self._turn = 0
+        self._refusals = Refusals()
+
+    def refuse(self, job: Job) -> None:
+        """Takes no more shards of this job's model: the device can not hold its batch."""
+        self._refusals.add(job)
 
     def take(self) -> Held | None:
         """One round over the queues. A message at a time: prefetched ones would run out of visibility in our hands
@@ -68,7 +74,13 @@ class Intake:
                 held = self._lease(queue, messages[0])
                 if held is not None:
                     return held
+                if self._is_refused(messages[0]):
+                    break  # one a poll: a message that is put back is hidden from workers that could take it
         return None
+
+    def _is_refused(self, message: QueueMessage) -> bool:
+        wanted = _shard_of(message)
+        return wanted is not None and self._refusals.of_message(wanted[0])
 
     def let_go(self, held: Held) -> None:
         """No more heartbeats: the lease is about to be settled."""
@@ -87,24 +99,39 @@ class Intake:
         self._queues.delete(held.queue, held.message.receipt)
 
     def _lease(self, queue: str, message: QueueMessage) -> Held | None:
-        try:
-            schema, job_id, index = int(message.body["v"]), UUID(message.body["job_id"]), int(message.body["shard"])
-        except (AttributeError, KeyError, TypeError, ValueError):  # UUID(7) has no text to read
+        wanted = _shard_of(message)
+        if wanted is None:
             log.error("malformed message left for the dead-letter queue", extra={"queue": queue})
             return None
+        job_id, index, schema = wanted
         if schema > MESSAGE_SCHEMA:
             log.warning("message of a newer schema left for a newer worker", extra={"queue": queue, "schema": schema})
             return None
+        if self._refusals.of_message(job_id):
+            return self._put_back(queue, message)
         answer = self._ledger.lease_shard(job_id, index, owner=self._owner, seconds=self._lease_seconds)
         if answer is LeaseRefusal.SETTLED:
             self._queues.delete(queue, message.receipt)
             return None
         if isinstance(answer, LeaseRefusal):
-            # Back after one heartbeat: long enough that a duplicate does not reach the dead-letter queue within a
-            # shard's time, short enough to take over from a holder that died.
-            self._queues.extend(queue, message.receipt, seconds=math.ceil(self._lease_seconds / 3))
-            return None
+            return self._put_back(queue, message)
+        if self._refusals.of_lease(answer.job):
+            self._ledger.release_shard(answer, reason=UnsuitableDevice.code, failed=False)
+            return self._put_back(queue, message)
         held = Held(lease=answer, queue=queue, message=message)
         self._heartbeats.add(held)
         self._drain.follow(held.stop)
         return held
+
+    def _put_back(self, queue: str, message: QueueMessage) -> None:
+        """Back after one heartbeat: long enough that a duplicate does not reach the dead-letter queue within a shard's
+        time, short enough to take over from a holder that died, or for a worker that can take what this one can not."""
+        self._queues.extend(queue, message.receipt, seconds=math.ceil(self._lease_seconds / 3))
+
+
+def _shard_of(message: QueueMessage) -> tuple[UUID, int, int] | None:
+    """Job, shard and schema. None: the message means nothing."""
+    try:
+        return UUID(message.body["job_id"]), int(message.body["shard"]), int(message.body["v"])
+    except (AttributeError, KeyError, TypeError, ValueError):  # UUID(7) has no text to read
+        return None

@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 
 #: Seconds that a plan gets to end once the process is to leave: one that is given back begins anew elsewhere.
 DRAIN_SECONDS = 60.0
-#: A plan that takes longer is stuck: /live says so, and the message comes again elsewhere.
+#: A plan that takes longer is stuck: /v2/health/live says so, and the message comes again elsewhere.
 STUCK_SECONDS = 2 * 3600.0
 POLL_SECONDS = 5.0
 RETRY_SECONDS = 5.0

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from gpu_worker.pipeline import Drained
 from wsi.errors import (
+    DeviceLost,
     FailReason,
     JobFailed,
     LeaseLost,
@@ -15,7 +16,9 @@ from wsi.errors import (
     SourceChanged,
     SourceMissing,
     SourceUnavailable,
+    Stuck,
     TesseraError,
+    UnsuitableDevice,
 )
 
 
@@ -31,7 +34,10 @@ class Outcome(StrEnum):
     COMMITTED = "committed"
     DRAINED = "drained"
     UNAVAILABLE = "unavailable"
+    UNSUITABLE = "unsuitable"
+    DEVICE = "device"
     LOST = "lost"
+    STUCK = "stuck"
     FAILED = "failed"
     JOB_FAILED = "job_failed"
 
@@ -43,8 +49,11 @@ class Settlement:
     release: bool = False  #: RUNNING -> QUEUED
     failed: bool = False  #: the release counts as an in-process failure; the third one is poison
     later: bool = False  #: wait a moment before the release: the cause lies outside and will pass
+    refuse: bool = False  #: this worker takes no more shards of the model (`gpu_worker.refusals`)
+    leave: bool = False  #: this worker ends, and not with success
     job_failure: JobFailed | None = None  #: no attempt can help
     reason: str = ""  #: goes into the history; never holds a file name
+    code: str = ""  #: stable, of the error; for the metrics
 
 
 def settlement(error: Exception | None) -> Settlement:
@@ -57,25 +66,34 @@ def settlement(error: Exception | None) -> Settlement:
                 outcome=Outcome.DRAINED, message=Message.RETURN, release=True, reason="the worker is leaving"
             )
         case LeaseLost():
-            return Settlement(outcome=Outcome.LOST, message=Message.LEAVE, reason=error.sentence)
+            return Settlement(outcome=Outcome.LOST, message=Message.LEAVE, reason=error.sentence, code=error.code)
         case SourceUnavailable():
-            return Settlement(
-                outcome=Outcome.UNAVAILABLE, message=Message.RETURN, release=True, later=True, reason=error.sentence
-            )
+            return replace(_returned(Outcome.UNAVAILABLE, error), later=True)
+        case UnsuitableDevice():
+            return replace(_returned(Outcome.UNSUITABLE, error), refuse=True, reason=error.code)
+        case DeviceLost():
+            return replace(_returned(Outcome.DEVICE, error), leave=True)
         case JobFailed() | SourceChanged() | SourceMissing() | SlideRejected() | ModelError():
             failure = _job_failure(error)
             return Settlement(
-                outcome=Outcome.JOB_FAILED, message=Message.DELETE, job_failure=failure, reason=failure.sentence
+                outcome=Outcome.JOB_FAILED,
+                message=Message.DELETE,
+                job_failure=failure,
+                reason=failure.sentence,
+                code=error.code,
             )
+        case Stuck():
+            return replace(_returned(Outcome.STUCK, error), failed=True)
         case TesseraError():
-            return _failed(error.sentence)
+            return replace(_returned(Outcome.FAILED, error), failed=True)
         case _:
             # The text of a foreign exception may hold a path; its type does not.
-            return _failed(type(error).__name__)
+            unknown = TesseraError(type(error).__name__)
+            return replace(_returned(Outcome.FAILED, unknown), failed=True)
 
 
-def _failed(reason: str) -> Settlement:
-    return Settlement(outcome=Outcome.FAILED, message=Message.RETURN, release=True, failed=True, reason=reason)
+def _returned(outcome: Outcome, error: TesseraError) -> Settlement:
+    return Settlement(outcome=outcome, message=Message.RETURN, release=True, reason=error.sentence, code=error.code)
 
 
 def _job_failure(error: JobFailed | SourceChanged | SourceMissing | SlideRejected | ModelError) -> JobFailed:

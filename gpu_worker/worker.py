@@ -163,7 +163,7 @@ class Worker:
             self._settle(held, error)
         except Exception:  # a process border: the lease runs out and the sweep puts it right
             log.exception("shard not settled", extra=held.log_fields)
-        self._metrics.shard_seconds.inc(time.monotonic() - began)
+        self._metrics.took(time.monotonic() - began)
         self._running = None
 
     def _compute(self, held: Held) -> None:

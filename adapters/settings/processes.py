@@ -112,6 +112,9 @@ class Worker(Aws, Database, SlideBuckets, QueueNames, Reads):
     device: str = "cpu"
     idle_seconds: float = Field(default=IDLE_SECONDS, ge=0)  #: exits after so long without work; 0: never
     lease_seconds: float = Field(default=180.0, gt=0)
+    #: Without a step: the shard fails as stuck. The longest honest steps, loading and compiling a large model, and a
+    #: range read with all its tries, take below five minutes.
+    stuck_seconds: float = Field(default=600.0, gt=0)
     checkpoint_seconds: float = Field(default=10.0, gt=0)
     checkpoint_batches: int = Field(default=8, gt=0)
     decode_workers: int = Field(default=2, gt=0)

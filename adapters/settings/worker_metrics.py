@@ -1,31 +1,68 @@
 """Names of what a worker tells on GET /metrics: for who counts, and for who draws and watches.
 
-Prometheus' rules: base units in the name, counters end in _total. No label tells of a job, a slide or a tenant.
+Prometheus' rules: base units in the name, counters end in _total. Where no type is said, a name without it is a
+summary, told as NAME_sum and NAME_count, with one observation a shard. Series of shards carry {model, version} of
+`OF_A_MODEL`, of the first `MODELS` that a process meets; later ones share "other". No label tells of a job, a slide or
+a tenant.
 """
 
 from __future__ import annotations
 
-PREFIX = "tessera_worker_"
+from typing import Final
 
-#: {outcome=…}, how the work on a shard ended: "committed"; given back since the worker leaves ("drained") or since S3
-#: does not answer ("unavailable"); the lease went to another ("lost"); an error in the worker ("failed"); an error that
+PREFIX: Final = "wsi_"
+OF_A_MODEL: Final = ("model", "version")
+MODELS: Final = 16
+STAGES: Final = ("fetch", "decode", "batch", "forward", "write")
+SIDES: Final = ("in", "out")
+#: Of a start until a model takes tiles. Loading the image is the kubelet's and in no process's sight.
+PHASES: Final = ("weights", "compile", "warm_up")
+
+#: {outcome=…}, how the work on a shard ended: "committed"; given back since the worker leaves ("drained"), since S3
+#: does not answer ("unavailable"), or since this GPU can not hold the model's batch ("unsuitable") or broke ("device");
+#: the lease went to another ("lost"); no step for too long ("stuck"); an error in the worker ("failed"); an error that
 #: no attempt can help and that ends the job ("job_failed").
 SHARDS = PREFIX + "shards_total"
+#: {reason=…}: the stable code of the error (`wsi.errors`) for each shard neither committed nor drained.
+SHARDS_FAILED = PREFIX + "shards_failed_total"
 TILES = PREFIX + "tiles_total"  #: {result="inferred" | "unreadable"}; of runs that ended or drained
-PADDED_TILES = PREFIX + "padded_tiles_total"  #: rows computed for nothing, to fill a batch
-FORWARD_SECONDS = PREFIX + "forward_seconds_total"  #: in the model
-#: From the first wish for a batch to the last batch: forward ÷ run is gpu_busy_ratio.
+TILES_PADDED = PREFIX + "tiles_padded_total"  #: rows computed for nothing, to fill a batch
+BATCHES = PREFIX + "batches_total"  #: tiles ÷ batches is the mean batch
+BATCH_FILL_RATIO = PREFIX + "batch_fill_ratio"  #: gauge: of the last shard's rows, those that held a tile
+GPU_BUSY_RATIO = PREFIX + "gpu_busy_ratio"  #: gauge: of the last shard, stage_seconds{forward} ÷ run_seconds
+#: Counter: from the first forward to the last. rate(stage_seconds_sum{stage="forward"}) ÷ rate(run_seconds_total) is
+#: gpu_busy_ratio over any time and any number of workers.
 RUN_SECONDS = PREFIX + "run_seconds_total"
-#: {stage="fetch" | "decode" | "batch" | "forward"}: what the stage after it waited for it.
-STAGE_WAIT_SECONDS = PREFIX + "stage_wait_seconds_total"
-SHARD_SECONDS = PREFIX + "shard_seconds_total"  #: with a shard, from its lease to its end
-IDLE_SECONDS = PREFIX + "idle_seconds_total"  #: asking for work and finding none
-FAILED_POLLS = PREFIX + "failed_polls_total"  #: queues or Postgres did not answer
-LEASES_HELD = PREFIX + "leases_held"
-STATE = PREFIX + "state"  #: {state="waiting" | "running" | "leaving"}: 1 for the one it is in, else 0
-SILENT_SECONDS = PREFIX + "silent_seconds"  #: since the work last went a step forward
+STAGE_SECONDS = PREFIX + "stage_seconds"  #: {stage}: at its own work, of all its threads or processes together
+#: {stage, side}: who starves whom. "in": it waited for what comes to it; "out": for room behind it.
+STAGE_WAIT_SECONDS = PREFIX + "stage_wait_seconds"
+SHARD_SECONDS = PREFIX + "shard_seconds"  #: with a shard, from its lease to its end
+TIME_TO_FIRST_TILE_SECONDS = PREFIX + "time_to_first_tile_seconds"  #: from a lease to the first scores of its tiles
+COLD_START_SECONDS = PREFIX + "cold_start_seconds"  #: gauge, {phase}: what it took at the model's last loading
+S3_GETS = PREFIX + "s3_gets_total"  #: of slides
+S3_BYTES = PREFIX + "s3_bytes_total"
+GPU_ENERGY_JOULES = PREFIX + "gpu_energy_joules_total"  #: of the device, by NVML; not told where there is none
+
+_WORKER = PREFIX + "worker_"
+IDLE_SECONDS = _WORKER + "idle_seconds_total"  #: asking for work and finding none
+FAILED_POLLS = _WORKER + "failed_polls_total"  #: queues or Postgres did not answer
+LEASES_HELD = _WORKER + "leases_held"  #: gauge
+STATE = _WORKER + "state"  #: gauge, {state="waiting" | "running" | "leaving"}: 1 for the one it is in, else 0
+SILENT_SECONDS = _WORKER + "silent_seconds"  #: gauge: since the work last went a step forward
 
 #: {outcome=…}, how the work on a heavy plan ended: "done" (the job FAILED with a reason among them); given back since
 #: the process leaves ("returned"); an error, and the message comes again ("failed") or was the last ("given_up").
 PLANS = PREFIX + "plans_total"
-PLAN_SECONDS = PREFIX + "plan_seconds_total"
+PLAN_SECONDS = PREFIX + "plan_seconds"
+
+SUMMARIES: Final = (STAGE_SECONDS, STAGE_WAIT_SECONDS, SHARD_SECONDS, TIME_TO_FIRST_TILE_SECONDS, PLAN_SECONDS)
+COUNTERS: Final = (
+    *(SHARDS, SHARDS_FAILED, TILES, TILES_PADDED, BATCHES, RUN_SECONDS, S3_GETS, S3_BYTES, GPU_ENERGY_JOULES),
+    *(IDLE_SECONDS, FAILED_POLLS, PLANS),
+)
+GAUGES: Final = (BATCH_FILL_RATIO, GPU_BUSY_RATIO, COLD_START_SECONDS, LEASES_HELD, STATE, SILENT_SECONDS)
+
+
+def series() -> frozenset[str]:
+    """Every name under which samples are told."""
+    return frozenset((*COUNTERS, *GAUGES, *(f"{name}_{part}" for name in SUMMARIES for part in ("sum", "count"))))

@@ -25,5 +25,5 @@ GPU_TOLERATIONS: tuple[Mapping[str, Any], ...] = ({"key": GPU, "operator": "Exis
 #: Kubernetes' own classes of priority, above all of ours.
 NODE_CRITICAL, CLUSTER_CRITICAL = "system-node-critical", "system-cluster-critical"
 
-#: A worker answers /live, /health and /metrics there.
+#: A worker answers health and metrics there (`gpu_worker.health`).
 WORKER_PORT = 8080

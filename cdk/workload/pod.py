@@ -69,7 +69,7 @@ def worker_pod(
     node_selector: Mapping[str, str],
     tolerations: Sequence[Mapping[str, Any]],
 ) -> dict[str, Any]:
-    """The template of a Job's pod. `port` answers /live, /health and /metrics."""
+    """The template of a Job's pod. `port` answers what `gpu_worker.health` says."""
     volumes = {
         "scratch": (SCRATCH, {"sizeLimit": resources.scratch}),  # on the node's NVMe, where kubelet's folders lie
         "tmp": ("/tmp", {"sizeLimit": "4Gi"}),
@@ -85,10 +85,10 @@ def worker_pod(
         "securityContext": UNPRIVILEGED,
         "volumeMounts": [{"name": name, "mountPath": path} for name, (path, _) in volumes.items()],
         # Imports of torch take seconds on a warm node and a minute on a cold disk.
-        "startupProbe": {**_asks("/live", port), "periodSeconds": 5, "failureThreshold": 60},
-        # Not /health: that says 503 while the worker leaves, and a kill then would cost the checkpoint.
-        "livenessProbe": {**_asks("/live", port), "periodSeconds": 20, "failureThreshold": 6},
-        "readinessProbe": {**_asks("/health", port), "periodSeconds": 10, "failureThreshold": 1},
+        "startupProbe": {**_asks("/v2/health/live", port), "periodSeconds": 5, "failureThreshold": 60},
+        # Not ready: that says 503 while the worker leaves, and a kill then would cost the checkpoint.
+        "livenessProbe": {**_asks("/v2/health/live", port), "periodSeconds": 20, "failureThreshold": 6},
+        "readinessProbe": {**_asks("/v2/health/ready", port), "periodSeconds": 10, "failureThreshold": 1},
     }
     return {
         "metadata": {

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from adapters.settings import worker_metrics
 
-WORKER = frozenset(value for name, value in vars(worker_metrics).items() if name.isupper() and name != "PREFIX")
+WORKER = worker_metrics.series()
 
 #: dcgm-exporter 4, etc/default-counters.csv.
 DCGM = frozenset(

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
+from adapters.settings.processes import Worker
 from cdk.observability.prometheus import FOLDER, RULES, SCRAPE
 from cdk.scraping import scraped
 from cdk.workload import gpu_worker, warm_nodes
@@ -108,6 +109,12 @@ def test_a_busy_gpu_is_one_that_a_pod_of_work_holds() -> None:
     (rule,) = [rule for rule in rules() if rule.get("record") == "tessera:gpu_utilisation:avg"]
     assert 'pod!=""' in rule["expr"]
     assert f'pod!~"{warm_nodes.NAME}-.*"' in rule["expr"]
+
+
+def test_a_worker_that_hangs_is_told_before_its_watchdog_ends_it() -> None:
+    (alert,) = [alert for alert in alerts() if alert["alert"] == "WorkerHangs"]
+    seconds = float(alert["expr"].rpartition(">")[2])
+    assert seconds == Worker.model_fields["stuck_seconds"].default / 2
 
 
 @pytest.mark.parametrize(

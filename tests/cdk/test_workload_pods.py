@@ -187,11 +187,11 @@ def test_probes_ask_where_the_worker_answers(templates: Templates) -> None:
 
 
 def test_a_worker_that_leaves_is_not_killed_for_it_F23(templates: Templates) -> None:
-    """/health says 503 while it leaves: that is for readiness."""
+    """Ready is 503 while it leaves."""
     for job in scaled_jobs(templates):
-        assert container(job)["livenessProbe"]["httpGet"]["path"] == "/live"
-        assert container(job)["startupProbe"]["httpGet"]["path"] == "/live"
-        assert container(job)["readinessProbe"]["httpGet"]["path"] == "/health"
+        assert container(job)["livenessProbe"]["httpGet"]["path"] == "/v2/health/live"
+        assert container(job)["startupProbe"]["httpGet"]["path"] == "/v2/health/live"
+        assert container(job)["readinessProbe"]["httpGet"]["path"] == "/v2/health/ready"
 
 
 @pytest.mark.parametrize("name", ["prometheus.io/scrape", "prometheus.io/port"])

@@ -5,16 +5,24 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from typing import Any, Protocol
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from adapters.settings import worker_metrics as names
+from gpu_worker.computed import Computed
 from gpu_worker.drain import Drain
+from gpu_worker.health import State
+from gpu_worker.metrics import Model, ShardMetrics
 from gpu_worker.pulse import Pulse
-from gpu_worker.worker import Worker
+from gpu_worker.settlement import Outcome
 from tests.gpu_worker.installation import Drops, Installation
-from wsi.errors import SourceUnavailable
+from wsi.errors import SourceUnavailable, UnsuitableDevice
+
+
+class Told(Protocol):
+    def exposition(self) -> bytes: ...
 
 
 @pytest.fixture
@@ -22,10 +30,31 @@ def installation(tmp_path) -> Installation:
     return Installation(tmp_path)
 
 
-def samples(worker: Worker) -> dict[tuple[str, ...], float]:
-    """(name, values of the labels …) -> value."""
-    families = text_string_to_metric_families(worker.exposition().decode())
-    return {(one.name, *one.labels.values()): one.value for family in families for one in family.samples}
+def samples(told: Told) -> dict[tuple[str, ...], float]:
+    """(name, model, version, values of other labels by their names …) -> value."""
+    families = text_string_to_metric_families(told.exposition().decode())
+    found = [one for family in families for one in family.samples]
+    return {(one.name, *(one.labels[name] for name in labels_of(one))): one.value for one in found}
+
+
+def labels_of(sample: Any) -> list[str]:
+    first = [name for name in names.OF_A_MODEL if name in sample.labels]
+    return first + sorted(sample.labels.keys() - first)
+
+
+def total(told: dict[tuple[str, ...], float], name: str, *labels: str) -> float:
+    """Over models."""
+    return sum(value for key, value in told.items() if key[0] == name and key[len(key) - len(labels) :] == labels)
+
+
+#: Of what only some models, devices or processes tell, or only once something happened.
+LATER = {names.PLANS, f"{names.PLAN_SECONDS}_sum", f"{names.PLAN_SECONDS}_count", names.GPU_ENERGY_JOULES}
+MODEL = Model("lung", "1.2")
+
+
+@pytest.fixture
+def told() -> ShardMetrics:
+    return ShardMetrics(lambda: 0)
 
 
 def test_counters_stand_at_zero_before_anything_happened(installation):
@@ -33,8 +62,80 @@ def test_counters_stand_at_zero_before_anything_happened(installation):
     assert told.pop((names.STATE, "waiting")) == 1
     assert told.pop((names.SILENT_SECONDS,)) >= 0
     assert set(told.values()) == {0}
-    every = {value for name, value in vars(names).items() if name.isupper() and name != "PREFIX"}
-    assert {key[0] for key in told} | {names.STATE, names.SILENT_SECONDS} == every - {names.PLANS, names.PLAN_SECONDS}
+    assert {key[0] for key in told} >= {names.IDLE_SECONDS, names.FAILED_POLLS, names.S3_GETS, names.LEASES_HELD}
+
+
+def test_every_name_is_told_by_somebody_and_nothing_else_is(told):
+    told.watch(state=lambda: State.WAITING, pulse=Pulse(60))
+    told.computed(work(), MODEL)
+    told.ended(Outcome.STUCK, MODEL, code="stuck")
+    told.started("weights", 1.5, MODEL)
+    assert {key[0] for key in samples(told)} == names.series() - LATER
+
+
+def work(**more: Any) -> Computed:
+    given: dict[str, Any] = {
+        "inferred": 90,
+        "unreadable": 4,
+        "batches": 3,
+        "padded": 6,
+        "seconds": 2.0,
+        "stage_seconds": {"fetch": 0.5, "decode": 7.0, "forward": 1.9},
+        "waited_in": {"forward": 0.1},
+        "waited_out": {"decode": 0.4},
+        "first_tile_seconds": 0.8,
+    }
+    return Computed(**{**given, **more})
+
+
+def test_what_the_engine_did_for_a_shard_is_told_of_its_model(told):
+    told.computed(work(), MODEL)
+    told.computed(work(inferred=32, batches=1, padded=0, seconds=1.0, stage_seconds={"forward": 0.5}), MODEL)
+    found = samples(told)
+    assert found[names.TILES, *MODEL, "inferred"] == 122
+    assert found[names.TILES, *MODEL, "unreadable"] == 8
+    assert found[names.BATCHES, *MODEL] == 4
+    assert found[names.TILES_PADDED, *MODEL] == 6
+    assert found[names.RUN_SECONDS, *MODEL] == 3
+    assert found[f"{names.STAGE_SECONDS}_sum", *MODEL, "forward"] == 2.4
+    assert found[f"{names.STAGE_SECONDS}_count", *MODEL, "decode"] == 1
+    assert found[f"{names.STAGE_WAIT_SECONDS}_sum", *MODEL, "in", "forward"] == 0.2
+    assert found[f"{names.STAGE_WAIT_SECONDS}_sum", *MODEL, "out", "decode"] == 0.8
+    assert found[f"{names.TIME_TO_FIRST_TILE_SECONDS}_count", *MODEL] == 2
+    assert found[names.GPU_BUSY_RATIO, *MODEL] == 0.5
+    assert found[names.BATCH_FILL_RATIO, *MODEL] == 1.0
+
+
+def test_a_shard_without_a_readable_tile_tells_no_ratio(told):
+    told.computed(work(inferred=0, batches=0, padded=0, seconds=0.0, stage_seconds={}, first_tile_seconds=None), MODEL)
+    found = {key[0] for key in samples(told)}
+    assert names.TILES in found
+    assert not found & {names.BATCH_FILL_RATIO, names.GPU_BUSY_RATIO}
+
+
+def test_failures_carry_their_reason_and_ends_without_one_are_none(told):
+    told.ended(Outcome.COMMITTED, MODEL)
+    told.ended(Outcome.UNSUITABLE, MODEL, code=UnsuitableDevice.code)
+    found = samples(told)
+    assert found[names.SHARDS, *MODEL, "committed"] == found[names.SHARDS, *MODEL, "unsuitable"] == 1
+    assert {key: value for key, value in found.items() if key[0] == names.SHARDS_FAILED} == {
+        (names.SHARDS_FAILED, *MODEL, "unsuitable_gpu"): 1
+    }
+
+
+def test_a_process_that_meets_many_models_tells_of_a_bounded_number(told):
+    for number in range(10 * names.MODELS):
+        told.computed(work(), Model("m", str(number)))
+    found = {key[1:3]: value for key, value in samples(told).items() if key[0] == names.BATCHES}
+    assert len(found) == names.MODELS + 1
+    assert found["other", "other"] == 9 * names.MODELS * 3
+    told.computed(work(), Model("m", "0"))
+    assert samples(told)[names.BATCHES, "m", "0"] == 6
+
+
+def test_a_phase_that_nobody_draws_is_an_error(told):
+    with pytest.raises(ValueError, match="no phase"):
+        told.started("coffee", 1.0, MODEL)
 
 
 def test_a_job_is_counted_tile_by_tile(installation):
@@ -42,13 +143,15 @@ def test_a_job_is_counted_tile_by_tile(installation):
     worker = installation.worker()
     worker.run()
     told = samples(worker)
-    assert told[names.SHARDS, "committed"] == len(plan.shard_sizes)
-    assert told[names.TILES, "inferred"] == len(plan.tiles)
-    assert told[names.TILES, "unreadable"] == 0
+    assert total(told, names.SHARDS, "committed") == len(plan.shard_sizes)
+    assert total(told, names.SHARDS_FAILED) == 0
+    assert total(told, names.TILES, "inferred") == len(plan.tiles)
+    assert total(told, names.TILES, "unreadable") == 0
     batch = plan.numerics.batch
-    assert told[(names.PADDED_TILES,)] == sum(-size % batch for size in plan.shard_sizes)
-    assert 0 < told[(names.FORWARD_SECONDS,)] < told[(names.RUN_SECONDS,)] <= told[(names.SHARD_SECONDS,)]
-    assert told[names.STAGE_WAIT_SECONDS, "batch"] > 0
+    assert total(told, names.TILES_PADDED) == sum(-size % batch for size in plan.shard_sizes)
+    forward = total(told, f"{names.STAGE_SECONDS}_sum", "forward")
+    assert 0 < forward < total(told, names.RUN_SECONDS) <= total(told, f"{names.SHARD_SECONDS}_sum")
+    assert total(told, f"{names.STAGE_WAIT_SECONDS}_sum", "in", "forward") > 0
     assert told[(names.IDLE_SECONDS,)] > 0
     assert told[(names.LEASES_HELD,)] == 0
 
@@ -62,13 +165,13 @@ def test_a_drained_shard_is_no_failure_and_its_tiles_count_once(installation):
     leaving = installation.worker(drain, checkpoint_batches=1)
     leaving.run()
     told = samples(leaving)
-    assert told[names.SHARDS, "drained"] == 1
-    assert told[names.SHARDS, "failed"] == 0
+    assert total(told, names.SHARDS, "drained") == 1
+    assert total(told, names.SHARDS, "failed") == 0
     assert told[names.STATE, "leaving"] == 1
     installation.relay()
     second = installation.worker()
     second.run()
-    assert told[names.TILES, "inferred"] + samples(second)[names.TILES, "inferred"] == len(plan.tiles)
+    assert total(told, names.TILES, "inferred") + total(samples(second), names.TILES, "inferred") == len(plan.tiles)
 
 
 def test_nothing_in_the_metrics_names_a_job_a_slide_or_a_tenant(installation):
@@ -76,7 +179,7 @@ def test_nothing_in_the_metrics_names_a_job_a_slide_or_a_tenant(installation):
     worker = installation.worker()
     worker.run()
     text = worker.exposition().decode()
-    for secret in (str(job.id), str(installation.tenant), str(installation.slide_id), "slide.svs", job.model):
+    for secret in (str(job.id), str(installation.tenant), str(installation.slide_id), "slide.svs"):
         assert secret not in text
 
 
@@ -93,18 +196,6 @@ def test_polls_that_fail_are_counted(installation, monkeypatch):
     worker = installation.worker(idle_seconds=0.5)
     worker.run()
     assert samples(worker)[(names.FAILED_POLLS,)] == 2
-
-
-def test_silence_for_too_long_is_stuck():
-    now = 100.0
-    pulse = Pulse(60, clock=lambda: now)
-    now += 60
-    assert not pulse.is_stuck
-    now += 1
-    assert pulse.is_stuck
-    assert pulse.silent_seconds == 61
-    pulse.beat()
-    assert not pulse.is_stuck
 
 
 def test_a_worker_whose_work_hangs_is_not_alive_though_its_lease_is_extended(installation, monkeypatch):

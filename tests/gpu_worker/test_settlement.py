@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from gpu_worker.pipeline import Drained
-from gpu_worker.settlement import Message, settlement
+from gpu_worker.settlement import Message, Outcome, Settlement, settlement
 from wsi.errors import (
+    DeviceLost,
     FailReason,
     JobFailed,
     LeaseLost,
@@ -15,27 +18,50 @@ from wsi.errors import (
     SourceMissing,
     SourceTruncated,
     SourceUnavailable,
+    Stuck,
+    UnsuitableDevice,
+)
+
+#: error -> outcome, what happens to the message, code in the metrics, and every flag that is set.
+SETTLED: tuple[tuple[Exception | None, Outcome, Message, str, set[str]], ...] = (
+    (None, Outcome.COMMITTED, Message.DELETE, "", set()),
+    (Drained(), Outcome.DRAINED, Message.RETURN, "", {"release"}),
+    (LeaseLost("Lost."), Outcome.LOST, Message.LEAVE, "lease_lost", set()),
+    (SourceUnavailable("Away."), Outcome.UNAVAILABLE, Message.RETURN, "source_unavailable", {"release", "later"}),
+    (UnsuitableDevice("Too small."), Outcome.UNSUITABLE, Message.RETURN, "unsuitable_gpu", {"release", "refuse"}),
+    (DeviceLost("Gone."), Outcome.DEVICE, Message.RETURN, "device_lost", {"release", "leave"}),
+    (Stuck("Silent."), Outcome.STUCK, Message.RETURN, "stuck", {"release", "failed"}),
+    (SourceTruncated("Ends."), Outcome.FAILED, Message.RETURN, "source_truncated", {"release", "failed"}),
+    (OSError("/slides/Jane Doe.svs"), Outcome.FAILED, Message.RETURN, "internal", {"release", "failed"}),
+    (ModelError("Refused."), Outcome.JOB_FAILED, Message.DELETE, "model_error", set()),
 )
 
 
-def test_a_commit_deletes_the_message():
-    decided = settlement(None)
-    assert (decided.message, decided.release, decided.job_failure) == (Message.DELETE, False, None)
+def flags(decided: Settlement) -> set[str]:
+    every: tuple[str, ...] = ("release", "failed", "later", "refuse", "leave")
+    return {name for name in every if getattr(decided, name)}
 
 
-def test_a_drain_gives_back_and_counts_no_failure():
-    decided = settlement(Drained())
-    assert (decided.message, decided.release, decided.failed) == (Message.RETURN, True, False)
+@pytest.mark.parametrize(
+    ("error", "outcome", "message", "code", "set_flags"), SETTLED, ids=lambda one: getattr(one, "value", None)
+)
+def test_each_end_of_a_shard_is_settled(error: Any, outcome: Any, message: Any, code: Any, set_flags: Any):
+    decided = settlement(error)
+    assert (decided.outcome, decided.message, decided.code) == (outcome, message, code)
+    assert flags(decided) == set_flags
+    assert (decided.job_failure is not None) == (outcome is Outcome.JOB_FAILED)
 
 
-def test_a_lost_lease_is_dropped_without_a_word_to_sql():
-    decided = settlement(LeaseLost("Lost."))
-    assert (decided.message, decided.release, decided.job_failure) == (Message.LEAVE, False, None)
+def test_every_outcome_can_come():
+    assert {outcome for _, outcome, *_ in SETTLED} == set(Outcome)
 
 
-def test_a_store_that_does_not_answer_is_no_failure_of_the_shard():
-    decided = settlement(SourceUnavailable("S3 does not answer."))
-    assert (decided.message, decided.release, decided.failed, decided.later) == (Message.RETURN, True, False, True)
+def test_a_device_that_is_too_small_is_told_by_its_code_in_the_history():
+    assert settlement(UnsuitableDevice("The batch of 64 needs 30 GB.")).reason == "unsuitable_gpu"
+
+
+def test_the_stage_that_hung_is_told_in_the_history():
+    assert settlement(Stuck("Nothing went forward in decode.")).reason == "Nothing went forward in decode."
 
 
 @pytest.mark.parametrize(
@@ -54,8 +80,5 @@ def test_what_no_attempt_can_help_fails_the_job(error, reason):
     assert (decided.job_failure.reason, decided.message, decided.release) == (reason, Message.DELETE, False)
 
 
-def test_any_other_error_counts_as_a_failure_and_hides_its_text():
-    decided = settlement(FileNotFoundError("/slides/Jane Doe.svs"))
-    assert (decided.message, decided.release, decided.failed) == (Message.RETURN, True, True)
-    assert decided.reason == "FileNotFoundError"
-    assert settlement(SourceTruncated("The file ends early.")).failed
+def test_a_foreign_error_hides_its_text():
+    assert settlement(FileNotFoundError("/slides/Jane Doe.svs")).reason == "FileNotFoundError"

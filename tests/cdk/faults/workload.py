@@ -127,7 +127,7 @@ FAULTS = (
     ),
     Fault(
         "a worker that leaves is killed by its probe",
-        container(lambda one: one["livenessProbe"]["httpGet"].update(path="/health")),
+        container(lambda one: one["livenessProbe"]["httpGet"].update(path="/v2/health/ready")),
         (pods.test_a_worker_that_leaves_is_not_killed_for_it_F23,),
     ),
     Fault(
