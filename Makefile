@@ -73,9 +73,9 @@ $(VENV)/.ready: requirements.txt constraints.txt pyproject.toml | $(VENV)/bin/py
 	@$(BIN)/python $(PIP_INSTALL) --no-deps -e .
 	@touch $@
 
-$(VENV)/.ready-all: requirements/torch.txt requirements/dev.txt $(VENV)/.ready
+$(VENV)/.ready-all: requirements/torch.txt requirements/onnx.txt requirements/dev.txt $(VENV)/.ready
 	@echo "Installing torch, test and check tools into $(VENV) (some minutes, several GB) …"
-	@$(BIN)/python $(PIP_INSTALL) -c constraints.txt -r requirements/torch.txt -r requirements/dev.txt
+	@$(BIN)/python $(PIP_INSTALL) -c constraints.txt -r requirements/torch.txt -r requirements/onnx.txt -r requirements/dev.txt
 	@touch $@
 
 $(MINISTACK)/.ready: requirements/ministack.txt

@@ -23,6 +23,7 @@ from wsi.model_card import ModelCard
 from wsi.records.fields import known_fields
 from wsi.records.slides import Inspection
 from wsi.slide.coding import Reduction
+from wsi.stains import Stains
 
 #: 2: boxes may be longer than wide, and tiles may be decoded smaller. A plan that does neither is still of schema 1, so
 #: that workers that know no other take it.
@@ -76,6 +77,18 @@ class Numerics:
     precision: str  #: "fp32" | "fp16" | "bf16"
     batch: int
     threads: int  #: CPU threads of the model
+    stains: Stains | None = None  #: of the slide, for models that take amounts of stain in place of RGB
+
+    def as_json(self) -> dict[str, Any]:
+        """Without stains where there are none: plans of other models, and their digests, stay what they were."""
+        value = asdict(self)
+        return value if self.stains is not None else {name: value[name] for name in value if name != "stains"}
+
+    @staticmethod
+    def from_json(value: dict[str, Any]) -> Numerics:
+        known = known_fields(Numerics, value)
+        stains = known.pop("stains", None)
+        return Numerics(**known, stains=Stains.from_json(stains) if stains is not None else None)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -123,7 +136,7 @@ class Plan:
             "model": self.card.digest,
             "mpp": self.mpp,
             "grid": grid,
-            "numerics": asdict(self.numerics),
+            "numerics": self.numerics.as_json(),
         }
         text = json.dumps(head, sort_keys=True, separators=(",", ":")).encode()
         return hashlib.sha256(text + self.tiles.astype("<i4").tobytes()).hexdigest()
@@ -141,7 +154,7 @@ class Plan:
             "mpp": self.mpp,
             "mpp_y": self.mpp_y,
             "grid": asdict(self.grid),
-            "numerics": asdict(self.numerics),
+            "numerics": self.numerics.as_json(),
             "tiles": _pack(self.tiles),
             "order": _pack(self.order),
             "shard_offsets": _pack(self.shard_offsets),
@@ -167,7 +180,7 @@ class Plan:
             mpp=value["mpp"],
             mpp_y=value.get("mpp_y", value["mpp"]),
             grid=Grid.from_json(value["grid"]),
-            numerics=Numerics(**known_fields(Numerics, value["numerics"])),
+            numerics=Numerics.from_json(value["numerics"]),
             tiles=_unpack(value["tiles"]).reshape(-1, 2),
             order=_unpack(value["order"]),
             shard_offsets=_unpack(value["shard_offsets"]),

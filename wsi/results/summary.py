@@ -69,7 +69,7 @@ def write(tiles: ScoredTiles, files: Sequence[ResultFile], run: Mapping[str, Any
         },
         "plan_digest": plan.digest,
         "grid": asdict(plan.grid),
-        "numerics": asdict(plan.numerics),
+        "numerics": plan.numerics.as_json(),
         "code_version": CODE_VERSION,
         "warnings": list(plan.warnings),
         "files": [

@@ -1,0 +1,98 @@
+"""What an ONNX file reaches for. It is data and no code, with two ways out: weights may lie in other files, which it
+names by any path, and operators may be of somebody's own, which a shared library brings. Both are looked at here before
+ONNX Runtime sees the file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import onnx
+from google.protobuf.message import DecodeError
+
+from wsi.errors import ModelError
+
+#: A file of Protocol Buffers can not be larger. Weights above it lie beside the graph.
+MAX_GRAPH_BYTES = 2**31 - 1
+#: Domains of the operators that the standard defines: https://onnx.ai/onnx/operators/
+STANDARD = frozenset({"", "ai.onnx", "ai.onnx.ml"})
+
+
+def check_graph(path: Path, data_name: str) -> None:
+    """Weights may lie in the file `data_name` beside `path`, and nowhere else. Raises ModelError for a file that is not
+    ONNX, operators that are not standard and not functions of the file itself, and weights that lie elsewhere or pass
+    the end of their file."""
+    model = _parsed(path)
+    own = {(function.domain, function.name) for function in model.functions}
+    for node in _nodes(model):
+        if node.domain not in STANDARD and (node.domain, node.op_type) not in own:
+            raise ModelError(
+                f"The network holds the operator {node.domain}.{node.op_type}, which is not in the ONNX standard: it "
+                "is refused."
+            )
+    for tensor in _tensors(model):
+        if tensor.data_location == onnx.TensorProto.EXTERNAL:
+            _check_external(tensor, path.parent, data_name)
+
+
+def _parsed(path: Path) -> onnx.ModelProto:
+    if not path.is_file():
+        raise ModelError(f"The model package has no file {path.name}.")
+    if path.stat().st_size > MAX_GRAPH_BYTES:
+        raise ModelError(f"{path.name} is larger than 2 GiB, which no ONNX file can be.")
+    try:
+        model = onnx.ModelProto.FromString(path.read_bytes())
+    except DecodeError as error:
+        raise ModelError(f"{path.name} is not an ONNX file, or it is damaged.") from error
+    if not model.graph.node:
+        raise ModelError(f"{path.name} holds no network.")
+    return model
+
+
+def _attributes(model: onnx.ModelProto) -> Iterator[onnx.AttributeProto]:
+    for function in model.functions:
+        yield from function.attribute_proto
+    for node in _nodes(model):
+        yield from node.attribute
+
+
+def _nodes(model: onnx.ModelProto) -> Iterator[onnx.NodeProto]:
+    """Those of functions, branches and loops too."""
+    waiting = [model.graph.node, *(function.node for function in model.functions)]
+    while waiting:
+        for node in waiting.pop():
+            yield node
+            waiting += [graph.node for attribute in node.attribute for graph in _graphs(attribute)]
+
+
+def _graphs(attribute: onnx.AttributeProto) -> list[onnx.GraphProto]:
+    return [*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs]
+
+
+def _tensors(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
+    sparse: list[onnx.SparseTensorProto] = []
+    graphs = [model.graph]
+    for attribute in _attributes(model):
+        graphs += _graphs(attribute)
+        yield from (attribute.t, *attribute.tensors)  # unset, it is an empty tensor
+        sparse += [attribute.sparse_tensor, *attribute.sparse_tensors]
+    for graph in graphs:
+        yield from graph.initializer
+        sparse += graph.sparse_initializer
+    for each in sparse:
+        yield from (each.values, each.indices)
+
+
+def _check_external(tensor: onnx.TensorProto, folder: Path, data_name: str) -> None:
+    said = {entry.key: entry.value for entry in tensor.external_data}
+    if said.get("location") != data_name:
+        raise ModelError(f"The network keeps weights outside its package: only {data_name} beside it is read.")
+    data = folder / data_name
+    if not data.is_file() or data.is_symlink():
+        raise ModelError(f"The model package has no file {data_name}, where the network keeps weights.")
+    try:
+        offset, length = int(said.get("offset", 0)), int(said.get("length", 0))
+    except ValueError as error:
+        raise ModelError("The network says in no number where its weights lie: it is refused.") from error
+    if min(offset, length) < 0 or offset + length > data.stat().st_size:
+        raise ModelError(f"{data_name} ends before the weights that the network looks for: copy or download it again.")
