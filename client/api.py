@@ -14,6 +14,7 @@ from wsi.outline import Outline
 from wsi.records.fields import known_fields
 from wsi.records.jobs import Priority
 from wsi.records.notices import JobUpdate
+from wsi.records.slides import Choice
 from wsi.upload_rules import PartAsked
 from wsi.uploads import PartHeld
 
@@ -66,12 +67,16 @@ class Api:
         self._transport = transport
 
     # --- uploads
-    def begin_upload(self, files: Sequence[tuple[str, int]], *, mpp: float | None = None) -> str:
+    def begin_upload(
+        self, files: Sequence[tuple[str, int]], *, mpp: float | None = None, choice: Choice | None = None
+    ) -> str:
         """The id of a slide in state UPLOADING, for files of (name, bytes). Not repeated when the answer is lost: it
         would make a second slide. Raises Invalid when the server's parts are not of the size that digests need."""
         body: dict[str, Any] = {"files": [{"name": name, "size": size} for name, size in files]}
         if mpp is not None:
             body["mpp"] = mpp
+        if choice is not None:
+            body |= {name: value for name, value in choice.as_json().items() if value is not None}
         answer = self._transport.call("POST", "/uploads", body=body, repeatable=False)
         if answer["part_size"] != PART_SIZE:
             raise Invalid(f"The server wants parts of {answer['part_size']} bytes: this client is too old for it.")

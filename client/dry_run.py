@@ -20,8 +20,11 @@ def planned(
 ) -> Estimate:
     """Of one slide: the plan's own count of tiles and shards, and the time and price of a worker of the queue. Raises
     what a run raises before its first tile."""
-    options = replace(options, mpp=slide.mpp, region=slide.region)
-    with sources.opened(slide) as source, closing(open_slide(source, mpp=options.mpp)) as reader:
+    options = replace(options, mpp=slide.mpp, region=slide.region, choice=slide.choice)
+    with (
+        sources.opened(slide) as source,
+        closing(open_slide(source, mpp=options.mpp, choice=options.choice)) as reader,
+    ):
         plan = make_plan(
             slide_digest="",  # that would read every byte of a slide on this disk
             slide_uris=plan_uris(slide, source),

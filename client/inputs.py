@@ -14,6 +14,7 @@ from pathlib import Path, PurePosixPath
 
 from wsi.errors import Invalid
 from wsi.outline import MAX_BYTES, Frame, Outline, read_geojson
+from wsi.records.slides import Choice
 
 DICOM_SUFFIX = ".dcm"
 MIRAX_SUFFIX = ".mrxs"
@@ -37,6 +38,7 @@ class SlideInput:
     files: tuple[str, ...] = ()  #: s3:// URLs of the slide's files, the opened one first; empty for a local path
     name: str = ""  #: of the output folder; unique within a run
     mpp: float | None = None  #: microns per level-0 px that the user states
+    choice: Choice | None = None  #: of the pictures that the slide holds
     region: tuple[int, int, int, int] | None = None  #: x, y, width, height in level-0 px
 
     @property
@@ -49,17 +51,20 @@ def expand(
     manifest: Path | None = None,
     *,
     mpp: float | None = None,
+    choice: Choice | None = None,
     skip: Path | None = None,
     listing: Listing,
 ) -> tuple[SlideInput, ...]:
     """The slides that `paths` and `manifest` name, each once, with distinct names, in the order given.
 
-    `mpp` holds for every slide whose manifest row states none. `skip` is a folder that is not searched (the output).
+    `mpp` holds for every slide whose manifest row states none, `choice` for every slide. `skip` is a folder that is not
+    searched (the output).
     Raises UsageError for a path of the command line that does not exist, a folder without slides, a bad manifest.
     """
-    rows = [(path, SlideInput(location=path, mpp=mpp), True) for path in paths]
+    rows = [(path, SlideInput(location=path, mpp=mpp, choice=choice), True) for path in paths]
     if manifest is not None:
-        rows += [(row.location, replace(row, mpp=row.mpp or mpp), False) for row in read_manifest(manifest)]
+        stated = (replace(row, mpp=row.mpp or mpp, choice=choice) for row in read_manifest(manifest))
+        rows += [(row.location, row, False) for row in stated]
     if not rows:
         raise UsageError("Name at least one slide, or a --manifest.")
     found: list[SlideInput] = []

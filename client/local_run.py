@@ -103,7 +103,7 @@ def run_slide(
     Raises every error as it is, and KeyboardInterrupt once `watched.stop` is set: what was computed stays in the folder
     and the next run takes it up."""
     began = time.monotonic()
-    options = replace(options, mpp=slide.mpp, region=slide.region)
+    options = replace(options, mpp=slide.mpp, region=slide.region, choice=slide.choice)
     with sources.opened(slide) as source, alone_in(folder):
         digest = sources.digest(slide, source)
         identity = result_identity(digest, model.card.digest, options)
@@ -126,7 +126,7 @@ def run_slide(
             )
 
         try:
-            plan = _compute(source, options.mpp, plan_of, partial, model, decode_workers, watched)
+            plan = _compute(source, options, plan_of, partial, model, decode_workers, watched)
             if not slide.is_remote:
                 _check_unchanged(source)
         except SlideRejected:
@@ -156,7 +156,7 @@ def _check_unchanged(source: SlideSource) -> None:
 
 def _compute(
     source: SlideSource,
-    mpp: float | None,
+    options: JobOptions,
     plan_of: Callable[[SlideReader], Plan],
     partial: Partial,
     model: ModelToRun,
@@ -173,7 +173,8 @@ def _compute(
             raise KeyboardInterrupt
         watched.on_copy(done, total)
 
-    with closing(open_slide(counted(source, reads), mpp=mpp, on_copy=on_copy)) as reader:
+    opening = open_slide(counted(source, reads), mpp=options.mpp, choice=options.choice, on_copy=on_copy)
+    with closing(opening) as reader:
         if plan is None:
             plan = plan_of(reader)
             partial.save_plan(plan)

@@ -111,6 +111,7 @@ def upload_slide(api: Api, slide: SlideInput, *, resume: str | None = None) -> s
                 api,
                 source.files,
                 mpp=slide.mpp,
+                choice=slide.choice,
                 resume=resume,
                 on_begin=begun.append,
                 on_progress=lambda size: bar.advance(task, size),

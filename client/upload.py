@@ -19,6 +19,7 @@ from client.api import Api
 from client.transport import ATTEMPTS, pause
 from wsi.digests import PART_SIZE
 from wsi.errors import SourceUnavailable
+from wsi.records.slides import Choice
 from wsi.slide.ranges import ByteRange, RangeSource
 from wsi.upload_rules import PartAsked, part_count, part_size
 from wsi.uploads import PartHeld
@@ -42,6 +43,7 @@ def upload(
     files: Sequence[tuple[str, RangeSource]],
     *,
     mpp: float | None = None,
+    choice: Choice | None = None,
     resume: str | None = None,
     parallel: int = PARALLEL,
     on_begin: Callable[[str], None] = lambda slide_id: None,
@@ -51,7 +53,7 @@ def upload(
     """Uploads the files of one slide, (name, bytes) with the opened one first, and returns the slide's id. `on_begin`
     hears the id first, so that the caller can `resume` with it later. Raises what the API raises, and
     SourceUnavailable when S3 does not take a part in several tries."""
-    slide_id = resume or api.begin_upload([(name, file.size) for name, file in files], mpp=mpp)
+    slide_id = resume or api.begin_upload([(name, file.size) for name, file in files], mpp=mpp, choice=choice)
     on_begin(slide_id)
     stored = {(part.file, part.n): part for part in api.stored_parts(slide_id)} if resume else {}
     chunks = [chunk for number, (_, file) in enumerate(files) for chunk in _chunks(number, file.size)]

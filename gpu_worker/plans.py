@@ -71,6 +71,7 @@ class Plans:
         reader = open_slide(
             counted(source, reads),
             index=plan.index,
+            choice=plan.choice,
             scratch=self._scratch,
             max_scratch_bytes=self._max_scratch_bytes,
             on_copy=on_copy,

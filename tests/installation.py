@@ -15,7 +15,7 @@ from wsi.memory.queues import MemoryQueues
 from wsi.memory.slides import MemorySlideStore
 from wsi.records.identity import Actor, Role
 from wsi.records.models import ModelVersion
-from wsi.records.slides import Inspection, LevelInfo, Slide
+from wsi.records.slides import Choice, Inspection, LevelInfo, Slide
 from wsi.tracing import new_traceparent
 from wsi.upload_rules import NewFile, PartAsked, part_count, part_size
 from wsi.uploads import complete_upload, grant_parts, open_upload
@@ -76,10 +76,12 @@ class Installation:
             )
         )
 
-    def opened(self, *sizes: int, actor: Actor = ANALYST, mpp: float | None = None) -> Slide:
+    def opened(
+        self, *sizes: int, actor: Actor = ANALYST, mpp: float | None = None, choice: Choice | None = None
+    ) -> Slide:
         """A slide in state UPLOADING with files of these sizes."""
         files = [NewFile(name=f"scan-{number}.svs", size=size) for number, size in enumerate(sizes)]
-        return open_upload(actor, files, mpp=mpp, ledger=self.ledger, slides=self.slides)
+        return open_upload(actor, files, mpp=mpp, choice=choice, ledger=self.ledger, slides=self.slides)
 
     def send_parts(self, slide: Slide, *, leave_out: frozenset[tuple[int, int]] = frozenset(), seed: int = 0) -> None:
         """PUTs the parts as a browser does, but for those (file, n)."""
@@ -104,13 +106,22 @@ class Installation:
             traceparent=new_traceparent(),
         )
 
-    def uploaded(self, *sizes: int, actor: Actor = ANALYST, mpp: float | None = None, seed: int = 0) -> Slide:
-        slide = self.opened(*(sizes or (1000,)), actor=actor, mpp=mpp)
+    def uploaded(
+        self,
+        *sizes: int,
+        actor: Actor = ANALYST,
+        mpp: float | None = None,
+        choice: Choice | None = None,
+        seed: int = 0,
+    ) -> Slide:
+        slide = self.opened(*(sizes or (1000,)), actor=actor, mpp=mpp, choice=choice)
         self.send_parts(slide, seed=seed)
         return self.complete(slide.id, actor)
 
-    def ready(self, *, actor: Actor = ANALYST, mpp: float | None = None, seed: int = 0) -> UUID:
-        slide = self.uploaded(actor=actor, mpp=mpp, seed=seed)
+    def ready(
+        self, *, actor: Actor = ANALYST, mpp: float | None = None, choice: Choice | None = None, seed: int = 0
+    ) -> UUID:
+        slide = self.uploaded(actor=actor, mpp=mpp, choice=choice, seed=seed)
         assert self.ledger.accept_slide(slide.id, INSPECTION.as_json(), "thumbnail.jpeg")
         return slide.id
 

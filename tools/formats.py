@@ -44,8 +44,10 @@ REASONS: Final[Mapping[RejectReason, str]] = {
     RejectReason.TOO_LARGE_FOR_FORMAT: "larger than a copy may be, of a format that only OpenSlide reads",
     RejectReason.UNSUPPORTED_COMPRESSION: "tiles are packed in a way that is not read (below)",
     RejectReason.BIT_DEPTH: "not 8 unsigned bits a sample",
-    RejectReason.FLUORESCENCE: "several channels or optical paths, or said to be fluorescence",
-    RejectReason.Z_STACK: "several planes of focus, and none of them marked as the one in focus",
+    RejectReason.FLUORESCENCE: "several channels, or said to be fluorescence",
+    RejectReason.OPTICAL_PATHS: "several optical paths in brightfield, and none is chosen (DICOM: `optical_path`)",
+    RejectReason.Z_STACK: "several planes of focus, none marked as in focus, none chosen (DICOM: `focal_plane`)",
+    RejectReason.NO_SUCH_CHOICE: "an optical path or a plane of focus is chosen that the slide does not offer",
     RejectReason.CLAIMS_TOO_MUCH: "more pixels than the file's bytes can hold",
 }
 NATIVE_VENDORS: Final = frozenset({"aperio", "generic-tiff", "hamamatsu", "dicom"})
@@ -72,7 +74,7 @@ def _head() -> str:
 def _formats() -> Iterable[str]:
     rows = [(layout.name, "native", _codecs(layout.codecs), layout.refuses) for layout in TIFF_LAYOUTS]
     dicom = frozenset(codec for codec, _ in SYNTAXES.values())
-    planes = "several optical paths or planes of focus; series without a VOLUME picture"
+    planes = "several optical paths or planes of focus unless one is chosen; series without a VOLUME picture"
     rows.append(("DICOM whole-slide series", "native", _codecs(dicom), planes))
     others = sorted([name for vendor, name in FORMATS.items() if vendor not in NATIVE_VENDORS] + ["vms", "vmu"])
     rows.append((", ".join(others), "scratch", "as OpenSlide", "as OpenSlide"))

@@ -46,6 +46,8 @@ class RejectReason(StrEnum):
     Z_STACK = "z_stack"
     CLAIMS_TOO_MUCH = "claims_too_much"  #: more pixels than the file's bytes can hold
     MPP_CONFLICT = "mpp_conflict"
+    OPTICAL_PATHS = "optical_paths"  #: several, and none was chosen
+    NO_SUCH_CHOICE = "no_such_choice"  #: an optical path or a plane of focus that the slide does not offer
 
 
 class FailReason(StrEnum):

@@ -65,7 +65,14 @@ def _examine(
     on_copy: OnCopy | None,
 ) -> Examination:
     source = SlideSource(files=tuple((file.name, slides.open(file.uri, etag=file.etag)) for file in slide.files))
-    reader = open_slide(source, mpp=slide.mpp, scratch=scratch, max_scratch_bytes=max_scratch_bytes, on_copy=on_copy)
+    reader = open_slide(
+        source,
+        mpp=slide.mpp,
+        choice=slide.choice,
+        scratch=scratch,
+        max_scratch_bytes=max_scratch_bytes,
+        on_copy=on_copy,
+    )
     with closing(reader):
         examination = examine(reader)
         store_examination(objects, slide, source, reader, examination)

@@ -162,8 +162,9 @@ def waits_for_capacity(job: Job, now: datetime) -> bool:
 
 
 def pinned_options(slide: Slide, options: JobOptions) -> JobOptions:
-    """The options with the microns a pixel that the user stated with the slide, unless the job states its own."""
-    return replace(options, mpp=options.mpp if options.mpp is not None else slide.mpp)
+    """The options with what the user stated with the slide: the choice of a picture, and the microns a pixel unless the
+    job states its own."""
+    return replace(options, mpp=options.mpp if options.mpp is not None else slide.mpp, choice=slide.choice)
 
 
 def identity(slide: Slide, model_digest: str, options: JobOptions) -> str:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from wsi.mask import SlideMask
 from wsi.model_card import ModelCard
 from wsi.records.fields import known_fields
-from wsi.records.slides import Inspection
+from wsi.records.slides import Choice, Inspection
 from wsi.slide.coding import Reduction
 from wsi.stains import Stains
 
@@ -108,6 +108,7 @@ class Plan:
     shard_offsets: NDArray[np.int32]  #: [shards + 1] into `order`
     mask: SlideMask | None = None  #: where the tiles come from; None in a plan of an older planner
     warnings: tuple[str, ...] = ()
+    choice: Choice | None = None  #: the picture that `index` is of, for a worker that can not read the index
 
     @property
     def shard_sizes(self) -> tuple[int, ...]:
@@ -138,6 +139,8 @@ class Plan:
             "grid": grid,
             "numerics": self.numerics.as_json(),
         }
+        if self.choice is not None:
+            head["choice"] = self.choice.as_json()
         text = json.dumps(head, sort_keys=True, separators=(",", ":")).encode()
         return hashlib.sha256(text + self.tiles.astype("<i4").tobytes()).hexdigest()
 
@@ -160,6 +163,7 @@ class Plan:
             "shard_offsets": _pack(self.shard_offsets),
             "mask": self.mask.as_json() if self.mask is not None else None,
             "warnings": self.warnings,
+            "choice": self.choice.as_json() if self.choice is not None else None,
         }
         return gzip.compress(json.dumps(value).encode(), compresslevel=6, mtime=0)
 
@@ -186,6 +190,7 @@ class Plan:
             shard_offsets=_unpack(value["shard_offsets"]),
             mask=SlideMask.from_json(value["mask"]) if value.get("mask") else None,
             warnings=tuple(value["warnings"]),
+            choice=Choice.from_json(value["choice"]) if value.get("choice") else None,
         )
 
 

@@ -101,6 +101,7 @@ def make_plan(
         ),
         mask=mask,
         warnings=(*inspection.warnings, *_scale_warnings(mpp, card), *_speed_warnings(grid, options)),
+        choice=options.choice,
     )
 
 
@@ -200,7 +201,15 @@ def _examined(
     examination = stored_examination(objects, slide, source, mpp)
     if examination is not None and examination.inspection.reading_path == "scratch":
         return UnreadSlide(examination.inspection), examination
-    opened = partial(open_slide, source, mpp=mpp, scratch=scratch, max_scratch_bytes=max_scratch_bytes, on_copy=on_copy)
+    opened = partial(
+        open_slide,
+        source,
+        mpp=mpp,
+        choice=slide.choice,
+        scratch=scratch,
+        max_scratch_bytes=max_scratch_bytes,
+        on_copy=on_copy,
+    )
     try:
         return opened(index=stored_index(objects, slide)), examination
     except SourceChanged:  # the index is of other files than the slide's; of those nothing was asked yet

@@ -16,7 +16,7 @@ from wsi.ports.objects import Objects, SlideStore, StoredObject
 from wsi.ports.queues import Queues
 from wsi.records.identity import Actor, Role
 from wsi.records.jobs import Job, JobFilter
-from wsi.records.slides import Slide, SlideFile
+from wsi.records.slides import Choice, Slide, SlideFile
 from wsi.upload_rules import display_name
 from wsi.uploads import drop_uploads
 
@@ -29,6 +29,7 @@ def register_slide(
     s3_uri: str,
     *,
     mpp: float | None,
+    choice: Choice | None = None,
     ledger: TenantLedger,
     slides: SlideStore,
     queues: Queues,
@@ -55,7 +56,8 @@ def register_slide(
     if not stored.size:
         raise Invalid("The object at this address is empty.")
     file = SlideFile(name=display_name(key), uri=s3_uri, size=stored.size, etag=stored.etag)
-    slide = ledger.register_slide(actor, uuid4(), file.name, [file], mpp=mpp, digest=referenced_digest(s3_uri, stored))
+    digest = referenced_digest(s3_uri, stored)
+    slide = ledger.register_slide(actor, uuid4(), file.name, [file], mpp=mpp, choice=choice, digest=digest)
     wake(queues, traceparent=traceparent)
     return slide
 

@@ -19,7 +19,7 @@ from wsi.ports.ledger import TenantLedger
 from wsi.ports.objects import SlideStore, StoredObject, StoredPart
 from wsi.ports.queues import Queues
 from wsi.records.identity import Actor, Role
-from wsi.records.slides import Slide, SlideFile
+from wsi.records.slides import Choice, Slide, SlideFile
 from wsi.side_by_side import each
 from wsi.states import SlideState
 from wsi.upload_rules import (
@@ -56,7 +56,13 @@ class PartHeld:
 
 
 def open_upload(
-    actor: Actor, files: Sequence[NewFile], *, mpp: float | None, ledger: TenantLedger, slides: SlideStore
+    actor: Actor,
+    files: Sequence[NewFile],
+    *,
+    mpp: float | None,
+    choice: Choice | None = None,
+    ledger: TenantLedger,
+    slides: SlideStore,
 ) -> Slide:
     """A slide in state UPLOADING with one multipart upload a file. Raises Forbidden, Invalid."""
     require(actor, Role.ANALYST)
@@ -69,7 +75,7 @@ def open_upload(
         SlideFile(name=file.name, uri=uri, size=file.size, upload_id=upload_id)
         for file, uri, upload_id in zip(files, uris, upload_ids, strict=True)
     ]
-    return ledger.create_slide(actor, slide_id, display_name(files[0].name), opened, mpp=mpp)
+    return ledger.create_slide(actor, slide_id, display_name(files[0].name), opened, mpp=mpp, choice=choice)
 
 
 def grant_parts(

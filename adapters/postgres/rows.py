@@ -17,7 +17,7 @@ from wsi.records.models import ModelVersion
 from wsi.records.notices import OutboxRow
 from wsi.records.results import ResultFile
 from wsi.records.shards import ShardOutput
-from wsi.records.slides import RestoreTier, Slide, SlideFile
+from wsi.records.slides import Choice, RestoreTier, Slide, SlideFile
 from wsi.states import JobState, SlideState
 
 _Record = TypeVar("_Record")
@@ -39,7 +39,8 @@ SLIDE = sql.SQL(
 def slide(row: Row) -> Slide:
     files = tuple(SlideFile(**file) for file in row["files"] or ())
     tier = RestoreTier(row["restore_tier"]) if row["restore_tier"] else None
-    return _record(Slide, row, state=SlideState(row["state"]), files=files, restore_tier=tier)
+    choice = Choice.from_json(row["choice"]) if row["choice"] else None
+    return _record(Slide, row, state=SlideState(row["state"]), files=files, restore_tier=tier, choice=choice)
 
 
 def job(row: Row) -> Job:

@@ -15,7 +15,7 @@ from wsi.errors import RejectReason
 from wsi.ledger_rules import deleted_slide, no_slide, slide_in_use, slide_message
 from wsi.records.identity import Actor
 from wsi.records.pages import Page, cursor_after, read_cursor
-from wsi.records.slides import Slide, SlideFile
+from wsi.records.slides import Choice, Slide, SlideFile
 from wsi.states import SLIDE_MOVES, SlideState, sources
 from wsi.tracing import new_traceparent
 
@@ -70,11 +70,16 @@ def insert(
     *,
     state: SlideState,
     mpp: float | None,
+    choice: Choice | None,
     digest: str | None = None,
 ) -> Slide:
+    chosen = Jsonb(choice.as_json()) if choice is not None else None
     cursor.execute(
-        "INSERT INTO slides (id, tenant, name, state, mpp, digest, created_by) VALUES (%s, %s, %s, %s, %s, %s, %s)",
-        (slide_id, actor.tenant, name, state, mpp, digest, actor.subject),
+        """
+        INSERT INTO slides (id, tenant, name, state, mpp, choice, digest, created_by)
+        VALUES (%s, %s, %s, %s, %s, %s, %s, %s)
+        """,
+        (slide_id, actor.tenant, name, state, mpp, chosen, digest, actor.subject),
     )
     cursor.executemany(
         """

@@ -17,7 +17,7 @@ from wsi.records.models import ModelVersion
 from wsi.records.pages import Page
 from wsi.records.results import ResultFile
 from wsi.records.shards import ShardOutput
-from wsi.records.slides import RestoreTier, Slide, SlideFile
+from wsi.records.slides import Choice, RestoreTier, Slide, SlideFile
 from wsi.states import SlideState
 
 
@@ -30,19 +30,37 @@ class PostgresTenantLedger:
     # --- slides
 
     def create_slide(
-        self, actor: Actor, slide_id: UUID, name: str, files: Sequence[SlideFile], *, mpp: float | None
+        self,
+        actor: Actor,
+        slide_id: UUID,
+        name: str,
+        files: Sequence[SlideFile],
+        *,
+        mpp: float | None,
+        choice: Choice | None = None,
     ) -> Slide:
         with self._connections.transaction(actor.tenant) as cursor:
             _audit(cursor, actor, "slide.create", slide_id)
-            return slides.insert(cursor, actor, slide_id, name, files, state=SlideState.UPLOADING, mpp=mpp)
+            state = SlideState.UPLOADING
+            return slides.insert(cursor, actor, slide_id, name, files, state=state, mpp=mpp, choice=choice)
 
     def register_slide(
-        self, actor: Actor, slide_id: UUID, name: str, files: Sequence[SlideFile], *, mpp: float | None, digest: str
+        self,
+        actor: Actor,
+        slide_id: UUID,
+        name: str,
+        files: Sequence[SlideFile],
+        *,
+        mpp: float | None,
+        digest: str,
+        choice: Choice | None = None,
     ) -> Slide:
         with self._connections.transaction(actor.tenant) as cursor:
             _audit(cursor, actor, "slide.register", slide_id)
             state = SlideState.UPLOADED
-            return slides.insert(cursor, actor, slide_id, name, files, state=state, mpp=mpp, digest=digest)
+            return slides.insert(
+                cursor, actor, slide_id, name, files, state=state, mpp=mpp, choice=choice, digest=digest
+            )
 
     def complete_upload(self, actor: Actor, slide_id: UUID, *, digest: str, etags: Mapping[str, str]) -> Slide:
         with self._connections.transaction(actor.tenant) as cursor:

@@ -12,10 +12,12 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from client.commands.options import FocalPlane, OpticalPath
 from client.inputs import UsageError, expand
 from client.outcomes import REJECTED
 from client.progress import complain, copy_bar
 from wsi.errors import RejectReason, SlideRejected, SourceError
+from wsi.records.slides import Choice
 
 if TYPE_CHECKING:
     from client.inputs import SlideInput
@@ -32,13 +34,15 @@ def inspect(
     mpp: Annotated[
         float | None, typer.Option(min=0.01, max=100, help="Microns a pixel of the slide; wins over the file.")
     ] = None,
+    optical_path: OpticalPath = None,
+    focal_plane: FocalPlane = None,
 ) -> None:
     """Prints what inspection finds: format, size, levels, scale and tissue, and what was read for it. A slide without a
     scale is readable: mpp_x and tissue_um2 are null then."""
     from client.sources import Sources
 
     sources = Sources()
-    found = expand([slide], mpp=mpp, listing=sources.list_uris)
+    found = expand([slide], mpp=mpp, choice=Choice.of(optical_path, focal_plane), listing=sources.list_uris)
     if len(found) != 1:
         raise UsageError(f"{slide} holds {len(found)} slides; name one of them")
     try:
@@ -64,7 +68,7 @@ def _facts(slide: SlideInput, sources: Sources) -> dict[str, Any]:
     with (
         sources.opened(slide) as source,
         copy_bar() as on_copy,
-        closing(open_slide(counted(source, reads), mpp=slide.mpp, on_copy=on_copy)) as reader,
+        closing(open_slide(counted(source, reads), mpp=slide.mpp, choice=slide.choice, on_copy=on_copy)) as reader,
     ):
         try:
             inspection, tissue = examine(reader).inspection, True

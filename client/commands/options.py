@@ -1,4 +1,4 @@
-"""Options that `tessera run` and `tessera submit` share: what changes the result is said in the same words by both."""
+"""Options that commands share: what changes the result is said in the same words by all."""
 
 from __future__ import annotations
 
@@ -14,6 +14,15 @@ AllowUpsampling = Annotated[
 ]
 Fast = Annotated[
     bool, typer.Option("--fast", help="Decode JPEG at half size where that is enough: quicker, not exact.")
+]
+OpticalPath = Annotated[
+    str | None, typer.Option(metavar="ID", help="Which optical path, of a DICOM slide that holds several.")
+]
+FocalPlane = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N", min=1, help="Which plane of focus, of a DICOM slide that holds several; 1 is nearest the glass."
+    ),
 ]
 RegionGeojson = Annotated[
     Path | None,

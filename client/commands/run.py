@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from client.commands.options import AllowUpsampling, Fast, RegionFrame, RegionGeojson
+from client.commands.options import AllowUpsampling, Fast, FocalPlane, OpticalPath, RegionFrame, RegionGeojson
 from client.estimates import show
 from client.inputs import SlideInput, UsageError, expand, read_region
 from client.outcomes import INTERRUPTED, Outcome, SlideOutcome, exit_code, table
 from client.progress import TilesBar, complain, report
 from wsi.outline import Frame
 from wsi.records.jobs import JobOptions
+from wsi.records.slides import Choice
 
 if TYPE_CHECKING:
     from client.sources import Sources
@@ -47,6 +48,8 @@ def run(
     mpp: Annotated[
         float | None, typer.Option(min=0.01, max=100, help="Microns a pixel of the slide; wins over the file.")
     ] = None,
+    optical_path: OpticalPath = None,
+    focal_plane: FocalPlane = None,
     device: Annotated[Device, typer.Option(help="Where the model runs.")] = Device.CPU,
     allow_upsampling: AllowUpsampling = False,
     fast: Fast = False,
@@ -72,7 +75,8 @@ def run(
     from client.sources import Sources
 
     sources = Sources()
-    slides = expand(paths or [], manifest, mpp=mpp, skip=out, listing=sources.list_uris)
+    choice = Choice.of(optical_path, focal_plane)
+    slides = expand(paths or [], manifest, mpp=mpp, choice=choice, skip=out, listing=sources.list_uris)
     if region_geojson is not None and len(slides) > 1:
         raise UsageError("--region-geojson is for one slide")
     outline = read_region(region_geojson, region_frame) if region_geojson is not None else None

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from client.api import Api, Job
 from client.batch import folders, run_batch
-from client.commands.options import AllowUpsampling, Fast, RegionFrame, RegionGeojson
+from client.commands.options import AllowUpsampling, Fast, FocalPlane, OpticalPath, RegionFrame, RegionGeojson
 from client.estimates import show
 from client.inputs import SlideInput, UsageError, expand, read_region
 from client.outcomes import INTERRUPTED, SlideOutcome, exit_code, table
@@ -24,6 +24,7 @@ from wsi.errors import NotFound, SourceUnavailable
 from wsi.estimate import Estimate
 from wsi.outline import Frame
 from wsi.records.jobs import Priority
+from wsi.records.slides import Choice
 
 
 def submit(
@@ -40,6 +41,8 @@ def submit(
         typer.Option(metavar="DIR", help="Where results go; else MODEL-results/<name> here. Implies --watch."),
     ] = None,
     mpp: Annotated[float | None, typer.Option(min=0.01, max=100, help="Microns a pixel; wins over the file.")] = None,
+    optical_path: OpticalPath = None,
+    focal_plane: FocalPlane = None,
     allow_upsampling: AllowUpsampling = False,
     fast: Fast = False,
     region_geojson: RegionGeojson = None,
@@ -68,7 +71,7 @@ def submit(
     as_json: Annotated[bool, typer.Option("--json", help="With --dry-run: one JSON object on stdout.")] = False,
 ) -> None:
     """Uploads slides, starts a job for each and, with --watch, follows it to its end and downloads the results."""
-    found = expand(slides, mpp=mpp, skip=out, listing=_refuse)
+    found = expand(slides, mpp=mpp, choice=Choice.of(optical_path, focal_plane), skip=out, listing=_refuse)
     if len(found) > 1 and (idempotency_key or resume or region_geojson):
         raise UsageError("--idempotency-key, --resume and --region-geojson are for one slide")
     if not (api_key.isascii() and api_key.isprintable()):

@@ -13,6 +13,7 @@ from aws_lambda_powertools.event_handler.router import APIGatewayRouter
 from lambdas.requests import Caller, Cursor, Limit, Search, Trace, Wiring
 from lambdas.schemas.slides import SlideAnswer, SlideList, SlideToRegister, SlideToRestore
 from wsi import archiving, slides
+from wsi.records.slides import Choice
 from wsi.states import SlideState
 
 router = APIGatewayRouter()
@@ -26,6 +27,7 @@ def register(body: SlideToRegister, caller: Caller, trace: Trace, wiring: Wiring
         caller,
         body.s3_uri,
         mpp=body.mpp,
+        choice=Choice.of(body.optical_path, body.focal_plane),
         ledger=wiring.ledger,
         slides=wiring.slides,
         queues=wiring.queues,

@@ -22,6 +22,7 @@ from lambdas.schemas.uploads import (
 from wsi import uploads
 from wsi.digests import PART_SIZE
 from wsi.errors import Invalid
+from wsi.records.slides import Choice
 
 router = APIGatewayRouter()
 
@@ -29,7 +30,8 @@ router = APIGatewayRouter()
 @router.post("/uploads", tags=["uploads"], summary="Begin an upload", status_code=HTTPStatus.CREATED)
 def begin(body: NewUpload, caller: Caller, wiring: Wiring) -> OpenedUpload:
     files = [file.asked() for file in body.files]
-    slide = uploads.open_upload(caller, files, mpp=body.mpp, ledger=wiring.ledger, slides=wiring.slides)
+    choice = Choice.of(body.optical_path, body.focal_plane)
+    slide = uploads.open_upload(caller, files, mpp=body.mpp, choice=choice, ledger=wiring.ledger, slides=wiring.slides)
     return OpenedUpload.of(slide)
 
 

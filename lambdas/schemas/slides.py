@@ -13,12 +13,33 @@ from wsi.records.pages import Page
 from wsi.records.slides import RestoreTier, Slide
 from wsi.states import SlideState
 
+OpticalPath = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=64,
+        description="Of a DICOM slide that holds several optical paths, the identifier of the one that is meant.",
+    ),
+    STORABLE,
+]
+FocalPlane = Annotated[
+    int,
+    Field(
+        ge=1,
+        le=10_000,
+        description="Of a DICOM slide that holds several planes of focus, the number of the one that is meant, from 1 "
+        "for the one nearest the glass.",
+    ),
+]
+
 
 class SlideToRegister(Body):
     s3_uri: Annotated[
         str, Field(max_length=2048, description="s3://bucket/key in a bucket that the installation allows."), STORABLE
     ]
     mpp: Mpp | None = None
+    optical_path: OpticalPath | None = None
+    focal_plane: FocalPlane | None = None
 
 
 class SlideToRestore(Body):
@@ -38,6 +59,8 @@ class SlideAnswer(Answer):
     size: int = Field(description="Bytes of all files.")
     digest: str | None
     mpp: float | None = Field(description="Microns a pixel as the user stated it.")
+    optical_path: str | None = Field(description="The optical path that the user chose.")
+    focal_plane: int | None = Field(description="The plane of focus that the user chose.")
     inspection: dict[str, Any] | None
     restored_until: datetime | None = Field(
         description="Of a slide that was restored: a day before then it goes back to the archive."
@@ -57,6 +80,8 @@ class SlideAnswer(Answer):
             size=sum(file.size for file in slide.files),
             digest=slide.digest,
             mpp=slide.mpp,
+            optical_path=slide.choice and slide.choice.optical_path,
+            focal_plane=slide.choice and slide.choice.focal_plane,
             inspection=_shown(slide.inspection),
             restored_until=slide.restored_until,
             created_at=slide.created_at,

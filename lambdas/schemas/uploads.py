@@ -7,6 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from lambdas.schemas.common import Answer, Body, Mpp, Sha256
+from lambdas.schemas.slides import FocalPlane, OpticalPath
 from wsi.digests import PART_SIZE
 from wsi.records.slides import Slide
 from wsi.upload_rules import NewFile, PartAsked
@@ -24,6 +25,8 @@ class FileToUpload(Body):
 class NewUpload(Body):
     files: list[FileToUpload] = Field(min_length=1, description="The first one is the one that is opened.")
     mpp: Mpp | None = None
+    optical_path: OpticalPath | None = None
+    focal_plane: FocalPlane | None = None
 
 
 class OpenedFile(Answer):

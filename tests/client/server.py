@@ -32,6 +32,7 @@ class Installation:
     job: dict[str, Any] = field(default_factory=dict)
     results: dict[str, bytes] = field(default_factory=dict)
     asked: dict[str, Any] = field(default_factory=dict)  #: the last job's request
+    begun: dict[str, Any] = field(default_factory=dict)  #: what the last upload stated beside its files
     page: int = 2  #: items a page
     url: str = ""
 
@@ -65,7 +66,9 @@ class Installation:
         return web.json_response({"status": "ok", "realtime_url": None})
 
     async def begin(self, request: web.Request) -> web.Response:
-        files = (await request.json())["files"]
+        body = await request.json()
+        files = body.pop("files")
+        self.begun = body
         opened = [{"file": number, "upload_id": "u"} for number in range(len(files))]
         return web.json_response({"slide_id": SLIDE, "part_size": self.part_size, "files": opened}, status=201)
 

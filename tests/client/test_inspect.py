@@ -11,6 +11,7 @@ from typer.testing import CliRunner, Result
 from client.cli import app
 from tests.shared_slides import shared_slide
 from tests.slides import write_svs
+from tests.slides.dicoms import Writing, tissue, write_picture
 
 
 def inspect(*arguments: object) -> Result:
@@ -67,6 +68,14 @@ def test_a_folder_of_dicom_files_is_one_slide() -> None:
     result = inspect(shared_slide("derived/cmu-small-region-dicom"), "--json")
     assert result.exit_code == 0
     assert json.loads(result.stdout)["format"] == "dicom"
+
+
+def test_a_chosen_optical_path_is_inspected(tmp_path: Path) -> None:
+    path = write_picture(tmp_path / "a.dcm", tissue(300, 200), Writing(paths=2), tissue(300, 200, 1))
+    refused = inspect(path)
+    assert refused.exit_code == 3
+    assert "--optical-path" in refused.output
+    assert inspect(path, "--optical-path", "2").exit_code == 0
 
 
 def test_an_unreadable_slide_exits_3_with_one_sentence() -> None:

@@ -17,6 +17,7 @@ from client.cli import app
 from client.inputs import UsageError
 from tests.shared_slides import shared_slide
 from tests.slides import write_pyramid_tiff, write_svs
+from tests.slides.dicoms import Writing, tissue, write_picture
 
 RESULTS = {"summary.json", "tiles.csv", "tiles.geojson.gz", "heatmap.ome.tif", "tissue.png", "tile_quality.csv"}
 
@@ -221,6 +222,24 @@ def test_a_slide_coarser_than_the_model_is_refused_unless_upsampling_is_allowed(
     assert allowed.exit_code == 0, allowed.output
     assert "was enlarged to the model's 0.5" in summary(tmp_path / "out")["warnings"][-1]
     assert {row["width"] for row in table(tmp_path / "out")} == {"128"}
+
+
+def test_a_slide_of_several_planes_is_run_once_one_is_chosen(tmp_path: Path) -> None:
+    how = Writing(tile=256, planes=2)
+    write_picture(tmp_path / "a.dcm", tissue(1024, 768), how, tissue(1024, 768, 1))
+    refused = tessera(tmp_path / "a.dcm", "--out", tmp_path / "out")
+    assert (refused.exit_code, "z_stack" in refused.output) == (3, True)
+    tables = []
+    for plane in (1, 2):
+        result = tessera(tmp_path / "a.dcm", "--out", tmp_path / "out", "--focal-plane", plane)
+        assert result.exit_code == 0, result.output
+        assert "1 completed" in result.output
+        chosen = summary(tmp_path / "out")["run"]["options"]["choice"]
+        assert chosen == {"optical_path": None, "focal_plane": plane}
+        tables.append(table(tmp_path / "out"))
+    assert tables[0] != tables[1]
+    none = tessera(tmp_path / "a.dcm", "--out", tmp_path / "out", "--focal-plane", 3)
+    assert (none.exit_code, "no_such_choice" in none.output) == (3, True)
 
 
 def test_fast_is_another_result_of_the_same_boxes_with_nearly_the_same_values(tmp_path: Path) -> None:

@@ -72,6 +72,16 @@ def test_leave_to_enlarge_and_fast_decoding_are_asked_for(slide: Path) -> None:
     assert installation.asked["options"] == {"allow_upsampling": True, "fast": True}
 
 
+def test_the_chosen_picture_is_stated_with_the_slide(slide: Path) -> None:
+    installation = Installation(job=job("QUEUED"))
+    assert submit(installation, slide, "--focal-plane", 2).exit_code == 0
+    assert installation.begun == {"focal_plane": 2}
+    assert submit(installation, slide, "--optical-path", "H&E", "--focal-plane", 1).exit_code == 0
+    assert installation.begun == {"optical_path": "H&E", "focal_plane": 1}
+    assert submit(installation, slide).exit_code == 0
+    assert installation.begun == {}
+
+
 def test_a_drawn_region_is_sent_with_its_frame(slide: Path, tmp_path: Path) -> None:
     drawn = tmp_path / "region.geojson"
     ring = [[0, 0], [99, 0], [99, 99], [0, 0]]

@@ -26,6 +26,7 @@ from tests.contracts.ledger_world import (
 from wsi.errors import Conflict, Invalid, NotFound, RejectReason
 from wsi.records.identity import Role
 from wsi.records.models import ModelVersion
+from wsi.records.slides import Choice
 from wsi.states import SlideState
 
 
@@ -40,6 +41,22 @@ class SlideLedgerContract:
         assert slide.created_by == world.actor.subject
         assert slide.created_at.utcoffset() is not None
         assert not topics(world, "inspect")
+
+    def test_the_chosen_picture_is_kept_with_the_slide(self, world: LedgerWorld) -> None:
+        for choice in (
+            Choice(optical_path="Ä 1"),
+            Choice(focal_plane=3),
+            Choice(optical_path="2", focal_plane=1),
+            None,
+        ):
+            one, other = uuid4(), uuid4()
+            slide = world.tenants.create_slide(world.actor, one, "x", files(one), mpp=None, choice=choice)
+            assert slide.choice == choice
+            named = {"mpp": None, "choice": choice, "digest": "abc-1"}
+            assert world.tenants.register_slide(world.actor, other, "x", files(other), **named).choice == choice
+            found = world.system.uninspected_slide(other)
+            assert found is not None
+            assert found.choice == choice
 
     def test_completed_upload_is_inspected_once(self, world: LedgerWorld) -> None:
         slide = uploaded_slide(world)

@@ -12,6 +12,7 @@ from wsi.errors import FailReason
 from wsi.outline import Frame, read_geojson
 from wsi.records.results import ResultFile
 from wsi.records.shards import ShardCount
+from wsi.records.slides import Choice
 from wsi.tracing import new_traceparent
 
 
@@ -135,6 +136,18 @@ def test_another_slide_with_the_same_bytes_shares_the_answer_but_not_with_anothe
     assert submit(analyst, installation.ready()).body["job_id"] == first
     assert submit(analyst, installation.ready(mpp=0.4)).body["job_id"] != first
     assert submit(analyst, installation.ready(seed=1)).body["job_id"] != first
+
+
+def test_jobs_over_other_pictures_of_the_same_bytes_share_no_answer(analyst, installation):
+    choices = [None, Choice(focal_plane=1), Choice(focal_plane=2), Choice(optical_path="2", focal_plane=2)]
+    jobs: list[str] = []
+    for choice in choices:
+        reply = submit(analyst, installation.ready(choice=choice))
+        assert reply.body["options"].get("choice") == (choice and choice.as_json())
+        finish(installation, reply.body["job_id"])
+        jobs.append(reply.body["job_id"])
+    assert len(set(jobs)) == len(choices)
+    assert [submit(analyst, installation.ready(choice=choice)).body["job_id"] for choice in choices] == jobs
 
 
 def test_a_dry_run_is_arithmetic_and_makes_no_job(callers, slide):

@@ -8,6 +8,7 @@ import pytest
 
 from tests.installation import ALLOWED_BUCKET, ANALYST
 from wsi import keys
+from wsi.records.slides import Choice
 
 URI = f"s3://{ALLOWED_BUCKET}/case 7/scan.svs"
 
@@ -19,6 +20,36 @@ def test_a_slide_is_registered_by_reference(analyst, installation):
     assert (reply.body["status"], reply.body["name"], reply.body["size"]) == ("UPLOADED", "scan.svs", 5)
     assert reply.body["digest"].startswith("ref-")
     assert installation.queues.depth("wake") == 1
+
+
+def test_a_chosen_picture_is_kept_with_the_slide_and_shown(analyst, installation):
+    installation.slides.put_object(URI, b"slide")
+    slide = analyst("POST", "/slides", {"s3_uri": URI, "optical_path": "2", "focal_plane": 3}).body
+    assert (slide["optical_path"], slide["focal_plane"]) == ("2", 3)
+    assert analyst("GET", f"/slides/{slide['slide_id']}").body == slide
+    plain = analyst("POST", "/slides", {"s3_uri": URI, "focal_plane": 1}).body
+    assert (plain["optical_path"], plain["focal_plane"]) == (None, 1)
+    assert installation.ledger.slide(ANALYST, UUID(plain["slide_id"])).choice == Choice(focal_plane=1)
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"focal_plane": 0}, "focal_plane"),
+        ({"focal_plane": 1.5}, "focal_plane"),
+        ({"optical_path": ""}, "optical_path"),
+        ({"optical_path": "1\0"}, "optical_path"),
+        ({"optical_path": "1" * 65}, "optical_path"),
+    ],
+)
+def test_a_choice_that_no_slide_can_offer_names_the_field(analyst, installation, change, field):
+    installation.slides.put_object(URI, b"slide")
+    for reply in (
+        analyst("POST", "/slides", {"s3_uri": URI, **change}),
+        analyst("POST", "/uploads", {"files": [{"name": "a.dcm", "size": 5}], **change}),
+    ):
+        assert reply.status == 422
+        assert field in str(reply.body["errors"])
 
 
 def test_only_what_lies_in_an_allowed_bucket_is_registered(analyst, installation):

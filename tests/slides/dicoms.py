@@ -22,6 +22,7 @@ ANNOTATIONS: Final = "1.2.840.10008.5.1.4.1.1.91.1"
 IMPLICIT: Final = "1.2.840.10008.1.2"
 EXPLICIT: Final = "1.2.840.10008.1.2.1"
 JPEG: Final = "1.2.840.10008.1.2.4.50"
+EPIFLUORESCENCE: Final = "111743"
 JPEG_2000: Final = "1.2.840.10008.1.2.4.90"
 JPEG_2000_LOSSY: Final = "1.2.840.10008.1.2.4.91"
 PATIENT: Final = "Doeringer"  #: in every file, and nowhere else
@@ -53,6 +54,9 @@ class Writing:
     part: tuple[int, int | None, int] | None = None  #: number, total, frames before
     paths: int = 1  #: optical paths, each with all frames
     planes: int = 1  #: of focus, each with all frames
+    heights: Sequence[float] = (0.0, 0.002, 0.004)  #: of the planes, in their order in the file
+    first_path: int = 1  #: identifier of the first
+    dark: Sequence[int] = ()  #: identifiers of paths in fluorescence
     illumination: str = "111744"  #: brightfield
     icc: bytes = b""
     more: dict[str, Any] = field(default_factory=dict)  #: elements that replace others; None takes one away
@@ -71,10 +75,13 @@ def tissue(width: int, height: int, seed: int = 0) -> Pixels:
     return he_tissue(np.random.default_rng(seed), height, width)
 
 
-def write_picture(path: Path, picture: Pixels, how: Writing | None = None) -> Path:
-    """`picture` is [height, width, 3], or [height, width] for grey."""
+def write_picture(path: Path, picture: Pixels, how: Writing | None = None, *further: Pixels) -> Path:
+    """`picture` is [height, width, 3], or [height, width] for grey. With `further` each plane of each optical path has
+    a picture of its own; without, all have the same."""
     how = how or Writing()
-    frames = _frames(picture, how)
+    layers = (picture, *further) if further else (picture,) * how.paths * how.planes
+    assert len(layers) == how.paths * how.planes
+    frames = [frame for layer in layers for frame in _frames(layer, how)]
     dataset = _described(picture, how, len(frames))
     packed = how.syntax not in (IMPLICIT, EXPLICIT)
     if not packed:
@@ -123,15 +130,15 @@ def _cut(frames: Sequence[bytes], how: Writing) -> bytes:
 def frame_groups(places: Sequence[tuple[int, int]], how: Writing) -> list[Dataset]:
     """What is said of each frame; `places` are (x, y) of its corner in the picture, from 0."""
     groups: list[Dataset] = []
-    for path in range(how.paths):
+    for path in range(how.first_path, how.first_path + how.paths):
         for plane in range(how.planes):
             for x, y in places:
                 position = Dataset()
-                position.ZOffsetInSlideCoordinateSystem = f"{plane * 0.002:.3f}"
+                position.ZOffsetInSlideCoordinateSystem = f"{how.heights[plane]:.3f}"
                 position.ColumnPositionInTotalImagePixelMatrix = x + 1
                 position.RowPositionInTotalImagePixelMatrix = y + 1
                 identified = Dataset()
-                identified.OpticalPathIdentifier = str(path + 1)
+                identified.OpticalPathIdentifier = str(path)
                 group = Dataset()
                 group.PlanePositionSlideSequence = [position]
                 group.OpticalPathIdentificationSequence = [identified]
@@ -162,7 +169,7 @@ def _frames(picture: Pixels, how: Writing) -> list[bytes]:
     edges = [(0, -side % how.tile) for side in picture.shape[:2]]
     padded = np.pad(picture, [*edges, (0, 0)][: picture.ndim], mode="edge")
     cut = [padded[y : y + how.tile, x : x + how.tile] for x, y in _places(picture, how)]
-    return [_packed(np.ascontiguousarray(frame), how) for frame in cut] * how.paths * how.planes
+    return [_packed(np.ascontiguousarray(frame), how) for frame in cut]
 
 
 def _packed(frame: Pixels, how: Writing) -> bytes:
@@ -211,7 +218,7 @@ def _described(picture: Pixels, how: Writing, frames: int) -> Dataset:
     dataset.HighBit, dataset.PixelRepresentation = 7, 0
     dataset.TotalPixelMatrixColumns, dataset.TotalPixelMatrixRows = width, height
     dataset.TotalPixelMatrixFocalPlanes = how.planes
-    dataset.OpticalPathSequence = [_path(number, how) for number in range(how.paths)]
+    dataset.OpticalPathSequence = [_path(how.first_path + number, how) for number in range(how.paths)]
     if how.spacing is not None:
         measures = Dataset()
         measures.PixelSpacing = [format(side, ".10g") for side in how.spacing]
@@ -225,9 +232,10 @@ def _described(picture: Pixels, how: Writing, frames: int) -> Dataset:
 
 def _path(number: int, how: Writing) -> Dataset:
     code = Dataset()
-    code.CodeValue, code.CodingSchemeDesignator, code.CodeMeaning = how.illumination, "DCM", "illumination"
+    code.CodeValue = EPIFLUORESCENCE if number in how.dark else how.illumination
+    code.CodingSchemeDesignator, code.CodeMeaning = "DCM", "illumination"
     path = Dataset()
-    path.OpticalPathIdentifier = str(number + 1)
+    path.OpticalPathIdentifier = str(number)
     path.IlluminationTypeCodeSequence = [code]
     if how.icc:
         path.ICCProfile = how.icc

@@ -11,10 +11,12 @@ import pytest
 from tests.installation import ANALYST, Installation
 from tests.shared_slides import shared_slide
 from tests.slides import write_svs
+from tests.slides.dicoms import Writing, tissue, write_picture
 from wsi import keys
 from wsi.digests import PART_SIZE
 from wsi.errors import SourceUnavailable
 from wsi.inspecting import inspect_slide
+from wsi.records.slides import Choice
 from wsi.states import SlideState
 
 
@@ -31,9 +33,9 @@ class Unavailable:
         raise SourceUnavailable("The object store did not answer.")
 
 
-def take_in(installation: Installation, path: Path, *, mpp: float | None = None) -> UUID:
+def take_in(installation: Installation, path: Path, *, mpp: float | None = None, choice: Choice | None = None) -> UUID:
     data = path.read_bytes()
-    slide = installation.opened(len(data), mpp=mpp)
+    slide = installation.opened(len(data), mpp=mpp, choice=choice)
     for n, start in enumerate(range(0, len(data), PART_SIZE), 1):
         installation.send_part(slide, 0, n, data[start : start + PART_SIZE])
     return installation.complete(slide.id).id
@@ -105,6 +107,18 @@ def test_a_store_that_does_not_answer_is_tried_again(installation, written, tmp_
     with pytest.raises(SourceUnavailable):
         inspect(installation, slide_id, tmp_path, slides=Unavailable())
     assert installation.ledger.slide(ANALYST, slide_id).state is SlideState.UPLOADED
+
+
+def test_a_slide_of_several_pictures_is_ready_once_one_is_chosen(installation, tmp_path):
+    path = write_picture(tmp_path / "a.dcm", tissue(300, 200), Writing(planes=2), tissue(300, 200, 1))
+    without, chosen = take_in(installation, path), take_in(installation, path, choice=Choice(focal_plane=2))
+    wrong = take_in(installation, path, choice=Choice(focal_plane=3))
+    for slide in (without, chosen, wrong):
+        inspect(installation, slide, tmp_path)
+    assert installation.ledger.slide(ANALYST, without).reason == "z_stack"
+    assert "`focal_plane` in the upload" in installation.ledger.slide(ANALYST, without).sentence
+    assert installation.ledger.slide(ANALYST, wrong).reason == "no_such_choice"
+    assert installation.ledger.slide(ANALYST, chosen).state is SlideState.READY
 
 
 def test_the_mpp_that_the_user_states_wins(installation, tmp_path):

@@ -10,11 +10,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from uuid import UUID, uuid4
 
+import numpy as np
 import pytest
 
+from gpu_worker.plans import Plans
 from tests.shared_slides import shared_slide
 from tests.slides import write_svs
+from tests.slides.dicoms import EXPLICIT, Writing, tissue, write_picture
 from tests.wsi.plans import scores_of, shard_results
+from tests.wsi.slide.sources import read_level
 from wsi import keys
 from wsi.builtin_models import STAIN_DENSITY
 from wsi.errors import SourceUnavailable
@@ -27,7 +31,7 @@ from wsi.records.identity import Actor, Role
 from wsi.records.jobs import Job, JobOptions, NewJob
 from wsi.records.models import ModelVersion
 from wsi.records.shards import Lease, ShardCount
-from wsi.records.slides import SlideFile
+from wsi.records.slides import Choice, SlideFile
 from wsi.shard_result import ShardResult
 from wsi.slide.opening import local_source, open_slide
 from wsi.slide.source import SlideSource
@@ -104,7 +108,7 @@ Install = Callable[..., Installation]
 
 @pytest.fixture
 def install(tmp_path: Path) -> Install:
-    def installed(slide: Path, *, mpp: float | None = None) -> Installation:
+    def installed(slide: Path, *, mpp: float | None = None, choice: Choice | None = None) -> Installation:
         slide_id, actor = uuid4(), Actor(tenant=uuid4(), subject="key:1", role=Role.ANALYST)
         ledger, slides = MemoryLedger(lambda: CLOCK), MemorySlideStore()
         uri = slides.uri(keys.slide_file(actor.tenant, slide_id, 0))
@@ -112,8 +116,8 @@ def install(tmp_path: Path) -> Install:
         slides.put_object(uri, data)
         etag = slides.head(uri).etag
         file = SlideFile(name=slide.name, uri=uri, size=len(data), etag=etag)
-        ledger.register_slide(actor, slide_id, slide.name, [file], mpp=mpp, digest="5e" * 32 + "-1")
-        inspection = open_slide(local_source(slide)).inspection.as_json()
+        ledger.register_slide(actor, slide_id, slide.name, [file], mpp=mpp, choice=choice, digest="5e" * 32 + "-1")
+        inspection = open_slide(local_source(slide), choice=choice).inspection.as_json()
         ledger.accept_slide(slide_id, inspection, keys.thumbnail(actor.tenant, slide_id))
         card = STAIN_DENSITY
         ledger.register_model(
@@ -152,6 +156,25 @@ def test_the_index_in_the_plan_opens_the_slide_again(site: Installation):
     source = SlideSource(files=((name, site.slides.open(uri, etag=etag)),))
     again = open_slide(source, index=made.index)
     assert again.inspection.levels == made.inspection.levels
+
+
+@pytest.mark.parametrize("parser", ["same", "another"])
+def test_the_plan_of_a_chosen_picture_leads_workers_to_it(install: Install, tmp_path: Path, parser: str):
+    """By its index, and for a worker that can not read the index by the choice."""
+    planes = [tissue(300, 200, seed) for seed in range(2)]
+    choice = Choice(focal_plane=2)
+    how = Writing(syntax=EXPLICIT, photometric="RGB", planes=2)
+    site = install(write_picture(tmp_path / "a.dcm", planes[0], how, planes[1]), choice=choice)
+    job_id = site.submit(JobOptions(choice=choice))
+    assert site.plan(job_id)
+    made = site.stored_plan(job_id)
+    assert made.choice == choice
+    assert made.digest != replace(made, choice=None).digest
+    if parser == "another":
+        made = replace(made, index=b"tessera-index-0\n")
+        site.objects.put(keys.plan(site.actor.tenant, job_id), made.to_bytes())
+    plans = Plans(objects=site.objects, slides=site.slides, scratch=tmp_path, max_scratch_bytes=0)
+    np.testing.assert_array_equal(read_level(plans.open(site.job(job_id)).reader, 0), planes[1])
 
 
 def test_planning_twice_after_a_death_before_the_commit_is_the_same_plan(site: Installation):

@@ -25,7 +25,7 @@ from wsi.records.models import ModelVersion
 from wsi.records.pages import Page, cursor_after, read_cursor
 from wsi.records.results import ResultFile
 from wsi.records.shards import ShardOutput
-from wsi.records.slides import Slide, SlideFile
+from wsi.records.slides import Choice, Slide, SlideFile
 from wsi.states import JobState, ShardState, SlideState
 from wsi.tracing import new_traceparent
 
@@ -48,19 +48,36 @@ class MemoryTenantLedger:
     # --- slides
 
     def create_slide(
-        self, actor: Actor, slide_id: UUID, name: str, files: Sequence[SlideFile], *, mpp: float | None
+        self,
+        actor: Actor,
+        slide_id: UUID,
+        name: str,
+        files: Sequence[SlideFile],
+        *,
+        mpp: float | None,
+        choice: Choice | None = None,
     ) -> Slide:
         with self.books.lock:
             self.books.note(actor, "slide.create", slide_id)
-            return self._add_slide(actor, slide_id, name, files, state=SlideState.UPLOADING, mpp=mpp)
+            return self._add_slide(actor, slide_id, name, files, state=SlideState.UPLOADING, mpp=mpp, choice=choice)
 
     def register_slide(
-        self, actor: Actor, slide_id: UUID, name: str, files: Sequence[SlideFile], *, mpp: float | None, digest: str
+        self,
+        actor: Actor,
+        slide_id: UUID,
+        name: str,
+        files: Sequence[SlideFile],
+        *,
+        mpp: float | None,
+        digest: str,
+        choice: Choice | None = None,
     ) -> Slide:
         with self.books.lock:
             self.books.note(actor, "slide.register", slide_id)
             return self._send_to_inspection(
-                self._add_slide(actor, slide_id, name, files, state=SlideState.UPLOADED, mpp=mpp, digest=digest)
+                self._add_slide(
+                    actor, slide_id, name, files, state=SlideState.UPLOADED, mpp=mpp, choice=choice, digest=digest
+                )
             )
 
     def complete_upload(self, actor: Actor, slide_id: UUID, *, digest: str, etags: Mapping[str, str]) -> Slide:
@@ -197,6 +214,7 @@ class MemoryTenantLedger:
         *,
         state: SlideState,
         mpp: float | None,
+        choice: Choice | None,
         digest: str | None = None,
     ) -> Slide:
         slide = Slide(
@@ -207,6 +225,7 @@ class MemoryTenantLedger:
             files=tuple(files),
             digest=digest,
             mpp=mpp,
+            choice=choice,
             created_by=actor.subject,
             created_at=self.books.now(),
         )

@@ -26,7 +26,7 @@ from wsi.records.notices import OutboxRow
 from wsi.records.pages import Page
 from wsi.records.results import ResultFile
 from wsi.records.shards import Lease, LeaseRefusal, ShardCount, ShardOutput
-from wsi.records.slides import RestoreTier, Slide, SlideFile
+from wsi.records.slides import Choice, RestoreTier, Slide, SlideFile
 from wsi.records.vitals import Vitals
 from wsi.states import SlideState
 
@@ -35,13 +35,28 @@ class TenantLedger(Protocol):
     """What the API may do. Raises NotFound for ids of other tenants; role checks are the use cases' work."""
 
     def create_slide(
-        self, actor: Actor, slide_id: UUID, name: str, files: Sequence[SlideFile], *, mpp: float | None
+        self,
+        actor: Actor,
+        slide_id: UUID,
+        name: str,
+        files: Sequence[SlideFile],
+        *,
+        mpp: float | None,
+        choice: Choice | None = None,
     ) -> Slide:
         """A slide in state UPLOADING; its files carry their upload ids."""
         ...
 
     def register_slide(
-        self, actor: Actor, slide_id: UUID, name: str, files: Sequence[SlideFile], *, mpp: float | None, digest: str
+        self,
+        actor: Actor,
+        slide_id: UUID,
+        name: str,
+        files: Sequence[SlideFile],
+        *,
+        mpp: float | None,
+        digest: str,
+        choice: Choice | None = None,
     ) -> Slide:
         """A slide by reference, UPLOADED at once, with an outbox row to "inspect"."""
         ...

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from wsi.outline import Outline
 from wsi.records.fields import known_fields
+from wsi.records.slides import Choice
 from wsi.states import JobState
 
 
@@ -29,6 +30,7 @@ class JobOptions:
     allow_upsampling: bool = False  #: take a slide that is coarser than the model's mpp
     outline: Outline | None = None  #: drawn by the user; what lies in it is analysed in place of tissue
     fast: bool = False  #: decode JPEG tiles at half their size or less where the model needs no more
+    choice: Choice | None = None  #: of the pictures that the slide holds; what was stated with the slide
 
     def as_json(self) -> dict[str, Any]:
         """Part of a job's identity, so an option that came later stands in it only where it is used."""
@@ -40,16 +42,19 @@ class JobOptions:
         }
         if self.outline is not None:
             value["outline"] = self.outline.as_json()
+        if self.choice is not None:
+            value["choice"] = self.choice.as_json()
         return value | {"fast": True} if self.fast else value
 
     @staticmethod
     def from_json(value: dict[str, Any]) -> JobOptions:
         region = value.get("region")
-        outline = value.get("outline")
+        outline, choice = value.get("outline"), value.get("choice")
         fields: dict[str, Any] = {
             **known_fields(JobOptions, value),
             "region": tuple(region) if region else None,
             "outline": Outline.from_json(outline) if outline else None,
+            "choice": Choice.from_json(choice) if choice else None,
         }
         return JobOptions(**fields)
 

@@ -22,6 +22,28 @@ class SlideFile:
     etag: str | None = None  #: of the completed object
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Choice:
+    """Which picture of a slide is meant that holds several at each place; the user says so. None: it holds one."""
+
+    optical_path: str | None = None  #: its identifier in the file (DICOM's OpticalPathIdentifier)
+    focal_plane: int | None = None  #: its number, from 1 for the one nearest the glass
+
+    @staticmethod
+    def of(optical_path: str | None, focal_plane: int | None) -> Choice | None:
+        """None where neither is chosen."""
+        if optical_path is None and focal_plane is None:
+            return None
+        return Choice(optical_path=optical_path, focal_plane=focal_plane)
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @staticmethod
+    def from_json(value: dict[str, Any]) -> Choice:
+        return Choice(**known_fields(Choice, value))
+
+
 class RestoreTier(StrEnum):
     """How fast S3 brings a file back from Deep Archive; the slow way costs an eighth of the other."""
 
@@ -43,6 +65,7 @@ class Slide:
     files: tuple[SlideFile, ...]  #: the first one is the one that is opened
     digest: str | None = None  #: `wsi.digests.slide_digest`; by reference `wsi.slides.referenced_digest`
     mpp: float | None = None  #: microns a pixel that the user states; wins over the file
+    choice: Choice | None = None  #: of the pictures that the slide holds, stated by the user
     reason: str | None = None  #: RejectReason, when REJECTED
     sentence: str | None = None  #: for people, when REJECTED
     inspection: dict[str, Any] | None = None  #: `Inspection.as_json()`, when READY

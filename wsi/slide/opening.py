@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from wsi.errors import RejectReason, SlideRejected, SourceMissing
+from wsi.records.slides import Choice
 from wsi.slide.index import SlideIndex
 from wsi.slide.layouts.registry import read_index
 from wsi.slide.mpp import overridden
@@ -40,14 +41,16 @@ def open_slide(
     source: SlideSource,
     *,
     mpp: float | None = None,
+    choice: Choice | None = None,
     index: bytes | None = None,
     scratch: Path | None = None,
     max_scratch_bytes: int = MAX_SCRATCH,
     on_copy: OnCopy | None = None,
 ) -> SlideReader:
-    """`mpp` (um per level-0 px) wins over what the file says. With the `index` of an earlier reader nothing is asked
-    of the source. `scratch` is the folder for copies of remote slides that only OpenSlide reads (default: the
-    system's); `on_copy` follows such a copy. Raises SlideRejected, SourceError."""
+    """`mpp` (um per level-0 px) wins over what the file says; `choice` says which picture of several is meant. With the
+    `index` of an earlier reader, which is of one picture, nothing is asked of the source. `scratch` is the folder for
+    copies of remote slides that only OpenSlide reads (default: the system's); `on_copy` follows such a copy. Raises
+    SlideRejected, SourceError."""
     name, file = source.files[0]
     known = SlideIndex.from_bytes(index) if index is not None else None
     if known is not None:
@@ -59,7 +62,12 @@ def open_slide(
     if container is Container.DICOM:
         from wsi.slide.dicom import series  # pydicom takes a third of a second to import.
 
-        return NativeReader(source, _with_mpp(series.read_index([(name, file), *source.files[1:]]), mpp))
+        return NativeReader(source, _with_mpp(series.read_index([(name, file), *source.files[1:]], choice), mpp))
+    if choice is not None:
+        raise SlideRejected(
+            RejectReason.NO_SUCH_CHOICE,
+            "Only DICOM series let an optical path or a plane of focus be chosen: leave the choice out.",
+        )
     why: SlideRejected | None = None
     if container is Container.TIFF:
         try:

@@ -253,10 +253,12 @@ def test_parts_that_do_not_follow_each_other_are_refused(tmp_path: Path, picture
 @pytest.mark.parametrize(
     ("how", "reason", "words"),
     [
-        (Writing(paths=2), RejectReason.FLUORESCENCE, "2 optical paths"),
-        (Writing(paths=2, sparse=True), RejectReason.FLUORESCENCE, "2 optical paths"),
-        (Writing(illumination="111743"), RejectReason.FLUORESCENCE, "none can be chosen"),
-        (Writing(planes=3), RejectReason.Z_STACK, "3 planes"),
+        (Writing(paths=2), RejectReason.OPTICAL_PATHS, "choose one of optical paths 1, 2 (`--optical-path`"),
+        (Writing(paths=2, sparse=True), RejectReason.OPTICAL_PATHS, "choose one of optical paths 1, 2 (`"),
+        (Writing(paths=2, planes=3), RejectReason.OPTICAL_PATHS, "2 optical paths and 3 planes of focus"),
+        (Writing(illumination="111743"), RejectReason.FLUORESCENCE, "a picture in fluorescence"),
+        (Writing(illumination="111743", paths=3), RejectReason.FLUORESCENCE, "3 optical paths, all in fluorescence"),
+        (Writing(planes=3), RejectReason.Z_STACK, "choose one of planes 1 to 3, from the glass upwards"),
         (Writing(planes=3, more={"TotalPixelMatrixFocalPlanes": 1}), RejectReason.Z_STACK, "3 planes"),
         (Writing(planes=3, sparse=True, more={"TotalPixelMatrixFocalPlanes": 1}), RejectReason.Z_STACK, "3 planes"),
         (Writing(more={"BitsAllocated": 16, "BitsStored": 12}), RejectReason.BIT_DEPTH, "12 bits"),

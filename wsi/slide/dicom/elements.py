@@ -4,9 +4,10 @@ pydicom would hold as objects. Little endian, with or without value representati
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from wsi.slide.dicom.passage import Passage
+from wsi.slide.dicom.passage import Passage, cut_short
 from wsi.slide.tiff import damaged
 
 ITEM: Final = 0xFFFE_E000
@@ -29,7 +30,30 @@ UNDEFINED: Final = -1  #: length of what ends with a delimiter
 _ENTERED: Final = frozenset({ITEM, PIXEL_MEASURES, PLANE_POSITION, OPTICAL_PATH})
 _LONG: Final = frozenset({b"OB", b"OD", b"OF", b"OL", b"OV", b"OW", b"SQ", b"SV", b"UC", b"UN", b"UR", b"UT", b"UV"})
 _MAX_DEPTH: Final = 16
-_MAX_INSIDE: Final = 10_000_000  #: elements in one; twenty for each of 500,000 frames, walked in about 20 s
+_MAX_INSIDE: Final = 100_000  #: elements in one that describes no frames, walked in 0.3 s
+_FRAME_ELEMENTS: Final = 64  #: that describe a frame; scanners write up to 25
+_FRAME_BYTES: Final = 4_096  #: that describe a frame; scanners write 200 to 700
+_MAX_DESCRIBING: Final = 10_000_000  #: elements; twenty for each of 500,000 frames, walked in about 20 s
+_FEW_FRAMES: Final = 256  #: a file of fewer may say as much as these: private groups of a single frame hold kilobytes
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """Of what one element may hold."""
+
+    elements: int = _MAX_INSIDE
+    size: int | None = None  #: bytes
+
+    @staticmethod
+    def of_frames(frames: int) -> Limit:
+        """Of the groups of `frames` frames."""
+        counted = max(frames, _FEW_FRAMES)
+        return Limit(min(_FRAME_ELEMENTS * counted, _MAX_DESCRIBING), _FRAME_BYTES * counted)
+
+    def check(self, elements: int, size: int) -> None:
+        """Raises SlideRejected DAMAGED."""
+        if elements > self.elements or (self.size is not None and size > self.size):
+            raise damaged("The slide's DICOM files say more of their frames than can be read.")
 
 
 class Element(NamedTuple):
@@ -53,13 +77,17 @@ def element(passage: Passage, at: int, *, implicit: bool) -> Element:
     return Element(tag, start, UNDEFINED if length == 0xFFFF_FFFF else length)
 
 
-def inside(passage: Passage, outer: Element, *, implicit: bool) -> Iterator[tuple[int, Element]]:
+def inside(passage: Passage, outer: Element, limit: Limit, *, implicit: bool) -> Iterator[tuple[int, Element]]:
     """(depth, element) of what `outer` holds, in the file's order: its items, what they hold, and the delimiters.
     Sequences of known length are entered only when they say where a frame lies. The last one yielded ends `outer` when
-    its length is undefined. Raises SlideRejected DAMAGED, TRUNCATED."""
+    its length is undefined. An `outer` that says itself that it is larger than `limit` is refused before it is read.
+    Raises SlideRejected DAMAGED, TRUNCATED."""
     at = outer.start
     ends = [_end(outer)]
-    left = _MAX_INSIDE
+    count = 0
+    limit.check(count, outer.length)
+    if outer.start + outer.length > passage.size:
+        raise cut_short()
     while ends:
         end = ends[-1]
         if end is not None and at >= end:
@@ -69,9 +97,8 @@ def inside(passage: Passage, outer: Element, *, implicit: bool) -> Iterator[tupl
             continue
         inner = element(passage, at, implicit=implicit)
         yield len(ends), inner
-        left -= 1
-        if left < 0:
-            raise damaged("The slide's DICOM files say more of their frames than can be read.")
+        count += 1
+        limit.check(count, inner.start - outer.start)
         at = inner.start
         if inner.tag in (ITEM_END, SEQUENCE_END):
             if end is not None:
@@ -85,12 +112,12 @@ def inside(passage: Passage, outer: Element, *, implicit: bool) -> Iterator[tupl
             at += inner.length
 
 
-def after(passage: Passage, outer: Element, *, implicit: bool) -> int:
+def after(passage: Passage, outer: Element, limit: Limit, *, implicit: bool) -> int:
     """Where the next element starts."""
     if outer.length != UNDEFINED:
         return outer.start + outer.length
     end = outer.start
-    for _, inner in inside(passage, outer, implicit=implicit):
+    for _, inner in inside(passage, outer, limit, implicit=implicit):
         end = inner.start
     return end
 

@@ -56,6 +56,12 @@ class Part:
     first: int | None  #: frames in the parts before
 
 
+@dataclass(frozen=True, slots=True)
+class OpticalPath:
+    identifier: str
+    fluorescence: bool
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Header:
     syntax: str
@@ -75,9 +81,8 @@ class Header:
     photometric: str
     by_plane: bool  #: samples of a colour lie together
     spacing: tuple[float, float] | None  #: mm between rows and between columns
-    focal_planes: int
-    optical_paths: int
-    fluorescence: bool
+    focal_planes: int  #: as it says; some writers say 1 of several
+    paths: tuple[OpticalPath, ...]  #: in the order of their frames
     icc: bool
     end: int  #: where the first element that was not read starts
 
@@ -141,7 +146,6 @@ def _header(file: pydicom.Dataset, syntax: str, passage: PassageFile) -> Header:
     rows, columns = _number(file, "Rows"), _number(file, "Columns")
     paths, shared = _sequence(file, "OpticalPathSequence"), _sequence(file, "SharedFunctionalGroupsSequence")
     measures = [group for groups in shared for group in groups.get("PixelMeasuresSequence") or ()]
-    codes = [code for path in paths for code in path.get("IlluminationTypeCodeSequence") or ()]
     return Header(
         syntax=syntax,
         kind=str(kinds[2]).strip().upper() if len(kinds) > 2 else "",
@@ -161,8 +165,7 @@ def _header(file: pydicom.Dataset, syntax: str, passage: PassageFile) -> Header:
         by_plane=_number(file, "PlanarConfiguration", 0) == 1,
         spacing=spacing([str(value) for value in _several(measures[0].get("PixelSpacing"))]) if measures else None,
         focal_planes=_number(file, "TotalPixelMatrixFocalPlanes", 1),
-        optical_paths=len({str(path.get("OpticalPathIdentifier")) for path in paths}),
-        fluorescence=any(str(code.get("CodeValue")) == _EPIFLUORESCENCE for code in codes),
+        paths=tuple({path.identifier: path for path in map(_optical_path, paths)}.values()),
         icc=any("ICCProfile" in path for path in paths),
         end=passage.tell(),
     )
@@ -174,6 +177,14 @@ def _sequence(file: pydicom.Dataset, keyword: str) -> Sequence[pydicom.Dataset]:
     if isinstance(raw, bytes) and raw.count(_ITEM) > _MAX_ITEMS:
         raise damaged("The header of a DICOM file of the slide lists more than any slide has.")
     return file.get(keyword) or ()
+
+
+def _optical_path(item: pydicom.Dataset) -> OpticalPath:
+    codes = item.get("IlluminationTypeCodeSequence") or ()
+    return OpticalPath(
+        str(item.get("OpticalPathIdentifier") or "").strip(),
+        any(str(code.get("CodeValue")) == _EPIFLUORESCENCE for code in codes),
+    )
 
 
 def _part(file: pydicom.Dataset) -> Part | None:

@@ -10,13 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wsi.errors import RejectReason, SlideRejected
+from wsi.records.slides import Choice
 from wsi.slide.coding import Codec, Coding
 from wsi.slide.dicom import elements
-from wsi.slide.dicom.elements import UNDEFINED, Element, after, element
+from wsi.slide.dicom.choosing import Stack, chosen, placed, tiled_full
+from wsi.slide.dicom.elements import UNDEFINED, Element, Limit, after, element
 from wsi.slide.dicom.frames import MAX_FRAMES, Frames, joined, native_frames, packed_frames
-from wsi.slide.dicom.header import IMPLICIT, Header
+from wsi.slide.dicom.header import IMPLICIT, Header, OpticalPath
 from wsi.slide.dicom.passage import Passage
-from wsi.slide.dicom.pixels import coding, fluorescence, z_stack
+from wsi.slide.dicom.pixels import coding
 from wsi.slide.dicom.positions import Positions, read_positions
 from wsi.slide.index import Pieces
 from wsi.slide.tiff import damaged
@@ -47,6 +49,9 @@ class Level:
     pieces: Pieces
     holes: bool
     spacing: tuple[float, float] | None  #: mm between rows and between columns
+    paths: tuple[OpticalPath, ...]  #: that it holds
+    planes: int  #: of focus that it holds
+    unseen: int  #: places that only other planes than the chosen one have
 
 
 def read_part(passage: Passage, file: int, header: Header) -> PartialLevel:
@@ -72,7 +77,9 @@ def read_part(passage: Passage, file: int, header: Header) -> PartialLevel:
             positions, at = read_positions(passage, found, header.frames, implicit=implicit)
         elif found.tag in (elements.OFFSETS, elements.LENGTHS):
             tables[found.tag] = found
-        at = at or after(passage, found, implicit=implicit)
+        described = found.tag == elements.PER_FRAME_GROUPS
+        limit = Limit.of_frames(header.frames) if described else Limit()
+        at = at or after(passage, found, limit, implicit=implicit)
     else:
         raise damaged("A DICOM file of the slide hides its pixels behind too much else.")
     if found.tag != elements.PIXELS:
@@ -111,8 +118,8 @@ def _frames(passage: Passage, header: Header, packing: Coding, pixels: Element, 
     return packed_frames(passage, pixels.start, header.frames, extended)
 
 
-def level(parts: Sequence[PartialLevel]) -> Level:
-    """Raises SlideRejected: MISSING_FILES, DAMAGED, FLUORESCENCE, Z_STACK, UNSUPPORTED_FORMAT."""
+def level(parts: Sequence[PartialLevel], choice: Choice | None) -> Level:
+    """Raises SlideRejected: MISSING_FILES, DAMAGED, UNSUPPORTED_FORMAT, what `chosen` raises."""
     parts = _in_order(parts)
     first = parts[0]
     shapes = {(part.coding, part.header.width, part.header.height, *_tile(part.header)) for part in parts}
@@ -123,15 +130,28 @@ def level(parts: Sequence[PartialLevel]) -> Level:
     tiles = _tiles(first.header)
     total = len(frames.first) - 1
     if first.header.tiled_full or (first.positions is None and total == tiles):
-        if total != tiles:
-            raise _miscounted(first.header, total, tiles)
+        _check_count(first.header, total, tiles)
+        stack = tiled_full(total, tiles, first.header.paths)
+    else:
+        stack = _stack(parts)
+    kept, unseen = chosen(stack, choice)
+    if len(kept) == total == tiles and first.positions is None:
         pieces = Pieces(frames.first, files, frames.offsets, frames.sizes)
     else:
-        pieces = _placed(frames, files, _places(parts), tiles)
-    holes = total < tiles
+        pieces = _placed(frames, files, kept, stack.places[kept], tiles)
+    holes = len(kept) < tiles
     if holes and first.header.part is not None and first.header.part.total is None:
         raise _missing("The slide's picture lies in several files, which do not say how many there are")
-    return Level(header=first.header, coding=first.coding, pieces=pieces, holes=holes, spacing=first.spacing)
+    return Level(
+        header=first.header,
+        coding=first.coding,
+        pieces=pieces,
+        holes=holes,
+        spacing=first.spacing,
+        paths=stack.paths,
+        planes=stack.planes,
+        unseen=unseen,
+    )
 
 
 def _in_order(parts: Sequence[PartialLevel]) -> list[PartialLevel]:
@@ -154,16 +174,30 @@ def _in_order(parts: Sequence[PartialLevel]) -> list[PartialLevel]:
     return ordered
 
 
-def _places(parts: Sequence[PartialLevel]) -> NDArray[np.int64]:
-    """[frames] tile of each frame, row-major."""
+def _stack(parts: Sequence[PartialLevel]) -> Stack:
+    """By what each frame says of itself."""
     header = parts[0].header
     known = [part.positions for part in parts if part.positions is not None]
     if len(known) != len(parts):
         raise damaged("A DICOM file of the slide does not say where its frames lie.")
-    if max(one.paths for one in known) > 1:
-        raise fluorescence(max(one.paths for one in known))
-    if max(one.planes for one in known) > 1:
-        raise z_stack(max(one.planes for one in known))
+    described = {path.identifier: path for path in header.paths}
+    names = list(dict.fromkeys(name for one in known for name in one.identifiers)) or list(described)
+    said = [one.paths for one in known]
+    if len(names) > 1 and any((paths < 0).any() for paths in said):
+        raise damaged("Frames of the slide's DICOM files do not say of which optical path they are.")
+    # A frame that says nothing is of the only path.
+    numbers = [np.array([*map(names.index, one.identifiers), 0], np.int64) for one in known]
+    dark = any(path.fluorescence for path in header.paths)
+    return placed(
+        _places(header, known),
+        np.concatenate([number[paths] for number, paths in zip(numbers, said, strict=True)]),
+        np.concatenate([one.heights for one in known]),
+        [described.get(name, OpticalPath(name, dark)) for name in names],
+    )
+
+
+def _places(header: Header, known: Sequence[Positions]) -> NDArray[np.int64]:
+    """[frames] tile of each frame, row-major."""
     columns = np.concatenate([one.columns for one in known]) - 1
     rows = np.concatenate([one.rows for one in known]) - 1
     inside = (columns >= 0) & (rows >= 0) & (columns < header.width) & (rows < header.height)
@@ -177,28 +211,33 @@ def _places(parts: Sequence[PartialLevel]) -> NDArray[np.int64]:
     return rows // header.tile_height * -(-header.width // header.tile_width) + columns // header.tile_width
 
 
-def _placed(frames: Frames, files: NDArray[np.int32], places: NDArray[np.int64], tiles: int) -> Pieces:
-    """The pieces of the frames in the order of the tiles."""
+def _placed(
+    frames: Frames, files: NDArray[np.int32], kept: NDArray[np.int64], places: NDArray[np.int64], tiles: int
+) -> Pieces:
+    """The pieces of the frames `kept`, which lie at `places`, in the order of the tiles."""
     if len(np.unique(places)) != len(places):
         raise damaged("Two frames of the slide's DICOM files lie at the same place.")
     order = np.argsort(places)
-    each = np.diff(frames.first)[order]
+    each = np.diff(frames.first)[kept][order]
     counts = np.zeros(tiles, np.int64)
     counts[places[order]] = each
     starts = np.cumsum(each) - each
-    pieces = np.repeat(frames.first[:-1][order] - starts, each) + np.arange(int(each.sum()))
+    pieces = np.repeat(frames.first[:-1][kept][order] - starts, each) + np.arange(int(each.sum()))
     first = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
     return Pieces(first, files[pieces], frames.offsets[pieces], frames.sizes[pieces])
 
 
-def _miscounted(header: Header, total: int, tiles: int) -> SlideRejected:
-    if header.part is not None and total < tiles:
-        return _missing(
-            f"One picture of the slide lies in several DICOM files, and {tiles - total:,} of its frames in none"
+def _check_count(header: Header, total: int, tiles: int) -> None:
+    """Whether that many frames fill the picture once for each optical path and plane."""
+    each = tiles * (len(header.paths) or 1)
+    needed = each * max(header.focal_planes, 1)
+    if total == needed or (header.focal_planes == 1 and total and total % each == 0):
+        return
+    if header.part is not None and total < needed:
+        raise _missing(
+            f"One picture of the slide lies in several DICOM files, and {needed - total:,} of its frames in none"
         )
-    if total > tiles and total % tiles == 0:
-        return z_stack(total // tiles)
-    return damaged(f"A DICOM file of the slide holds {total:,} frames where its size needs {tiles:,}.")
+    raise damaged(f"A DICOM file of the slide holds {total:,} frames where its size needs {needed:,}.")
 
 
 def _missing(sentence: str) -> SlideRejected:

@@ -61,7 +61,7 @@ def check_header(syntax: str) -> None:
 
 
 def coding(header: Header) -> Coding:
-    """Raises SlideRejected: UNSUPPORTED_COMPRESSION, BIT_DEPTH, FLUORESCENCE, Z_STACK, UNSUPPORTED_PIXELS, DAMAGED."""
+    """Raises SlideRejected: UNSUPPORTED_COMPRESSION, BIT_DEPTH, FLUORESCENCE, UNSUPPORTED_PIXELS, DAMAGED."""
     if header.syntax not in SYNTAXES:
         raise _packed(header.syntax)
     codec, colours = SYNTAXES[header.syntax]
@@ -70,10 +70,8 @@ def coding(header: Header) -> Coding:
             RejectReason.BIT_DEPTH,
             f"The slide stores {header.bits[1]} {'signed ' * header.signed}bits a sample where models expect 8.",
         )
-    if header.fluorescence or header.optical_paths > 1:
-        raise fluorescence(header.optical_paths)
-    if header.focal_planes > 1:
-        raise z_stack(header.focal_planes)
+    if header.paths and all(path.fluorescence for path in header.paths):
+        raise fluorescence(len(header.paths))
     colour = colours.get(header.photometric)
     if colour is None or header.samples != (1 if colour is Colour.GREY else 3):
         raise SlideRejected(
@@ -89,17 +87,11 @@ def coding(header: Header) -> Coding:
 
 
 def fluorescence(paths: int) -> SlideRejected:
-    many = f"{paths} optical paths" if paths > 1 else "a fluorescence channel"
+    many = f"{paths} optical paths, all" if paths > 1 else "a picture"
     return SlideRejected(
         RejectReason.FLUORESCENCE,
-        f"The slide holds {many}, models expect one brightfield picture, and none can be chosen here: export one.",
-    )
-
-
-def z_stack(planes: int) -> SlideRejected:
-    return SlideRejected(
-        RejectReason.Z_STACK,
-        f"The slide holds {planes} planes of focus, models expect one, and none can be chosen here: export one.",
+        f"The slide holds {many} in fluorescence, and models expect stained tissue in brightfield: no choice of ours "
+        "makes one of the other.",
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from array import array
 from dataclasses import dataclass
 
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wsi.slide.dicom import elements
-from wsi.slide.dicom.elements import ITEM, SEQUENCE_END, Element, inside
+from wsi.slide.dicom.elements import ITEM, SEQUENCE_END, Element, Limit, inside
 from wsi.slide.dicom.passage import Passage
 from wsi.slide.tiff import damaged
 
@@ -22,21 +23,21 @@ class Positions:
 
     columns: NDArray[np.int64]  #: [frames] px, from 1
     rows: NDArray[np.int64]  #: [frames] px, from 1
-    planes: int  #: different heights of focus
-    paths: int  #: different optical paths
+    heights: NDArray[np.float64]  #: [frames] um of the focus above the glass; 0 where nothing is said
+    paths: NDArray[np.int32]  #: [frames] into `identifiers`; -1 where nothing is said
+    identifiers: tuple[str, ...]  #: of optical paths, as they come
     spacing: tuple[float, float] | None  #: mm between rows and between columns, if all frames have the same
 
 
 def read_positions(passage: Passage, groups: Element, frames: int, *, implicit: bool) -> tuple[Positions, int]:
     """Also where the element after `groups` starts. Raises SlideRejected DAMAGED, TRUNCATED."""
     places = {elements.COLUMN_POSITION: array("q"), elements.ROW_POSITION: array("q")}
-    texts: dict[int, set[bytes]] = {
-        elements.Z_OFFSET: set(),
-        elements.OPTICAL_PATH_IDENTIFIER: set(),
-        elements.PIXEL_SPACING: set(),
-    }
+    # Each text is kept once, and of each frame its number.
+    texts: dict[int, dict[bytes, int]] = {elements.Z_OFFSET: {}, elements.OPTICAL_PATH_IDENTIFIER: {}}
+    said = {tag: array("i") for tag in texts}
+    spacings: set[bytes] = set()
     count, end = 0, groups.start
-    for depth, inner in inside(passage, groups, implicit=implicit):
+    for depth, inner in inside(passage, groups, Limit.of_frames(frames), implicit=implicit):
         end = inner.start
         if depth == 1 and inner.tag == ITEM:
             count += 1
@@ -44,6 +45,8 @@ def read_positions(passage: Passage, groups: Element, frames: int, *, implicit: 
                 raise damaged(f"A DICOM file of the slide describes more frames than the {frames:,} it claims.")
             for values in places.values():
                 values.append(0)
+            for numbers in said.values():
+                numbers.append(-1)
         elif depth == 1 and inner.tag != SEQUENCE_END:
             raise damaged("The description of the frames in a DICOM file of the slide is damaged.")
         elif inner.tag in places:
@@ -51,20 +54,37 @@ def read_positions(passage: Passage, groups: Element, frames: int, *, implicit: 
                 raise damaged("A frame of the slide's DICOM files has no readable place.")
             places[inner.tag][-1] = int.from_bytes(passage.read(inner.start, 4), "little", signed=True)
         elif inner.tag in texts and 0 <= inner.length <= _MAX_TEXT:
-            texts[inner.tag].add(passage.read(inner.start, inner.length).strip(b" \0"))
+            known = texts[inner.tag]
+            said[inner.tag][-1] = known.setdefault(_text(passage, inner), len(known))
+        elif inner.tag == elements.PIXEL_SPACING and 0 <= inner.length <= _MAX_TEXT:
+            spacings.add(_text(passage, inner))
     if count != frames:
         raise damaged(f"A DICOM file of the slide describes {count:,} of its {frames:,} frames.")
     columns, rows = (np.array(values, np.int64) for values in places.values())
-    spacings = texts[elements.PIXEL_SPACING]
+    heights = np.array([*map(_height, texts[elements.Z_OFFSET]), 0.0])  # -1 is the last
     found = Positions(
         columns,
         rows,
-        planes=len(texts[elements.Z_OFFSET]),
-        paths=len(texts[elements.OPTICAL_PATH_IDENTIFIER]),
+        heights=heights[np.array(said[elements.Z_OFFSET], np.int64)],
+        paths=np.array(said[elements.OPTICAL_PATH_IDENTIFIER], np.int32),
+        identifiers=tuple(text.decode("latin-1") for text in texts[elements.OPTICAL_PATH_IDENTIFIER]),
         spacing=spacing(spacings.pop().decode("ascii", "replace").split("\\")) if len(spacings) == 1 else None,
     )
-    known = groups.length != elements.UNDEFINED
-    return found, groups.start + groups.length if known else end
+    return found, groups.start + groups.length if groups.length != elements.UNDEFINED else end
+
+
+def _text(passage: Passage, inner: Element) -> bytes:
+    return passage.read(inner.start, inner.length).strip(b" \0")
+
+
+def _height(text: bytes) -> float:
+    try:
+        height = float(text)
+    except ValueError:
+        height = math.nan
+    if not math.isfinite(height):
+        raise damaged("A frame of the slide's DICOM files has no readable height of focus.")
+    return height
 
 
 def spacing(values: list[str]) -> tuple[float, float] | None:

@@ -9,7 +9,8 @@ from pathlib import PurePosixPath
 
 from wsi import side_by_side
 from wsi.errors import RejectReason, SlideRejected
-from wsi.records.slides import Inspection, LevelInfo
+from wsi.records.slides import Choice, Inspection, LevelInfo
+from wsi.slide.dicom.choosing import no_such_path, several
 from wsi.slide.dicom.header import SLIDE_CLASS, VOLUME, Header, is_dicom, read_header, read_meta
 from wsi.slide.dicom.levels import Level, PartialLevel, level, read_part
 from wsi.slide.dicom.passage import HEAD, Passage
@@ -30,9 +31,9 @@ class _File:
     header: Header
 
 
-def read_index(files: Sequence[tuple[str, RangeSource]]) -> SlideIndex:
+def read_index(files: Sequence[tuple[str, RangeSource]], choice: Choice | None = None) -> SlideIndex:
     """Of all files that were sent for the slide, in that order. Other objects that lie among them are left out with a
-    warning. Raises SlideRejected, SourceError."""
+    warning, and files of other optical paths than the chosen one without. Raises SlideRejected, SourceError."""
     heads = side_by_side.each(_head, [source for _, source in files])
     found, foreign = list[_File](), 0
     for number, ((name, source), head) in enumerate(zip(files, heads, strict=True)):
@@ -43,12 +44,11 @@ def read_index(files: Sequence[tuple[str, RangeSource]]) -> SlideIndex:
             found.append(file)
     volumes = [file for file in found if file.header.kind == VOLUME]
     _check_one_scan(found, volumes)
+    volumes = _of_path(volumes, choice)
     parts = side_by_side.each(lambda file: read_part(file.passage, file.number, file.header), volumes)
-    levels = sorted((level(group) for group in _pictures(parts)), key=lambda one: -one.header.width)
+    levels = sorted((level(group, choice) for group in _pictures(parts)), key=lambda one: -one.header.width)
     _check_pyramid(levels)
-    warnings = (
-        (f"Of the files sent, {foreign} hold something else than the slide and were left out.",) if foreign else ()
-    )
+    warnings = (*_told_of_planes(levels, choice), *_told_of_others(foreign))
     infos = tuple(_info(one.header, levels[0].header) for one in levels)
     return SlideIndex(
         tuple(IndexedFile(source.etag, source.size) for _, source in files),
@@ -97,6 +97,40 @@ def _check_one_scan(found: Sequence[_File], volumes: Sequence[_File]) -> None:
         )
 
 
+def _of_path(volumes: Sequence[_File], choice: Choice | None) -> list[_File]:
+    """Those that hold the chosen optical path: scanners write each into files of its own, or all into one."""
+    if choice is None or choice.optical_path is None:
+        return list(volumes)
+    held = {path.identifier: path for file in volumes for path in file.header.paths}
+    if len(held) < 2:
+        raise SlideRejected(
+            RejectReason.NO_SUCH_CHOICE, "The slide holds one optical path: leave the choice of an optical path out."
+        )
+    if choice.optical_path not in held:
+        raise no_such_path(tuple(held.values()))
+    return [file for file in volumes if choice.optical_path in {path.identifier for path in file.header.paths}]
+
+
+def _told_of_planes(levels: Sequence[Level], choice: Choice | None) -> Iterator[str]:
+    if choice is None or choice.focal_plane is None:
+        return
+    flat = sum(one.planes == 1 for one in levels)
+    if flat == len(levels):
+        raise SlideRejected(
+            RejectReason.NO_SUCH_CHOICE, "The slide holds one plane of focus: leave the choice of a plane out."
+        )
+    if flat:
+        yield f"{flat} of the slide's levels hold one plane of focus, which is read whatever plane is chosen."
+    unseen = sum(one.unseen for one in levels)
+    if unseen:
+        yield f"{unseen:,} tiles were scanned in other planes of focus only and are shown as glass."
+
+
+def _told_of_others(foreign: int) -> Iterator[str]:
+    if foreign:
+        yield f"Of the files sent, {foreign} hold something else than the slide and were left out."
+
+
 def _pictures(parts: Sequence[PartialLevel]) -> Iterator[Sequence[PartialLevel]]:
     """The files of each picture."""
     joined: dict[str, list[PartialLevel]] = {}
@@ -112,10 +146,13 @@ def _check_pyramid(levels: Sequence[Level]) -> None:
     base = levels[0].header
     for one, other in pairwise(levels):
         if one.header.width == other.header.width:
+            held = {path.identifier: path for level in levels for path in level.paths}
+            if one.paths != other.paths and len(held) > 1:
+                raise several(tuple(held.values()), 1)
             raise SlideRejected(
                 RejectReason.UNSUPPORTED_FORMAT,
-                "Two of the slide's DICOM files hold the same level (a copy, another channel or another plane of "
-                "focus): send one of them.",
+                "Two of the slide's DICOM files hold the same level (a copy or another plane of focus): send one of "
+                "them.",
             )
         off = abs(other.header.width - other.header.height * base.width / base.height)
         if off > max(2, 0.02 * other.header.width):
