@@ -1,8 +1,16 @@
-"""Who plans a job: a function, or a process that has the time and the disk that a large slide needs."""
+"""Who plans a job: a function, or a process that has the time and the disk that a large slide needs.
+
+A plan begins with what inspection kept, and then reads no byte of the slide, however large it is. Only a job that
+states microns per pixel that inspection did not look at has the slide looked at anew.
+"""
 
 from __future__ import annotations
 
+from typing import Any
+
+from wsi.records.jobs import JobOptions
 from wsi.records.slides import Slide
+from wsi.slide.mpp import OVERRIDE
 
 PLAN = "plan"
 HEAVY = "heavy"
@@ -15,9 +23,18 @@ COPIED_BYTES = 2 * 1024**3
 COARSEST_PIXELS = 2_000_000_000
 
 
-def plan_queue(slide: Slide) -> str:
+def plan_queue(slide: Slide, options: JobOptions) -> str:
     """The queue of the jobs over `slide`, by what inspection stored. What it does not say makes nothing heavy."""
     found = slide.inspection or {}
+    if _looked_at(found, options.mpp if options.mpp is not None else slide.mpp):
+        return PLAN
     copied = sum(file.size for file in slide.files) if found.get("reading_path") == "scratch" else 0
     coarsest = min((level.get("width", 0) * level.get("height", 0) for level in found.get("levels", ())), default=0)
     return HEAVY if copied > COPIED_BYTES or coarsest > COARSEST_PIXELS else PLAN
+
+
+def _looked_at(found: dict[str, Any], mpp: float | None) -> bool:
+    """Whether inspection saw the slide at this scale (None: what the file says): `wsi.stored_examination` takes what
+    it kept for no other."""
+    stated = found.get("mpp_source") == OVERRIDE
+    return not stated if mpp is None else stated and found.get("mpp_x") == found.get("mpp_y") == mpp

@@ -66,7 +66,7 @@ def announce(cursor: Cursor, job: Job, detail: Mapping[str, Any] | None = None) 
 
 def wake_stage(cursor: Cursor, job: Job, topic: str) -> None:
     """The message to whoever takes the job on."""
-    queue = plan_queue(slides.get(cursor, job.slide_id)) if topic == PLAN else topic
+    queue = plan_queue(slides.get(cursor, job.slide_id), job.options) if topic == PLAN else topic
     send(cursor, job, queue, job_message(job.id))
 
 

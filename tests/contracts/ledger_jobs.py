@@ -9,6 +9,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from tests.contracts.ledger_world import (
+    HEAVY_OPTIONS,
     LARGE_INSPECTION,
     PLAN_DIGEST,
     RESULT,
@@ -51,8 +52,9 @@ class SubmissionContract:
         (event,) = world.tenants.job_events(world.actor, job.id, after=0, limit=10)
         assert (event.kind, event.version, event.detail["state"]) == ("moved", 1, "QUEUED")
 
-    def test_job_over_a_large_slide_without_overviews_is_planned_elsewhere(self, world: LedgerWorld) -> None:
-        job = submit(world, new_job(ready_slide(world, inspection=LARGE_INSPECTION))).job
+    def test_job_over_a_large_slide_at_another_scale_is_planned_elsewhere(self, world: LedgerWorld) -> None:
+        slide = ready_slide(world, inspection=LARGE_INSPECTION)
+        job = submit(world, new_job(slide, options=HEAVY_OPTIONS)).job
         assert topics(world, "heavy") == [{"v": 1, "job_id": str(job.id)}]
         assert topics(world, "plan") == []
         assert plan(world, job.id, (10, 5)).state is JobState.RUNNING

@@ -5,6 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 
 from tests.contracts.ledger_world import (
+    HEAVY_OPTIONS,
     LARGE_INSPECTION,
     TRACE,
     LedgerWorld,
@@ -115,7 +116,7 @@ class UpkeepContract:
 
     def test_message_of_a_stuck_heavy_plan_goes_where_it_went_first(self, world: LedgerWorld) -> None:
         slide = ready_slide(world, inspection=LARGE_INSPECTION)
-        queued, planning = queued_job(world, slide=slide), queued_job(world, slide=slide)
+        queued, planning = (queued_job(world, slide=slide, options=HEAVY_OPTIONS) for _ in range(2))
         assert world.system.begin_planning(planning.id)
         world.pass_time(901)
         assert sweep(world) == Swept(messages_resent=2)

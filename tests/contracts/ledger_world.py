@@ -19,8 +19,9 @@ MODEL = ModelVersion(
     name="stain-density", version="1", digest="d" * 64, card={"name": "stain-density", "mpp": 0.5}, package_uri=None
 )
 INSPECTION: dict[str, Any] = {"format": "svs", "width": 2220, "mpp_x": 0.499, "levels": [{"width": 2220}]}
-#: Of a slide without overviews: its plan is a heavy one.
+#: Of a slide without overviews: plans at another scale than inspection's are heavy ones.
 LARGE_INSPECTION: dict[str, Any] = {**INSPECTION, "levels": [{"width": 60_000, "height": 40_000}]}
+HEAVY_OPTIONS = JobOptions(mpp=0.25)
 TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 PLAN_DIGEST = "p" * 64
 

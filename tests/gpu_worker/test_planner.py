@@ -20,7 +20,7 @@ from tests.gpu_worker.installation import Installation
 from tests.slides.scn import write_scn
 from wsi.builtin_models import STAIN_DENSITY
 from wsi.plan_queue import COPIED_BYTES
-from wsi.records.jobs import NewJob
+from wsi.records.jobs import JobOptions, NewJob
 from wsi.states import JobState
 from wsi.tracing import new_traceparent
 
@@ -60,6 +60,7 @@ class Heavy(Installation):
             model=STAIN_DENSITY.name,
             model_version=STAIN_DENSITY.version,
             model_digest=STAIN_DENSITY.digest,
+            options=JobOptions(mpp=0.5),  # stated, and so not what inspection looked at
             identity=uuid4().hex,
             traceparent=new_traceparent(),
         )

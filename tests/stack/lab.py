@@ -60,8 +60,9 @@ class Lab:
 
         return eventually(inspected, seconds=60, what="inspection")
 
-    def submit(self, slide: Slide, *, model: str = "stain-density") -> Job:
-        return self.api.submit_job(slide.slide_id, model, idempotency_key=str(uuid4()), force=True)
+    def submit(self, slide: Slide, *, model: str = "stain-density", **asked: Any) -> Job:
+        """`asked`: mpp, options."""
+        return self.api.submit_job(slide.slide_id, model, idempotency_key=str(uuid4()), force=True, **asked)
 
     def wait(self, job: Job, *, seconds: float = 120) -> Job:
         def final() -> Job | None:
@@ -70,8 +71,8 @@ class Lab:
 
         return eventually(final, seconds=seconds, what="the end of the job")
 
-    def run(self, slide: Slide, *, model: str = "stain-density", seconds: float = 120) -> Job:
-        return self.wait(self.submit(slide, model=model), seconds=seconds)
+    def run(self, slide: Slide, *, model: str = "stain-density", seconds: float = 120, **asked: Any) -> Job:
+        return self.wait(self.submit(slide, model=model, **asked), seconds=seconds)
 
     def results(self, job: Job) -> dict[str, bytes]:
         return {link.name: httpx.get(link.url).raise_for_status().content for link in self.api.results(job.job_id)}

@@ -1,5 +1,5 @@
-"""Plans of slides that are too large for a function: routed by what inspection stored, made on this machine by the
-stack itself, on AWS by `python -m gpu_worker.heavy`."""
+"""Plans that look anew at slides too large for a function: routed by what inspection stored, made on this machine by
+the stack itself, on AWS by `python -m gpu_worker.heavy`."""
 
 from __future__ import annotations
 
@@ -49,9 +49,15 @@ def queues_of(lab: Lab, job_id: object) -> set[str]:
 
 def test_a_large_slide_is_analysed_as_any_other(lab: Lab, large: Slide) -> None:
     lab.stack.workers.start()
-    job = lab.run(large)
+    job = lab.run(large, mpp=0.5)
     assert job.status == JobState.COMPLETED
     assert queues_of(lab, job.job_id) == {HEAVY}
+
+
+def test_a_plan_that_begins_with_what_inspection_kept_is_none_for_others(lab: Lab, large: Slide) -> None:
+    job = lab.submit(large)
+    eventually(lambda: lab.moves(job) == ["QUEUED", "PLANNING", "RUNNING"], seconds=60, what="the plan")
+    assert queues_of(lab, job.job_id) == {"plan"}
 
 
 @pytest.fixture
@@ -85,7 +91,7 @@ def test_the_process_for_heavy_plans_makes_one_and_leaves_when_told_to(lab: Lab,
         cwd=ROOT,
     )
     try:
-        job = lab.submit(large)
+        job = lab.submit(large, mpp=0.5)
         eventually(lambda: lab.moves(job) == ["QUEUED", "PLANNING", "RUNNING"], seconds=60, what="the plan")
     finally:
         children.stop(planner, seconds=90)

@@ -175,7 +175,7 @@ class Books:
             self.send(job.tenant, "notify", job_message(job.id), job.traceparent)
 
     def wake_stage(self, job: Job, topic: str) -> None:
-        queue = plan_queue(self.slides[job.slide_id]) if topic == PLAN else topic
+        queue = plan_queue(self.slides[job.slide_id], job.options) if topic == PLAN else topic
         self.send(job.tenant, queue, job_message(job.id), job.traceparent)
 
     def append_event(self, job: Job, kind: str, detail: Mapping[str, Any]) -> None:
