@@ -1,4 +1,5 @@
-"""Models that need no download. Their code lies in the worker; here are the cards, which planning and the API read."""
+"""Models that need no package. Their code lies in the worker, which fetches the weights of `epithelium` itself; here
+are the cards, which planning and the API read."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from wsi.model_card import ModelCard, OutputColumn
 
 #: Raise a model's number when its code changes a single value: the digest changes with it, and old results are not
 #: taken for new ones.
-ALGORITHM_VERSIONS: Mapping[str, int] = MappingProxyType({"stain-density": 1})
+ALGORITHM_VERSIONS: Mapping[str, int] = MappingProxyType({"stain-density": 1, "epithelium": 1})
 
 
 #: Fields that cards were given after the first digests were made. At their default they are left out of a digest, so
@@ -55,4 +56,34 @@ STAIN_DENSITY = _with_digest(
     )
 )
 
-BUILTIN: Mapping[str, ModelCard] = MappingProxyType({STAIN_DENSITY.name: STAIN_DENSITY})
+EPITHELIUM = _with_digest(
+    ModelCard(
+        name="epithelium",
+        version="0.9.1",
+        digest="",
+        kind="builtin",
+        tile_px=1024,
+        mpp=1.0,
+        input_px=1024,
+        columns=(
+            OutputColumn(name="epithelium_fraction"),
+            # The network does not tell lumen from the glass around the tissue.
+            OutputColumn(name="lumen_or_glass_fraction"),
+        ),
+        batch=1,
+        description=(
+            "Share of a tile's area that is glandular epithelium, and that is lumen or other clear glass, by the "
+            "segmentation network of lavlab-shell 0.9.1. Made for prostate; elsewhere a demonstration."
+        ),
+        stain="H&E",
+        organ="prostate",
+        licence="MIT",
+    )
+)
+
+BUILTIN: Mapping[str, ModelCard] = MappingProxyType({card.name: card for card in (STAIN_DENSITY, EPITHELIUM)})
+
+
+def needs_stains(card: ModelCard) -> bool:
+    """Whether the plan pins the stains of its slide (`wsi.stains`)."""
+    return card.kind == "builtin" and card.name == EPITHELIUM.name

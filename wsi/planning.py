@@ -11,6 +11,7 @@ from uuid import UUID
 import numpy as np
 
 from wsi import keys
+from wsi.builtin_models import needs_stains
 from wsi.drawn import drawn_mask
 from wsi.errors import FailReason, Forbidden, JobFailed, SlideRejected, SourceChanged, SourceError
 from wsi.examination import Examination, examine
@@ -18,6 +19,7 @@ from wsi.grid import file_order, make_grid, select_tiles
 from wsi.ledger_rules import GIVEN_UP
 from wsi.model_card import ModelCard
 from wsi.numerics import NUMERICS_VERSION
+from wsi.pinned_stains import pinned_stains, with_overview
 from wsi.plan import Grid, Numerics, Plan
 from wsi.ports.ledger import PlanningBrief, SystemLedger
 from wsi.ports.objects import Objects, SlideStore
@@ -93,6 +95,7 @@ def make_plan(
             precision=card.precision,
             batch=batch_size(card, grid.level_side, grid.level_side_y),
             threads=threads,
+            stains=pinned_stains(card, examination),
         ),
         tiles=tiles,
         order=file_order(tiles, grid, inspection.levels[grid.level]),
@@ -199,6 +202,8 @@ def _examined(
     slide = brief.slide
     mpp = brief.job.options.mpp if brief.job.options.mpp is not None else slide.mpp
     examination = stored_examination(objects, slide, source, mpp)
+    if examination is not None and needs_stains(ModelCard.from_json(brief.model.card)):
+        examination = with_overview(examination, objects, slide.tenant, slide.id)
     if examination is not None and examination.inspection.reading_path == "scratch":
         return UnreadSlide(examination.inspection), examination
     opened = partial(

@@ -36,5 +36,5 @@ np.savez_compressed(
     haematoxylin=by_stain[found["h_idx"]],
     ranges=[[found[f"{name}_lo"], found[f"{name}_hi"]] for name in ("e", "h", "od")],
     planes=planes,
-    fractions=[(outer & ~inner).mean(), inner.mean()],
+    fractions=[outer.mean(), (inner & ~outer).mean()],
 )
