@@ -10,11 +10,14 @@ def box_sum(image: NDArray[np.int32], side: int) -> NDArray[np.int32]:
     """[height, width] the sum of the `side` x `side` px (odd) around each; edges repeat. The sum of a square must fit
     into 31 bits. Those of larger parts may pass them: what wraps around cancels exactly."""
     padded = np.pad(image, side // 2, mode="edge")
-    integral = np.zeros((padded.shape[0] + 1, padded.shape[1] + 1), np.int32)
-    np.cumsum(padded, axis=0, dtype=np.int32, out=integral[1:, 1:])
-    np.cumsum(integral, axis=1, dtype=np.int32, out=integral)
-    rows = integral[side:] - integral[:-side]
-    return rows[:, side:] - rows[:, :-side]
+    height, width = padded.shape
+    down = np.zeros((height + 1, width), np.int32)
+    for row in range(height):  # numpy's cumsum along this axis goes column by column, in seven times the time.
+        np.add(down[row], padded[row], out=down[row + 1])
+    rows = down[side:] - down[:-side]
+    across = np.zeros((len(rows), width + 1), np.int32)
+    np.cumsum(rows, axis=1, dtype=np.int32, out=across[:, 1:])
+    return across[:, side:] - across[:, :-side]
 
 
 def share_above_half(mask: NDArray[np.bool_], side: int) -> NDArray[np.bool_]:

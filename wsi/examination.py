@@ -9,6 +9,7 @@ import numpy as np
 import simplejpeg  # pyright: ignore[reportMissingTypeStubs]
 from numpy.typing import NDArray
 
+from wsi.channels import highest, lowest
 from wsi.counting import count_tiles
 from wsi.errors import RejectReason, SlideRejected
 from wsi.mask import DETECTED, SlideMask
@@ -71,8 +72,8 @@ def _warnings(overview: Thumbnail, found: Tissue) -> Iterator[str]:
 
 def _check_light(seen: NDArray[np.uint8]) -> None:
     """[n, 3] pixels, most of them dark and next to none of them glass, are no brightfield slide."""
-    brightest = seen.max(axis=-1)
-    if np.median(brightest) >= DARK or (seen.min(axis=-1) >= GLASS).mean() >= GLASS_SHARE:
+    brightest = highest(seen)
+    if np.median(brightest) >= DARK or (lowest(seen) >= GLASS).mean() >= GLASS_SHARE:
         return
     if brightest.max() < DARK:
         raise SlideRejected(

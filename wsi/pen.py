@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wsi.boxes import dilated, share_above_half
+from wsi.channels import highest, lowest
 from wsi.slide.slide import RGB
 
 UNIT: Final = 10_000  #: density is kept as whole ten-thousandths of the natural logarithm
@@ -65,8 +66,8 @@ def marks(dense: NDArray[np.uint16], pixels: RGB, mpp: float | None) -> NDArray[
     ink |= _strokes(
         (green >= RED_DENSITY * UNIT) & (100 * blue >= RED_BLUE * green) & (100 * red <= RED_RED * green), stroke
     )
-    brightest = pixels.max(axis=-1)
-    apart = brightest - pixels.min(axis=-1)
+    brightest = highest(pixels)
+    apart = brightest - lowest(pixels)
     stained = np.maximum(red, green) >= FADED_DENSITY * UNIT
     if stained.any() and np.median(apart[stained]) > COLOURED:
         ink |= _strokes((brightest <= np.where(apart <= BLACK_APART, BLACK_MOST, PITCH)) & (green > 0), stroke)

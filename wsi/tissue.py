@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from wsi import pen
 from wsi.boxes import box_sum, dilated
+from wsi.channels import highest, lowest
 from wsi.numerics import TISSUE_VERSION
 from wsi.slide.slide import RGB
 
@@ -58,7 +59,7 @@ def glass_colour(pixels: RGB) -> NDArray[np.uint8]:
     flat = pixels[~unseen(pixels)]
     if not len(flat):
         return np.full(3, 255, np.uint8)
-    brightness = flat.max(axis=1)
+    brightness = highest(flat)
     bright = flat[brightness >= np.percentile(brightness, BRIGHT_SHARE)]
     colour: NDArray[np.float64] = np.median(bright, axis=0).clip(1, 255)
     colour[colour < NEUTRAL * colour.max()] = colour.max()
@@ -68,7 +69,7 @@ def glass_colour(pixels: RGB) -> NDArray[np.uint8]:
 def unseen(pixels: RGB) -> NDArray[np.bool_]:
     """[height, width] padding: neither glass nor tissue. Black; and pure white, where flat and a little darker glass
     shows what glass looks like on this slide."""
-    brightest, darkest = pixels.max(axis=-1), pixels.min(axis=-1)
+    brightest, darkest = highest(pixels), lowest(pixels)
     black = brightest < BLACK
     if pixels.ndim == 3 and black.any():
         black = dilated(black, BORDER)
@@ -86,7 +87,7 @@ def find_tissue(pixels: RGB, mpp: float | None = None) -> Tissue:
     nothing = unseen(pixels)
     density = pen.density(pixels, glass_colour(pixels))
     density[nothing] = 0
-    smooth = box_sum(density.max(axis=-1).astype(np.int32), BLUR)
+    smooth = box_sum(highest(density).astype(np.int32), BLUR)
     scale = BLUR * BLUR * pen.UNIT
     threshold = np.clip(_otsu(smooth[::2, ::2]), round(LOWEST * scale), round(HIGHEST * scale))
     dense = (smooth > threshold) & ~nothing
