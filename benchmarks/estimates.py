@@ -1,18 +1,20 @@
-"""How far dry runs are off the plan's tile count: real masks and generated ones, any side, threshold and region.
+"""How dry runs count, beside the plan: real masks and generated ones, any side, threshold and region, drawn ones too.
 
     .venv/bin/python -m benchmarks.estimates [cases]
 
-Prints percentiles of the error for counts of 40 tiles and more, and of the difference in tiles below; once by the table
-that inspection keeps, once by the formula that stands in for it on slides inspected before there was one.
+A dry run counts the tiles of the plan, so that the number of cases that differ is to be 0; with it, the CPU time that a
+count takes in pure Python, and how far off is the guess that stands in for it on slides without a stored mask.
 """
 
 from __future__ import annotations
 
-import json
+import math
+import resource
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import asdict, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,16 +23,20 @@ from tests.shared_slides import SHARED_SLIDES
 from tests.wsi.plans import inspection
 from wsi.boxes import box_sum
 from wsi.builtin_models import STAIN_DENSITY
-from wsi.counting import count_tiles
+from wsi.drawn import drawn_mask
 from wsi.errors import TesseraError
 from wsi.estimate import estimate
 from wsi.examination import examine
 from wsi.grid import Region, make_grid, select_tiles
+from wsi.mask import SlideMask
+from wsi.numerics import TISSUE_VERSION
+from wsi.outline import Outline
 from wsi.records.jobs import JobOptions
 from wsi.slide.opening import local_source, open_slide
+from wsi.stored_mask import StoredMask
 
 Mask = NDArray[np.bool_]
-FEW = 40  #: tiles; below, 5 % are fewer than two
+FEW = 40  #: tiles; below, a guess says nothing
 
 
 def generated(rng: np.random.Generator) -> tuple[str, Mask, int, int]:
@@ -70,8 +76,26 @@ def real() -> list[tuple[str, Mask, int, int]]:
     return found
 
 
-def case(mask: Mask, width: int, height: int, rng: np.random.Generator, counts: object) -> tuple[int, int, int] | None:
-    """(planned, by the table, by the formula)."""
+@dataclass(frozen=True, slots=True)
+class Counted:
+    planned: int
+    counted: int
+    guessed: int | None  #: without a mask; None of a drawn region, which needs none
+    boxes: int  #: of the whole grid
+    seconds: float  #: of CPU, from the stored bytes to the answer
+
+
+def drawn(rng: np.random.Generator, width: int, height: int) -> Outline:
+    """A wobbling line of up to 20,000 points around some place."""
+    angles = np.linspace(0, 2 * math.pi, int(rng.integers(4, 20_000)))[:-1]
+    radius = min(width, height) * rng.uniform(0.05, 0.5) * (1 + 0.2 * np.sin(rng.integers(1, 40) * angles))
+    x, y = rng.uniform(0, width) + radius * np.cos(angles), rng.uniform(0, height) + radius * np.sin(angles)
+    points = [(float(at), float(down)) for at, down in zip(x, y, strict=True)]
+    return Outline((((*points, points[0]),),))
+
+
+def case(mask: Mask, kept: bytes, width: int, height: int, rng: np.random.Generator) -> Counted | None:
+    """None for grids of more boxes than a benchmark has patience for, and for drawings off the slide."""
     side = int(2 ** rng.uniform(6, 11.5))
     if width * height / side**2 > 2**21:
         return None
@@ -80,51 +104,57 @@ def case(mask: Mask, width: int, height: int, rng: np.random.Generator, counts: 
         left, right = sorted(rng.integers(0, width, 2).tolist())
         top, bottom = sorted(rng.integers(0, height, 2).tolist())
         region = (left, top, right - left + 1, bottom - top + 1)
+    outline = drawn(rng, width, height) if rng.random() < 0.1 else None
     least = float(rng.choice([0.0, 0.05, 0.1, 0.1, 0.1, 0.3, 0.5, 0.8, 1.0, rng.random()]))
     card = replace(STAIN_DENSITY, tile_px=side)
-    plain = inspection(width, height, tissue_fraction=float(mask.mean()))
-    grid = make_grid(plain, card, (0.5, 0.5))
-    planned = len(select_tiles(grid, mask, width=width, height=height, min_tissue=least, region=region))
-    options = JobOptions(min_tissue=least, region=region)
-    by_table = estimate(replace(plain, tile_counts=counts), card, options, 1.0).tiles
-    return planned, by_table, estimate(plain, card, options, 1.0).tiles
+    seen = inspection(width, height, tissue_fraction=float(mask.mean()))
+    options = JobOptions(min_tissue=least, region=region, outline=outline)
+    grid = make_grid(seen, card, (0.5, 0.5))
+    pixels = drawn_mask(outline, seen).pixels if outline else mask
+    planned = len(select_tiles(grid, pixels, width=width, height=height, min_tissue=least, region=region))
+    began = time.process_time()
+    counted = estimate(seen, card, options, 1.0, stored=StoredMask.from_bytes(kept, []))
+    seconds = time.process_time() - began
+    assert counted.exact
+    guessed = None if outline else estimate(seen, card, options, 1.0, stored=None).tiles
+    return Counted(planned, counted.tiles, guessed, grid.columns * grid.rows, seconds)
 
 
-def report(name: str, found: list[tuple[int, int, int]]) -> None:
-    many = np.array([row for row in found if row[0] >= FEW], dtype=float).reshape(-1, 3)
-    few = np.array([row for row in found if row[0] < FEW], dtype=float).reshape(-1, 3)
-    for label, column in (("table", 1), ("formula", 2)):
-        line = f"{name:28s} {label:8s}"
-        if len(many):
-            off = np.abs(many[:, column] / many[:, 0] - 1) * 100
-            within = (off <= 5).mean() * 100
-            p50, p90, p99 = np.percentile(off, (50, 90, 99))
-            line += f" {len(many):5d} cases: p50 {p50:5.2f} %  p90 {p90:6.2f} %  p99 {p99:6.2f} %"
-            line += f"  within 5 %: {within:5.1f} %"
-        if len(few):
-            gap = np.abs(few[:, column] - few[:, 0])
-            line += f" | {len(few)} small: p90 {np.percentile(gap, 90):.0f} tiles, most {gap.max():.0f}"
-        print(line, flush=True)
+def report(name: str, found: Sequence[Counted]) -> None:
+    differ = sum(each.planned != each.counted for each in found)
+    most = max(each.seconds for each in found)
+    off = [
+        abs(each.guessed / each.planned - 1) * 100 for each in found if each.guessed is not None and each.planned >= FEW
+    ]
+    line = f"{name:28s} {len(found):5d} cases, {differ} differ from the plan; {most:.2f} s at most"
+    if off:
+        p50, p90 = np.percentile(off, (50, 90))
+        line += f" | guessed: p50 {p50:5.1f} %  p90 {p90:6.1f} %"
+    print(line, flush=True)
 
 
 def main() -> None:
     cases = int(sys.argv[1]) if len(sys.argv) > 1 else 60
     rng = np.random.default_rng(7)
-    kinds: dict[str, list[tuple[int, int, int]]] = {}
-    seconds, sizes = [], []
+    kinds: dict[str, list[Counted]] = {}
+    sizes: list[int] = []
     for name, mask, width, height in [*real(), *(generated(rng) for _ in range(cases))]:
-        began = time.perf_counter()
-        counts = count_tiles(mask, width, height)
-        seconds.append(time.perf_counter() - began)
-        sizes.append(len(json.dumps(asdict(counts))))
+        settings = {"version": TISSUE_VERSION}
+        kept = StoredMask(inspection(width, height), SlideMask(mask, settings=settings).as_json()).to_bytes([])
+        sizes.append(len(kept))
         for _ in range(40):
-            found = case(mask, width, height, rng, counts)
-            if found is not None and any(found):
+            found = case(mask, kept, width, height, rng)
+            if found is not None:
                 kinds.setdefault(name, []).append(found)
     for name, found in kinds.items():
         report(name, found)
-    report("all", [row for found in kinds.values() for row in found])
-    print(f"table: {max(sizes)} bytes of JSON at most, {1000 * max(seconds):.0f} ms to make at most")
+    everything = [each for found in kinds.values() for each in found]
+    report("all", everything)
+    for low, high in ((0, 10_000), (10_000, 100_000), (100_000, 2**21)):
+        seconds = [each.seconds for each in everything if low < each.boxes <= high]
+        print(f"{low:,} to {high:,} boxes: {np.median(seconds):.2f} s, {max(seconds):.2f} s at most")
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+    print(f"stored: {max(sizes):,} bytes at most; peak memory {peak} MiB, numpy and slides included")
 
 
 if __name__ == "__main__":

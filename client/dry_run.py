@@ -36,4 +36,4 @@ def planned(
             shard_tiles=None,
             threads=THREADS,
         )
-    return replace(priced(len(plan.tiles), card, dollars_per_gpu_hour), shards=len(plan.shard_sizes))
+    return replace(priced(len(plan.tiles), card, dollars_per_gpu_hour, exact=True), shards=len(plan.shard_sizes))

@@ -44,6 +44,7 @@ def _total(estimates: Iterable[Estimate]) -> Estimate:
         shards=sum(each.shards for each in found),
         seconds=sum(each.seconds for each in found),
         dollars=sum(each.dollars for each in found),
+        exact=all(each.exact for each in found),
     )
 
 
@@ -64,4 +65,5 @@ def _table(outcomes: Sequence[SlideOutcome], estimates: Mapping[str, Estimate]) 
 
 
 def _cells(found: Estimate) -> tuple[str, str, str, str]:
-    return f"{found.tiles:,}", f"{found.shards:,}", f"{found.seconds:,.0f}", f"{found.dollars:,.2f}"
+    tiles = f"{found.tiles:,}" if found.exact else f"about {found.tiles:,}"
+    return tiles, f"{found.shards:,}", f"{found.seconds:,.0f}", f"{found.dollars:,.2f}"

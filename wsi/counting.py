@@ -1,90 +1,111 @@
-"""The table of tile counts that inspection keeps (`wsi.tile_counts`), from the mask."""
+"""How many boxes of a grid hold tissue: what `wsi.grid.select_tiles` takes, counted without numpy for the API.
+
+Both do the same sums in floating point in the same order, so that a box at the very threshold falls the same way.
+"""
 
 from __future__ import annotations
 
-import base64
-import math
-import zlib
+import struct
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, islice, pairwise
+from operator import itemgetter
 from typing import Final
 
-import numpy as np
-from numpy.typing import NDArray
+from wsi.bitmap import Bitmap
 
-from wsi.grid import EPSILON, integral_of, taken, tissue_share
-from wsi.tile_counts import CELLS, FULL, UNIT, Region, TileCounts
-
-LEAST: Final = (0.0, 0.03, 0.1, 0.25, 0.5, 0.75, 0.92, 1.0)  #: thresholds of the table
-STEP: Final = 1.25  #: from side to side of the table
-BOXES: Final = (
-    2**17
-)  #: of the smallest side: a few more milliseconds; below it `covered` runs straight to the tissue's area
-SMALLEST: Final = 16  #: level-0 px: no model's box is smaller
-COARSEST: Final = 4  #: boxes along the slide's longer side at the largest side
-SPREAD: Final = 0.1  #: of a side: counts are averaged over sides around it, since where a grid's lines fall is chance
-AROUND_MANY, AROUND_FEW, FEW_BOXES = 2, 12, 2**14  #: sides to average; more where the boxes are few
+#: Boxes of a grid, tissue or not. 200,000 x 200,000 px in boxes of 64 px make 9.8 million; more comes of a wrong mpp.
+MAX_BOXES: Final = 2**24
+#: Share of a box below which rounding in the integral image can not be told from zero.
+EPSILON: Final = 1e-9
 
 
-def count_tiles(mask: NDArray[np.bool_], width: int, height: int, elongation: float = 1.0) -> TileCounts:
-    """Of a slide of `width` x `height` level-0 px that `mask` spans. `elongation`: height over width of a box (that of
-    pixels that are not square)."""
-    integral = integral_of(mask)
-    bounds = _bounds(mask, width, height)
-    smallest = max(SMALLEST, math.ceil(math.sqrt(width * height / BOXES)))
-    steps = max(1, math.ceil(math.log(max(1.0, max(width, height) / COARSEST / smallest), STEP)) + 1)
-    sides = tuple(sorted({round(smallest * STEP**step) for step in range(steps)}))
-    by_side = [
-        np.mean([_covered(integral, width, height, near, elongation) for near in _around(side, width, height)], axis=0)
-        for side in sides
-    ]
-    table = np.rint(np.array(by_side).T * UNIT).astype(int)
-    return TileCounts(
-        sides=sides,
-        least=LEAST,
-        covered=tuple(tuple(row) for row in table.tolist()),
-        tissue=round(float(mask.mean()) * UNIT),
-        right=round(float(mask[:, -1].mean()) * UNIT),
-        bottom=round(float(mask[-1].mean()) * UNIT),
-        bounds=bounds,
-        cells=_cells(integral, width, height, bounds),
+def too_many_boxes(columns: int, rows: int, side: int, side_y: int) -> str | None:
+    """What to say of a grid above `MAX_BOXES`."""
+    if columns * rows <= MAX_BOXES:
+        return None
+    return (
+        f"The slide would be cut into {columns * rows:,} tiles of {side} x {side_y} px, more than "
+        f"{MAX_BOXES:,}: check its µm per pixel, or take a model with larger tiles."
     )
 
 
-def _around(side: int, width: int, height: int) -> NDArray[np.float64]:
-    few = width * height / side**2 <= FEW_BOXES
-    return side * np.linspace(1 - SPREAD, 1 + SPREAD, AROUND_FEW if few else AROUND_MANY)
+def count_tiles(
+    mask: Bitmap,
+    *,
+    slide: tuple[int, int],
+    box: tuple[int, int],
+    min_tissue: float,
+    region: tuple[int, int, int, int] | None = None,
+) -> int:
+    """Boxes of `box` (width, height) on `slide` (width, height) that `select_tiles` takes; level-0 px.
+
+    `mask` spans the slide whatever its own size. `region` (x, y, width, height) must overlap the slide.
+    """
+    left, top, across, down = region or (0, 0, *slide)
+    x = _places(slide[0], box[0], left, left + across, mask.width)
+    y = _places(slide[1], box[1], top, top + down, mask.height)
+    least = min_tissue - EPSILON
+    widths = [end - begin for begin, end in pairwise(x.at)]
+    beside = [1 - part for part in x.part]
+    count = 0
+    for (begin, above), (end, below) in pairwise(zip(y.at, _between(mask, x, y), strict=True)):
+        height = end - begin
+        band = [low - high for high, low in zip(above, below, strict=True)]
+        sums = [
+            low * near + high * part
+            for low, high, near, part in zip(band, band[len(x.at) :], beside, x.part, strict=False)
+        ]
+        shares = [(to - of) / (height * width) for of, to, width in zip(sums, sums[1:], widths, strict=False)]
+        count += sum(share >= least and share > EPSILON for share in shares)
+    return count
 
 
-def _covered(
-    integral: NDArray[np.float64], width: int, height: int, side: float, elongation: float
-) -> NDArray[np.float64]:
-    """For each of LEAST: share of the slide's area in boxes taken."""
-    root = math.sqrt(elongation)
-    left = np.arange(0, width, max(1, round(side / root)), dtype=np.int64)
-    top = np.arange(0, height, max(1, round(side * root)), dtype=np.int64)
-    right, bottom = np.append(left[1:], width), np.append(top[1:], height)
-    share = tissue_share(integral, left, right, top, bottom, width, height)
-    weights = (bottom - top)[:, None] * (right - left)[None, :] / (width * height)
-    return np.array([weights[taken(share, least)].sum() for least in LEAST])
+@dataclass(frozen=True, slots=True)
+class _Places:
+    """Where the boxes of a grid begin along one axis, and the last one ends."""
+
+    at: list[float]  #: px of the mask
+    low: list[int]  #: corner of the integral image before each
+    high: list[int]  #: and behind it
+    part: list[float]  #: of the way from the one to the other
 
 
-def _bounds(mask: NDArray[np.bool_], width: int, height: int) -> Region:
-    """Level-0 px that hold all tissue; the whole slide where there is none."""
-    columns, rows = np.flatnonzero(mask.any(axis=0)), np.flatnonzero(mask.any(axis=1))
-    if not len(columns):
-        return 0, 0, width, height
-    across, down = width / mask.shape[1], height / mask.shape[0]
-    left, top = math.floor(columns[0] * across), math.floor(rows[0] * down)
-    right, bottom = math.ceil((columns[-1] + 1) * across), math.ceil((rows[-1] + 1) * down)
-    return left, top, min(right, width) - left, min(bottom, height) - top
+def _places(size: int, side: int, begin: int, end: int, pixels: int) -> _Places:
+    """Of the boxes that overlap `begin` to `end`, on an axis of `size` level-0 px and `pixels` of the mask."""
+    numbers = range(max(begin, 0) // side, -(-min(end, size) // side) + 1)
+    at = [min(number * side, size) * (pixels / size) for number in numbers]
+    low = [min(int(place), pixels) for place in at]
+    return _Places(
+        at, low, [min(corner + 1, pixels) for corner in low], [place - of for place, of in zip(at, low, strict=True)]
+    )
 
 
-def _cells(integral: NDArray[np.float64], width: int, height: int, bounds: Region) -> str:
-    left, top, across, down = bounds
-    x: NDArray[np.float64] = np.linspace(left, left + across, CELLS + 1)
-    y: NDArray[np.float64] = np.linspace(top, top + down, CELLS + 1)
-    share = tissue_share(integral, x[:-1], x[1:], y[:-1], y[1:], width, height)
-    values = np.rint(share * FULL)
-    values[(share > EPSILON) & (values == 0)] = 1
-    values[(share < 1 - EPSILON) & (values == FULL)] = FULL - 1
-    flat = values.clip(0, FULL).astype(np.uint8).ravel()
-    return base64.b64encode(zlib.compress((flat[::2] << 4 | flat[1::2]).tobytes(), 9)).decode()
+def _between(mask: Bitmap, x: _Places, y: _Places) -> Iterator[list[float]]:
+    """The integral image at each of `y`, linearly between its rows: at the corners `x.low`, then at `x.high`."""
+    rows = _integral(mask, sorted({*y.low, *y.high}))
+    corners: Callable[[Sequence[int]], tuple[int, ...]] = itemgetter(*x.low, *x.high)
+    held: dict[int, tuple[int, ...]] = {}
+    for low, high, part in zip(y.low, y.high, y.part, strict=True):
+        for row in (low, high):
+            if row not in held:
+                held[row] = corners(next(rows))
+        held = {row: held[row] for row in (low, high)}
+        near = 1 - part
+        yield [above * near + below * part for above, below in zip(held[low], held[high], strict=True)]
+
+
+def _integral(mask: Bitmap, wanted: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """[width + 1] sums of all pixels above and left of each corner, for the rows of corners `wanted`, ascending.
+
+    Columns are summed all at once: an integer holds one in every 32 bits.
+    """
+    zeros = int.from_bytes(("0" * mask.width).encode("utf-32-le"), "little")
+    sums, row = 0, 0
+    texts = iter(mask.texts())
+    for corner in wanted:
+        for text in islice(texts, corner - row):
+            sums += int.from_bytes(text.encode("utf-32-le"), "little") - zeros
+        row = corner
+        columns = struct.unpack(f"<{mask.width}I", sums.to_bytes(4 * mask.width, "little"))
+        yield tuple(accumulate(columns, initial=0))

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Final
 
+from wsi.bitmap import Bitmap
+from wsi.counting import count_tiles, too_many_boxes
 from wsi.errors import Invalid
 from wsi.model_card import ModelCard
-from wsi.outline import Outline, area, box, length, missed
+from wsi.outline import Outline, missed
+from wsi.rasterising import SIDE, crossings, drawn_bitmap
 from wsi.records.jobs import JobOptions
 from wsi.records.slides import Inspection
 from wsi.scale import Microns, box_sides, choose_level, grid_mpp
 from wsi.shards import SECONDS, UNMEASURED, shard_size
 from wsi.slide.mpp import overridden
+from wsi.stored_mask import StoredMask
+
+#: Of a drawn region's edges and the mask's rows: about a second. An outline of tissue has some ten thousand, and only
+#: one that fills the slide with hatching has more; it is drawn on a coarser mask.
+MAX_CROSSINGS: Final = 2**21
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -21,17 +30,22 @@ class Estimate:
     shards: int
     seconds: float  #: of one device, all shards one after the other
     dollars: float
+    exact: bool = False  #: `tiles` are those that planning takes. False where nothing is said: once all were near ones
 
 
 def check_plannable(inspection: Inspection, card: ModelCard, options: JobOptions) -> Microns:
     """The microns a level-0 pixel of the plan, across and down. Raises what planning would: SlideRejected (mpp,
-    SLIDE_TOO_COARSE), and Invalid for a region off the slide."""
+    SLIDE_TOO_COARSE), and Invalid for too many tiles and for a region off the slide."""
     inspection = overridden(inspection, options.mpp)
     mpp = grid_mpp(inspection)
     allow_upsampling = options.allow_upsampling or card.allow_upsampling
     choose_level(inspection.levels, mpp, card.mpp, allow_upsampling=allow_upsampling)
-    if options.outline is not None and not _on_slide(box(options.outline.on_slide(inspection.bounds)), inspection):
-        raise Invalid(missed(inspection))
+    side, side_y = box_sides(card, mpp)
+    sentence = too_many_boxes(-(-inspection.width // side), -(-inspection.height // side_y), side, side_y)
+    if sentence is None and options.outline is not None:
+        sentence = missed(options.outline.on_slide(inspection.bounds), inspection)
+    if sentence is not None:
+        raise Invalid(sentence)
     if 0 in _inside(inspection, options.region):
         raise Invalid(
             f"The region lies outside the slide of {inspection.width} x {inspection.height} px: state it in pixels of "
@@ -40,23 +54,33 @@ def check_plannable(inspection: Inspection, card: ModelCard, options: JobOptions
     return mpp
 
 
-def estimate(inspection: Inspection, card: ModelCard, options: JobOptions, dollars_per_gpu_hour: float) -> Estimate:
+def estimate(
+    inspection: Inspection,
+    card: ModelCard,
+    options: JobOptions,
+    dollars_per_gpu_hour: float,
+    *,
+    stored: StoredMask | None,
+) -> Estimate:
     """Tiles, shards, seconds and dollars of a job. Raises as `check_plannable` does.
 
-    By the counts that inspection made of the real mask: within 5 % of the plan for grids of some hundred tiles and
-    more; of fewer, some tiles off. A drawn region, and a slide that was inspected before there were counts, are
-    guessed.
+    The tiles are counted, box by box, on the mask that planning will take, `exact` then: the `stored` one of the slide
+    or the one that is drawn. Where planning will look for tissue anew, with other microns per pixel, the stored mask is
+    near; without one the count is guessed.
     """
     box = box_sides(card, check_plannable(inspection, card, options))
-    if options.outline is None and inspection.tile_counts is not None:
-        slide = inspection.width, inspection.height
-        tiles = inspection.tile_counts.tiles(slide, box, options.min_tissue, options.region)
+    if options.outline is not None:
+        mask, exact = _drawn(options.outline, inspection)
+    elif stored is not None:
+        mask, exact = Bitmap.from_json(stored.mask), stored.holds_for(options.mpp)
     else:
-        tiles = _guessed(inspection, box, options)
-    return priced(tiles, card, dollars_per_gpu_hour)
+        return priced(_guessed(inspection, box, options), card, dollars_per_gpu_hour, exact=False)
+    slide = inspection.width, inspection.height
+    tiles = count_tiles(mask, slide=slide, box=box, min_tissue=options.min_tissue, region=options.region)
+    return priced(tiles, card, dollars_per_gpu_hour, exact=exact)
 
 
-def priced(tiles: int, card: ModelCard, dollars_per_gpu_hour: float) -> Estimate:
+def priced(tiles: int, card: ModelCard, dollars_per_gpu_hour: float, *, exact: bool) -> Estimate:
     """What so many tiles take. A model whose rate nobody measured is taken for a slow one."""
     seconds = tiles / (card.tiles_per_second or UNMEASURED / SECONDS)
     return Estimate(
@@ -64,7 +88,15 @@ def priced(tiles: int, card: ModelCard, dollars_per_gpu_hour: float) -> Estimate
         shards=math.ceil(tiles / shard_size(card.tiles_per_second)),
         seconds=seconds,
         dollars=seconds / 3600 * dollars_per_gpu_hour,
+        exact=exact,
     )
+
+
+def _drawn(outline: Outline, inspection: Inspection) -> tuple[Bitmap, bool]:
+    side = SIDE
+    while crossings(outline, inspection, side) > MAX_CROSSINGS:
+        side //= 2
+    return drawn_bitmap(outline, inspection, side), side == SIDE
 
 
 def _guessed(inspection: Inspection, box: tuple[int, int], options: JobOptions) -> int:
@@ -75,24 +107,7 @@ def _guessed(inspection: Inspection, box: tuple[int, int], options: JobOptions) 
     seen = _inside(inspection, options.region)
     covered = inspection.tissue_fraction * seen[0] * seen[1] / (width * height)
     touched = covered + 4 * math.sqrt(covered / math.pi) + 1 if covered else 0
-    if options.outline is not None:
-        touched = _touched(options.outline, width, height)
     return min(math.ceil(touched), math.ceil(seen[0] / width) * math.ceil(seen[1] / height))
-
-
-def _on_slide(box: tuple[float, float, float, float], inspection: Inspection) -> bool:
-    left, top, right, bottom = box
-    return left < inspection.width and top < inspection.height and right > 0 and bottom > 0
-
-
-def _touched(outline: Outline, width: int, height: int) -> float:
-    """The same rule for polygons, whose area and edges are known: holes take area away and add edges."""
-    boxes = 0.0
-    for outer, *holes in outline.polygons:
-        enclosed = max(0.0, area(outer) - math.fsum(map(area, holes)))
-        edges = math.fsum(map(length, (outer, *holes)))
-        boxes += enclosed / (width * height) + edges / math.pi * (1 / width + 1 / height) + 1
-    return boxes
 
 
 def _inside(inspection: Inspection, region: tuple[int, int, int, int] | None) -> tuple[int, int]:

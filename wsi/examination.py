@@ -10,7 +10,6 @@ import simplejpeg  # pyright: ignore[reportMissingTypeStubs]
 from numpy.typing import NDArray
 
 from wsi.channels import highest, lowest
-from wsi.counting import count_tiles
 from wsi.errors import RejectReason, SlideRejected
 from wsi.mask import DETECTED, SlideMask
 from wsi.records.slides import Inspection
@@ -47,12 +46,10 @@ def examine(reader: SlideReader, *, max_px: int = 2048) -> Examination:
     found = find_tissue(overview.pixels, overview.downsample * max(mpp_x, mpp_y))
     tissue = found.mask & overview.readable
     mask = SlideMask(tissue | ~overview.readable, DETECTED, SETTINGS, float(found.pen.mean()))
-    width, height = reader.inspection.width, reader.inspection.height
     inspection = replace(
         reader.inspection,
         tissue_um2=float(tissue.sum()) * overview.downsample**2 * mpp_x * mpp_y,
         tissue_fraction=float(tissue.mean()),
-        tile_counts=count_tiles(mask.pixels, width, height, elongation=mpp_x / mpp_y),
         warnings=(*reader.inspection.warnings, *_warnings(overview, found)),
     )
     jpeg: bytes = simplejpeg.encode_jpeg(overview.pixels, quality=_QUALITY, colorspace="RGB")

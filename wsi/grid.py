@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from wsi.counting import EPSILON, too_many_boxes
 from wsi.errors import FailReason, JobFailed
 from wsi.model_card import ModelCard
 from wsi.plan import Grid
@@ -15,12 +16,8 @@ from wsi.records.slides import Inspection, LevelInfo
 from wsi.scale import Microns, box_sides, choose_level, choose_reduction, downsamples, level_mpp
 from wsi.slide.coding import Reduction
 
-#: Boxes of a grid, tissue or not. 200,000 x 200,000 px in boxes of 64 px make 9.8 million; more comes of a wrong mpp.
-MAX_BOXES = 2**24
 #: Side of a box in px of the level that is read: 192 MiB. More comes of a slide without overviews, or of a wrong mpp.
 MAX_LEVEL_SIDE = 8192
-#: Share of a box below which rounding in the integral image can not be told from zero.
-EPSILON = 1e-9
 
 Region = tuple[int, int, int, int]  #: x, y, width, height
 
@@ -37,18 +34,14 @@ def make_grid(
     it is seen.
 
     `mpp` are those of level 0. `reduces` says of which levels tiles may be decoded smaller where the model allows it;
-    without it they are decoded whole. Raises SlideRejected SLIDE_TOO_COARSE, and JobFailed for more than `MAX_BOXES`
-    and for boxes above `MAX_LEVEL_SIDE`.
+    without it they are decoded whole. Raises SlideRejected SLIDE_TOO_COARSE, and JobFailed for more boxes than
+    `wsi.counting.MAX_BOXES` and for boxes above `MAX_LEVEL_SIDE`.
     """
     level = choose_level(inspection.levels, mpp, card.mpp, allow_upsampling=allow_upsampling or card.allow_upsampling)
     side, side_y = box_sides(card, mpp)
     columns, rows = -(-inspection.width // side), -(-inspection.height // side_y)
-    if columns * rows > MAX_BOXES:
-        raise JobFailed(
-            FailReason.PLANNING_FAILED,
-            f"The slide would be cut into {columns * rows:,} tiles of {side} x {side_y} px, more than "
-            f"{MAX_BOXES:,}: check its µm per pixel, or take a model with larger tiles.",
-        )
+    if (sentence := too_many_boxes(columns, rows, side, side_y)) is not None:
+        raise JobFailed(FailReason.PLANNING_FAILED, sentence)
     info, (across, down) = inspection.levels[level], downsamples(inspection.levels, level)
     reduction: Reduction = 1
     if reduces is not None and reduces(level):

@@ -21,11 +21,13 @@ from wsi.model_card import ModelCard
 from wsi.notices import wake
 from wsi.numerics import NUMERICS_VERSION, PRECISION, TISSUE_VERSION
 from wsi.ports.ledger import TenantLedger
+from wsi.ports.objects import Objects
 from wsi.ports.queues import Queues
 from wsi.records.identity import Actor, Role
 from wsi.records.jobs import Idempotency, Job, JobOptions, NewJob, Priority, Submission
 from wsi.records.slides import Inspection, Slide
 from wsi.states import JobState
+from wsi.stored_mask import stored_mask
 from wsi.webhooks import check_url
 
 CAPACITY_SECONDS = 60.0  #: RUNNING for so long without a lease means that no worker is there
@@ -100,15 +102,21 @@ def submit_job(
     return _submit(actor, job, idempotency_key, request.digest(), ledger, queues, reuse_finished=not request.force)
 
 
-def estimate_job(actor: Actor, request: JobRequest, *, ledger: TenantLedger, dollars_per_gpu_hour: float) -> Estimate:
+def estimate_job(
+    actor: Actor, request: JobRequest, *, ledger: TenantLedger, objects: Objects, dollars_per_gpu_hour: float
+) -> Estimate:
     """The dry run: for every role, since it writes nothing. Raises NotFound, Conflict, Invalid, SlideRejected."""
     slide = ledger.slide(actor, request.slide_id)
     model = ledger.model(request.model, request.model_version)
     if slide.inspection is None:
         raise Conflict(f"The slide is {slide.state.value}; an estimate needs a slide that is READY.")
-    inspection = Inspection.from_json(slide.inspection)
+    options = pinned_options(slide, request.options)
     return estimate(
-        inspection, ModelCard.from_json(model.card), pinned_options(slide, request.options), dollars_per_gpu_hour
+        Inspection.from_json(slide.inspection),
+        ModelCard.from_json(model.card),
+        options,
+        dollars_per_gpu_hour,
+        stored=stored_mask(objects, slide) if options.outline is None else None,
     )
 
 

@@ -18,6 +18,10 @@ PREPROCESSING_VERSION = 2
 #: them, or to the overview they look at, changes a single pixel of a mask.
 TISSUE_VERSION = 3
 
+#: Of what is read in a slide's directories. Raised whenever the same file would give another index: indexes, and masks,
+#: that inspection kept under other versions are not read.
+PARSER_VERSION = 2
+
 #: What touches pixels, as requirements pin it.
 PINNED: Mapping[str, str] = MappingProxyType(
     {

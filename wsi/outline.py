@@ -83,8 +83,11 @@ def box(polygons: Sequence[Polygon]) -> tuple[float, float, float, float]:
     return min(xs), min(ys), max(xs), max(ys)
 
 
-def missed(inspection: Inspection) -> str:
-    """What to say of a region off the slide."""
+def missed(polygons: Sequence[Polygon], inspection: Inspection) -> str | None:
+    """What to say of a region off the slide; None for one that lies on it. In the frame of level 0."""
+    left, top, right, bottom = box(polygons)
+    if left < inspection.width and top < inspection.height and right > 0 and bottom > 0:
+        return None
     return (
         f"The region misses the slide of {inspection.width} x {inspection.height} px: state it in pixels of the full "
         "resolution, and say with its frame what they count from."
@@ -95,11 +98,6 @@ def area(ring: Ring) -> float:
     """px², without sign."""
     x, y = ring[0]  # near the ring, so that large coordinates cancel nothing
     return abs(math.fsum((ax - x) * (by - y) - (bx - x) * (ay - y) for (ax, ay), (bx, by) in pairwise(ring))) / 2
-
-
-def length(ring: Ring) -> float:
-    """px"""
-    return math.fsum(math.dist(one, other) for one, other in pairwise(ring))
 
 
 def _polygons(value: Any, where: str, depth: int = 0) -> Iterator[tuple[list[Any], str]]:

@@ -3,9 +3,10 @@ plan asks the slide for no byte."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from wsi import keys
 from wsi.errors import SourceMissing, TileUnreadable
@@ -14,14 +15,11 @@ from wsi.mask import SlideMask
 from wsi.ports.objects import Objects
 from wsi.records.slides import Inspection, Slide
 from wsi.slide.coding import Reduction
-from wsi.slide.index import PARSER_VERSION
-from wsi.slide.mpp import OVERRIDE, overridden
+from wsi.slide.encoded import EncodedTiles
 from wsi.slide.slide import RGB, WHITE, EncodedTile, SlideReader
 from wsi.slide.source import SlideSource
+from wsi.stored_mask import FileVersion, StoredMask, stored_mask
 from wsi.tissue import SETTINGS
-
-#: With the settings of tissue detection, which hold its version, inside: masks of others are not read.
-_MAGIC: Final = f"tessera-mask-{PARSER_VERSION}\n".encode()
 
 
 def store_examination(
@@ -31,44 +29,27 @@ def store_examination(
     index = reader.index_bytes()
     if index is not None:
         objects.put(keys.slide_index(slide.tenant, slide.id), index)
-    objects.put(keys.tissue_mask(slide.tenant, slide.id), to_bytes(examination, source), media_type="application/json")
+    stored = StoredMask(examination.inspection, examination.mask.as_json())
+    objects.put(
+        keys.tissue_mask(slide.tenant, slide.id), stored.to_bytes(_versions(source)), media_type="application/json"
+    )
 
 
 def stored_index(objects: Objects, slide: Slide) -> bytes | None:
-    return _stored(objects, keys.slide_index(slide.tenant, slide.id))
+    try:
+        return objects.get(keys.slide_index(slide.tenant, slide.id))
+    except SourceMissing:
+        return None
 
 
 def stored_examination(objects: Objects, slide: Slide, source: SlideSource, mpp: float | None) -> Examination | None:
     """As `examine` would find it with `mpp` (None: what the file says). None when nothing is stored, or what is stored
     is of other files, of another version of this code or for other microns per pixel."""
-    data = _stored(objects, keys.tissue_mask(slide.tenant, slide.id))
-    found = from_bytes(data, source) if data is not None else None
-    if found is None:
+    stored = stored_mask(objects, slide, _versions(source))
+    if stored is None or not stored.holds_for(mpp):
         return None
-    stated = found.inspection.mpp_source == OVERRIDE
-    same = overridden(found.inspection, mpp) == found.inspection and stated == (mpp is not None)
-    return found if same else None
-
-
-def to_bytes(examination: Examination, source: SlideSource) -> bytes:
-    """Without the thumbnail, which is an object of its own."""
-    value = {
-        "files": _versions(source),
-        "inspection": examination.inspection.as_json(),
-        "mask": examination.mask.as_json(),
-    }
-    return _MAGIC + json.dumps(value).encode()
-
-
-def from_bytes(data: bytes, source: SlideSource) -> Examination | None:
-    """None when another version of this code wrote it, or for files of other sizes or ETags."""
-    if not data.startswith(_MAGIC):
-        return None
-    value: dict[str, Any] = json.loads(data[len(_MAGIC) :])
-    mask = SlideMask.from_json(value["mask"])
-    if value["files"] != _versions(source) or mask.settings != dict(SETTINGS):
-        return None
-    return Examination(Inspection.from_json(value["inspection"]), b"", mask)
+    mask = SlideMask.from_json(stored.mask)
+    return Examination(stored.inspection, b"", mask) if mask.settings == dict(SETTINGS) else None
 
 
 class UnreadSlide:
@@ -77,14 +58,26 @@ class UnreadSlide:
     def __init__(self, inspection: Inspection) -> None:
         self.inspection = inspection
 
+    def ordered(self, level: int, tiles: NDArray[np.int64]) -> NDArray[np.int64]:
+        return tiles
+
+    def runs(self, level: int, tiles: NDArray[np.int64]) -> Iterator[EncodedTiles]:
+        yield EncodedTiles.without_bytes(level, tiles)
+
     def encoded(self, level: int, tiles: Sequence[int]) -> Iterator[EncodedTile]:
         return (EncodedTile(level, tile, ()) for tile in tiles)
+
+    def decoding(self, level: int) -> None:
+        return None
 
     def decode(self, tile: EncodedTile, reduction: Reduction = 1, fill: int = WHITE) -> RGB:
         raise TileUnreadable("was not fetched")
 
     def reduces(self, level: int) -> bool:
         return False
+
+    def level_bytes(self, level: int) -> int:
+        return 0
 
     def index_bytes(self) -> None:
         return None
@@ -93,12 +86,5 @@ class UnreadSlide:
         """Nothing is open."""
 
 
-def _versions(source: SlideSource) -> list[list[str | int]]:
-    return [[file.etag, file.size] for _, file in source.files]
-
-
-def _stored(objects: Objects, key: str) -> bytes | None:
-    try:
-        return objects.get(key)
-    except SourceMissing:
-        return None
+def _versions(source: SlideSource) -> list[FileVersion]:
+    return [(file.etag, file.size) for _, file in source.files]

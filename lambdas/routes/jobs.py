@@ -56,7 +56,11 @@ def submit(
 ) -> Response[JobSubmitted | EstimateAnswer]:
     if dry_run:
         estimate = jobs.estimate_job(
-            caller, body.asked(), ledger=wiring.ledger, dollars_per_gpu_hour=wiring.dollars_per_gpu_hour
+            caller,
+            body.asked(),
+            ledger=wiring.ledger,
+            objects=wiring.objects,
+            dollars_per_gpu_hour=wiring.dollars_per_gpu_hour,
         )
         return Response(status_code=HTTPStatus.OK, content_type=JSON, body=EstimateAnswer.of(estimate))
     submission = jobs.submit_job(

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
@@ -188,12 +189,15 @@ class EstimateAnswer(Answer):
     shards: int
     seconds: float = Field(description="Of one worker, all shards one after the other.")
     dollars: float
+    exact: bool = Field(
+        description="The tiles are those that the job will have. False for a near count: the job states another mpp "
+        "than the slide, so that planning looks for tissue anew; inspection kept no mask that planning would take; or "
+        "the drawn region has more edges than a dry run takes time for."
+    )
 
     @staticmethod
     def of(estimate: Estimate) -> EstimateAnswer:
-        return EstimateAnswer(
-            tiles=estimate.tiles, shards=estimate.shards, seconds=estimate.seconds, dollars=estimate.dollars
-        )
+        return EstimateAnswer(**asdict(estimate))
 
 
 class JobList(Answer):

@@ -90,7 +90,7 @@ class SlideAnswer(Answer):
 
 
 def _shown(inspection: dict[str, Any] | None) -> dict[str, Any] | None:
-    """Without the table that dry runs calculate with: 3 KB that tell a reader nothing."""
+    """Without the table that inspection kept for dry runs before these counted on the mask."""
     return inspection and {name: value for name, value in inspection.items() if name != "tile_counts"}
 
 

@@ -32,6 +32,7 @@ class Installation:
     job: dict[str, Any] = field(default_factory=dict)
     results: dict[str, bytes] = field(default_factory=dict)
     asked: dict[str, Any] = field(default_factory=dict)  #: the last job's request
+    exact: dict[str, bool] = field(default_factory=lambda: {"exact": True})  #: what a dry run says of its count
     begun: dict[str, Any] = field(default_factory=dict)  #: what the last upload stated beside its files
     page: int = 2  #: items a page
     url: str = ""
@@ -116,7 +117,7 @@ class Installation:
     async def submit(self, request: web.Request) -> web.Response:
         self.asked = await request.json()
         if request.query.get("dry_run") == "true":
-            return web.json_response({"tiles": 1200, "shards": 2, "seconds": 60.5, "dollars": 0.01})
+            return web.json_response({"tiles": 1200, "shards": 2, "seconds": 60.5, "dollars": 0.01} | self.exact)
         self.job = {**self.job, "key": request.headers["Idempotency-Key"]}
         return await self.get_job(request)
 

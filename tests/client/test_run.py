@@ -286,7 +286,7 @@ def test_a_dry_run_says_what_the_run_then_takes_and_writes_nothing(good: Path, t
     row = told["slides"][0]
     assert (row["name"], row["outcome"], row["tiles"], row["shards"]) == ("good", "estimated", planned, 1)
     assert row["dollars"] == pytest.approx(row["seconds"] / 1000)
-    assert told["total"]["tiles"] == planned
+    assert (told["total"]["tiles"], told["total"]["exact"]) == (planned, True)
     assert {path.name for path in tmp_path.iterdir()} == {"out"}
 
 

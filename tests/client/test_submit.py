@@ -150,7 +150,15 @@ def test_a_dry_run_uploads_and_makes_no_job(slide: Path) -> None:
     installation = Installation(job=job("QUEUED"))
     result = submit(installation, slide, "--dry-run", "--json", "--fast")
     assert result.exit_code == 0, result.output
-    assert json.loads(result.stdout)["total"] == {"tiles": 1200, "shards": 2, "seconds": 60.5, "dollars": 0.01}
+    told = {"tiles": 1200, "shards": 2, "seconds": 60.5, "dollars": 0.01, "exact": True}
+    assert json.loads(result.stdout)["total"] == told
     assert installation.asked["options"] == {"fast": True}
     assert "key" not in installation.job
     assert "1 slide = 1 estimated" in submit(installation, slide, "--dry-run").stdout
+
+
+@pytest.mark.parametrize("said", [{"exact": False}, {}], ids=["not exact", "an installation that does not say"])
+def test_a_count_that_is_not_the_plans_is_shown_as_about_so_many(slide: Path, said: dict[str, bool]) -> None:
+    installation = Installation(job=job("QUEUED"), exact=said)
+    assert "about 1,200" in submit(installation, slide, "--dry-run").stdout
+    assert "about" not in submit(Installation(job=job("QUEUED")), slide, "--dry-run").stdout

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from uuid import UUID
 
+import numpy as np
 import pytest
 
-from tests.installation import ANALYST
+from tests.installation import ANALYST, INSPECTION
 from wsi import keys
 from wsi.errors import FailReason
+from wsi.mask import SlideMask
 from wsi.outline import Frame, read_geojson
 from wsi.records.results import ResultFile
 from wsi.records.shards import ShardCount
 from wsi.records.slides import Choice
+from wsi.stored_mask import StoredMask
+from wsi.tissue import SETTINGS
 from wsi.tracing import new_traceparent
 
 
@@ -154,9 +158,22 @@ def test_a_dry_run_is_arithmetic_and_makes_no_job(callers, slide):
     body = {"slide_id": str(slide), "model": "stain-density"}
     reply = callers.viewer("POST", "/jobs", body, query={"dry_run": "true"})
     assert reply.status == 200
-    assert reply.body["tiles"] > 1000
+    assert (reply.body["tiles"] > 1000, reply.body["exact"]) == (True, False)
     assert reply.body["dollars"] == pytest.approx(reply.body["seconds"] / 3600)
     assert callers.viewer("GET", "/jobs").body["items"] == []
+
+
+def test_a_dry_run_counts_on_the_mask_that_inspection_kept(analyst, slide, installation):
+    pixels = np.zeros((100, 200), np.bool_)
+    pixels[20:60, 30:130] = True  # 10,000 x 4,000 px of a slide of 20,000 x 10,000
+    mask = SlideMask(pixels, settings=SETTINGS).as_json()
+    files = [(file.etag, file.size) for file in installation.ledger.slide(ANALYST, slide).files]
+    kept = StoredMask(INSPECTION, mask).to_bytes(files)
+    installation.objects.put(keys.tissue_mask(ANALYST.tenant, slide), kept)
+    body = {"slide_id": str(slide), "model": "stain-density", "options": {"min_tissue": 0.0}}
+    reply = analyst("POST", "/jobs", body, query={"dry_run": "true"})
+    # Columns of 256 px from the 12th (2,816 to 3,072) to the 51st (12,800 on), rows from the 8th to the 24th.
+    assert (reply.body["tiles"], reply.body["exact"]) == (40 * 17, True)
 
 
 def test_a_job_needs_a_slide_that_is_ready(analyst, installation):
@@ -330,8 +347,7 @@ def test_a_dry_run_counts_the_tiles_of_a_drawn_region(analyst, slide):
     body = {"slide_id": str(slide), "model": "stain-density", "region_geojson": DRAWN}
     reply = analyst("POST", "/jobs", body, query={"dry_run": "true"})
     assert reply.status == 200
-    # 900 x 700 px and boxes of 256 px: 4 x 3 boxes are touched from the corner, 9.6 + 7.9 + 1 from anywhere.
-    assert 12 <= reply.body["tiles"] <= 19
+    assert (reply.body["tiles"], reply.body["exact"]) == (4 * 3, True)  # 900 x 700 px in boxes of 256 px
 
 
 @pytest.mark.parametrize(

@@ -16,10 +16,13 @@ from tests.slides.scn import write_scn
 from tests.wsi.test_plan_and_stitch_jobs import Installation
 from wsi import keys
 from wsi.builtin_models import STAIN_DENSITY
+from wsi.estimate import Estimate
 from wsi.inspecting import inspect_slide
+from wsi.jobs import JobRequest, estimate_job
 from wsi.memory.ledger import MemoryLedger
 from wsi.memory.objects import MemoryObjects
 from wsi.memory.slides import MemorySlideStore
+from wsi.outline import read_geojson
 from wsi.plan import Plan
 from wsi.records.identity import Actor, Role
 from wsi.records.jobs import JobOptions
@@ -153,6 +156,48 @@ def test_microns_that_a_job_states_are_examined_with(svs: Installation):
     plan, reads = planned(svs, JobOptions(mpp=0.25))
     assert (plan.mpp, plan.inspection.mpp_source) == (0.25, "override")
     assert reads.requests == 1  # the overview's level; the index is still the one that was kept
+
+
+def dry_run(site: Installation, options: JobOptions | None = None) -> Estimate:
+    request = JobRequest(slide_id=site.slide_id, model=STAIN_DENSITY.name, options=options or JobOptions())
+    return estimate_job(site.actor, request, ledger=site.ledger, objects=site.objects, dollars_per_gpu_hour=1.0)
+
+
+TRIANGLE = {"type": "Polygon", "coordinates": [[[20, 30.5], [1400, 200], [333, 1100], [20, 30.5]]]}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        JobOptions(),
+        JobOptions(min_tissue=0.0),
+        JobOptions(min_tissue=0.7),
+        JobOptions(region=(300, 200, 500, 600), min_tissue=0.3),
+        JobOptions(outline=read_geojson(TRIANGLE), min_tissue=0.4),
+    ],
+    ids=["as it is", "anything", "much", "in a region", "drawn"],
+)
+def test_a_dry_run_of_an_inspected_slide_is_the_plans_count(svs: Installation, options: JobOptions):
+    plan, _ = planned(svs, options)
+    estimate = dry_run(svs, options)
+    assert (estimate.tiles, estimate.exact) == (len(plan.tiles), True)
+    assert estimate.tiles > 1
+
+
+def test_with_other_microns_than_the_slides_a_dry_run_is_near(svs: Installation):
+    options = JobOptions(mpp=0.25)
+    plan, _ = planned(svs, options)
+    assert dry_run(svs, options).exact is False
+    assert dry_run(svs, options).tiles == pytest.approx(len(plan.tiles), abs=1)
+
+
+def test_without_a_mask_of_this_version_a_dry_run_is_a_guess(svs: Installation):
+    key = kept(svs)[1]
+    svs.objects.put(key, b"tessera-of-another-version\n" + svs.objects.get(key))
+    guessed = dry_run(svs)
+    svs.objects.delete_below(key)
+    assert dry_run(svs) == guessed
+    assert (guessed.exact, guessed.tiles > 8) == (False, True)
 
 
 def test_the_summary_says_why_a_slide_was_read_from_a_copy(inspected: Inspected, tmp_path: Path):

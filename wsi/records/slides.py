@@ -10,7 +10,6 @@ from uuid import UUID
 
 from wsi.records.fields import known_fields
 from wsi.states import SlideState
-from wsi.tile_counts import TileCounts
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -108,7 +107,6 @@ class Inspection:
     )
     tissue_um2: float = 0.0  #: tissue area, square microns
     tissue_fraction: float = 0.0  #: of the slide's area
-    tile_counts: TileCounts | None = None  #: for dry runs; None of a slide that was inspected before there were any
     warnings: tuple[str, ...] = field(default=())
 
     def as_json(self) -> dict[str, Any]:
@@ -120,7 +118,6 @@ class Inspection:
             **known_fields(Inspection, value),
             "levels": tuple(LevelInfo(**known_fields(LevelInfo, level)) for level in value["levels"]),
             "bounds": tuple(value["bounds"]) if value.get("bounds") else None,
-            "tile_counts": TileCounts.from_json(value["tile_counts"]) if value.get("tile_counts") else None,
             "warnings": tuple(value.get("warnings", ())),
         }
         return Inspection(**fields)

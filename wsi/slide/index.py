@@ -12,11 +12,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from wsi.numerics import PARSER_VERSION
 from wsi.records.slides import Inspection, LevelInfo
 from wsi.slide.coding import Coding
 
-#: Raised whenever the same file would give another index: indexes of other versions are not read.
-PARSER_VERSION: Final = 2
 _MAGIC: Final = f"tessera-index-{PARSER_VERSION}\n".encode()
 
 
