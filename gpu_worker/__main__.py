@@ -1,8 +1,10 @@
-"""`python -m gpu_worker`: settings from the environment, exit 0 once drained or idle."""
+"""`python -m gpu_worker`: settings from the environment, exit 0 once drained or idle, another status when only a
+new process helps."""
 
 from __future__ import annotations
 
 import os
+import sys
 
 from adapters.aws_clients import AwsClients
 from adapters.postgres.connections import Connections
@@ -17,7 +19,7 @@ from gpu_worker.logs import log_to_stderr
 from gpu_worker.worker import Worker
 
 
-def main() -> None:
+def main() -> int:
     log_to_stderr()
     settings = processes.Worker.from_environ(os.environ)
     drain = Drain()
@@ -35,9 +37,9 @@ def main() -> None:
         drain=drain,
     )
     if settings.health_port is not None:
-        serve_health(settings.health_port, worker)
-    worker.run()
+        serve_health(settings.health_port, worker, worker.models)
+    return worker.run()
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

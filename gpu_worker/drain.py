@@ -1,4 +1,4 @@
-"""When the worker takes work, runs it or leaves: the decision, and the request to leave."""
+"""When the worker leaves: the decision, and the request."""
 
 from __future__ import annotations
 
@@ -6,24 +6,11 @@ import signal
 import socket
 import threading
 from collections.abc import Iterable
-from enum import StrEnum
 
 
-class Step(StrEnum):
-    TAKE = "take"  #: ask the queues for work
-    RUN = "run"  #: run the shard that was taken
-    LEAVE = "leave"  #: give back what is held and exit 0
-
-
-def next_step(*, draining: bool, holds_shard: bool, idle_for: float, idle_seconds: float) -> Step:
-    """`idle_for`: seconds without work. `idle_seconds` 0: never leaves for want of work."""
-    if draining:
-        return Step.LEAVE
-    if holds_shard:
-        return Step.RUN
-    if idle_seconds and idle_for >= idle_seconds:
-        return Step.LEAVE
-    return Step.TAKE
+def leaves(*, draining: bool, idle_for: float, idle_seconds: float) -> bool:
+    """Of a worker that holds no shard. `idle_for`: seconds without work. `idle_seconds` 0: never for want of work."""
+    return draining or bool(idle_seconds and idle_for >= idle_seconds)
 
 
 class Drain:

@@ -11,7 +11,6 @@ from prometheus_client.metrics import MetricWrapperBase
 from adapters.settings import worker_metrics as names
 from gpu_worker.computed import Computed
 from gpu_worker.health import State
-from gpu_worker.pipeline import Run
 from gpu_worker.pulse import Pulse
 from gpu_worker.settlement import Outcome
 
@@ -103,22 +102,6 @@ class ShardMetrics(ProcessMetrics):
         if phase not in names.PHASES:
             raise ValueError(f"{phase} is no phase of a start")
         self._cold.labels(*self._known(model), phase).set(seconds)
-
-    def ran(self, run: Run, model: Model = UNNAMED) -> None:
-        """What a run of `gpu_worker.pipeline` tells; it knows neither batches nor what stages took for themselves."""
-        followers = dict(zip(Run.STAGES, names.STAGES[1:], strict=True))
-        self.computed(
-            Computed(
-                inferred=run.inferred,
-                unreadable=run.unreadable,
-                batches=0,
-                padded=run.padded,
-                seconds=run.seconds,
-                stage_seconds={"forward": run.forward_seconds},
-                waited_in={followers[stage]: seconds for stage, seconds in run.waits.items()},
-            ),
-            model,
-        )
 
     def computed(self, work: Computed, model: Model) -> None:
         of = self._known(model)

@@ -6,8 +6,10 @@ import re
 import shutil
 import tempfile
 from collections import OrderedDict
+from collections.abc import Sequence
 from pathlib import Path
 
+from gpu_worker.health import Served
 from gpu_worker.models.loaded import LoadedModel
 from gpu_worker.models.package import package_digest, package_files
 from gpu_worker.models.registry import load_model
@@ -44,6 +46,23 @@ class Models:
         while len(self._loaded) > KEPT:
             self._loaded.popitem(last=False)
         return self._loaded[card.digest]
+
+    @property
+    def served(self) -> Sequence[Served]:
+        """The loaded ones, as `gpu_worker.health` tells of them."""
+        cards = [model.card for model in list(self._loaded.values())]
+        return [
+            Served(
+                name=card.name,
+                version=card.version,
+                platform=card.kind,
+                batch=card.batch,
+                height=card.input_px,
+                width=card.input_px,
+                columns=[column.name for column in card.columns],
+            )
+            for card in cards
+        ]
 
 
 def fetch_package(card: ModelCard, uri: str, packages: Objects, bucket: str, cache: Path) -> Path:

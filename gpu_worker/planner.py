@@ -17,7 +17,7 @@ from uuid import UUID
 
 from adapters.settings import processes
 from adapters.settings.queues import HEAVY, RECEIVES
-from gpu_worker.drain import Drain, Step, next_step
+from gpu_worker.drain import Drain, leaves
 from gpu_worker.health import State
 from gpu_worker.metrics import PlanMetrics
 from gpu_worker.pipeline import Drained
@@ -103,13 +103,7 @@ class HeavyPlanner:
                 idle_since = time.monotonic()
 
     def _may_take(self, idle_for: float) -> bool:
-        step = next_step(
-            draining=self._drain.requested,
-            holds_shard=False,
-            idle_for=idle_for,
-            idle_seconds=self._settings.idle_seconds,
-        )
-        return step is Step.TAKE
+        return not leaves(draining=self._drain.requested, idle_for=idle_for, idle_seconds=self._settings.idle_seconds)
 
     def _take(self) -> QueueMessage | None:
         try:

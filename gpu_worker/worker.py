@@ -1,7 +1,8 @@
-"""The worker: takes a shard, runs it, settles it, until there is no work or it is told to leave.
+"""The worker: takes shards, has them computed, settles them, until there is no work or it is told to leave.
 
-It holds at most two leases, the shard that runs and the next one; that is taken when half of the running shard is
-done, so that a worker with little left does not hoard what an idle one could begin.
+It holds at most two leases. The second is taken, and its slide and model opened, when half of the first shard is done,
+so that a worker with little left does not hoard what an idle one could begin; it is begun behind the first, so that the
+device goes from one to the other without a gap.
 """
 
 from __future__ import annotations
@@ -10,38 +11,52 @@ import logging
 import os
 import secrets
 import socket
+import threading
 import time
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 from adapters.settings import processes
-from gpu_worker.checkpoints import Checkpoints
-from gpu_worker.drain import Drain, Step, next_step
-from gpu_worker.health import State
+from gpu_worker.decoding.choice import decoders_for
+from gpu_worker.drain import Drain, leaves
+from gpu_worker.engine import Engine, Waits
+from gpu_worker.health import Served, State
 from gpu_worker.heartbeat import Heartbeats, Held
 from gpu_worker.intake import Intake
-from gpu_worker.measuring import measuring
-from gpu_worker.metrics import ShardMetrics
+from gpu_worker.metrics import Model, ShardMetrics
 from gpu_worker.packages import Models
-from gpu_worker.pipeline import Drained, run_shard
+from gpu_worker.pipeline import Drained
 from gpu_worker.plans import Plans
+from gpu_worker.preparing import Prepared, Preparing
 from gpu_worker.pulse import Pulse
 from gpu_worker.settlement import Message, settlement
+from gpu_worker.stages.values import Ended, Outputs
+from gpu_worker.watchdog import EXIT_CODE, Watchdog
+from gpu_worker.work import Work
+from wsi.errors import Stuck
 from wsi.notices import wake
 from wsi.ports.ledger import SystemLedger
 from wsi.ports.objects import Objects, SlideStore
 from wsi.ports.queues import Queues
-from wsi.shard_result import ShardResult
-from wsi.slide.scratch import OnCopy, in_tenths
 
 log = logging.getLogger(__name__)
 
 #: Seconds before work is given back, or asked for again, when S3 or Postgres does not answer.
 RETRY_SECONDS = 5.0
-#: Far above the longest honest step: fetching and compiling a large model, or copying a slide of 8 GiB.
-STUCK_SECONDS = 1800.0
 #: Polls that may fail in a row: Postgres needs up to two minutes to fail over.
 MAX_FAILED_POLLS = 24
+#: Seconds between looks at the intake while a shard is computed, and at the drain while there is none.
+GLANCE = 0.05
+
+
+class _Unprepared(Exception):
+    """What kept a leased shard from being begun is its cause."""
+
+    def __init__(self, held: Held) -> None:
+        super().__init__()
+        self.held = held
 
 
 class Worker:
@@ -60,8 +75,8 @@ class Worker:
         self._settings = settings
         self._ledger = ledger
         self._queues = queues
-        self._objects = objects
         self._drain = drain
+        self._pulse = Pulse(settings.stuck_seconds)
         self._plans = Plans(
             objects=objects,
             slides=slides,
@@ -74,6 +89,19 @@ class Worker:
             cache=Path(settings.model_cache),
             device=settings.device,
         )
+        self._preparing = Preparing(
+            plans=self._plans,
+            models=self._models,
+            ledger=ledger,
+            objects=objects,
+            device=settings.device,
+            checkpoint_seconds=settings.checkpoint_seconds,
+            checkpoint_batches=settings.checkpoint_batches,
+            on_checkpoint=lambda held: wake(
+                queues, traceparent=held.lease.job.traceparent
+            ),  # progress is in the outbox
+            beat=self._pulse.beat,
+        )
         self._heartbeats = Heartbeats(ledger=ledger, queues=queues, lease_seconds=settings.lease_seconds)
         self._intake = Intake(
             ledger=ledger,
@@ -84,9 +112,13 @@ class Worker:
             lease_seconds=settings.lease_seconds,
         )
         self._taker = ThreadPoolExecutor(1, thread_name_prefix="intake")
-        self._next: Future[Held | None] | None = None
-        self._running: Held | None = None
-        self._pulse = Pulse(STUCK_SECONDS)
+        self._next: Future[Prepared | None] | None = None
+        #: Leased shards until somebody settles them: this thread, or the watchdog's.
+        self._shards: dict[Work, Prepared] = {}
+        self._claiming = threading.Lock()
+        self._exit_code: int | None = None
+        self._waited = self._waits = Waits()
+        self._watchdog = Watchdog(self._pulse)
         self._metrics = ShardMetrics(lambda: self._heartbeats.count)
         self._metrics.watch(state=lambda: self.state, pulse=self._pulse)
 
@@ -94,133 +126,191 @@ class Worker:
     def state(self) -> State:
         if self._drain.requested:
             return State.LEAVING
-        return State.RUNNING if self._running else State.WAITING
+        return State.RUNNING if self._shards else State.WAITING
 
     @property
     def is_alive(self) -> bool:
         """False: only a new process helps, since leases are no longer extended or the work is stuck."""
-        return self._heartbeats.beats and not self._pulse.is_stuck
+        return self._heartbeats.beats and self._exit_code is None and not (self._shards and self._pulse.is_stuck)
 
     def exposition(self) -> bytes:
         """The metrics, in Prometheus' text format."""
         return self._metrics.exposition()
 
-    def run(self) -> None:
-        """Returns when it was told to leave or had no work for `idle_seconds`; it holds no lease then. Raises what
-        the queues or the ledger raise when they stay away."""
-        self._heartbeats.start()
-        held: Held | None = None
-        idle_since, failed_polls = time.monotonic(), 0
-        try:
-            while True:
-                self._pulse.beat()
-                step = next_step(
-                    draining=self._drain.requested,
-                    holds_shard=held is not None,
-                    idle_for=time.monotonic() - idle_since,
-                    idle_seconds=self._settings.idle_seconds,
-                )
-                if step is Step.LEAVE:
-                    break
-                if step is Step.RUN and held is not None:
-                    self._work(held)
-                    held, idle_since = None, time.monotonic()
-                    continue
-                began = time.monotonic()
-                try:
-                    held, failed_polls = self._take(), 0
-                except Exception:  # a process border: a failover of Postgres must not cost every warm GPU
-                    failed_polls += 1
-                    self._metrics.failed_polls.inc()
-                    if failed_polls > MAX_FAILED_POLLS:
-                        raise
-                    log.warning("no answer to a poll", exc_info=True)
-                    self._drain.wait(RETRY_SECONDS)
-                self._metrics.idle_seconds.inc(time.monotonic() - began)
-        finally:
-            self._leave(held)
+    def models(self) -> Sequence[Served]:
+        """That are loaded."""
+        return self._models.served
 
-    def _take(self) -> Held | None:
-        """The shard that was taken ahead, else one round over the queues."""
-        taken, self._next = self._next, None
-        return (taken.result() if taken is not None else None) or self._intake.take()
+    def run(self) -> int:
+        """The process's exit status, 0 when it was told to leave or had no work for `idle_seconds`; it holds no lease
+        then. Raises what the queues or the ledger raise when they stay away."""
+        self._heartbeats.start()
+        self._watchdog.start()
+        decoders, budget = decoders_for(self._settings.device, self._settings.decode_workers)
+        try:
+            with Engine(decoders, budget) as engine:
+                self._waited = engine.waits
+                self._run(engine)
+        finally:
+            self._leave()
+            decoders.close()
+        return self._exit_code or 0
+
+    def _run(self, engine: Engine) -> None:
+        idle_since, failed_polls = time.monotonic(), 0
+        while not self._exit_code:
+            if self._shards:
+                with self._watchdog.over(self._settle_stuck):
+                    self._compute(engine)
+                idle_since = time.monotonic()
+                continue
+            self._pulse.beat()
+            idle_for = time.monotonic() - idle_since
+            if leaves(draining=self._drain.requested, idle_for=idle_for, idle_seconds=self._settings.idle_seconds):
+                return
+            began = time.monotonic()
+            try:
+                self._begin_next(engine, wait=True)  # what was asked for while the last shard was computed
+                if not self._shards:
+                    self._take_ahead()
+                    self._begin_next(engine, wait=True)
+                failed_polls = 0
+            except Exception:  # a process border: a failover of Postgres must not cost every warm GPU
+                failed_polls += 1
+                self._metrics.failed_polls.inc()
+                if failed_polls > MAX_FAILED_POLLS:
+                    raise
+                log.warning("no answer to a poll", exc_info=True)
+                self._drain.wait(RETRY_SECONDS)
+            self._metrics.idle_seconds.inc(time.monotonic() - began)
+
+    def _compute(self, engine: Engine) -> None:
+        """Until no shard is left."""
+        while self._shards:
+            event = engine.next(GLANCE)
+            if isinstance(event, Outputs):
+                self._add(event)
+            elif event is not None:
+                self._end(event, engine.waits)
+            if self._wants_next():
+                self._take_ahead()
+            try:
+                self._begin_next(engine, wait=False)
+            except Exception:  # a process border: asked again when this shard is done
+                log.warning("no answer to a poll", exc_info=True)
+
+    def _wants_next(self) -> bool:
+        """Half of the one shard that is computed is done."""
+        if self._next is not None or self._drain.requested or len(self._shards) != 1:
+            return False
+        (shard,) = self._shards.values()
+        return shard.run.done * 2 >= shard.held.lease.tiles
 
     def _take_ahead(self) -> None:
-        if self._next is not None and not self._next.done():
-            return
-        if self._next is None or (self._next.exception() is None and self._next.result() is None):
-            self._next = self._taker.submit(self._intake.take)
+        if self._next is None:
+            self._next = self._taker.submit(self._take)
 
-    def _work(self, held: Held) -> None:
-        self._running = held
-        began = time.monotonic()
+    def _take(self) -> Prepared | None:
+        """On the intake's thread. One round over the queues, and the shard that it gave made ready. Raises _Unprepared
+        with its cause, and what queues and ledger raise."""
+        held = self._intake.take()
+        if held is None:
+            return None
+        try:
+            return self._preparing.prepare(held)
+        except Exception as error:
+            raise _Unprepared(held) from error
+
+    def _begin_next(self, engine: Engine, *, wait: bool) -> None:
+        """Begins the shard that was taken ahead, if it is ready by now. Raises what queues and ledger raise."""
+        if self._next is None or not (wait or self._next.done()):
+            return
+        taken, self._next = self._next, None
+        try:
+            shard = taken.result()
+        except _Unprepared as error:
+            self._settle(error.held, error.__cause__ if isinstance(error.__cause__, Exception) else error)
+            return
+        if shard is None:
+            return
+        if self._drain.requested or self._exit_code:
+            self._settle(shard.held, Drained())
+            return
+        self._pulse.beat()
+        self._shards[shard.run.work] = shard
+        if len(shard.run.work.tiles):
+            engine.begin(shard.run.work)
+        else:  # the attempt before computed all of it and did not come to commit it
+            self._end(Ended(shard.run.work), engine.waits)
+
+    def _add(self, outputs: Outputs) -> None:
+        shard = self._shards.get(outputs.work)
+        if shard is None:
+            return
+        self._pulse.beat()
+        try:
+            shard.run.add(outputs)
+        except Exception as error:  # noqa: BLE001  # the border of a shard: `settlement` decides, `_settle` logs
+            outputs.work.ended.set()
+            self._finish(shard, error)
+
+    def _end(self, ended: Ended, waited: Waits) -> None:
+        shard = self._shards.get(ended.work)
+        if shard is None:
+            return
+        self._pulse.beat()
+        self._waits, self._waited = waited - self._waited, waited  # since the shard before ended
         error: Exception | None = None
         try:
-            self._compute(held)
-        except Exception as caught:  # noqa: BLE001  # the border of a shard: `settlement` decides, `_settle` logs
+            result = shard.run.end(ended)
+            shard.checkpoints.commit(shard.measured(result))
+        except Exception as caught:  # noqa: BLE001  # as above
             error = caught
-        try:
-            self._settle(held, error)
-        except Exception:  # a process border: the lease runs out and the sweep puts it right
-            log.exception("shard not settled", extra=held.log_fields)
-        self._metrics.took(time.monotonic() - began)
-        self._running = None
+        self._finish(shard, error)
 
-    def _compute(self, held: Held) -> None:
-        lease, settings = held.lease, self._settings
-        log.info("shard leased", extra={**held.log_fields, "tiles": lease.tiles})
-        opened = self._plans.open(lease.job, self._followed_copy(held))
-        self._pulse.beat()
-        model = self._models.load(opened.plan)
-        self._pulse.beat()
-        checkpoints = Checkpoints(held, opened.plan, ledger=self._ledger, objects=self._objects)
-        measured = measuring(opened.reads, settings.device)
-        resume = checkpoints.resume()
-        done = resume.done if resume else 0
-
-        def on_batch(count: int) -> None:
-            nonlocal done
-            self._pulse.beat()
-            done += count
-            if done * 2 >= lease.tiles:
-                self._take_ahead()
-
-        def record(result: ShardResult) -> None:
-            checkpoints.record(result)
-            wake(self._queues, traceparent=lease.job.traceparent)  # progress waits in the outbox
-
-        result = run_shard(
-            opened.plan,
-            lease.index,
-            opened.reader,
-            model,
-            resume=resume,
-            on_checkpoint=record,
-            checkpoint_seconds=settings.checkpoint_seconds,
-            checkpoint_batches=settings.checkpoint_batches,
-            decode_workers=settings.decode_workers,
-            stop=held.stop,
-            on_batch=on_batch,
-            on_run=self._metrics.ran,
+    def _finish(self, shard: Prepared, error: Exception | None) -> None:
+        """Counts and settles a shard, unless the watchdog did."""
+        with self._claiming:
+            if self._shards.pop(shard.run.work, None) is None:
+                return
+        model, computed = (
+            _model(shard.held),
+            replace(
+                shard.run.computed(),
+                waited_in={"decode": self._waits.decode_in, "forward": self._waits.forward_in},
+                waited_out={"fetch": self._waits.fetch_out},
+            ),
         )
-        checkpoints.commit(measured(result))
+        self._metrics.computed(computed, model)
+        self._metrics.read(*shard.requests())
+        self._metrics.took(time.monotonic() - shard.since, model)
+        log.info(
+            "shard computed" if error is None else "shard ended",
+            extra={
+                **shard.held.log_fields,
+                "tiles": computed.inferred + computed.unreadable,
+                "seconds": round(computed.seconds, 3),
+                "gpu_busy_ratio": round(computed.stage_seconds["forward"] / computed.seconds, 4)
+                if computed.seconds
+                else None,
+                "padded": computed.padded,
+            },
+        )
+        self._settle(shard.held, error)
 
-    def _followed_copy(self, held: Held) -> OnCopy:
-        """The copy of a slide that only OpenSlide reads takes minutes: it shows signs of life and ends when told."""
-        tell = in_tenths(lambda done, total: log.info("slide copied", extra={**held.log_fields, "bytes": done}))
-
-        def on_copy(done: int, total: int) -> None:
-            if held.stop.is_set():
-                raise Drained
-            self._pulse.beat()
-            tell(done, total)
-
-        return on_copy
+    def _settle_stuck(self, error: Stuck) -> None:
+        """On the watchdog's thread. The stages can not be trusted any more, so the process ends."""
+        with self._claiming:
+            stuck, self._shards = list(self._shards.values()), {}
+        self._exit_code = EXIT_CODE
+        for shard in stuck:
+            shard.run.work.ended.set()
+            self._settle(shard.held, error)
 
     def _settle(self, held: Held, error: Exception | None) -> None:
-        """Carries out what `settlement` decides."""
+        """Carries out what `settlement` decides; if that fails, the lease runs out and the sweep puts it right."""
         decided = settlement(error)
-        self._metrics.ended(decided.outcome)
+        self._metrics.ended(decided.outcome, _model(held), code=decided.code)
         fields = {**held.log_fields, "reason": decided.reason}
         if error is None:
             log.info("shard committed", extra=held.log_fields)
@@ -228,32 +318,44 @@ class Worker:
             log.error("shard failed", exc_info=error, extra=fields)
         else:
             log.warning("shard given up", extra=fields)
+        if decided.refuse:
+            self._intake.refuse(held.lease.job)
+        if decided.leave:
+            self._exit_code = EXIT_CODE
         if decided.later:
             self._drain.wait(RETRY_SECONDS)
-        self._intake.let_go(held)
-        if decided.job_failure is not None:
-            self._ledger.fail_job(held.lease.job.id, decided.job_failure.reason, decided.job_failure.sentence)
-        if decided.release:
-            self._ledger.release_shard(held.lease, reason=decided.reason, failed=decided.failed)
-        wake(self._queues, traceparent=held.lease.job.traceparent)
-        if decided.message is Message.DELETE:
-            self._intake.finish(held)
-        elif decided.message is Message.RETURN:
-            self._intake.give_back(held)
+        try:
+            self._intake.let_go(held)
+            if decided.job_failure is not None:
+                self._ledger.fail_job(held.lease.job.id, decided.job_failure.reason, decided.job_failure.sentence)
+            if decided.release:
+                self._ledger.release_shard(held.lease, reason=decided.reason, failed=decided.failed)
+            wake(self._queues, traceparent=held.lease.job.traceparent)
+            if decided.message is Message.DELETE:
+                self._intake.finish(held)
+            elif decided.message is Message.RETURN:
+                self._intake.give_back(held)
+        except Exception:  # a process border
+            log.exception("shard not settled", extra=held.log_fields)
 
-    def _leave(self, held: Held | None) -> None:
-        """Gives back what was taken and not begun, and closes what is open."""
+    def _leave(self) -> None:
+        """Gives back what was taken and not begun, or not finished since the stages broke, and closes what is open."""
         self._taker.shutdown(wait=True)  # a poll in flight ends within its wait
-        taken = self._next.result() if self._next is not None and self._next.exception() is None else None
-        for unstarted in (held, taken):
-            if unstarted is None:
-                continue
-            self._intake.let_go(unstarted)
-            try:
-                self._ledger.release_shard(unstarted.lease, reason="the worker is leaving", failed=False)
-                wake(self._queues, traceparent=unstarted.lease.job.traceparent)
-                self._intake.give_back(unstarted)
-            except Exception:  # a process border: the lease runs out and the sweep puts it right
-                log.exception("lease not given back", extra=unstarted.log_fields)
+        taken, self._next = self._next, None
+        unfinished = [shard.held for shard in self._shards.values()]
+        if taken is not None:
+            error = taken.exception()
+            if isinstance(error, _Unprepared):
+                self._settle(error.held, error.__cause__ if isinstance(error.__cause__, Exception) else error)
+            elif error is None and (shard := taken.result()) is not None:
+                unfinished.append(shard.held)
+        self._shards.clear()
+        for held in unfinished:
+            self._settle(held, Drained())
         self._heartbeats.end()
+        self._watchdog.end()
         self._plans.close()
+
+
+def _model(held: Held) -> Model:
+    return Model(held.lease.job.model, held.lease.job.model_version)

@@ -1,66 +1,121 @@
-"""Decode: bytes to pixels on a thread pool. The decoders release the GIL, so threads run side by side."""
+"""Decode: cuts what was fetched into jobs for the decoders, each tile once, straight into the rows of batches."""
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
+from dataclasses import replace
 
-from gpu_worker.stages.values import DecodedTile
-from wsi.errors import TileUnreadable
+import numpy as np
+from numpy.typing import NDArray
+
+from gpu_worker.decoding.jobs import Decoders, Failures, Rows, ScatterTiles
+from gpu_worker.stages.batch import Batches
+from gpu_worker.stages.values import Begun, Ended, Fetched
 from wsi.slide.coding import Reduction
-from wsi.slide.slide import WHITE, EncodedTile, SlideReader
+from wsi.slide.encoded import EncodedTiles
 
-#: Tasks a worker thread may be ahead of the oldest one: enough to ride out one slow tile.
-AHEAD = 2
-#: Pixels of one task, and its tiles at most. A task a tile took 8 % more CPU for the whole way of 240-px JPEG tiles.
-TASK_PIXELS = 512 * 1024
-MOST = 8
-
-
-def decode(
-    reader: SlideReader, encoded: Iterable[EncodedTile], *, workers: int, reduction: Reduction = 1, fill: int = WHITE
-) -> Iterator[DecodedTile]:
-    """In the order in which the tiles came, whatever the number of workers, so that batches come out alike.
-
-    A tile that can not be decoded goes on as its error; the batch stage names it in the reason of every model tile
-    that it touches.
-    """
-    with ThreadPoolExecutor(workers, thread_name_prefix="decode") as pool:
-        pending: deque[Future[list[DecodedTile]]] = deque()
-        try:
-            for tiles in _tasks(reader, encoded):
-                pending.append(pool.submit(_decode_some, reader, tiles, reduction, fill))
-                if len(pending) >= workers * AHEAD:
-                    yield from pending.popleft().result()
-            while pending:
-                yield from pending.popleft().result()
-        finally:
-            for future in pending:
-                future.cancel()
+#: Pixels of one job, and its tiles at most: one a tile took 8 % more CPU for the whole way of 240-px JPEG tiles, and
+#: many more keep rows open for longer.
+JOB_PIXELS = 1024 * 1024
+MOST_TILES = 16
 
 
-def _tasks(reader: SlideReader, encoded: Iterable[EncodedTile]) -> Iterator[list[EncodedTile]]:
-    """Neighbours in `encoded`, as many as a task takes."""
-    tiles: list[EncodedTile] = []
-    for tile in encoded:
-        tiles.append(tile)
-        info = reader.inspection.levels[tile.level]
-        if len(tiles) >= min(MOST, TASK_PIXELS // (info.tile_width * info.tile_height)):
-            yield tiles
-            tiles = []
-    if tiles:
-        yield tiles
+class Scattering:
+    """The tiles of one placement, in its order."""
 
+    def __init__(self, begun: Begun, rows: Rows, batches: Batches, decoders: Decoders) -> None:
+        self._work, self._placement, self._tiles = begun.work, begun.placement, begun.tiles
+        self._rows, self._batches, self._decoders = rows, batches, decoders
+        self._row_of = np.full(len(begun.tiles), -1, np.int32)
+        self._taken = 0  #: boxes that have a row
+        self._next = 0  #: the tile that comes next
+        grid, level = begun.work.plan.grid, begun.work.level
+        self._reduction: Reduction = grid.reduction
+        self._fill = begun.work.fill
+        self._together = max(1, min(MOST_TILES, JOB_PIXELS // (level.tile_width * level.tile_height)))
+        self._decoding = begun.work.reader.decoding(grid.level)
+        while self._taken < int(begun.placement.begun[0]):
+            self._take(min(int(begun.placement.begun[0]), self._taken + batches.room(wait=True)))
 
-def _decode_some(
-    reader: SlideReader, tiles: Iterable[EncodedTile], reduction: Reduction, fill: int
-) -> list[DecodedTile]:
-    return [_decode_one(reader, tile, reduction, fill) for tile in tiles]
+    def add(self, fetched: Fetched) -> None:
+        """Waits for rows, and while decoders have enough to do. Raises Closed; RuntimeError for tiles that come in
+        another order than the reader said they would."""
+        encoded = fetched.encoded
+        expected = self._placement.tiles[self._next : self._next + len(encoded)]
+        if not np.array_equal(expected, encoded.tiles):
+            raise RuntimeError("the reader's tiles came in another order than it said")
+        low = 0
+        while low < len(encoded) and not self._work.gone:
+            high = min(low + self._together, len(encoded))
+            high = low + self._fitting(high - low)
+            self._submit(encoded.part(low, high))
+            low = high
 
+    def abandon(self, ended: Ended) -> None:
+        """Nothing more of the placement comes."""
+        rows = self._row_of[self._placement.pieces.box[int(self._placement.first[self._next]) :]]
+        self._batches.abandon(self._work, rows[rows >= 0], ended)
 
-def _decode_one(reader: SlideReader, tile: EncodedTile, reduction: Reduction, fill: int) -> DecodedTile:
-    try:
-        return DecodedTile(tile.index, reader.decode(tile, reduction, fill))
-    except TileUnreadable as error:
-        return DecodedTile(tile.index, error)
+    def _fitting(self, most: int) -> int:
+        """How many of the next tiles have rows for the boxes that they begin; takes these. Only waits for a row when
+        not even the next tile has them: what it waits for may need the tiles before, which are under way."""
+        begun = self._placement.begun[self._next + 1 : self._next + 1 + most]
+        while True:
+            free = self._taken + self._batches.room(wait=False)
+            fitting = int(np.searchsorted(begun, free, side="right"))
+            if fitting:
+                self._take(int(begun[fitting - 1]))
+                return fitting
+            self._take(min(int(begun[0]), self._taken + self._batches.room(wait=True)))
+
+    def _take(self, boxes: int) -> None:
+        """Rows for boxes up to number `boxes`; past the slide's edge they have the fill's colour, which counts as a
+        piece."""
+        if boxes == self._taken:
+            return
+        part = slice(self._taken, boxes)
+        edge = self._placement.edge[part]
+        rows = self._batches.take(self._work, self._tiles[part], self._placement.lacking[part] + edge)
+        self._row_of[part], self._taken = rows, boxes
+        if edge.any():
+            self._rows.of(self._decoders.memory)[rows[edge]] = self._fill
+            self._batches.finish(rows[edge])
+
+    def _submit(self, encoded: EncodedTiles) -> None:
+        first = self._placement.first[self._next : self._next + len(encoded) + 1]
+        pieces = self._placement.pieces[int(first[0]) : int(first[-1])]
+        self._next += len(encoded)
+        rows, first = self._row_of[pieces.box], first - first[0]
+        portable = self._decoding is not None and bool((np.diff(encoded.first) > 0).all())
+        job = ScatterTiles(
+            self._rows,
+            encoded,
+            first,
+            replace(pieces, box=rows),
+            # The reader itself knows why it could not ask for a tile's bytes.
+            self._decoding if self._decoding is not None and portable else self._work.reader.decode,
+            self._reduction,
+            self._fill,
+        )
+        self._decoders.submit(job).add_done_callback(lambda done: self._finish(encoded.tiles, first, rows, done))
+
+    def _finish(
+        self, tiles: NDArray[np.int64], first: NDArray[np.int64], rows: NDArray[np.int32], done: Future[Failures]
+    ) -> None:
+        """On a decoder's thread. `rows`: of each piece."""
+        if done.cancelled():
+            return  # the stages are ending
+        error = done.exception()
+        if isinstance(error, Exception):
+            self._batches.end(Ended(self._work, error))  # before anybody can take it for a work that was stopped
+            self._work.ended.set()
+            self._batches.finish(rows)
+            return
+        why = dict(done.result())
+        broken = [
+            (row, tile, why[tile])
+            for number, tile in enumerate(tiles.tolist() if why else ())
+            if tile in why
+            for row in rows[int(first[number]) : int(first[number + 1])].tolist()
+        ]
+        self._batches.finish(rows, broken)

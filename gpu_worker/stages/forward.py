@@ -1,39 +1,184 @@
-"""Forward: the model over batches. The one stage that a drain stops between two of its values."""
+"""Forward: the model over full batches, the next one handed to the device while it works at the last."""
 
 from __future__ import annotations
 
-import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Final
+from weakref import WeakSet
 
 import numpy as np
+from numpy.typing import NDArray
 
-from gpu_worker.models.loaded import LoadedModel
-from gpu_worker.stages.values import Batch, Outputs
+from gpu_worker.channel import Channel
+from gpu_worker.decoding.jobs import Decoders, MeasureRows
+from gpu_worker.models.loaded import InFlight, Queueing
+from gpu_worker.stages.values import Ended, Outputs, Slot
+from gpu_worker.work import Work
 from wsi.errors import ModelError
-from wsi.plan import Numerics
+from wsi.quality import COLUMNS
+
+#: Batches handed to a device that works beside the CPU: the one it works at, and the next.
+DEPTH: Final = 2
+#: Rows of a job that measures how tiles look.
+MEASURED_TOGETHER: Final = 64
 
 
-def forward(
-    model: LoadedModel, numerics: Numerics, batches: Iterable[Batch], *, stop: threading.Event
-) -> Iterator[Outputs]:
-    """Ends after the batch in flight once `stop` is set. Raises ModelError for a score that is not finite."""
-    columns = len(model.card.columns)
-    for batch in batches:
-        if stop.is_set():
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """A batch of a model that answers at once."""
+
+    given: NDArray[np.float32]
+    seconds: float
+
+    def scores(self) -> NDArray[np.float32]:
+        return self.given
+
+
+@dataclass(frozen=True, slots=True)
+class _Started:
+    slot: Slot
+    valid: NDArray[np.intp]  #: rows of the slot whose tiles get a score
+    scores: InFlight | None  #: None: there are none
+    quality: tuple[Future[NDArray[np.float32]], ...]  #: of the rows up to the last valid one
+
+
+class Forward:
+    """One a stream of batches; not to be shared by threads."""
+
+    def __init__(self, decoders: Decoders, release: Callable[[Slot], None]) -> None:
+        self._decoders = decoders
+        self._release = release
+        self._started: deque[_Started] = deque()
+        self._left: dict[Work, int] = {}  #: rows that are still to come
+        self._said: WeakSet[Work] = WeakSet()  #: that they ended
+        self.seconds = 0.0  #: in the model
+        self.first: float | None = None  #: when the first batch was handed over
+        self.last: float | None = None  #: when the last scores were there
+        self.batches = 0
+        self.padded = 0
+
+    def run(self, channel: Channel[Slot | Ended]) -> Iterator[Outputs | Ended]:
+        """Never ends by itself. Raises Closed. An error of the model ends the works of its batch."""
+        while True:
+            item = channel.get(timeout=0.0 if self._started else None)
+            if item is None:
+                yield from self._finish()
+            elif isinstance(item, Ended):
+                while self._started:
+                    yield from self._finish()
+                yield from self._end(item)
+            else:
+                try:
+                    self._begin(item)
+                except Exception as error:  # noqa: BLE001  # the border of a batch: whoever began its works decides
+                    self._release(item)
+                    yield from self._failed(item, error)
+                while len(self._started) >= DEPTH:
+                    yield from self._finish()
+
+    def _begin(self, slot: Slot) -> None:
+        """Hands a batch over, without the rows of works that are gone."""
+        alive = np.array([not work.gone for work in slot.works])
+        valid = (slot.tiles >= 0) & alive[slot.owner]
+        valid[list(slot.broken)] = False
+        rows = np.flatnonzero(valid)
+        if not len(rows):
+            self._started.append(_Started(slot, rows, None, ()))
             return
-        count = len(batch.tiles)
+        work = slot.works[int(slot.owner[rows[0]])]
+        pixels = slot.rows.of(self._decoders.memory)[slot.first : slot.first + slot.size]
         began = time.perf_counter()
-        scores = model.infer(batch.pixels, numerics)[:count] if count else np.empty((0, columns), np.float32)
-        if not np.isfinite(scores).all():
-            raise ModelError(
-                "The model gave values that are not numbers: its weights do not fit its card, or it overflows."
-            )
-        yield Outputs(
-            tiles=batch.tiles,
-            scores=scores,
-            quality=batch.quality,
-            unreadable=batch.unreadable,
-            padded=batch.padded,
-            seconds=time.perf_counter() - began,
-        )
+        self.first = self.first or began
+        numerics = work.plan.numerics
+        last, step = slot.first + int(rows[-1]) + 1, MEASURED_TOGETHER
+        if isinstance(work.model, Queueing):
+            in_flight: InFlight = work.model.start(pixels, numerics)
+            quality = self._measured(slot, last, step)
+        else:
+            quality = self._measured(slot, last, step)
+            scores = work.model.infer(pixels, numerics)
+            in_flight = _Done(scores, time.perf_counter() - began)
+        self._started.append(_Started(slot, rows, in_flight, quality))
+
+    def _measured(self, slot: Slot, last: int, step: int) -> tuple[Future[NDArray[np.float32]], ...]:
+        jobs = (MeasureRows(slot.rows, low, min(low + step, last)) for low in range(slot.first, last, step))
+        return tuple(self._decoders.submit(job) for job in jobs)
+
+    def _finish(self) -> Iterator[Outputs | Ended]:
+        """The oldest batch in flight."""
+        started = self._started.popleft()
+        slot = started.slot
+        try:
+            outputs = self._outputs(started)
+        except Exception as error:  # noqa: BLE001  # as above
+            yield from self._failed(slot, error)
+        else:
+            yield from outputs
+        finally:
+            self._release(slot)
+
+    def _outputs(self, started: _Started) -> list[Outputs | Ended]:
+        found: list[Outputs | Ended] = []
+        slot, rows, seconds = started.slot, started.valid, 0.0
+        scores, quality = np.empty((0, 0), np.float32), np.empty((0, len(COLUMNS)), np.float32)
+        if started.scores is not None:
+            scores = started.scores.scores()[rows]
+            seconds = started.scores.seconds
+            quality = np.concatenate([part.result() for part in started.quality])[rows]
+            self.last = time.perf_counter()
+            self.seconds += seconds
+            self.batches += 1
+            self.padded += slot.size - len(rows)
+            if not np.isfinite(scores).all():
+                raise ModelError(
+                    "The model gave values that are not numbers: its weights do not fit its card, or it overflows."
+                )
+        padded = slot.size - len(rows) if len(rows) else 0
+        for number, work in enumerate(slot.works):
+            owned = slot.owner[rows] == number
+            tiles = slot.tiles[rows[owned]]
+            unreadable = {
+                int(slot.tiles[row]): slot.reason(row)
+                for row in sorted(slot.broken)
+                if slot.owner[row] == number and slot.tiles[row] >= 0 and not work.gone
+            }
+            if len(tiles) or unreadable:
+                share = len(tiles) / len(rows) if len(rows) else 0.0
+                columns = len(work.plan.card.columns)
+                found.append(
+                    Outputs(
+                        work=work,
+                        tiles=tiles,
+                        scores=scores[owned] if len(rows) else np.empty((0, columns), np.float32),
+                        quality=quality[owned],
+                        unreadable=unreadable,
+                        padded=padded,
+                        seconds=seconds * share,
+                    )
+                )
+                padded = 0
+            found += self._counted(work, int(((slot.owner == number) & (slot.tiles >= 0)).sum()))
+        return found
+
+    def _counted(self, work: Work, rows: int) -> list[Ended]:
+        """So many rows of the work came out. After the last one it has ended."""
+        if work in self._said:
+            return []
+        self._left[work] = self._left.get(work, len(work.tiles)) - rows
+        return [] if self._left[work] else self._end(Ended(work))
+
+    def _end(self, ended: Ended) -> list[Ended]:
+        """Once a work."""
+        if ended.work in self._said:
+            return []
+        self._left.pop(ended.work, None)
+        self._said.add(ended.work)
+        ended.work.ended.set()
+        return [ended]
+
+    def _failed(self, slot: Slot, error: Exception) -> list[Ended]:
+        return [ended for work in slot.works for ended in self._end(Ended(work, error))]

@@ -24,6 +24,7 @@ from wsi.records.jobs import JobOptions
 from wsi.records.slides import Inspection
 from wsi.shard_result import ShardResult
 from wsi.slide.coding import Reduction
+from wsi.slide.encoded import EncodedTiles
 from wsi.slide.opening import local_source, open_slide
 from wsi.slide.slide import RGB, WHITE, EncodedTile, SlideReader
 
@@ -122,8 +123,17 @@ class DamagedReader:
     def inspection(self) -> Inspection:
         return self._reader.inspection
 
+    def ordered(self, level: int, tiles: NDArray[np.int64]) -> NDArray[np.int64]:
+        return self._reader.ordered(level, tiles)
+
+    def runs(self, level: int, tiles: NDArray[np.int64]) -> Iterator[EncodedTiles]:
+        return (EncodedTiles.of(level, [tile]) for tile in self.encoded(level, tiles.tolist()))
+
     def encoded(self, level: int, tiles: Sequence[int]) -> Iterator[EncodedTile]:
         return self._reader.encoded(level, tiles)
+
+    def decoding(self, level: int) -> None:
+        return None
 
     def decode(self, tile: EncodedTile, reduction: Reduction = 1, fill: int = WHITE) -> RGB:
         if tile.index in self._broken:

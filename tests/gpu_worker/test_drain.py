@@ -9,22 +9,21 @@ import threading
 
 import pytest
 
-from gpu_worker.drain import Drain, Step, next_step
+from gpu_worker.drain import Drain, leaves
 
 
 @pytest.mark.parametrize(
-    ("draining", "holds_shard", "idle_for", "idle_seconds", "step"),
+    ("draining", "idle_for", "idle_seconds", "leaving"),
     [
-        (False, False, 0.0, 90.0, Step.TAKE),
-        (False, True, 500.0, 90.0, Step.RUN),
-        (False, False, 90.0, 90.0, Step.LEAVE),
-        (False, False, 1e9, 0.0, Step.TAKE),
-        (True, True, 0.0, 0.0, Step.LEAVE),
-        (True, False, 0.0, 90.0, Step.LEAVE),
+        (False, 0.0, 90.0, False),
+        (False, 90.0, 90.0, True),
+        (False, 1e9, 0.0, False),
+        (True, 0.0, 0.0, True),
+        (True, 0.0, 90.0, True),
     ],
 )
-def test_next_step(draining, holds_shard, idle_for, idle_seconds, step):
-    assert next_step(draining=draining, holds_shard=holds_shard, idle_for=idle_for, idle_seconds=idle_seconds) is step
+def test_a_worker_leaves_when_told_or_without_work(draining, idle_for, idle_seconds, leaving):
+    assert leaves(draining=draining, idle_for=idle_for, idle_seconds=idle_seconds) is leaving
 
 
 def test_the_request_reaches_those_who_follow_before_and_after():

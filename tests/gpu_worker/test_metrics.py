@@ -198,8 +198,7 @@ def test_polls_that_fail_are_counted(installation, monkeypatch):
     assert samples(worker)[(names.FAILED_POLLS,)] == 2
 
 
-def test_a_worker_whose_work_hangs_is_not_alive_though_its_lease_is_extended(installation, monkeypatch):
-    monkeypatch.setattr("gpu_worker.worker.STUCK_SECONDS", 0.3)
+def test_a_worker_whose_work_hangs_is_not_alive_though_its_lease_is_extended(installation):
     installation.planned_job()
     hanging, freed = threading.Event(), threading.Event()
 
@@ -208,7 +207,7 @@ def test_a_worker_whose_work_hangs_is_not_alive_though_its_lease_is_extended(ins
         freed.wait(30)
 
     installation.objects = Drops(installation.objects.held, hang)
-    worker = installation.worker()
+    worker = installation.worker(stuck_seconds=0.3)
     running = threading.Thread(target=worker.run, daemon=True)
     running.start()
     assert hanging.wait(10)

@@ -9,8 +9,14 @@ import pytest
 import tifffile
 from PIL import Image
 
+from gpu_worker.decoding.memory import private
+from gpu_worker.decoding.threads import ThreadDecoders
+from gpu_worker.engine import Engine
 from gpu_worker.models.stain_density import StainDensity
 from gpu_worker.pipeline import Drained, run_shard
+from gpu_worker.stages.batch import RESERVED
+from gpu_worker.stages.values import Ended
+from gpu_worker.work import Work
 from tests.gpu_worker.cases import (
     CountingModel,
     DamagedReader,
@@ -311,13 +317,17 @@ def test_reading_waits_for_a_slow_model(tmp_path):
     plan = whole_plan(reader, shard_tiles=None, batch=8)
     release = threading.Event()
     model = CountingModel(plan.card, after=lambda number: release.wait(30))
-    run = threading.Thread(target=lambda: run_shard(plan, 0, Counting(reader, ()), model, stop=no_stop()), daemon=True)
-    run.start()
-    time.sleep(1.5)
-    ahead = len(handed_out)
-    release.set()
-    run.join(60)
-    assert ahead < 300 < len(handed_out) == 600
+    decoders = ThreadDecoders(2, private(RESERVED))
+    with Engine(decoders, budget=0, encoded_bytes=64 * 1024) as engine:
+        engine.begin(Work.of(plan, 0, Counting(reader, ()), model, stop=no_stop()))
+        time.sleep(1.5)
+        ahead = len(handed_out)
+        release.set()
+        while not isinstance(engine.next(60), Ended):
+            pass
+    decoders.close()
+    assert ahead < 300
+    assert set(handed_out) == set(range(600))
 
 
 def test_on_batch_counts_every_tile_once(reader):

@@ -1,0 +1,32 @@
+"""Which decoders suit a device."""
+
+from __future__ import annotations
+
+import os
+from typing import Final
+
+from gpu_worker.decoding.jobs import Decoders
+from gpu_worker.decoding.memory import private
+from gpu_worker.decoding.processes import ProcessDecoders
+from gpu_worker.decoding.threads import ThreadDecoders
+from gpu_worker.stages.batch import RESERVED
+
+#: Bytes of batches under construction on a machine without a GPU: fifteen of 32 tiles of 256 px.
+CPU_BUDGET: Final = 96 * 1024**2
+#: For a GPU: fifteen batches of 512 tiles of 256 px, since all processes have tiles of two rows of boxes in work.
+GPU_BUDGET: Final = 1536 * 1024**2
+#: Threads, where the model takes the cores.
+CPU_WORKERS: Final = 2
+#: Cores that are left to the parent: one fetches and hands out, one feeds the GPU.
+KEPT_CORES: Final = 2
+
+
+def decoders_for(device: str, workers: int | None = None) -> tuple[Decoders, int]:
+    """The decoders, and the bytes of their memory that batches are to fill. `workers`: None for as many as suit."""
+    if not device.startswith("cuda"):
+        return ThreadDecoders(workers or CPU_WORKERS, private(RESERVED)), CPU_BUDGET
+    from gpu_worker.decoding.page_lock import page_locked  # loads torch
+
+    decoders = ProcessDecoders(workers or max(1, (os.cpu_count() or 1) - KEPT_CORES), max(RESERVED, GPU_BUDGET))
+    page_locked(decoders.memory)
+    return decoders, GPU_BUDGET

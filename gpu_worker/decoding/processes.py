@@ -1,0 +1,260 @@
+"""Decoders in processes of their own, which share the memory of the batches: 14 of them keep up with an H100.
+
+A process that dies (a codec that a damaged tile brings down) costs the tiles that it worked at one more try, each
+alone; those that end a process again are unreadable.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections import deque
+from concurrent.futures import Future
+from dataclasses import dataclass, field, replace
+from multiprocessing.connection import Connection, wait
+from typing import Any, Final
+
+import numpy as np
+
+from gpu_worker.decoding.jobs import Failures, Job, Memory, ScatterTiles
+from gpu_worker.decoding.memory import shared
+from gpu_worker.decoding.threads import ThreadDecoders
+
+log = logging.getLogger(__name__)
+
+#: Jobs sent to a process: the one it works at, and the next, so that it never waits for us.
+AHEAD: Final = 2
+#: Bytes of encoded tiles that a job carries in shared memory; larger ones travel through the socket.
+SLAB: Final = 2 * 1024**2
+#: Deaths without a finished job between them, a process, after which it is not the tiles.
+MOST_DEATHS: Final = 3
+END_SECONDS: Final = 5.0  #: that a process gets for the job it works at when the decoders are closed
+
+_ENDED = "its decoder process ended while decoding it"
+
+
+@dataclass(eq=False, slots=True)
+class _Task:
+    job: Job
+    done: Future[Any]
+    slab: int | None = None
+    tried: bool = False  #: a process has died of it
+
+
+@dataclass(eq=False, slots=True)
+class _Process:
+    handle: subprocess.Popen[bytes]
+    connection: Connection
+    tasks: deque[_Task] = field(default_factory=deque)  #: in the order sent: the first is worked at
+
+
+class ProcessDecoders:
+    def __init__(self, workers: int, memory_bytes: int) -> None:
+        """Raises OSError where memory can not be shared by descriptor (it can on Linux)."""
+        self._workers = workers
+        slabs = workers * AHEAD
+        self._size = memory_bytes + slabs * SLAB
+        self._descriptor, self._all = shared(self._size)
+        self._memory = self._all[:memory_bytes]
+        self._slabs = [memory_bytes + number * SLAB for number in range(slabs)]
+        self._ahead = threading.Semaphore(slabs)
+        self._here = ThreadDecoders(workers, self._memory)
+        self._lock = threading.RLock()
+        self._waiting: deque[_Task] = deque()
+        self._deaths = 0
+        self._closed = False
+        self._processes = [self._start() for _ in range(workers)]
+        self._collector = threading.Thread(target=self._collect, name="decoders", daemon=True)
+        self._collector.start()
+
+    @property
+    def memory(self) -> Memory:
+        return self._memory
+
+    @property
+    def workers(self) -> int:
+        return self._workers
+
+    @property
+    def pids(self) -> list[int]:
+        with self._lock:
+            return [process.handle.pid for process in self._processes]
+
+    def submit(self, job: Job) -> Future[Any]:
+        """A job that holds a reader is done on a thread of this process. Raises RuntimeError once closed."""
+        if not job.portable:
+            return self._here.submit(job)
+        self._ahead.acquire()
+        task = _Task(job, Future())
+        task.done.add_done_callback(lambda _: self._ahead.release())
+        with self._lock:
+            if self._closed:
+                task.done.cancel()
+                raise RuntimeError("the decoders are closed")
+            self._waiting.append(task)
+            self._feed()
+        return task.done
+
+    def close(self) -> None:
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            left = [*self._waiting, *(task for process in self._processes for task in process.tasks)]
+            for process in self._processes:
+                process.connection.close()
+        for task in left:
+            task.done.cancel()
+        for process in self._processes:
+            try:
+                process.handle.wait(END_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.handle.kill()
+                process.handle.wait()
+        self._here.close()
+        os.close(self._descriptor)
+
+    def _start(self) -> _Process:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            command = [sys.executable, "-m", "gpu_worker.decoding.child"]
+            handle = subprocess.Popen(
+                [*command, str(theirs.fileno()), str(self._descriptor), str(self._size)],
+                pass_fds=(theirs.fileno(), self._descriptor),
+                stdin=subprocess.DEVNULL,
+                # One thread each: the processes are as many as the cores.
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "OMP_NUM_THREADS": "1"},
+            )
+        return _Process(handle, Connection(ours.detach()))
+
+    def _feed(self) -> None:
+        """Sends what waits to the processes that have least to do."""
+        while self._waiting:
+            process = min(self._processes, key=lambda each: len(each.tasks))
+            if len(process.tasks) >= AHEAD:
+                return
+            task = self._waiting.popleft()
+            process.tasks.append(task)
+            try:
+                process.connection.send(self._packed(task))
+            except (BrokenPipeError, ConnectionResetError):
+                return  # dead: the collector finds out and sends its tasks elsewhere
+
+    def _packed(self, task: _Task) -> tuple[Job, tuple[int, int] | None]:
+        """The job, its tiles' bytes moved into a slab where they fit."""
+        job = task.job
+        if not isinstance(job, ScatterTiles):
+            return job, None
+        data = job.encoded.data
+        if len(data) > SLAB or not (self._slabs or task.slab is not None):
+            return replace(job, encoded=replace(job.encoded, data=bytes(data))), None
+        if task.slab is None:
+            task.slab = self._slabs.pop()
+        self._all[task.slab : task.slab + len(data)] = np.frombuffer(data, np.uint8)
+        return replace(job, encoded=replace(job.encoded, data=b"")), (task.slab, task.slab + len(data))
+
+    def _collect(self) -> None:
+        while True:
+            with self._lock:
+                if self._closed:
+                    return
+                by_connection = {process.connection: process for process in self._processes}
+            try:
+                ready = wait(list(by_connection), timeout=0.2)
+            except OSError:  # closed meanwhile
+                continue
+            for connection in ready:
+                process = by_connection[connection]  # pyright: ignore[reportArgumentType]  # wait gives back what it got
+                try:
+                    value, error = process.connection.recv()
+                except (EOFError, ConnectionResetError, OSError):
+                    self._bury(process)
+                    continue
+                with self._lock:
+                    self._deaths = 0
+                    task = process.tasks.popleft()
+                    self._free(task)
+                    self._feed()
+                if error is None:
+                    task.done.set_result(value)
+                else:
+                    task.done.set_exception(error)
+
+    def _free(self, task: _Task) -> None:
+        if task.slab is not None:
+            self._slabs.append(task.slab)
+            task.slab = None
+
+    def _bury(self, process: _Process) -> None:
+        """Another process takes the place of one that died; its tasks go on."""
+        settled: list[tuple[_Task, Failures | Exception]] = []
+        with self._lock:
+            if self._closed:
+                return
+            status = process.handle.wait()
+            log.warning("a decoder process ended", extra={"status": status, "tasks": len(process.tasks)})
+            process.connection.close()
+            self._deaths += 1
+            tasks = list(process.tasks)
+            for task in tasks:
+                self._free(task)
+            if self._deaths > MOST_DEATHS * self._workers:
+                error = RuntimeError(f"Decoder processes end as soon as they begin, the last with status {status}.")
+                settled = [(task, error) for task in (*tasks, *self._waiting)]
+                self._waiting.clear()
+            else:
+                again, settled = _another_try(tasks)
+                self._waiting.extendleft(reversed(again))
+            self._processes[self._processes.index(process)] = self._start()
+            self._feed()
+        for task, outcome in settled:
+            if isinstance(outcome, Exception):
+                task.done.set_exception(outcome)
+            else:
+                task.done.set_result(outcome)
+
+
+def _another_try(tasks: list[_Task]) -> tuple[list[_Task], list[tuple[_Task, Failures | Exception]]]:
+    """What is done again, and what is settled, of a dead process's tasks. It worked at the first of them only."""
+    if not tasks:
+        return [], []
+    guilty, *others = tasks
+    job = guilty.job
+    if not isinstance(job, ScatterTiles):
+        if guilty.tried:
+            return others, [(guilty, RuntimeError("Two decoder processes ended at the same job."))]
+        guilty.tried = True
+        return [guilty, *others], []
+    if guilty.tried:
+        return others, [(guilty, tuple((tile, _ENDED) for tile in job.encoded.tiles.tolist()))]
+    parts = [_Task(part, Future(), tried=True) for part in job.alone()]
+    _gather(guilty.done, parts)
+    return [*parts, *others], []
+
+
+def _gather(whole: Future[Any], parts: list[_Task]) -> None:
+    """`whole` is done when all parts are."""
+    left = len(parts)
+    lock = threading.Lock()
+
+    def finished(_: Future[Any]) -> None:
+        nonlocal left
+        with lock:
+            left -= 1
+            if left:
+                return
+        if any(part.done.cancelled() for part in parts):
+            whole.cancel()
+            return
+        errors = [error for part in parts if (error := part.done.exception()) is not None]
+        if errors:
+            whole.set_exception(errors[0])
+        else:
+            whole.set_result(tuple(failure for part in parts for failure in part.done.result()))
+
+    for part in parts:
+        part.done.add_done_callback(finished)

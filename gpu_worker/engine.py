@@ -1,0 +1,168 @@
+"""The stages side by side, over works of any number of slides and models: while the model is at one batch the next ones
+are decoded, and the bytes of the next shard fetched.
+
+    begin -> fetch -> [encoded bytes] -> decode -> [rows] -> batch -> [full slots] -> forward -> next
+
+Each stage has a thread of its own and takes from a bounded channel; decoding and copying is done by `Decoders`.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Final
+
+from gpu_worker.channel import Channel, Closed
+from gpu_worker.decoding.jobs import Decoders
+from gpu_worker.stages.batch import Batches, most_open
+from gpu_worker.stages.decode import Scattering
+from gpu_worker.stages.fetch import fetch
+from gpu_worker.stages.forward import Forward
+from gpu_worker.stages.values import Begun, Ended, Fetched, Outputs, Sent, Slot
+from gpu_worker.work import Work
+
+log = logging.getLogger(__name__)
+
+#: Bytes of encoded tiles that wait between fetch and decode: some requests, so that one slow answer is ridden out.
+ENCODED_BYTES: Final = 16 * 1024**2
+#: Seconds that a batch which is not full waits for the next shard's tiles, when some are on their way.
+PATIENCE: Final = 1.0
+#: Seconds that a stage gets to come back from a read on the network; threads are daemons and keep no process alive.
+JOIN_SECONDS: Final = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """Seconds that stages waited, since the engine began."""
+
+    fetch_out: float = 0.0  #: fetch, for room before decode
+    decode_in: float = 0.0  #: decode, for fetched tiles
+    forward_in: float = 0.0  #: forward, for full batches
+
+    def __sub__(self, before: Waits) -> Waits:
+        return Waits(
+            self.fetch_out - before.fetch_out, self.decode_in - before.decode_in, self.forward_in - before.forward_in
+        )
+
+
+class Engine:
+    def __init__(self, decoders: Decoders, budget: int, *, encoded_bytes: int = ENCODED_BYTES) -> None:
+        """`budget`: bytes of the decoders' memory that batches may fill."""
+        self._decoders = decoders
+        self._budget = budget
+        self._inbox: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
+        self._fetched: Channel[Begun | Fetched | Sent] = Channel(encoded_bytes)
+        self._full: Channel[Slot | Ended] = Channel(0)
+        self._events: queue.SimpleQueue[Outputs | Ended | Exception] = queue.SimpleQueue()
+        self._batches = Batches(decoders.memory, budget, self._full.put)
+        self._coming = 0  #: works begun and not yet wholly decoded
+        self._lock = threading.Lock()
+        self._closed = False
+        self.forward = Forward(decoders, self._batches.release)
+        self._threads = [
+            threading.Thread(target=self._stage, args=(stage,), name=name, daemon=True)
+            for name, stage in (("fetch", self._fetch), ("scatter", self._decode), ("forward", self._forward))
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def begin(self, work: Work) -> None:
+        """Computed behind those that were begun before. It must have tiles."""
+        with self._lock:
+            self._coming += 1
+        self._inbox.put(work)
+
+    def next(self, timeout: float | None = None) -> Outputs | Ended | None:
+        """What came out next; None when nothing did in that many seconds. Of a work nothing comes after its Ended.
+        Raises what broke a stage."""
+        try:
+            event = self._events.get(timeout=timeout)
+        except queue.Empty:
+            return None
+        if isinstance(event, Exception):
+            raise event
+        return event
+
+    @property
+    def waits(self) -> Waits:
+        return Waits(self._fetched.put_waited, self._fetched.get_waited, self._full.get_waited)
+
+    def close(self) -> None:
+        self._closed = True
+        self._inbox.put(None)
+        self._fetched.close()
+        self._batches.close()
+        self._full.close()
+        for thread in self._threads:
+            thread.join(JOIN_SECONDS)
+            if thread.is_alive():
+                log.warning("stage did not end in time", extra={"stage": thread.name})
+
+    def __enter__(self) -> Engine:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _stage(self, stage: Callable[[], None]) -> None:
+        try:
+            stage()
+        except Closed:
+            pass
+        except Exception as error:  # noqa: BLE001  # a thread's border: `next` raises it
+            self._events.put(error)
+
+    def _fetch(self) -> None:
+        while (work := self._inbox.get()) is not None and not self._closed:
+            most = most_open(self._budget, work.shape)
+            for value in fetch(work, most=most):
+                self._fetched.put(value, len(value.encoded.data) if isinstance(value, Fetched) else 0)
+
+    def _decode(self) -> None:
+        scattering: Scattering | None = None
+        while True:
+            value = self._fetched.get(timeout=PATIENCE if self._coming else 0.0)
+            if value is None:
+                self._batches.flush()
+                value = self._fetched.get()
+                if value is None:
+                    continue
+            if isinstance(value, Begun):
+                scattering = self._begun(value, scattering)
+            elif isinstance(value, Fetched):
+                if scattering is not None and not value.work.gone:
+                    scattering.add(value)
+            else:
+                self._sent(value, scattering)
+                scattering = None
+
+    def _begun(self, begun: Begun, before: Scattering | None) -> Scattering | None:
+        if begun.work.gone:
+            return before
+        rows = self._batches.lay_out(begun.work.shape)
+        return Scattering(begun, rows, self._batches, self._decoders)
+
+    def _sent(self, sent: Sent, scattering: Scattering | None) -> None:
+        work = sent.work
+        if sent.error is not None:
+            work.ended.set()
+        if work.gone:
+            ended = Ended(work, sent.error)
+            if scattering is not None:
+                scattering.abandon(ended)
+            else:
+                self._batches.end(ended)
+        with self._lock:
+            self._coming -= 1
+        if not self._coming:
+            self._batches.flush()
+
+    def _forward(self) -> None:
+        for event in self.forward.run(self._full):
+            self._events.put(event)
