@@ -12,17 +12,22 @@ import numpy as np
 from tests.slides import he_tissue, write_svs
 from tests.slides.address import write_address_slide
 from tests.slides.bombs import write_bomb
-from tests.slides.dicoms import Writing, tissue, write_picture, write_pyramid
+from tests.slides.dicoms import JPEG_2000, Writing, tissue, write_picture, write_pyramid
 from tests.slides.giant import write_giant
 from tests.slides.ndpi import NdpiLevel, ndpi_levels, write_ndpi
 from tests.slides.ome import ome_pyramid, write_ome
 from tests.slides.scn import write_scn
 
+EXACT: Final = {"syntax": JPEG_2000, "photometric": "YBR_RCT"}  #: without loss, so that codecs can not differ
+
 
 def _dicom(path: Path, **how: object) -> None:
-    """One level in a folder of its own: files of one folder belong together."""
+    """One level in a folder of its own: files of one folder belong together. Each plane of each optical path is a
+    picture of its own."""
     path.parent.mkdir()
-    write_picture(path, tissue(300, 200), Writing(**how))  # pyright: ignore[reportArgumentType]
+    written = Writing(**how)  # pyright: ignore[reportArgumentType]
+    first, *further = (tissue(300, 200, seed) for seed in range(written.paths * written.planes))
+    write_picture(path, first, written, *further)
 
 
 def _dicom_pyramid(path: Path) -> None:
@@ -45,10 +50,10 @@ def _planes() -> list[NdpiLevel]:
     return [*(replace(level, focus=2_000) for level in above[:2]), *ndpi_levels(1024, 512, downsamples=(1, 4))]
 
 
-def _dicom_parts(path: Path) -> None:
+def _dicom_parts(path: Path, how: Writing) -> None:
     """A concatenation: the frames of one level in two files."""
     path.parent.mkdir()
-    picture, how = tissue(256, 192), Writing()
+    picture = tissue(256, 192)
     write_picture(path, picture, replace(how, tiles=range(7), part=(1, 2, 0)))
     write_picture(path.with_name("second.dcm"), picture, replace(how, tiles=range(7, 12), part=(2, 2, 7)))
 
@@ -77,8 +82,18 @@ FIXTURES: Final[dict[str, Callable[[Path], object]]] = {
     "dicom-pyramid/base.dcm": _dicom_pyramid,
     "dicom-sparse/slide.dcm": lambda path: _dicom(path, sparse=True, tiles=(0, 2, 3, 5, 7, 8, 11)),
     "dicom-two-paths/slide.dcm": lambda path: _dicom(path, paths=2),
+    "dicom-two-paths-chosen/slide.dcm": lambda path: _dicom(path, paths=2),
+    "dicom-no-such-path/slide.dcm": lambda path: _dicom(path, paths=2),
+    "dicom-two-fluorescent-paths/slide.dcm": lambda path: _dicom(path, paths=2, dark=(1, 2)),
     "dicom-two-planes/slide.dcm": lambda path: _dicom(path, planes=2),
-    "dicom-parts/first.dcm": _dicom_parts,
+    "dicom-two-planes-chosen/slide.dcm": lambda path: _dicom(path, planes=2, **EXACT),
+    "dicom-sparse-stack-chosen/slide.dcm": lambda path: _dicom(
+        path, sparse=True, paths=2, planes=2, heights=(4.0, 1.5), tiles=(9, 0, 4, 2, 11), **EXACT
+    ),
+    "dicom-sparse-jpeg2000/slide.dcm": lambda path: _dicom(path, sparse=True, tiles=(11, 0, 2, 3, 5, 7), **EXACT),
+    "dicom-parts/first.dcm": lambda path: _dicom_parts(path, Writing(syntax=JPEG_2000, photometric="YBR_RCT")),
+    "dicom-parts-jpeg/first.dcm": lambda path: _dicom_parts(path, Writing()),
+    "dicom-fragments-no-table/slide.dcm": lambda path: _dicom(path, fragments=3, table="none", **EXACT),
     "dicom-fragments/slide.dcm": lambda path: _dicom(path, fragments=2),
     "dicom-adobe-0/slide.dcm": lambda path: _dicom(path, adobe_rgb=True),
     "dicom-anisotropic/slide.dcm": lambda path: _dicom(path, spacing=(0.0005, 0.00025)),

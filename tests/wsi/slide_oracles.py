@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 import tifffile
 from numpy.typing import NDArray
-from openslide import OpenSlide
+from openslide import OpenSlide, OpenSlideError
+from pydicom import Dataset, dcmread
+from pydicom.pixels import pixel_array
 
-from wsi.records.slides import LevelInfo
+from wsi.records.slides import Choice, LevelInfo
 from wsi.slide.slide import RGB
 
 #: (level, its shape, x, y, side) -> [side, side, 3]; None where the oracle can not tell that box exactly
@@ -22,15 +24,23 @@ WHITE: Final = 255
 
 
 @contextmanager
-def openslide_regions(path: Path) -> Iterator[Region]:
-    with OpenSlide(path) as slide:
+def openslide_regions(path: Path, choice: Choice | None) -> Iterator[Region]:
+    """Raises OpenSlideError for a box over a damaged tile, and goes on with the next."""
+    assert choice is None, "OpenSlide lets nothing be chosen"
+    with ExitStack() as opened:
+        slide = opened.enter_context(OpenSlide(path))
         whole: dict[int, RGB] = {}
 
         def region(level: int, info: LevelInfo, x: int, y: int, side: int) -> RGB | None:
+            nonlocal slide
             own = slide.level_dimensions.index((info.width, info.height))  # of the same level, if we pass one over
             corner = (x * info.downsample, y * info.downsample)
             if all(place == int(place) for place in corner):
-                return _on_white(np.asarray(slide.read_region((int(corner[0]), int(corner[1])), own, (side, side))))
+                try:
+                    return _on_white(np.asarray(slide.read_region((int(corner[0]), int(corner[1])), own, (side, side))))
+                except OpenSlideError:  # that handle reads nothing more
+                    slide = opened.enter_context(OpenSlide(path))
+                    raise
             # OpenSlide resamples at corners that are not whole pixels of level 0; the level's own corner always is.
             if info.width * info.height > LARGEST:
                 return None
@@ -43,7 +53,54 @@ def openslide_regions(path: Path) -> Iterator[Region]:
 
 
 @contextmanager
-def tifffile_regions(path: Path) -> Iterator[Region]:
+def pydicom_regions(path: Path, choice: Choice | None) -> Iterator[Region]:
+    """All files of the folder are one slide; pydicom decodes frames, which lie where they say, or in order."""
+    files = [dcmread(file) for file in sorted(path.parent.glob("*.dcm"))]
+    whole: dict[tuple[int, int], RGB] = {}
+    for file in files:
+        if file.ImageType[2] != "VOLUME":
+            continue
+        size = (file.TotalPixelMatrixColumns, file.TotalPixelMatrixRows)
+        level = whole.setdefault(size, np.full((size[1], size[0], 3), WHITE, np.uint8))
+        for number, (x, y, optical_path, plane) in enumerate(_frames(file)):
+            wanted = choice or Choice()
+            if (optical_path, plane) == (wanted.optical_path or optical_path, wanted.focal_plane or plane):
+                frame = pixel_array(file, index=number)
+                kept = frame[: size[1] - y, : size[0] - x]
+                level[y : y + len(kept), x : x + kept.shape[1]] = kept.reshape(*kept.shape[:2], -1)
+
+    def region(level: int, info: LevelInfo, x: int, y: int, side: int) -> RGB | None:
+        return _crop(whole[info.width, info.height], x, y, side)
+
+    yield region
+
+
+def _frames(file: Dataset) -> Iterator[tuple[int, int, str, int]]:
+    """x, y (px from 0), optical path and plane (from 1) of each frame. Source: PS3.3, C.7.6.17.3."""
+    paths = [str(path.OpticalPathIdentifier) for path in file.OpticalPathSequence]
+    if file.DimensionOrganizationType == "TILED_FULL":
+        across, down = -(-file.TotalPixelMatrixColumns // file.Columns), -(-file.TotalPixelMatrixRows // file.Rows)
+        before = file.get("ConcatenationFrameOffsetNumber", 0)
+        for number in range(before, before + int(file.NumberOfFrames)):
+            stack, tile = divmod(number, across * down)
+            path, plane = divmod(stack, file.TotalPixelMatrixFocalPlanes)
+            yield tile % across * file.Columns, tile // across * file.Rows, paths[path], plane + 1
+        return
+    groups = file.PerFrameFunctionalGroupsSequence
+    positions = [group.PlanePositionSlideSequence[0] for group in groups]
+    heights = sorted({float(position.ZOffsetInSlideCoordinateSystem) for position in positions})
+    for group, position in zip(groups, positions, strict=True):
+        yield (
+            position.ColumnPositionInTotalImagePixelMatrix - 1,
+            position.RowPositionInTotalImagePixelMatrix - 1,
+            str(group.OpticalPathIdentificationSequence[0].OpticalPathIdentifier),
+            1 + heights.index(float(position.ZOffsetInSlideCoordinateSystem)),
+        )
+
+
+@contextmanager
+def tifffile_regions(path: Path, choice: Choice | None) -> Iterator[Region]:
+    assert choice is None, "tifffile lets nothing be chosen"
     with tifffile.TiffFile(path) as file:
         levels = file.series[0].levels
         whole: dict[int, RGB] = {}
@@ -57,7 +114,11 @@ def tifffile_regions(path: Path) -> Iterator[Region]:
         yield region
 
 
-ORACLES: Final = {"openslide": openslide_regions, "tifffile": tifffile_regions}
+ORACLES: Final = {
+    "openslide": openslide_regions,
+    "tifffile": tifffile_regions,
+    "pydicom": pydicom_regions,
+}
 
 
 def _three(pixels: NDArray[np.uint8], axes: str) -> RGB:

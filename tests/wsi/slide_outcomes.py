@@ -18,12 +18,13 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
+from openslide import OpenSlideError
 
 from tests.slide_server import range_reads, served
 from tests.wsi.slide_oracles import ORACLES, WHITE
 from wsi.errors import SlideRejected, TesseraError, TileUnreadable
 from wsi.examination import examine
-from wsi.records.slides import LevelInfo
+from wsi.records.slides import Choice, LevelInfo
 from wsi.slide.opening import local_source, open_slide
 from wsi.slide.patches import PatchAssembler
 from wsi.slide.slide import RGB, SlideReader
@@ -38,11 +39,19 @@ SIDE: Final = 96  #: px of the boxes that are compared
 @dataclass(frozen=True, kw_only=True)
 class Expectation:
     outcome: str  #: native, scratch or rejected:<reason>
-    oracle: str = "none"  #: who says what the pixels are: openslide, tifffile, none
+    oracle: str = "none"  #: who says what the pixels are: openslide, tifffile, pydicom, none
+    #: Some tiles are: all boxes are compared, and those over them must be unreadable to the oracle and to us.
+    damaged: bool = False
     tolerance: int = 0  #: largest difference of a sample
     mpp: float | None = None  #: given by the user, where the file has none
+    optical_path: str | None = None  #: chosen by the user
+    focal_plane: int | None = None  #: chosen by the user
     levels: int = 1  #: how many the reader finds
     note: str = ""
+
+    @property
+    def choice(self) -> Choice | None:
+        return Choice.of(self.optical_path, self.focal_plane)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +65,7 @@ class Finding:
     levels: int = 0
     differences: tuple[tuple[int, int, int, int], ...] = ()  #: level, x, y, largest difference above 0
     compared: int = 0  #: boxes
+    unreadable: int = 0  #: boxes, to the oracle too
 
 
 def expectations(part: str) -> dict[str, Expectation]:
@@ -94,7 +104,7 @@ def _main(folder: Path, url: str) -> None:
             began, cpu, reader = time.perf_counter(), time.process_time(), None
             finding = Finding(name=name, way=way, outcome="", seconds=0, peak=0)
             try:
-                reader = open_slide(source, mpp=expectation.mpp)
+                reader = open_slide(source, mpp=expectation.mpp, choice=expectation.choice)
                 path = examine(reader, max_px=WAYS[way]).inspection.reading_path
                 finding = replace(finding, outcome=path, levels=len(reader.inspection.levels))
             except SlideRejected as rejected:
@@ -116,15 +126,23 @@ def _compared(
 ) -> Finding:
     """Local pixels against the oracle's, those over HTTP against the local ones (`seen`)."""
     differences: list[tuple[int, int, int, int]] = []
-    compared = 0
-    with ORACLES[expectation.oracle](path) as region:
+    compared = unreadable = 0
+    with ORACLES[expectation.oracle](path, expectation.choice) as region:
         for level, info in enumerate(reader.inspection.levels):
             if finding.outcome == "scratch" and info.downsample != int(info.downsample):
                 continue  # OpenSlide resamples the tiles that we ask it for
-            for (x, y), pixels in _boxes(reader, level, info):
+            for (x, y), pixels in _boxes(reader, level, info, every=expectation.damaged):
                 key = (level, x, y)
                 if finding.way == "local":
-                    truth = region(level, info, x, y, SIDE)
+                    try:
+                        truth = region(level, info, x, y, SIDE)
+                    except OpenSlideError:
+                        if not expectation.damaged:
+                            raise
+                        unreadable += 1
+                        if not isinstance(pixels, str):
+                            differences.append((*key, -1))
+                        continue
                     if truth is None:
                         continue
                     seen[key] = pixels if isinstance(pixels, np.ndarray) else np.zeros(0, np.uint8)
@@ -139,11 +157,13 @@ def _compared(
                     difference = int(np.abs(pixels.astype(np.int16) - truth).max()) if truth.size else -1
                 if difference:
                     differences.append((*key, difference))
-    return replace(finding, differences=tuple(differences), compared=compared)
+    return replace(finding, differences=tuple(differences), compared=compared, unreadable=unreadable)
 
 
-def _boxes(reader: SlideReader, level: int, info: LevelInfo) -> Iterator[tuple[tuple[int, int], RGB | str]]:
-    """Aligned with the file's tiles, unaligned, and over each corner of the level."""
+def _boxes(
+    reader: SlideReader, level: int, info: LevelInfo, *, every: bool
+) -> Iterator[tuple[tuple[int, int], RGB | str]]:
+    """Aligned with the file's tiles, unaligned, and over each corner of the level; with `every` all that cover it."""
     middle = (
         info.width // 2 // info.tile_width * info.tile_width,
         info.height // 2 // info.tile_height * info.tile_height,
@@ -151,7 +171,8 @@ def _boxes(reader: SlideReader, level: int, info: LevelInfo) -> Iterator[tuple[t
     beyond = SIDE // 3
     corners = [(x, y) for x in (-beyond, info.width - SIDE + beyond) for y in (-beyond, info.height - SIDE + beyond)]
     across = (info.width // 3 // info.tile_width * info.tile_width - 31, info.height // 3 + 7)
-    places = sorted({(0, 0), middle, across, (info.width // 4 + 1, info.height // 4 + 3), *corners})
+    covering = {(x, y) for x in range(0, info.width, SIDE) for y in range(0, info.height, SIDE)} if every else set()
+    places = sorted(covering | {(0, 0), middle, across, (info.width // 4 + 1, info.height // 4 + 3), *corners})
     assembler = PatchAssembler(info, np.array(places, np.int32), SIDE, fill=WHITE)
     for position, pixels in assembler.without_source():
         yield places[position], pixels

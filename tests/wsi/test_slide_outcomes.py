@@ -83,6 +83,7 @@ def _check(expected: Expectation, findings: list[Finding]) -> None:
         allowed = expected.tolerance if finding.way == "local" else 0
         assert all(0 < difference <= allowed for *_, difference in finding.differences), finding
         assert (finding.compared > 0) == (expected.oracle != "none")
+        assert (finding.unreadable > 0) == (expected.damaged and finding.way == "local")
 
 
 def test_the_walk_finds_a_slide_that_ends_its_process_and_goes_on_behind_it(tmp_path: Path):
