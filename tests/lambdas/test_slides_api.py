@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from tests.installation import ALLOWED_BUCKET, ANALYST
+from tests.installation import ALLOWED_BUCKET, ANALYST, INSPECTION
 from wsi import keys
 from wsi.records.slides import Choice
 
@@ -176,3 +176,11 @@ def test_another_tenants_slides_do_not_exist(callers, installation):
     assert callers.stranger("POST", f"/slides/{slide}/restore").status == 404
     assert callers.stranger("GET", "/slides").body["items"] == []
     assert callers.viewer("GET", f"/slides/{slide}").body["inspection"]["width"] == 20_000
+
+
+def test_a_slide_of_before_with_a_table_for_dry_runs_is_shown_without_it_and_guessed(analyst, installation):
+    slide = installation.uploaded().id
+    assert installation.ledger.accept_slide(slide, INSPECTION.as_json() | {"tile_counts": {"sides": [16]}}, "t.jpeg")
+    assert "tile_counts" not in analyst("GET", f"/slides/{slide}").body["inspection"]
+    reply = analyst("POST", "/jobs", {"slide_id": str(slide), "model": "stain-density"}, query={"dry_run": "true"})
+    assert (reply.status, reply.body["exact"]) == (200, False)
