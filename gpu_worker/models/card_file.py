@@ -13,17 +13,11 @@ from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
+from gpu_worker.models.wsinfer import COARSEST, FINEST, LARGEST, MAX_SIDE
 from wsi.errors import ModelError
 from wsi.model_card import Activation, EdgeFill, OutputKind, Tolerance
 
 CARD = "card.json"
-GOLDEN = "golden.npz"
-#: Sides in px of a tile and of a network's input. The zoo has 96 to 1,024; far more would fill the memory.
-MAX_SIDE = 4096
-#: um/px. A model below or above was trained on no slide.
-FINEST, COARSEST = 0.01, 100.0
-#: Of mean and std, which belong to values in 0..1; a whole number in JSON may pass every float.
-LARGEST = 1e6
 #: A card is a page of text; more is something else.
 MAX_BYTES = 1024 * 1024
 

@@ -2,7 +2,7 @@
 
     config.json + torchscript_model.pt [+ card.json [+ golden.npz]]     WSInfer's layout, kind "torchscript"
     card.json + model.safetensors [+ golden.npz]                        kind "safetensors"
-    card.json + model.onnx [+ golden.npz]                               kind "onnx"
+    card.json + model.onnx [+ model.onnx.data] [+ golden.npz]           kind "onnx"
 
 Other files of the folder are not part of the package.
 """
@@ -17,7 +17,8 @@ from types import MappingProxyType
 from typing import Any
 
 from gpu_worker.models import wsinfer
-from gpu_worker.models.card_file import CARD, GOLDEN, Additions, Card, read_additions, read_card
+from gpu_worker.models.card_file import CARD, Additions, Card, read_additions, read_card
+from gpu_worker.models.golden import GOLDEN
 from wsi.errors import ModelError
 from wsi.model_card import ModelCard, OutputColumn, Tolerance
 
@@ -25,8 +26,10 @@ from wsi.model_card import ModelCard, OutputColumn, Tolerance
 WEIGHTS: Mapping[str, str] = MappingProxyType(
     {"torchscript": wsinfer.WEIGHTS, "safetensors": "model.safetensors", "onnx": "model.onnx"}
 )
+#: Weights of an ONNX graph that passes the 2 GiB of one file.
+ONNX_DATA = "model.onnx.data"
 #: Every name that a file of a package may have: others are not fetched, whatever a card says.
-NAMES = frozenset({wsinfer.CONFIG, CARD, GOLDEN, *WEIGHTS.values()})
+NAMES = frozenset({wsinfer.CONFIG, CARD, GOLDEN, ONNX_DATA, *WEIGHTS.values()})
 
 
 def read_package(folder: Path) -> ModelCard:
@@ -80,7 +83,7 @@ def _with_card(folder: Path) -> ModelCard:
         activation=said.activation,
         mean=said.mean,
         std=said.std,
-        files=(CARD, WEIGHTS[said.kind], *_golden(said)),
+        files=(CARD, *_weights(folder, said.kind), *_golden(said)),
         **_said(said),
     )
 
@@ -90,6 +93,11 @@ def _said(said: Additions | Card) -> dict[str, Any]:
     names = Additions.model_fields.keys() - {"spec_version", "tolerance", "golden"}
     stated = {name: value for name in names if (value := getattr(said, name)) is not None}
     return {**stated, "tolerance": Tolerance(**said.tolerance.model_dump())}
+
+
+def _weights(folder: Path, kind: str) -> tuple[str, ...]:
+    beside = kind == "onnx" and (folder / ONNX_DATA).is_file()
+    return (WEIGHTS[kind], ONNX_DATA) if beside else (WEIGHTS[kind],)
 
 
 def _golden(said: Additions) -> tuple[str, ...]:

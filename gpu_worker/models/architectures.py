@@ -1,0 +1,108 @@
+"""Safetensors weights in the named architectures of timm and torchvision.
+
+The file holds tensors and nothing that could run; the code is that of the two libraries. Nothing is downloaded: a name
+is looked up in what is installed, and weights come from the package alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import timm
+import torch
+import torchvision
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+
+from gpu_worker.models.card_file import Card, read_card
+from gpu_worker.models.devices import torch_device
+from gpu_worker.models.loaded import LoadedModel
+from gpu_worker.models.package import WEIGHTS
+from gpu_worker.models.running import run_on
+from wsi.errors import ModelError
+from wsi.model_card import ModelCard
+
+#: What a card may pass on: sizes of the network. Others could name files to load, or switch off what strict loading
+#: checks.
+ARGUMENTS: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        "timm": frozenset(
+            {"class_token", "depth", "dynamic_img_size", "embed_dim", "global_pool", "img_size", "init_values"}
+            | {"mlp_ratio", "no_embed_class", "num_classes", "num_heads", "patch_size", "qkv_bias", "reg_tokens"}
+        ),
+        "torchvision": frozenset({"aux_logits", "image_size", "init_weights", "num_classes", "transform_input"}),
+    }
+)
+#: Names in a refusal; a state dict of another network has hundreds.
+_SHOWN = 3
+
+
+def load_safetensors(card: ModelCard, package: Path, device: str) -> LoadedModel:
+    """Raises ModelError for an unknown architecture, weights that do not fit it to the last tensor, or a device that is
+    not there; UnsuitableDevice, DeviceLost."""
+    chosen = torch_device(device)
+    module = _built(read_card(package))
+    _fill(module, _tensors(package / WEIGHTS["safetensors"]))
+    return run_on(chosen, card, module)
+
+
+def _built(card: Card) -> torch.nn.Module:
+    library, _, name = (card.architecture or "").partition("/")
+    arguments = card.architecture_arguments
+    if unknown := sorted(arguments.keys() - ARGUMENTS[library]):
+        allowed = ", ".join(sorted(ARGUMENTS[library]))
+        raise ModelError(f"architecture_arguments has {', '.join(unknown)}; of {library} a card may say {allowed}.")
+    if not _KNOWN[library](name):
+        raise ModelError(f"{library} {_VERSIONS[library]} has no architecture {name}.")
+    try:
+        return _MAKERS[library](name, arguments)
+    except (TypeError, ValueError, RuntimeError, AssertionError) as error:
+        raise ModelError(f"{card.architecture} can not be built with the card's architecture_arguments.") from error
+
+
+def _timm(name: str, arguments: Mapping[str, Any]) -> torch.nn.Module:
+    return timm.create_model(name, pretrained=False, **arguments)
+
+
+def _torchvision(name: str, arguments: Mapping[str, Any]) -> torch.nn.Module:
+    return torchvision.models.get_model(name, weights=None, **arguments)
+
+
+_MAKERS: Mapping[str, Callable[[str, Mapping[str, Any]], torch.nn.Module]] = {
+    "timm": _timm,
+    "torchvision": _torchvision,
+}
+_KNOWN: Mapping[str, Callable[[str], bool]] = {
+    "timm": timm.is_model,
+    "torchvision": lambda name: name in torchvision.models.list_models(module=torchvision.models),
+}
+_VERSIONS = {"timm": timm.__version__, "torchvision": torchvision.__version__}
+
+
+def _tensors(path: Path) -> dict[str, torch.Tensor]:
+    try:
+        return load_file(path, device="cpu")
+    except (SafetensorError, OSError) as error:
+        raise ModelError(f"{path.name} is damaged or no safetensors file: copy or download it again.") from error
+
+
+def _fill(module: torch.nn.Module, tensors: Mapping[str, torch.Tensor]) -> None:
+    wanted = module.state_dict()
+    wrong = {
+        "missing": sorted(wanted.keys() - tensors.keys()),
+        "unknown": sorted(tensors.keys() - wanted.keys()),
+        "of another shape": sorted(
+            name for name in wanted.keys() & tensors.keys() if wanted[name].shape != tensors[name].shape
+        ),
+    }
+    if any(wrong.values()):
+        found = "; ".join(
+            f"{len(names)} {what} ({', '.join(names[:_SHOWN])}{', …' if len(names) > _SHOWN else ''})"
+            for what, names in wrong.items()
+            if names
+        )
+        raise ModelError(f"The weights do not fit the architecture: tensors {found}.")
+    module.load_state_dict(tensors)

@@ -1,0 +1,28 @@
+"""Networks on the CPU: asked and answered in one call."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from gpu_worker.models.devices import device_errors
+from gpu_worker.models.network import Network
+from wsi.model_card import ModelCard
+from wsi.plan import Numerics
+
+
+class OnCpu:
+    def __init__(self, network: Network) -> None:
+        self._network = network
+
+    @property
+    def card(self) -> ModelCard:
+        return self._network.card
+
+    def infer(self, pixels: NDArray[np.uint8], numerics: Numerics) -> NDArray[np.float32]:
+        """[batch, height, width, 3] -> [batch, columns]. Raises ModelError, UnsuitableDevice."""
+        self._network.check(numerics)
+        torch.set_num_threads(numerics.threads)
+        with device_errors(len(pixels)):
+            return self._network(torch.from_numpy(pixels)).numpy()

@@ -1,0 +1,152 @@
+"""Networks on a CUDA device: batches are queued, and the device goes from one to the next without the CPU.
+
+A batch's copy to the device runs on a stream of its own, beside the batch before it. The network of each batch shape is
+recorded once as a CUDA graph and then replayed: launching its some hundred kernels one by one would cost the CPU
+milliseconds a batch. https://docs.pytorch.org/docs/stable/notes/cuda.html#cuda-graphs
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+from functools import cache
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from gpu_worker.models.devices import ERRORS, device_errors, translated
+from gpu_worker.models.loaded import InFlight
+from gpu_worker.models.network import Network
+from wsi.errors import ModelError
+from wsi.model_card import ModelCard
+from wsi.plan import Numerics
+
+log = logging.getLogger(__name__)
+
+#: Batch shapes that stay on the device: a slide has one, and the slides of a study few. Each holds the memory of one
+#: forward pass.
+SHAPES = 4
+#: Passes before a graph is recorded: libraries choose their kernels and allocate in the first.
+WARM_UPS = 2
+
+
+class OnCuda:
+    def __init__(self, network: Network) -> None:
+        self._network = network
+        self._copying, self._computing = _streams(network.device)
+        self._shapes: OrderedDict[tuple[int, ...], _Shape] = OrderedDict()
+        self._records = True
+
+    @property
+    def card(self) -> ModelCard:
+        return self._network.card
+
+    def infer(self, pixels: NDArray[np.uint8], numerics: Numerics) -> NDArray[np.float32]:
+        """[batch, height, width, 3] -> [batch, columns]. Raises ModelError, UnsuitableDevice, DeviceLost."""
+        return self.start(pixels, numerics).scores()
+
+    def start(self, pixels: NDArray[np.uint8], numerics: Numerics) -> InFlight:
+        """As `Queueing.start`. The first batch of a shape waits until its graph is recorded."""
+        self._network.check(numerics)
+        with device_errors(len(pixels)), torch.inference_mode():
+            return self._shape(pixels.shape).start(torch.from_numpy(pixels), self._copying, self._computing)
+
+    def _shape(self, shape: tuple[int, ...]) -> _Shape:
+        if shape not in self._shapes:
+            while len(self._shapes) >= SHAPES:
+                self._computing.synchronize()
+                self._shapes.popitem(last=False)
+            self._shapes[shape] = _Shape(self._network, shape, self._computing, records=self._records)
+            self._records = self._shapes[shape].is_recorded
+        self._shapes.move_to_end(shape)
+        return self._shapes[shape]
+
+
+class _Shape:
+    """The network at one batch shape. Two staging buffers: one is filled while the other's batch waits or runs."""
+
+    def __init__(
+        self, network: Network, shape: tuple[int, ...], computing: torch.cuda.Stream, *, records: bool
+    ) -> None:
+        self._network = network
+        self._input = torch.zeros(shape, dtype=torch.uint8, device=network.device)
+        self._staging = [torch.empty_like(self._input) for _ in range(2)]
+        self._read = [torch.cuda.Event() for _ in range(2)]
+        self._turn = 0
+        computing.wait_stream(torch.cuda.current_stream(network.device))
+        with torch.cuda.stream(computing):
+            for _ in range(WARM_UPS):
+                self._output = network(self._input)
+        self._graph = self._recorded(computing) if records else None
+
+    @property
+    def is_recorded(self) -> bool:
+        return self._graph is not None
+
+    def start(self, pixels: torch.Tensor, copying: torch.cuda.Stream, computing: torch.cuda.Stream) -> InFlight:
+        staging, read = self._staging[self._turn], self._read[self._turn]
+        self._turn = 1 - self._turn
+        began, ended = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True, blocking=True)
+        with torch.cuda.stream(copying):
+            copying.wait_event(read)
+            staging.copy_(pixels, non_blocking=True)
+        computing.wait_stream(copying)
+        with torch.cuda.stream(computing):
+            began.record(computing)
+            self._input.copy_(staging)
+            read.record(computing)
+            if self._graph is not None:
+                self._graph.replay()
+            else:
+                self._output = self._network(self._input)
+            scores = torch.empty(self._output.shape, dtype=torch.float32, pin_memory=True)
+            scores.copy_(self._output, non_blocking=True)
+            ended.record(computing)
+        return _Queued(self, pixels, scores, began, ended)
+
+    def _recorded(self, computing: torch.cuda.Stream) -> torch.cuda.CUDAGraph | None:
+        """None: the network does what a graph can not hold, such as reading a value back to choose its way."""
+        graph = torch.cuda.CUDAGraph()
+        try:
+            # Of this thread only: others register memory and copy at the same time.
+            with torch.cuda.graph(graph, stream=computing, capture_error_mode="thread_local"):
+                self._output = self._network(self._input)
+        except ERRORS as error:
+            if not isinstance(translated(error, 0), ModelError):
+                raise
+            log.warning("no CUDA graph: the network runs kernel by kernel", extra={"reason": str(error).split("\n")[0]})
+            return None
+        return graph
+
+
+class _Queued:
+    def __init__(
+        self,
+        shape: _Shape,
+        pixels: torch.Tensor,
+        scores: torch.Tensor,
+        began: torch.cuda.Event,
+        ended: torch.cuda.Event,
+    ) -> None:
+        self._shape = shape  #: held, as are the pixels, until the device has read them
+        self._pixels = pixels
+        self._scores = scores
+        self._began = began
+        self._ended = ended
+
+    def scores(self) -> NDArray[np.float32]:
+        """Sleeps, and does not spin: the cores belong to the decoders."""
+        with device_errors(len(self._pixels)):
+            self._ended.synchronize()
+        return self._scores.numpy().copy()
+
+    @property
+    def seconds(self) -> float:
+        return self._began.elapsed_time(self._ended) / 1000
+
+
+@cache
+def _streams(device: torch.device) -> tuple[torch.cuda.Stream, torch.cuda.Stream]:
+    """For copies and for networks. One pair a device: two models take turns, and the time of each is its own."""
+    return torch.cuda.Stream(device), torch.cuda.Stream(device)

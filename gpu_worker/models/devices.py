@@ -1,0 +1,73 @@
+"""Devices of torch: which there are, how they are set, and what their errors mean."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+
+from wsi.errors import DeviceLost, ModelError, UnsuitableDevice
+
+#: What a process can not get over, by cudaGetErrorString, cuBLAS and cuDNN: the context of the device is broken, or
+#: the device is. https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html
+_LOST = re.compile(
+    r"device-side assert|ECC error|uncorrectable|illegal memory access|illegal instruction|misaligned address"
+    r"|unspecified launch failure|launch timed out|hardware stack error|invalid program counter|invalid address space"
+    r"|GPU is lost|fallen off the bus|no CUDA-capable device|busy or unavailable|driver shutting down|unknown error"
+    r"|contained error|external device|STATUS_EXECUTION_FAILED|STATUS_INTERNAL_ERROR",
+    re.IGNORECASE,
+)
+#: Memory that is full where torch's own allocator was not asked, and GPUs older than the kernels.
+_UNSUITABLE = re.compile(
+    r"out of memory|not enough memory|can't allocate memory|STATUS_ALLOC_FAILED|CUBLAS_STATUS_NOT_INITIALIZED"
+    r"|no kernel image is available",
+    re.IGNORECASE,
+)
+#: What torch raises while it computes: TorchScript's own are no RuntimeError.
+ERRORS = (RuntimeError, torch.jit.Error)  # pyright: ignore[reportPrivateImportUsage]
+
+
+def torch_device(name: str) -> torch.device:
+    """ "cpu", "cuda" or "cuda:1". Raises ModelError for a device that is not there."""
+    try:
+        device = torch.device(name)
+    except RuntimeError as error:
+        raise ModelError(f"There is no device {name!r}: name cpu or cuda.") from error
+    if device.type == "cuda":
+        if not torch.cuda.is_available():
+            raise ModelError("This machine has no CUDA device that torch can use: run with device cpu.")
+        count = torch.cuda.device_count()
+        if (device.index or 0) >= count:
+            raise ModelError(f"This machine has {count} CUDA devices, numbered from 0: there is no {name}.")
+        # The same kernels in every run, and fp32 that is fp32: TF32 keeps 10 bits of 23.
+        torch.backends.cudnn.benchmark = False
+        torch.backends.cudnn.deterministic = True
+        torch.backends.cudnn.allow_tf32 = False
+        torch.backends.cuda.matmul.allow_tf32 = False
+        # Sums of sixteen-bit products stay in fp32 until the end.
+        torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction = False
+        torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
+    return device
+
+
+@contextmanager
+def device_errors(batch: int) -> Iterator[None]:
+    """Errors of torch as ours, with its own as their cause. `batch`: tiles that the device is asked to hold."""
+    try:
+        yield
+    except ERRORS as error:
+        raise translated(error, batch) from error
+
+
+def translated(error: Exception, batch: int) -> UnsuitableDevice | DeviceLost | ModelError:
+    text = str(error)
+    if isinstance(error, torch.OutOfMemoryError) or _UNSUITABLE.search(text):
+        return UnsuitableDevice(
+            f"This device can not hold the model's batch of {batch} tiles: take one with more memory, or register the "
+            "model with a smaller batch."
+        )
+    if _LOST.search(text):
+        return DeviceLost("The device reports an error that only a new process can clear, mostly on another machine.")
+    return ModelError("The network broke off with an error of torch, which the worker's log holds.")

@@ -1,0 +1,102 @@
+"""Golden tiles: a package's own proof that it computes here what it computed where it was made.
+
+`golden.npz` holds `tiles` [n, height, width, 3] uint8, pixels as decoded, and `scores` [n, columns] float32, those of
+the network in fp32 on a CPU. A model is ready once it reproduced them within its card's tolerance, twice the same.
+"""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from tokenize import TokenError
+from zipfile import BadZipFile
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpu_worker.models.loaded import LoadedModel, Queueing
+from gpu_worker.models.tolerance import difference
+from wsi.errors import ModelError
+from wsi.model_card import ModelCard
+from wsi.numerics import NUMERICS_VERSION
+from wsi.plan import Numerics
+
+GOLDEN = "golden.npz"
+#: Tiles of a golden file and bytes of their pixels. It is run whenever a worker loads the model.
+MOST_TILES, MOST_BYTES = 256, 256 * 1024**2
+#: What zipfile and numpy raise for files that are no archive of arrays, or damaged.
+_UNREADABLE = (OSError, ValueError, KeyError, EOFError, RuntimeError, SyntaxError, TokenError, BadZipFile, zlib.error)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Golden:
+    tiles: NDArray[np.uint8]  #: [n, height, width, 3]
+    scores: NDArray[np.float32]  #: [n, columns]
+
+
+def warm_up(model: LoadedModel, package: Path | None) -> None:
+    """Runs the model at its batch shape, so that memory that does not suffice and kernels that do not exist are found
+    before a job is taken, and against its golden tiles where it has some. Raises ModelError that names the difference,
+    UnsuitableDevice, DeviceLost."""
+    card = model.card
+    if package is not None and GOLDEN in card.files:
+        check_golden(model, read_golden(package / GOLDEN, card))
+    elif isinstance(model, Queueing):
+        scores_of(model, np.zeros((1, card.tile_px, card.tile_px, 3), np.uint8))
+
+
+def check_golden(model: LoadedModel, golden: Golden) -> None:
+    scores = scores_of(model, golden.tiles)
+    beyond = difference(model.card, scores, golden.scores).beyond(model.card.tolerance)
+    if beyond is not None:
+        raise ModelError(f"The model does not reproduce its golden tiles: {beyond}.")
+    if scores.tobytes() != scores_of(model, golden.tiles).tobytes():
+        raise ModelError("The model gives other scores when it is asked again: it holds something random.")
+
+
+def scores_of(model: LoadedModel, tiles: NDArray[np.uint8]) -> NDArray[np.float32]:
+    """[n, height, width, 3] -> [n, columns], in the card's batches, the last one padded."""
+    card = model.card
+    numerics = Numerics(version=NUMERICS_VERSION, precision=card.precision, batch=card.batch, threads=1)
+    scores = np.empty((len(tiles), len(card.columns)), np.float32)
+    for start in range(0, len(tiles), card.batch):
+        part = tiles[start : start + card.batch]
+        pixels = np.zeros((card.batch, *tiles.shape[1:]), np.uint8)
+        pixels[: len(part)] = part
+        scores[start : start + len(part)] = model.infer(pixels, numerics)[: len(part)]
+    return scores
+
+
+def write_golden(path: Path, golden: Golden) -> None:
+    np.savez_compressed(path, tiles=golden.tiles, scores=golden.scores)
+
+
+def read_golden(path: Path, card: ModelCard) -> Golden:
+    """Raises ModelError for a file that is none, or none of this card."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            if sum(part.file_size for part in archive.infolist()) > 2 * MOST_BYTES or archive.testzip() is not None:
+                raise BadZipFile
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
+            golden = Golden(tiles=stored["tiles"], scores=stored["scores"])
+    except _UNREADABLE as error:
+        raise ModelError(f"{GOLDEN} does not hold tiles and scores, or it is damaged.") from error
+    tiles, scores = golden.tiles, golden.scores
+    fits = (
+        tiles.dtype == np.uint8
+        and tiles.ndim == 4
+        and tiles.shape[-1] == 3
+        and 1 <= len(tiles) <= MOST_TILES
+        and 0 < tiles.nbytes <= MOST_BYTES
+        and scores.dtype == np.float32
+        and scores.shape == (len(tiles), len(card.columns))
+        and bool(np.isfinite(scores).all())
+    )
+    if not fits:
+        raise ModelError(
+            f"{GOLDEN} must hold 1 to {MOST_TILES} RGB tiles of 8 bits and the {len(card.columns)} columns of each in "
+            "fp32."
+        )
+    return golden

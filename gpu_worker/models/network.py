@@ -1,0 +1,89 @@
+"""A torch module as a model: pixels in, scores out, in the card's precision."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+
+from gpu_worker.models.devices import ERRORS, translated
+from gpu_worker.models.preprocessing import Preprocessing
+from wsi.errors import DeviceLost, ModelError, UnsuitableDevice
+from wsi.model_card import Activation, ModelCard
+from wsi.plan import Numerics
+
+_DTYPES = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
+_ACTIVATIONS = {
+    Activation.NONE: lambda logits: logits,
+    Activation.SOFTMAX: lambda logits: torch.softmax(logits, dim=1),
+    Activation.SIGMOID: torch.sigmoid,
+}
+#: GPUs from compute capability 8.0 on calculate in bf16; older ones imitate it, or fail.
+_BF16 = (8, 0)
+
+
+class Network:
+    """Preprocessing, forward and activation, all on `device`; the last in fp32. Waits for nothing: what runs it decides
+    when (`cpu`, `cuda`)."""
+
+    def __init__(self, card: ModelCard, module: torch.nn.Module, device: torch.device) -> None:
+        """Raises ModelError for a network that does not fit its card, UnsuitableDevice, DeviceLost."""
+        if card.precision not in _DTYPES:
+            raise ModelError(f"This worker runs networks in {', '.join(_DTYPES)}, not in {card.precision}.")
+        if device.type == "cuda" and card.precision == "bf16" and torch.cuda.get_device_capability(device) < _BF16:
+            raise UnsuitableDevice("The model runs in bf16, which this GPU does not have: take a newer one.")
+        self.card = card
+        self.device = device
+        self._dtype = _DTYPES[card.precision]
+        # Channels last is what convolutions are fastest in, of sixteen bits by far. On the CPU fp32 stays as it is:
+        # other kernels would change the last bits of every result there is.
+        self._lays_out = device.type == "cuda" or self._dtype != torch.float32
+        self._module = module.eval().to(device, self._dtype)
+        if self._lays_out:
+            self._module = self._module.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue]
+        self._preprocessing = Preprocessing(card, device, self._dtype)
+        self._try()
+
+    def __call__(self, pixels: torch.Tensor) -> torch.Tensor:
+        """[batch, height, width, 3] uint8 on the device -> [batch, columns] fp32 there."""
+        with _inference():
+            planes = self._preprocessing(pixels)
+            if self._lays_out:
+                planes = planes.contiguous(memory_format=torch.channels_last)
+            logits = self._module(planes)
+            return _ACTIVATIONS[self.card.activation](logits.reshape(len(pixels), -1).float())
+
+    def check(self, numerics: Numerics) -> None:
+        """Raises ModelError for a plan that asks for another precision than the card's."""
+        if numerics.precision != self.card.precision:
+            raise ModelError(f"The model runs in {self.card.precision}; the plan asks for {numerics.precision}.")
+
+    def _try(self) -> None:
+        """Zeros, so that an unfit network is found at loading and not in the third shard: two rows, since a network
+        that was traced for one tile, or that answers with one value for all of them, fits no batch."""
+        card, rows = self.card, 2
+        with _inference():
+            planes = torch.zeros(rows, 3, card.input_px, card.input_px, device=self.device, dtype=self._dtype)
+            try:
+                logits = self._module(planes)
+            except ERRORS as error:
+                known = translated(error, rows)
+                if isinstance(known, UnsuitableDevice | DeviceLost):
+                    raise known from error
+                raise ModelError(
+                    f"The network does not take batches of RGB tiles of {card.input_px} px in {card.precision}."
+                ) from error
+        if not isinstance(logits, torch.Tensor) or logits.is_complex():
+            found = "complex numbers" if isinstance(logits, torch.Tensor) else type(logits).__name__
+            raise ModelError(f"The network gives {found}; a model's output must be a tensor of real numbers.")
+        if logits.numel() != rows * len(card.columns):
+            found = f"{logits.numel() / rows:g} values"
+            raise ModelError(f"The network gives {found} a tile; its card names {len(card.columns)} columns.")
+
+
+@contextmanager
+def _inference() -> Iterator[None]:
+    """No gradients, and no profiling executor: that runs the first calls and the later ones as different kernels."""
+    with torch.inference_mode(), torch.jit.optimized_execution(False):  # pyright: ignore[reportPrivateImportUsage]
+        yield
