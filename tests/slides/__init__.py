@@ -18,7 +18,10 @@ import numpy as np
 import tifffile
 from numpy.typing import NDArray
 
-GLASS = 243  #: grey value of the glass
+from tests.tissue import GLASS, he_tissue, split_tables
+
+__all__ = ("GLASS", "damage", "encode_tile", "he_tissue", "split_tables", "write_pyramid_tiff", "write_svs")
+
 Box = tuple[int, int, int, int]  #: left, top, right, bottom in level-0 px
 
 
@@ -84,48 +87,10 @@ def write_pyramid_tiff(
     return path
 
 
-def he_tissue(rng: np.random.Generator, height: int, width: int) -> NDArray[np.uint8]:
-    """[height, width, 3] something like H&E: eosin that varies slowly, round nuclei, noise."""
-    rows, columns = np.mgrid[:height, :width].astype(np.float32)
-    eosin = 0.35 + 0.15 * np.sin(rows / rng.uniform(12, 40) + rng.uniform(0, 6)) * np.cos(columns / rng.uniform(12, 40))
-    haematoxylin = np.full((height, width), 0.05, np.float32)
-    for _ in range(int(height * width * rng.uniform(0.0002, 0.0015))):
-        row, column, radius = rng.uniform(0, height), rng.uniform(0, width), rng.uniform(3, 7)
-        near = (rows - row) ** 2 + (columns - column) ** 2 < radius**2
-        haematoxylin[near] = rng.uniform(0.5, 0.9)
-    # Stain vectors of Ruifrok & Johnston 2001, optical density to base 10.
-    density = haematoxylin[..., None] * (0.65, 0.70, 0.29) + eosin[..., None] * (0.07, 0.99, 0.11)
-    return np.clip(GLASS * 10**-density + rng.normal(0, 2, (height, width, 3)), 0, 255).astype(np.uint8)
-
-
-def split_tables(jpeg: bytes) -> tuple[bytes, bytes]:
-    """A whole JPEG as (JPEGTables, abbreviated tile), without APP markers and with components numbered 0, 1, 2 when
-    they were named R, G, B."""
-    tables, frame, at = b"", b"", 2
-    while True:
-        marker, size = jpeg[at + 1], int.from_bytes(jpeg[at + 2 : at + 4], "big")
-        segment = bytearray(jpeg[at : at + 2 + size])
-        at += 2 + size
-        if marker in (0xDB, 0xC4):
-            tables += segment
-        elif marker in (0xC0, 0xDA):
-            _number_components(segment, first=10 if marker == 0xC0 else 5, step=3 if marker == 0xC0 else 2)
-            frame += segment
-        if marker == 0xDA:
-            return b"\xff\xd8" + tables + b"\xff\xd9", b"\xff\xd8" + frame + jpeg[at:]
-
-
 def encode_tile(pixels: NDArray[np.uint8], *, rgb: bool, quality: int = 80) -> bytes:
     """A whole JPEG: RGB 4:4:4 with Adobe's marker, or YCbCr 4:2:0 with JFIF's."""
     space: dict[str, Any] = {"outcolorspace": "RGB" if rgb else "YCBCR", "subsampling": "444" if rgb else "420"}
     return imagecodecs.jpeg8_encode(pixels, level=quality, colorspace="RGB", **space)
-
-
-def _number_components(segment: bytearray, *, first: int, step: int) -> None:
-    ids = [segment[first + step * k] for k in range(3)]
-    if ids == list(b"RGB"):
-        for k in range(3):
-            segment[first + step * k] = k
 
 
 @dataclass

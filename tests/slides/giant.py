@@ -1,21 +1,21 @@
-"""A slide of 100,000 x 100,000 px in 2 MB: a BigTIFF whose directories point at 16 shared JPEGs. Only a writer of its
-own shares tiles, so the few tags are packed here."""
+"""A slide of 100,000 x 100,000 px in 2 MB: a BigTIFF whose directories point at 16 shared JPEGs. Only a writer of our
+own shares tiles."""
 
 from __future__ import annotations
 
-import struct
 from pathlib import Path
 from typing import Final, Literal
 
 import imagecodecs
 import numpy as np
 
-from tests.slides import GLASS, encode_tile, he_tissue, split_tables
+from tests.bigtiff import FIRST_LINK, HEAD, write_directory
+from tests.slides import encode_tile
+from tests.tissue import GLASS, he_tissue, split_tables
 
 SIDE: Final = 100_000  #: px of level 0
 TILE: Final = 256
 _SHARED: Final = 16
-_TYPES: Final = {"ascii": (2, "s"), "short": (3, "H"), "long": (4, "I"), "bytes": (7, "s"), "long8": (16, "Q")}
 
 
 def write_giant(
@@ -33,12 +33,12 @@ def write_giant(
         else:
             tile = bytes(imagecodecs.jpeg2k_encode(picture, level=35, codecformat="j2k", mct=True))
         tiles.append(tile)
-    data = bytearray(struct.pack("<2sHHHQ", b"II", 43, 8, 0, 0))
+    data = bytearray(HEAD)
     places: list[int] = []
     for tile in tiles:
         places.append(len(data))
         data += tile
-    link = 8
+    link = FIRST_LINK
     for downsample in levels:
         across = SIDE // downsample
         count = (-(-across // TILE)) ** 2
@@ -59,24 +59,6 @@ def write_giant(
             (325, "long", np.array([len(tile) for tile in tiles])[picks].tolist()),
             *([(347, "bytes", tables), (530, "short", [2, 2])] if codec == "jpeg" else []),
         )
-        link = _write_directory(data, link, fields)
+        link = write_directory(data, link, fields)
     path.write_bytes(data)
     return path
-
-
-def _write_directory(data: bytearray, link: int, fields: tuple[tuple[int, str, list[int] | bytes], ...]) -> int:
-    """Appends the directory and the values that do not fit into it; `link` is where its place is noted. The place of
-    the next link."""
-    entries: list[bytes] = []
-    for tag, kind, values in fields:
-        number, letter = _TYPES[kind]
-        packed = values if isinstance(values, bytes) else struct.pack(f"<{len(values)}{letter}", *values)
-        if len(packed) > 8:
-            data += bytes(-len(data) % 8)
-            data += packed
-            packed = struct.pack("<Q", len(data) - len(packed))
-        entries.append(struct.pack("<HHQ8s", tag, number, len(values), packed))
-    data += bytes(-len(data) % 8)
-    struct.pack_into("<Q", data, link, len(data))
-    data += struct.pack("<Q", len(entries)) + b"".join(entries) + bytes(8)
-    return len(data) - 8

@@ -1,0 +1,239 @@
+"""What others do with a slide, for `benchmarks.tiles_per_second`: tiles by OpenSlide in a torch DataLoader, and the
+parts of any such way alone.
+
+- `loader(..., how="floats")`: PIL, ToTensor, Normalize in the workers; the model in fp32 or under fp16 autocast. So do
+  the tutorials, WSInfer and most of the published pipelines.
+- `loader(..., how="bytes")`: uint8 out of the workers, normalised on the device.
+- `model_alone`: one batch that lies on the device already, again and again; as a CUDA graph where there is one.
+- `benchmarks.peers_decode`: decoding alone, in N processes.
+
+Each gives a `Took`. Needs torch, torchvision, Pillow and OpenSlide, no network and no other package.
+"""
+
+from __future__ import annotations
+
+import resource
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.utils.data import DataLoader, Dataset
+from torchvision.models import resnet50
+from torchvision.transforms import Compose, Normalize, ToTensor
+
+MEAN: Final = (0.485, 0.456, 0.406)
+DEVIATION: Final = (0.229, 0.224, 0.225)
+WORKERS: Final = (4, 8, 16)
+BATCH: Final = 256
+
+How = Literal["floats", "bytes"]
+Precision = Literal["fp32", "fp16"]
+Infer = Callable[[Tensor], object]  #: a batch on the device -> scores, still there
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Took:
+    """One arm's run. `seconds` is the steady part, without the start of processes and the first batch; `cpu_seconds`
+    is of all processes, and of all patches."""
+
+    name: str
+    patches: int
+    seconds: float
+    cpu_patches: int
+    cpu_seconds: float
+
+    @property
+    def rate(self) -> float:
+        """Patches a second."""
+        return self.patches / self.seconds
+
+    @property
+    def cpu_seconds_a_thousand(self) -> float:
+        return 1000 * self.cpu_seconds / self.cpu_patches
+
+    def __str__(self) -> str:
+        return f"{self.name:44} {self.rate:10,.0f} {self.cpu_seconds_a_thousand:10.2f}"
+
+
+HEAD: Final = f"{'arm':44} {'patches/s':>10} {'CPU s/1000':>10}"
+
+
+def network(device: str) -> nn.Module:
+    """ResNet50 with seeded weights; what they are changes no speed."""
+    torch.manual_seed(0)
+    return resnet50(weights=None).eval().to(device)
+
+
+class FromBytes(nn.Module):
+    """[n, height, width, 3] uint8 -> what `inner` says of it, normalised in its precision. Channels stay last."""
+
+    def __init__(self, inner: nn.Module, dtype: torch.dtype) -> None:
+        super().__init__()
+        self.inner = inner.to(dtype=dtype, memory_format=torch.channels_last)
+        scale = 1 / (255 * torch.tensor(DEVIATION))
+        self.register_buffer("scale", scale.to(dtype).view(1, 3, 1, 1))
+        self.register_buffer("shift", (-torch.tensor(MEAN) / torch.tensor(DEVIATION)).to(dtype).view(1, 3, 1, 1))
+        self._dtype = dtype
+
+    def forward(self, pixels: Tensor) -> Tensor:
+        return self.inner(pixels.permute(0, 3, 1, 2).to(self._dtype) * self.scale + self.shift)
+
+
+def float_model(device: str, precision: Precision) -> Infer:
+    """Takes [n, 3, height, width] float32, normalised."""
+    model = network(device)
+
+    def infer(batch: Tensor) -> Tensor:
+        with torch.inference_mode(), torch.autocast(_kind(device), torch.float16, enabled=precision == "fp16"):
+            return model(batch)
+
+    return infer
+
+
+def byte_model(device: str, *, compiled: bool = False) -> Infer:
+    """Takes [n, height, width, 3] uint8; fp16 with channels last on a GPU, fp32 elsewhere. `compiled` needs a C
+    compiler."""
+    model: Any = FromBytes(network(device), torch.float16 if _kind(device) == "cuda" else torch.float32).to(device)
+    if compiled:
+        model = torch.compile(model)
+
+    def infer(batch: Tensor) -> Tensor:
+        with torch.inference_mode():
+            return model(batch)
+
+    return infer
+
+
+class Patches(Dataset[Any]):
+    """One OpenSlide handle a process, opened at its first patch, as each needs its own."""
+
+    def __init__(self, slide: Path, origins: NDArray[np.int32], box: int, patch: int, how: How) -> None:
+        self._slide, self._origins, self._box, self._patch = slide, origins, box, patch
+        self._transform = Compose([ToTensor(), Normalize(MEAN, DEVIATION)]) if how == "floats" else np.array
+        self._handle: Any = None
+
+    def __len__(self) -> int:
+        return len(self._origins)
+
+    def __getitem__(self, index: int) -> Any:
+        from openslide import OpenSlide
+
+        if self._handle is None:
+            self._handle = OpenSlide(self._slide)
+        x, y = self._origins[index].tolist()
+        picture = self._handle.read_region((x, y), 0, (self._box, self._box)).convert("RGB")
+        if self._patch != self._box:
+            picture = picture.resize((self._patch, self._patch))
+        return self._transform(picture)
+
+
+def loader(
+    slide: Path,
+    origins: NDArray[np.int32],
+    *,
+    box: int,
+    patch: int,
+    how: How,
+    workers: int,
+    infer: Infer,
+    device: str = "cpu",
+    batch: int = BATCH,
+    name: str = "",
+) -> Took:
+    """All patches of `origins` ([n, 2] x, y of level 0) through a DataLoader and the model. They must be more than one
+    batch."""
+    if len(origins) <= batch:
+        raise ValueError("a steady part needs more than one batch")
+    on_gpu = _kind(device) == "cuda"
+    patches: Any = Patches(slide, origins, box, patch, how)
+    spent, done, first, began = cpu_seconds(), 0, 0, 0.0
+    batches = iter(
+        DataLoader(
+            patches,
+            batch_size=batch,
+            num_workers=workers,
+            pin_memory=on_gpu,
+            # Forked, as on Linux by default until 3.14: to import torch once a worker is not what is measured. They
+            # touch no GPU.
+            multiprocessing_context="fork" if workers else None,
+        )
+    )
+    for pixels in batches:
+        infer(pixels.to(device, non_blocking=True))
+        done += len(pixels)
+        if not first:
+            _wait(device)
+            first, began = done, time.perf_counter()
+    _wait(device)
+    seconds = time.perf_counter() - began
+    del batches  # its workers end, and only then their time is known
+    return Took(
+        name=name or f"DataLoader, {how}, {workers} workers",
+        patches=done - first,
+        seconds=seconds,
+        cpu_patches=done,
+        cpu_seconds=cpu_seconds() - spent,
+    )
+
+
+def best(arm: Callable[[int], Took], workers: Sequence[int] = WORKERS) -> Took:
+    """The fastest of these numbers of workers."""
+    return max((arm(number) for number in workers), key=lambda took: took.rate)
+
+
+def model_alone(
+    infer: Infer, *, batch: int, height: int, width: int, device: str, seconds: float = 2.0, name: str = ""
+) -> Took:
+    """`infer` over one batch of uint8 that stays on the device: what any way of feeding it can reach at most."""
+    pixels = torch.randint(0, 256, (batch, height, width, 3), dtype=torch.uint8, device=device)
+    run = _graph(infer, pixels) if _kind(device) == "cuda" else lambda: infer(pixels)
+    run()
+    _wait(device)
+    spent, began, batches = cpu_seconds(), time.perf_counter(), 0
+    while (took := time.perf_counter() - began) < seconds or not batches:
+        for _ in range(4):  # so that waiting for the device costs nothing
+            run()
+        _wait(device)
+        batches += 4
+    count = batches * batch
+    return Took(
+        name=name or f"model alone, batch {batch}",
+        patches=count,
+        seconds=took,
+        cpu_patches=count,
+        cpu_seconds=cpu_seconds() - spent,
+    )
+
+
+def _graph(infer: Infer, pixels: Tensor) -> Callable[[], object]:
+    stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        for _ in range(3):  # libraries choose their kernels
+            infer(pixels)
+    torch.cuda.current_stream().wait_stream(stream)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        infer(pixels)
+    return graph.replay
+
+
+def _kind(device: str) -> str:
+    return torch.device(device).type
+
+
+def _wait(device: str) -> None:
+    if _kind(device) == "cuda":
+        torch.cuda.synchronize(device)
+
+
+def cpu_seconds() -> float:
+    """Of this process and of its children that ended."""
+    spent = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(usage.ru_utime + usage.ru_stime for usage in spent)

@@ -1,0 +1,112 @@
+"""Decoding alone, in N processes that have no torch: what the processors of this machine can feed a model with."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import resource
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from multiprocessing.synchronize import Barrier
+from pathlib import Path
+from typing import Any, Final
+
+#: Tiles that each process holds encoded and goes over again and again.
+TILES: Final = 512
+START_SECONDS: Final = 120.0  #: for all processes to have imported what they need
+
+Decode = Callable[[], int]  #: decodes some tiles, says how many
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Decoded:
+    """File tiles, not patches: `Workload.tiles_a_patch` of them make one."""
+
+    processes: int
+    tiles: int
+    seconds: float
+    cpu_seconds: float
+
+    @property
+    def rate(self) -> float:
+        """File tiles a second, of all processes together."""
+        return self.tiles / self.seconds
+
+
+def ours(slide: Path, part: int) -> Decode:
+    """`SlideReader.decode` of the worker, over the `part`-th block of tiles."""
+    from wsi.slide.opening import local_source, open_slide
+
+    reader = open_slide(local_source(slide))
+    level = reader.inspection.levels[0]
+    count = -(-level.width // level.tile_width) * -(-level.height // level.tile_height)
+    encoded = list(reader.encoded(0, sorted((part * TILES + number) % count for number in range(min(TILES, count)))))
+
+    def decode() -> int:
+        for tile in encoded:
+            reader.decode(tile)
+        return len(encoded)
+
+    return decode
+
+
+def openslide(slide: Path, part: int) -> Decode:
+    """`read_region` of whole file tiles, in their order, which is the fastest that OpenSlide does it: its cache is
+    too small to hold them until they come again."""
+    from openslide import OpenSlide, OpenSlideCache
+
+    handle = OpenSlide(slide)
+    handle.set_cache(OpenSlideCache(4 * 1024**2))
+    side = int(handle.properties["openslide.level[0].tile-width"])
+    across = handle.dimensions[0] // side
+    rows = handle.dimensions[1] // side
+    places = [(part * TILES + number) % (across * rows) for number in range(min(TILES, across * rows))]
+
+    def decode() -> int:
+        for place in places:
+            handle.read_region((place % across * side, place // across * side), 0, (side, side)).convert("RGB")
+        return len(places)
+
+    return decode
+
+
+def decode_alone(
+    slide: Path, *, processes: int | None = None, seconds: float = 3.0, make: Callable[[Path, int], Decode] = ours
+) -> Decoded:
+    """All processes begin together. `make` runs in each of them and must be importable. Raises what ends one."""
+    number = processes or max(1, (os.cpu_count() or 1) - 2)
+    context = multiprocessing.get_context("spawn")
+    barrier = context.Barrier(number)
+    with context.Pool(number, initializer=_begin, initargs=(barrier,)) as pool:
+        work = partial(_decode, slide, seconds, make)
+        found = pool.map_async(work, range(number), chunksize=1).get()
+    return Decoded(
+        processes=number,
+        tiles=sum(tiles for tiles, _, _ in found),
+        seconds=sum(took for _, took, _ in found) / number,
+        cpu_seconds=sum(cpu for _, _, cpu in found),
+    )
+
+
+_together: list[Barrier] = []
+
+
+def _begin(barrier: Barrier) -> None:
+    _together.append(barrier)
+
+
+def _decode(slide: Path, seconds: float, make: Callable[[Path, int], Decode], part: int) -> tuple[int, float, float]:
+    decode = make(slide, part)
+    decode()
+    _together[0].wait(START_SECONDS)
+    tiles, spent, began = 0, _cpu(), time.perf_counter()
+    while (took := time.perf_counter() - began) < seconds:
+        tiles += decode()
+    return tiles, took, _cpu() - spent
+
+
+def _cpu() -> float:
+    usage: Any = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_utime + usage.ru_stime

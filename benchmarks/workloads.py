@@ -1,0 +1,176 @@
+"""Slides for `benchmarks.tiles_per_second`: as many tiles as a large slide has, in a file of some 100 MB.
+
+Thousands of distinct tiles are encoded in parallel, and a level's tiles share them in turn, row by row, so that
+neighbours lie beside each other in the file as scanners write them. All of the slide is tissue. Whoever reads it can
+tell no difference to a file in which every tile is distinct, except that its bytes are in the page cache.
+
+Needs numpy and Pillow only.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import multiprocessing
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from tests.bigtiff import FIRST_LINK, HEAD, write_directory
+from tests.tissue import he_tissue, split_tables
+
+Codec = Literal["ycbcr", "rgb", "jpeg2000"]
+
+PATCHES: Final = 200_000
+DISTINCT: Final = 4_096
+#: Crops of one generated piece of tissue, whose side is two tiles: making it takes as long as encoding hundreds.
+CROPS: Final = 64
+OVERVIEW: Final = 16  #: downsample of the other level, too coarse for any model here
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Workload:
+    title: str
+    codec: Codec
+    tile: int  #: px of a side of the file's tiles
+    mpp: float  #: of level 0
+    box: int  #: px of level 0 of a patch's side
+    patch: int  #: px that the model takes
+    quality: int  #: of the JPEG; of JPEG 2000 the rate: the raw bytes divided by so much
+
+    @property
+    def tiles_a_patch(self) -> float:
+        """File tiles that must be decoded for a patch, when each is decoded once."""
+        return (self.box / self.tile) ** 2
+
+
+#: Qualities give 17, 15, 31 and 25 KB a tile; scanners write 16 to 31.
+WORKLOADS: Final[Mapping[str, Workload]] = MappingProxyType(
+    {
+        "A": Workload(
+            title="aligned 256 px, JPEG 4:2:0", codec="ycbcr", tile=256, mpp=0.5, box=256, patch=256, quality=90
+        ),
+        "B": Workload(
+            title="240 px at 0.25 um/px to 224 px at 0.5",
+            codec="ycbcr",
+            tile=240,
+            mpp=0.25,
+            box=448,
+            patch=224,
+            quality=90,
+        ),
+        "C": Workload(
+            title="aligned 256 px, JPEG RGB 4:4:4", codec="rgb", tile=256, mpp=0.5, box=256, patch=256, quality=82
+        ),
+        "D": Workload(
+            title="aligned 256 px, JPEG 2000", codec="jpeg2000", tile=256, mpp=0.5, box=256, patch=256, quality=8
+        ),
+    }
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Slide:
+    path: Path
+    workload: Workload
+    origins: NDArray[np.int32]  #: [n, 2] x, y of level 0 of the patches, by rows
+    distinct: int
+    mean_tile_bytes: float
+
+
+def write(
+    folder: Path,
+    workload: Workload,
+    *,
+    patches: int = PATCHES,
+    distinct: int = DISTINCT,
+    processes: int | None = None,
+    seed: int = 0,
+) -> Slide:
+    """An Aperio SVS with at least `patches` patches in a square. The same arguments give the same bytes."""
+    across = math.isqrt(patches - 1) + 1
+    side = across * workload.box
+    tables, tiles = _encoded(workload, distinct, seed, processes or os.cpu_count() or 1)
+    data = bytearray(HEAD)
+    places = np.empty(len(tiles), np.int64)
+    for number, tile in enumerate(tiles):
+        places[number] = len(data)
+        data += tile
+    sizes = np.array([len(tile) for tile in tiles])
+    link = FIRST_LINK
+    for downsample in (1, OVERVIEW):
+        width = max(1, side // downsample)
+        count = math.ceil(width / workload.tile) ** 2
+        picks = np.arange(count) % len(tiles)
+        shape = f"{side}x{side} [0,0 {side}x{side}] ({workload.tile}x{workload.tile})"
+        facts = f"Aperio Image Library v12.0.15\r\n{shape} -> {width}x{width}|AppMag = 20|MPP = {workload.mpp}"
+        fields = (
+            (256, "long", [width]),
+            (257, "long", [width]),
+            (258, "short", [8, 8, 8]),
+            (259, "short", [33005 if workload.codec == "jpeg2000" else 7]),
+            (262, "short", [6 if workload.codec == "ycbcr" else 2]),
+            (270, "ascii", facts.encode() + b"\0"),
+            (277, "short", [3]),
+            (284, "short", [1]),
+            (322, "long", [workload.tile]),
+            (323, "long", [workload.tile]),
+            (324, "long8", places[picks].tolist()),
+            (325, "long", sizes[picks].tolist()),
+            *([(347, "bytes", tables)] if tables else []),
+            *([(530, "short", [2, 2])] if workload.codec == "ycbcr" else []),
+        )
+        link = write_directory(data, link, fields)
+    path = folder / "slide.svs"
+    path.write_bytes(data)
+    y, x = np.divmod(np.arange(across * across, dtype=np.int32), across)
+    origins = np.stack([x, y], axis=1) * workload.box
+    return Slide(
+        path=path, workload=workload, origins=origins, distinct=len(tiles), mean_tile_bytes=float(sizes.mean())
+    )
+
+
+def _encoded(workload: Workload, distinct: int, seed: int, processes: int) -> tuple[bytes, list[bytes]]:
+    """JPEGTables (empty for JPEG 2000), and the tiles."""
+    pieces = [(seed, number, min(CROPS, distinct - first)) for number, first in enumerate(range(0, distinct, CROPS))]
+    make = partial(_piece, workload)
+    # Spawned: torch, which the caller may have loaded, does not like to be forked with its threads.
+    with multiprocessing.get_context("spawn").Pool(min(processes, len(pieces))) as pool:
+        made = pool.starmap(make, pieces, chunksize=1)
+    tiles = [tile for _, tile in (pair for piece in made for pair in piece)]
+    return made[0][0][0], tiles
+
+
+def _piece(workload: Workload, seed: int, number: int, count: int) -> list[tuple[bytes, bytes]]:
+    """`count` crops of one piece of tissue at random places, half of them mirrored."""
+    rng = np.random.default_rng((seed, number))
+    size = workload.tile
+    tissue = he_tissue(rng, 2 * size, 2 * size)
+    crops: list[tuple[bytes, bytes]] = []
+    for top, left, mirrored in rng.integers((0, 0, 0), (size, size, 2), (count, 3)).tolist():
+        crop = tissue[top : top + size, left : left + size]
+        crops.append(_coded(np.ascontiguousarray(crop[:, ::-1] if mirrored else crop), workload))
+    return crops
+
+
+def _coded(pixels: NDArray[np.uint8], workload: Workload) -> tuple[bytes, bytes]:
+    """JPEGTables and the abbreviated tile as Aperio writes it, without markers that tell colours; or a codestream."""
+    file = io.BytesIO()
+    picture = Image.fromarray(pixels)
+    if workload.codec == "jpeg2000":
+        rate = {"quality_mode": "rates", "quality_layers": [workload.quality]}
+        picture.save(file, "JPEG2000", no_jp2=True, irreversible=True, mct=1, **rate)
+        return b"", file.getvalue()
+    rgb = workload.codec == "rgb"
+    # Standard Huffman tables, so that all tiles share theirs.
+    space = {"keep_rgb": True, "subsampling": "4:4:4"} if rgb else {"subsampling": "4:2:0"}
+    picture.save(file, "JPEG", quality=workload.quality, optimize=False, **space)
+    return split_tables(file.getvalue())
