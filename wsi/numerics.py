@@ -47,7 +47,7 @@ NUMERICS_VERSION: str = "+".join(
     [f"{PREPROCESSING_VERSION}", *(f"{name}-{installed_version(name, pinned)}" for name, pinned in PINNED.items())]
 )
 
-#: Of the models that this version runs: part of a job's identity and of the plan.
+#: Of models whose card names none. Part of a job's identity; what a card names is part of its model's digest.
 PRECISION = "fp32"
 
 #: Of this code, as the summary names it. A Lambda's zip holds the modules without the distribution's metadata.
