@@ -44,7 +44,8 @@ class ShardRun:
         self._every = (checkpoint_seconds, checkpoint_batches)
         self._unsaved, self._saved_at = 0, time.monotonic()  # batches; when
         self._began = time.perf_counter()
-        self._first, self._last = None, self._began  # first scores, last batch
+        self._span: tuple[float, float] | None = None  # the first batch was handed over, the last one's scores came
+        self._first: float | None = None  # first scores
         self._busy, self._batches, self._padded, self._unreadable = 0.0, 0, 0, 0
 
     @property
@@ -57,9 +58,11 @@ class ShardRun:
         self._busy, self._padded = self._busy + outputs.seconds, self._padded + outputs.padded
         self._unreadable += len(outputs.unreadable)
         self._batches += bool(len(outputs.tiles))
-        self._unsaved, self._last = self._unsaved + 1, time.perf_counter()
-        if self._first is None and len(outputs.tiles):
-            self._first = self._last
+        self._unsaved += 1
+        if len(outputs.tiles):
+            first = outputs.began if self._span is None else self._span[0]
+            self._first = outputs.ended if self._first is None else self._first
+            self._span = (first, outputs.ended)
         seconds, batches = self._every
         due = self._unsaved >= batches or time.monotonic() - self._saved_at >= seconds
         if due and self._writer.done < self._tiles:
@@ -79,15 +82,14 @@ class ShardRun:
         raise Drained
 
     def computed(self) -> Computed:
-        """So far. Time in the model counts from its first batch, which is about as long as the one before it took."""
-        first = self._first if self._first is not None else self._last
-        begun = max(self._began, first - self._busy / max(self._batches, 1))
+        """So far."""
+        first, last = self._span or (0.0, 0.0)
         return Computed(
             inferred=self._writer.done - self._resumed - self._unreadable,
             unreadable=self._unreadable,
             batches=self._batches,
             padded=self._padded,
-            seconds=self._last - begun,
+            seconds=last - first,
             stage_seconds={"forward": self._busy},
             first_tile_seconds=None if self._first is None else self._first - self._began,
         )

@@ -43,6 +43,7 @@ class _Started:
     slot: Slot
     valid: NDArray[np.intp]  #: rows of the slot whose tiles get a score
     scores: InFlight | None  #: None: there are none
+    began: float
     quality: tuple[Future[NDArray[np.float32]], ...]  #: of the rows up to the last valid one
 
 
@@ -56,8 +57,6 @@ class Forward:
         self._left: dict[Work, int] = {}  #: rows that are still to come
         self._said: WeakSet[Work] = WeakSet()  #: that they ended
         self.seconds = 0.0  #: in the model
-        self.first: float | None = None  #: when the first batch was handed over
-        self.last: float | None = None  #: when the last scores were there
         self.batches = 0
         self.padded = 0
 
@@ -87,12 +86,11 @@ class Forward:
         valid[list(slot.broken)] = False
         rows = np.flatnonzero(valid)
         if not len(rows):
-            self._started.append(_Started(slot, rows, None, ()))
+            self._started.append(_Started(slot, rows, None, time.perf_counter(), ()))
             return
         work = slot.works[int(slot.owner[rows[0]])]
         pixels = slot.rows.of(self._decoders.memory)[slot.first : slot.first + slot.size]
         began = time.perf_counter()
-        self.first = self.first or began
         numerics = work.plan.numerics
         last, step = slot.first + int(rows[-1]) + 1, MEASURED_TOGETHER
         if isinstance(work.model, Queueing):
@@ -102,7 +100,7 @@ class Forward:
             quality = self._measured(slot, last, step)
             scores = work.model.infer(pixels, numerics)
             in_flight = _Done(scores, time.perf_counter() - began)
-        self._started.append(_Started(slot, rows, in_flight, quality))
+        self._started.append(_Started(slot, rows, in_flight, began, quality))
 
     def _measured(self, slot: Slot, last: int, step: int) -> tuple[Future[NDArray[np.float32]], ...]:
         jobs = (MeasureRows(slot.rows, low, min(low + step, last)) for low in range(slot.first, last, step))
@@ -123,13 +121,13 @@ class Forward:
 
     def _outputs(self, started: _Started) -> list[Outputs | Ended]:
         found: list[Outputs | Ended] = []
-        slot, rows, seconds = started.slot, started.valid, 0.0
+        slot, rows, seconds, ended = started.slot, started.valid, 0.0, started.began
         scores, quality = np.empty((0, 0), np.float32), np.empty((0, len(COLUMNS)), np.float32)
         if started.scores is not None:
             scores = started.scores.scores()[rows]
+            ended = time.perf_counter()
             seconds = started.scores.seconds
             quality = np.concatenate([part.result() for part in started.quality])[rows]
-            self.last = time.perf_counter()
             self.seconds += seconds
             self.batches += 1
             self.padded += slot.size - len(rows)
@@ -158,6 +156,8 @@ class Forward:
                         unreadable=unreadable,
                         padded=padded,
                         seconds=seconds * share,
+                        began=started.began,
+                        ended=ended,
                     )
                 )
                 padded = 0

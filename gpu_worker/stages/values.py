@@ -70,6 +70,8 @@ class Outputs:
     unreadable: Mapping[int, str]  #: tile number -> reason
     padded: int  #: rows of the batch computed for nothing; of several works in it the first one's
     seconds: float  #: in the model, by its share of the batch
+    began: float  #: when the batch was handed to the model, by this process's clock
+    ended: float  #: when its scores were there
 
     @property
     def count(self) -> int:

@@ -148,7 +148,8 @@ def test_a_job_is_counted_tile_by_tile(installation):
     assert total(told, names.TILES, "inferred") == len(plan.tiles)
     assert total(told, names.TILES, "unreadable") == 0
     batch = plan.numerics.batch
-    assert total(told, names.TILES_PADDED) == sum(-size % batch for size in plan.shard_sizes)
+    # A tail may be filled from the next shard.
+    assert -len(plan.tiles) % batch <= total(told, names.TILES_PADDED) <= sum(-size % batch for size in plan.shard_sizes)
     forward = total(told, f"{names.STAGE_SECONDS}_sum", "forward")
     assert 0 < forward < total(told, names.RUN_SECONDS) <= total(told, f"{names.SHARD_SECONDS}_sum")
     assert total(told, f"{names.STAGE_WAIT_SECONDS}_sum", "in", "forward") > 0
