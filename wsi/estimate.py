@@ -65,8 +65,8 @@ def estimate(
     """Tiles, shards, seconds and dollars of a job. Raises as `check_plannable` does.
 
     The tiles are counted, box by box, on the mask that planning will take, `exact` then: the `stored` one of the slide
-    or the one that is drawn. Where planning will look for tissue anew, with other microns per pixel, the stored mask is
-    near; without one the count is guessed.
+    or the one that is drawn. Where planning will look for tissue anew, with other microns per pixel or newer rules, the
+    stored mask is near; without one the count is guessed.
     """
     box = box_sides(card, check_plannable(inspection, card, options))
     if options.outline is not None:

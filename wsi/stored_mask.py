@@ -15,7 +15,8 @@ from wsi.ports.objects import Objects
 from wsi.records.slides import Inspection, Slide
 from wsi.slide.mpp import OVERRIDE, overridden
 
-_MAGIC: Final = f"tessera-mask-{PARSER_VERSION}\n".encode()
+_MAGIC: Final = b"tessera-mask-"
+_VERSION: Final = str(PARSER_VERSION).encode()
 
 FileVersion = tuple[str | None, int]  #: ETag, bytes
 
@@ -24,33 +25,36 @@ FileVersion = tuple[str | None, int]  #: ETag, bytes
 class StoredMask:
     inspection: Inspection  #: as the slide was examined
     mask: Mapping[str, Any]  #: `SlideMask.as_json()`
+    current: bool = True  #: made by this version of the code; planning takes no other, and a dry run counts on it still
 
     def holds_for(self, mpp: float | None) -> bool:
         """Whether a plan with these microns per pixel (None: what the file says) would find the same mask: tissue is
-        looked for at a scale."""
+        looked for at a scale, by rules that change from version to version."""
         stated = self.inspection.mpp_source == OVERRIDE
-        return overridden(self.inspection, mpp) == self.inspection and stated == (mpp is not None)
+        same = overridden(self.inspection, mpp) == self.inspection and stated == (mpp is not None)
+        return self.current and same
 
     def to_bytes(self, files: Sequence[FileVersion]) -> bytes:
         """`files`: what was examined."""
         value = {"files": files, "inspection": self.inspection.as_json(), "mask": self.mask}
-        return _MAGIC + json.dumps(value).encode()
+        return _MAGIC + _VERSION + b"\n" + json.dumps(value).encode()
 
     @staticmethod
     def from_bytes(data: bytes, files: Sequence[FileVersion]) -> StoredMask | None:
-        """None when another version of this code wrote it, or for other files."""
+        """None for what is no mask, and for other files."""
         if not data.startswith(_MAGIC):
             return None
-        value: dict[str, Any] = json.loads(data[len(_MAGIC) :])
-        of_version = dict(value["mask"]["settings"]).get("version") == TISSUE_VERSION
-        if not of_version or [tuple(file) for file in value["files"]] != list(files):
+        version, _, text = data.removeprefix(_MAGIC).partition(b"\n")
+        value: dict[str, Any] = json.loads(text)
+        if [tuple(file) for file in value["files"]] != list(files):
             return None
-        return StoredMask(Inspection.from_json(value["inspection"]), value["mask"])
+        current = version == _VERSION and dict(value["mask"]["settings"]).get("version") == TISSUE_VERSION
+        return StoredMask(Inspection.from_json(value["inspection"]), value["mask"], current)
 
 
 def stored_mask(objects: Objects, slide: Slide, files: Sequence[FileVersion] | None = None) -> StoredMask | None:
-    """None when nothing is stored, or what is stored is of another version of this code or of other files than `files`
-    (those of the record unless given)."""
+    """None when nothing is stored, or what is stored is of other files than `files` (those of the record unless
+    given)."""
     try:
         data = objects.get(keys.tissue_mask(slide.tenant, slide.id))
     except SourceMissing:

@@ -190,9 +190,9 @@ class EstimateAnswer(Answer):
     seconds: float = Field(description="Of one worker, all shards one after the other.")
     dollars: float
     exact: bool = Field(
-        description="The tiles are those that the job will have. False for a near count: the job states another mpp "
-        "than the slide, so that planning looks for tissue anew; inspection kept no mask that planning would take; or "
-        "the drawn region has more edges than a dry run takes time for."
+        description="The tiles are those that the job will have. False for a near count: planning will look for "
+        "tissue anew, since the job states another mpp than the slide or an older version inspected it; or the drawn "
+        "region has more edges than a dry run takes time for."
     )
 
     @staticmethod

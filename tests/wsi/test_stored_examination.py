@@ -22,6 +22,7 @@ from wsi.jobs import JobRequest, estimate_job
 from wsi.memory.ledger import MemoryLedger
 from wsi.memory.objects import MemoryObjects
 from wsi.memory.slides import MemorySlideStore
+from wsi.numerics import PARSER_VERSION, TISSUE_VERSION
 from wsi.outline import read_geojson
 from wsi.plan import Plan
 from wsi.records.identity import Actor, Role
@@ -166,22 +167,21 @@ def dry_run(site: Installation, options: JobOptions | None = None) -> Estimate:
 TRIANGLE = {"type": "Polygon", "coordinates": [[[20, 30.5], [1400, 200], [333, 1100], [20, 30.5]]]}
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        JobOptions(),
-        JobOptions(min_tissue=0.0),
-        JobOptions(min_tissue=0.7),
-        JobOptions(region=(300, 200, 500, 600), min_tissue=0.3),
-        JobOptions(outline=read_geojson(TRIANGLE), min_tissue=0.4),
-    ],
-    ids=["as it is", "anything", "much", "in a region", "drawn"],
-)
-def test_a_dry_run_of_an_inspected_slide_is_the_plans_count(svs: Installation, options: JobOptions):
-    plan, _ = planned(svs, options)
-    estimate = dry_run(svs, options)
-    assert (estimate.tiles, estimate.exact) == (len(plan.tiles), True)
-    assert estimate.tiles > 1
+OPTIONS = {
+    "as it is": JobOptions(),
+    "anything": JobOptions(min_tissue=0.0),
+    "much": JobOptions(min_tissue=0.7),
+    "in a region": JobOptions(region=(300, 200, 500, 600), min_tissue=0.3),
+    "drawn": JobOptions(outline=read_geojson(TRIANGLE), min_tissue=0.4),
+}
+
+
+def test_a_dry_run_of_an_inspected_slide_is_the_plans_count(svs: Installation):
+    plans = {name: len(planned(svs, options)[0].tiles) for name, options in OPTIONS.items()}
+    counted = {name: dry_run(svs, options) for name, options in OPTIONS.items()}
+    assert {name: each.tiles for name, each in counted.items()} == plans
+    assert all(each.exact for each in counted.values())
+    assert len(set(plans.values())) > 2
 
 
 def test_with_other_microns_than_the_slides_a_dry_run_is_near(svs: Installation):
@@ -191,12 +191,26 @@ def test_with_other_microns_than_the_slides_a_dry_run_is_near(svs: Installation)
     assert dry_run(svs, options).tiles == pytest.approx(len(plan.tiles), abs=1)
 
 
-def test_without_a_mask_of_this_version_a_dry_run_is_a_guess(svs: Installation):
-    key = kept(svs)[1]
-    svs.objects.put(key, b"tessera-of-another-version\n" + svs.objects.get(key))
+OTHER_VERSIONS = [
+    (f"tessera-mask-{PARSER_VERSION}\n", "tessera-mask-1\n"),
+    (f'["version", {TISSUE_VERSION}]', '["version", 1]'),
+]
+
+
+def test_a_mask_of_another_version_is_counted_on_as_a_near_one_and_not_planned_with(svs: Installation):
+    exact, key = dry_run(svs), kept(svs)[1]
+    stored = svs.objects.get(key)
+    for this, other in OTHER_VERSIONS:
+        changed = stored.replace(this.encode(), other.encode())
+        assert changed != stored
+        svs.objects.put(key, changed)
+        assert dry_run(svs) == replace(exact, exact=False)
+        assert planned(svs)[1].requests > 0
+
+
+def test_without_a_mask_a_dry_run_is_a_guess(svs: Installation):
+    svs.objects.delete_below(kept(svs)[1])
     guessed = dry_run(svs)
-    svs.objects.delete_below(key)
-    assert dry_run(svs) == guessed
     assert (guessed.exact, guessed.tiles > 8) == (False, True)
 
 
