@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 
+from client.commands import models
 from client.commands.inspect import inspect
 from client.commands.run import run
 from client.commands.submit import submit
@@ -22,6 +23,7 @@ app = typer.Typer(
 app.command()(run)
 app.command()(inspect)
 app.command()(submit)
+app.add_typer(models.app)
 
 
 def main() -> None:

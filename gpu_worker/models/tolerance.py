@@ -26,9 +26,9 @@ class Difference:
         """
         found: list[str] = []
         if not self.max_difference <= tolerance.max_difference:  # not `>`, which NaN would pass
-            found.append(f"differ by {self.max_difference:.2g} at most (allowed {tolerance.max_difference:.2g})")
+            found.append(f"differ by up to {self.max_difference:.2g} (allowed {tolerance.max_difference:.2g})")
         if not self.mean_difference <= tolerance.mean_difference:
-            found.append(f"by {self.mean_difference:.2g} on average (allowed {tolerance.mean_difference:.2g})")
+            found.append(f"differ by {self.mean_difference:.2g} on average (allowed {tolerance.mean_difference:.2g})")
         if self.top1_changes > max(1, int(tolerance.top1_changes * self.tiles)):
             found.append(f"change the class of {self.top1_changes} (allowed {tolerance.top1_changes:.2%})")
         return f"the scores of {self.tiles} tiles {', '.join(found)}" if found else None

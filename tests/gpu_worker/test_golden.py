@@ -40,7 +40,7 @@ def test_a_model_that_reproduces_its_golden_tiles_loads(tmp_path):
 
 def test_other_weights_are_found_before_the_first_job_and_the_difference_is_named(tmp_path):
     folder = package(tmp_path / "net", network(seed=1))
-    with pytest.raises(ModelError, match=r"golden tiles: the scores of 12 tiles differ by 0\.\d+ at most"):
+    with pytest.raises(ModelError, match=r"golden tiles: the scores of 12 tiles differ by up to 0\.\d+ "):
         loaded(folder)
 
 
@@ -50,7 +50,7 @@ def test_golden_scores_may_be_off_by_the_cards_tolerance_and_no_more(tmp_path):
     assert loaded(package(tmp_path / "near", golden=near))
     far = golden.scores.copy()
     far[3, 0] += np.float32(6e-3)
-    with pytest.raises(ModelError, match=r"0\.006 at most"):
+    with pytest.raises(ModelError, match=r"up to 0\.006"):
         loaded(package(tmp_path / "far", golden=replace(golden, scores=far)))
 
 
@@ -143,7 +143,7 @@ def test_of_one_column_the_class_is_the_side_of_its_middle():
     ("found", "words"),
     [
         ({}, None),
-        ({"max_difference": 6e-3}, "at most"),
+        ({"max_difference": 6e-3}, "up to"),
         ({"mean_difference": 6e-4}, "on average"),
         ({"max_difference": float("nan")}, "nan"),
         ({"top1_changes": 1}, None),

@@ -1,0 +1,125 @@
+"""`tessera models`: packages checked before they are registered."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from client.commands.run import Device
+from client.inputs import SlideInput, UsageError, expand
+from client.outcomes import FAILED
+from client.progress import complain
+
+if TYPE_CHECKING:
+    from client.model_check import Checked
+    from client.sources import Sources
+    from wsi.model_card import ModelCard
+
+#: Below it, 0.1 % of tiles is less than one.
+ENOUGH = 1000
+
+app = typer.Typer(name="models", help="Model packages, before they are registered.", no_args_is_help=True)
+
+Package = Annotated[Path, typer.Argument(metavar="FOLDER", help="A model package.", exists=True, file_okay=False)]
+
+
+@app.command()
+def check(
+    folder: Package,
+    *,
+    device: Annotated[Device, typer.Option(help="Where the model runs.")] = Device.CPU,
+    slide: Annotated[str | None, typer.Option(metavar="SLIDE", help="Where the tiles to compare come from.")] = None,
+    tiles: Annotated[int, typer.Option(min=1, max=100_000, help="How many of the slide's.")] = ENOUGH,
+) -> None:
+    """Loads a package as a worker would, prints its card, and compares its precision with fp32 on tiles of a slide (or
+    its golden ones). Exit code 4 when it is not fit to be registered."""
+    from client import model_check
+    from client.sources import Sources
+
+    pixels = None
+    if slide is not None:
+        sources = Sources()
+        pixels = model_check.tiles_of(_one(slide, sources), folder, tiles, sources)
+    checked = model_check.check(folder, device.value, pixels)
+    Console().print(_table(checked))
+    beyond = checked.found.beyond(checked.card.tolerance) if checked.found is not None else None
+    if beyond is not None:
+        complain(f"not within the card's tolerance in {checked.card.precision}: {beyond}")
+        raise typer.Exit(FAILED)
+
+
+@app.command()
+def golden(
+    folder: Package,
+    *,
+    slide: Annotated[str, typer.Option(metavar="SLIDE", help="Where the tiles come from.")],
+    tiles: Annotated[int, typer.Option(min=1, max=256, help="How many; each load of the model runs them.")] = 32,
+) -> None:
+    """Adds golden tiles to a package: tiles of a slide with their scores in fp32, which every worker must reproduce
+    before it takes a job. They become part of the package: take a slide that you may pass on."""
+    from client import model_check
+    from client.sources import Sources
+
+    sources = Sources()
+    card = model_check.make_golden(folder, _one(slide, sources), tiles, sources)
+    Console(soft_wrap=True, highlight=False).print(
+        f"golden.npz and card.json written; the package is now {card.digest}"
+    )
+
+
+def _one(slide: str, sources: Sources) -> SlideInput:
+    found = expand([slide], listing=sources.list_uris)
+    if len(found) != 1:
+        raise UsageError(f"{slide} holds {len(found)} slides; name one of them")
+    return found[0]
+
+
+def _table(checked: Checked) -> Table:
+    drawn = Table(show_header=False, highlight=False)
+    drawn.add_column(style="bold")
+    drawn.add_column(overflow="fold")
+    for name, value in {**_card(checked.card), **_findings(checked)}.items():
+        drawn.add_row(name, escape(value))
+    return drawn
+
+
+def _card(card: ModelCard) -> dict[str, str]:
+    """What is said, in the order in which it is read."""
+    facts = asdict(card)
+    facts["columns"] = ", ".join(column.name for column in card.columns)
+    facts["tolerance"] = _words(asdict(card.tolerance))
+    facts["tiles_per_second"] = card.tiles_per_second
+    return {name: _text(value) for name, value in facts.items() if value not in (None, "", ())}
+
+
+def _findings(checked: Checked) -> dict[str, str]:
+    facts = {"golden tiles": "reproduced" if checked.golden else "none: `tessera models golden` adds some"}
+    found = checked.found
+    if found is not None:
+        few = f"; {ENOUGH:,} and more would tell" if found.tiles < ENOUGH else ""
+        facts["against fp32"] = (
+            f"{found.tiles:,} tiles: max |dp| {found.max_difference:.2g}, mean {found.mean_difference:.2g}, "
+            f"top-1 changes {found.top1_changes} ({found.top1_changes / found.tiles:.2%}){few}"
+        )
+        facts["within the tolerance"] = "no" if found.beyond(checked.card.tolerance) else "yes"
+    elif checked.tiles_per_second is None:
+        facts["against fp32"] = "no tiles to compare: name a slide by --slide"
+    else:
+        facts["against fp32"] = "it runs in fp32"
+    if checked.tiles_per_second is not None:
+        facts["tiles/s here"] = f"{checked.tiles_per_second:.0f} (model and copies, no reading)"
+    return facts
+
+
+def _words(values: dict[str, Any]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in values.items() if value != "")
+
+
+def _text(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, tuple | list) else str(value)

@@ -1,0 +1,116 @@
+"""Model packages before they are registered: do they load, and does their precision cost more than they say."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from client.inputs import SlideInput, UsageError
+from client.sources import Sources, plan_uris
+from gpu_worker.models.card_file import CARD
+from gpu_worker.models.golden import GOLDEN, MOST_BYTES, MOST_TILES, Golden, read_golden, scores_of, write_golden
+from gpu_worker.models.package import read_package
+from gpu_worker.models.registry import load_model
+from gpu_worker.models.tolerance import Difference, difference
+from gpu_worker.pipeline import run_shard
+from wsi.examination import examine
+from wsi.model_card import ModelCard
+from wsi.numerics import PRECISION
+from wsi.plan import Numerics
+from wsi.planning import THREADS, make_plan
+from wsi.records.jobs import JobOptions
+from wsi.slide.opening import open_slide
+
+#: Bytes of pixels that are compared at once.
+MOST = 2 * 1024**3
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Checked:
+    card: ModelCard
+    golden: bool  #: whether the package has golden tiles; they were reproduced then
+    found: Difference | None  #: from fp32 on the same device; None without tiles, and for a card in fp32
+    tiles_per_second: float | None  #: in whole batches, with their copies, without reading; None without tiles
+
+
+def check(folder: Path, device: str, tiles: NDArray[np.uint8] | None) -> Checked:
+    """Loads the package in `folder` on `device` and compares its card's precision with fp32 over `tiles` [n, height,
+    width, 3], in place of which its golden ones serve. Raises ModelError, UnsuitableDevice, DeviceLost."""
+    card = read_package(folder)
+    model = load_model(card, folder, device)
+    golden = read_golden(folder / GOLDEN, card) if GOLDEN in card.files else None
+    if tiles is None and golden is not None:
+        tiles = golden.tiles
+    if tiles is None:
+        return Checked(card=card, golden=golden is not None, found=None, tiles_per_second=None)
+    began = time.perf_counter()
+    scores = scores_of(model, tiles)
+    rate = len(tiles) / (time.perf_counter() - began)
+    found = None
+    if card.precision != PRECISION:
+        del model  # two networks need not fit beside each other
+        exact = load_model(replace(card, precision=PRECISION), folder, device)
+        found = difference(card, scores, scores_of(exact, tiles))
+    return Checked(card=card, golden=golden is not None, found=found, tiles_per_second=rate)
+
+
+def make_golden(folder: Path, slide: SlideInput, count: int, sources: Sources) -> ModelCard:
+    """Writes golden.npz with tiles of the slide and their scores in fp32 on this CPU, and its name into card.json. The
+    digest of the package changes: its new card is returned. Raises as `tiles_of` does, ModelError, UnsuitableDevice."""
+    card = read_package(folder)
+    tiles = tiles_of(slide, folder, min(count, MOST_TILES), sources, MOST_BYTES)
+    bare = replace(card, precision=PRECISION, files=tuple(name for name in card.files if name != GOLDEN))
+    write_golden(folder / GOLDEN, Golden(tiles=tiles, scores=scores_of(load_model(bare, folder, "cpu"), tiles)))
+    path = folder / CARD
+    said = json.loads(path.read_bytes()) if path.is_file() else {"spec_version": "1.0"}
+    path.write_text(json.dumps({**said, "golden": GOLDEN}, indent=2, ensure_ascii=False) + "\n")
+    return read_package(folder)
+
+
+def tiles_of(
+    slide: SlideInput, folder: Path, count: int, sources: Sources, most_bytes: int = MOST
+) -> NDArray[np.uint8]:
+    """[n, height, width, 3], n <= count and about `most_bytes` at most: tiles of tissue from all over the slide, as the
+    package's model is given them. Raises what a run raises, and UsageError for a slide without any."""
+    card = read_package(folder)
+    with sources.opened(slide) as source, closing(open_slide(source, mpp=slide.mpp, choice=slide.choice)) as reader:
+        plan = make_plan(
+            slide_digest="",
+            slide_uris=plan_uris(slide, source),
+            reader=reader,
+            examination=examine(reader),
+            card=card,
+            package_uri=None,
+            options=JobOptions(mpp=slide.mpp, region=slide.region, choice=slide.choice),
+            shard_tiles=None,
+            threads=THREADS,
+        )
+        room = max(1, most_bytes // (3 * plan.grid.level_side * plan.grid.level_side_y))
+        taken = np.linspace(0, len(plan.order) - 1, min(count, room, len(plan.order))).astype(np.int32)
+        if not len(taken):
+            raise UsageError(f"{slide.name} holds no tissue")
+        plan = replace(plan, order=plan.order[taken], shard_offsets=np.array([0, len(taken)], np.int32))
+        kept = _Kept(card)
+        done = run_shard(plan, 0, reader, kept, stop=threading.Event())
+    if not len(done.tiles):
+        raise UsageError(f"no tile of {slide.name} can be read")
+    return np.concatenate(kept.batches)[: len(done.tiles)]
+
+
+class _Kept:
+    """In place of a model: keeps what it is given, in the order of the batches, whose last one is padded."""
+
+    def __init__(self, card: ModelCard) -> None:
+        self.card = card
+        self.batches: list[NDArray[np.uint8]] = []
+
+    def infer(self, pixels: NDArray[np.uint8], numerics: Numerics) -> NDArray[np.float32]:
+        self.batches.append(pixels.copy())
+        return np.zeros((len(pixels), len(self.card.columns)), np.float32)

@@ -1,0 +1,117 @@
+"""`tessera models`: packages before they are registered."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner, Result
+
+from client.cli import app
+from client.inputs import SlideInput, UsageError
+from client.model_check import tiles_of
+from client.sources import Sources
+from gpu_worker.models.golden import read_golden
+from gpu_worker.models.package import read_package
+from tests.gpu_worker.cases import boxes, open_path, whole_plan
+from tests.gpu_worker.packages import write_package
+from tests.slides import write_svs
+from wsi.errors import ModelError
+
+
+def models(*arguments: object) -> Result:
+    return CliRunner().invoke(app, ["models", *map(str, arguments)], env={"COLUMNS": "200"})
+
+
+def package(folder: Path, **card: object) -> Path:
+    write_package(folder)
+    (folder / "card.json").write_text(json.dumps({"spec_version": "1.0", "batch": 16, **card}))
+    return folder
+
+
+@pytest.fixture
+def slide(tmp_path: Path) -> Path:
+    return write_svs(tmp_path / "a.svs", width=1500, height=1500)
+
+
+def test_check_prints_the_card_and_what_is_not_known(tmp_path: Path) -> None:
+    folder = package(tmp_path / "net", stain="H&E")
+    result = models("check", folder)
+    assert result.exit_code == 0, result.output
+    for words in (
+        read_package(folder).digest,
+        "prob_Other, prob_Tumor",
+        "H&E",
+        "none: `tessera models golden`",
+        "--slide",
+    ):
+        assert words in result.stdout
+
+
+def test_check_compares_the_cards_precision_with_fp32_on_the_slides_tiles(tmp_path: Path, slide: Path) -> None:
+    result = models("check", package(tmp_path / "net", precision="fp16"), "--slide", slide, "--tiles", 20)
+    assert result.exit_code == 0, result.output
+    found = re.search(r"20 tiles: max \|dp\| ([0-9.e-]+), mean ([0-9.e-]+)", result.stdout)
+    assert found is not None, result.stdout
+    assert 0 < float(found[1]) <= 5e-3
+    assert re.search(r"within the tolerance\W+yes", result.stdout)
+
+
+def test_a_precision_that_costs_more_than_the_card_allows_fails(tmp_path: Path, slide: Path) -> None:
+    tight = {"max_difference": 1e-6, "mean_difference": 1e-6}
+    result = models("check", package(tmp_path / "net", precision="fp16", tolerance=tight), "--slide", slide)
+    assert result.exit_code == 4
+    assert "not within the card's tolerance in fp16" in result.stderr
+
+
+def test_golden_adds_tiles_that_the_next_check_reproduces(tmp_path: Path, slide: Path) -> None:
+    folder = package(tmp_path / "net", precision="fp16", licence="MIT")
+    before = read_package(folder)
+    result = models("golden", folder, "--slide", slide, "--tiles", 5)
+    assert result.exit_code == 0, result.output
+    card = read_package(folder)
+    assert card.digest in result.stdout
+    assert (card.files, card.licence) == ((*before.files, "golden.npz"), "MIT")
+    assert len(read_golden(folder / "golden.npz", card).tiles) == 5
+    assert re.search(r"golden tiles\W+reproduced", models("check", folder).stdout)
+    write_package(folder, class_names=["Tumor", "Other"])  # the columns the other way round
+    (folder / "torchscript_model.pt").write_bytes(_other_weights(tmp_path))
+    result = models("check", folder)
+    assert isinstance(result.exception, ModelError)
+    assert "golden tiles" in result.exception.sentence
+
+
+def _other_weights(folder: Path) -> bytes:
+    from tests.gpu_worker.packages import network
+
+    return (write_package(folder / "other", network(seed=3)) / "torchscript_model.pt").read_bytes()
+
+
+def test_golden_of_a_wsinfer_package_without_a_card_makes_one(tmp_path: Path, slide: Path) -> None:
+    folder = write_package(tmp_path / "net")
+    assert models("golden", folder, "--slide", slide, "--tiles", 2).exit_code == 0
+    assert json.loads((folder / "card.json").read_text()) == {"spec_version": "1.0", "golden": "golden.npz"}
+
+
+def test_the_tiles_are_those_that_a_run_gives_the_model(tmp_path: Path, slide: Path) -> None:
+    folder = package(tmp_path / "net")
+    found = tiles_of(SlideInput(location=str(slide)), folder, 7, Sources())
+    reader = open_path(slide)
+    every = boxes(whole_plan(reader, card=read_package(folder)), reader, fill=0)
+    assert len(found) == 7
+    assert len(np.unique(found.reshape(7, -1), axis=0)) == 7
+    assert {tile.tobytes() for tile in found} <= {tile.tobytes() for tile in every}
+    one = tiles_of(SlideInput(location=str(slide)), folder, 7, Sources(), most_bytes=1)
+    assert len(one) == 1
+
+
+def test_wrong_calls_are_named(tmp_path: Path) -> None:
+    folder = package(tmp_path / "net")
+    assert models("check", tmp_path / "nowhere").exit_code == 2
+    assert isinstance(models("check", tmp_path).exception, ModelError)
+    assert isinstance(models("check", folder, "--slide", tmp_path / "nowhere.svs").exception, UsageError)
+    blank = write_svs(tmp_path / "blank.svs", width=600, height=600, tissue=(0, 0, 0, 0))
+    assert isinstance(models("golden", folder, "--slide", blank).exception, UsageError)
