@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from gpu_worker.models.epithelium import Epithelium
+from gpu_worker.models.stain_density import StainDensity
+from gpu_worker.work import Work
+from tests.gpu_worker.cases import open_path, small_slide, whole_plan
 from tests.gpu_worker.epithelium_weights import epithelium_weights
 from tests.wsi.test_stains import GOLDEN
 from wsi.builtin_models import EPITHELIUM, STAIN_DENSITY, needs_stains
@@ -65,6 +69,21 @@ def test_other_stains_give_other_shares(golden, numerics):
     tile = mirrored(golden["pixels"], 256)
     stains = replace(numerics.stains, eosin_range=(0.0, 0.2), haematoxylin_range=(0.0, 0.2), density_range=(0.0, 0.2))
     assert not np.allclose(tried.infer(tile, numerics), tried.infer(tile, replace(numerics, stains=stains)), atol=0.01)
+
+
+def test_slides_of_other_stains_share_no_batch(tmp_path, numerics):
+    """The engine fills a batch from the next shard of its shape: the stains are those of one slide."""
+    reader = open_path(small_slide(tmp_path))
+    plan = whole_plan(reader)
+    one = replace(plan, numerics=numerics)
+    other = replace(plan, numerics=replace(numerics, stains=replace(numerics.stains, glass=230.0)))
+    model, stop = StainDensity(plan.card), threading.Event()
+
+    def shape(planned):
+        return Work.of(planned, 0, reader, model, stop=stop).shape
+
+    assert shape(one) == shape(replace(one, numerics=replace(numerics)))
+    assert shape(one) != shape(other)
 
 
 def test_a_plan_without_stains_is_refused(model, golden, numerics):
