@@ -26,7 +26,6 @@ class Model(NamedTuple):
     version: str
 
 
-UNNAMED = Model("", "")
 OTHER = Model("other", "other")
 
 
@@ -81,14 +80,14 @@ class ShardMetrics(ProcessMetrics):
         self._bytes = made(Counter, names.S3_BYTES, "Bytes of slides read.")
         self._models: set[Model] = set()
 
-    def ended(self, outcome: Outcome, model: Model = UNNAMED, *, code: str = "") -> None:
+    def ended(self, outcome: Outcome, model: Model, *, code: str = "") -> None:
         """The work on a shard; `code` as the settlement has it."""
         of = self._known(model)
         self._shards.labels(*of, outcome.value).inc()
         if code:
             self._failed.labels(*of, code).inc()
 
-    def took(self, seconds: float, model: Model = UNNAMED) -> None:
+    def took(self, seconds: float, model: Model) -> None:
         """A shard, from its lease to its end."""
         self._shard.labels(*self._known(model)).observe(seconds)
 
