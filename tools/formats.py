@@ -28,6 +28,7 @@ CODEC_NAMES: Final[Mapping[Codec, str]] = {
     Codec.WEBP: "WebP",
     Codec.PNG: "PNG",
     Codec.LERC: "LERC",
+    Codec.OLD_JPEG: "old JPEG",
 }
 #: When a slide is told so.
 REASONS: Final[Mapping[RejectReason, str]] = {
@@ -91,7 +92,12 @@ def _compressions() -> Iterable[str]:
     yield (
         "Interleaved or planar, with horizontal predictor, in either byte order, classic or BigTIFF; alpha is laid "
         "over the colour that the model's card gives to what lies outside the slide. "
-        f"Colours refused as `{RejectReason.UNSUPPORTED_PIXELS}`: {', '.join(OTHER_COLOURS.values())}.\n"
+        f"Colours refused as `{RejectReason.UNSUPPORTED_PIXELS}`: {', '.join(OTHER_COLOURS.values())}.\n\n"
+        "Old JPEG is read where each tile is a bare scan in YCbCr and the tables lie in tags of their own, with "
+        "libtiff's pixels; not where the tags point at a whole JPEG. JPEG XR is refused because its one decoder "
+        "(jxrlib) ends the process on damaged data. Pictures stored turned or mirrored (Orientation 2 to 8) "
+        "are refused because their tiles, cut at the right and at the bottom as stored, would lie cut at the left or "
+        "at the top once the picture is upright, where no level here can begin.\n"
     )
 
 

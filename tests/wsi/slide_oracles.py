@@ -11,6 +11,7 @@ import numpy as np
 import tifffile
 from numpy.typing import NDArray
 from openslide import OpenSlide, OpenSlideError
+from PIL import Image
 from pydicom import Dataset, dcmread
 from pydicom.pixels import pixel_array
 
@@ -114,8 +115,18 @@ def tifffile_regions(path: Path, choice: Choice | None) -> Iterator[Region]:
         yield region
 
 
+@contextmanager
+def pillow_regions(path: Path, choice: Choice | None) -> Iterator[Region]:
+    """libtiff's pixels, of a slide of one level."""
+    assert choice is None, "Pillow lets nothing be chosen"
+    with Image.open(path) as picture:
+        whole = np.asarray(picture.convert("RGB"))
+    yield lambda level, info, x, y, side: _crop(whole, x, y, side)
+
+
 ORACLES: Final = {
     "openslide": openslide_regions,
+    "pillow": pillow_regions,
     "tifffile": tifffile_regions,
     "pydicom": pydicom_regions,
 }

@@ -39,7 +39,7 @@ SIDE: Final = 96  #: px of the boxes that are compared
 @dataclass(frozen=True, kw_only=True)
 class Expectation:
     outcome: str  #: native, scratch or rejected:<reason>
-    oracle: str = "none"  #: who says what the pixels are: openslide, tifffile, pydicom, none
+    oracle: str = "none"  #: who says what the pixels are: openslide, tifffile, pillow, pydicom, none
     #: Some tiles are: all boxes are compared, and those over them must be unreadable to the oracle and to us.
     damaged: bool = False
     tolerance: int = 0  #: largest difference of a sample

@@ -28,6 +28,7 @@ class Codec(StrEnum):
     WEBP = "webp"
     PNG = "png"
     LERC = "lerc"
+    OLD_JPEG = "old-jpeg"  #: bare scans; `Coding.tables` is all that stands in front of them
 
 
 class Colour(StrEnum):
@@ -60,6 +61,7 @@ class Coding:
     predictor: bool = False  #: samples are differences to the pixel on their left (TIFF predictor 2)
     extra: Extra = Extra.NONE
     items: bool = False  #: pieces are whole items of DICOM with their headers
+    reference: tuple[int, ...] = ()  #: black and white of Y, Cb and Cr, where old JPEG states them
     ground: int = 255  #: grey value behind what is transparent: not of the file, and not stored; who decodes says it
 
     @property
@@ -79,6 +81,7 @@ class Coding:
             "predictor": self.predictor,
             "extra": self.extra,
             "items": self.items,
+            **({"reference": list(self.reference)} if self.reference else {}),
         }
 
     @staticmethod
@@ -89,5 +92,6 @@ class Coding:
             "colour": Colour(value["colour"]),
             "tables": base64.b64decode(value["tables"]),
             "extra": Extra(value.get("extra", Extra.NONE)),
+            "reference": tuple(value.get("reference", ())),
         }
         return Coding(**fields)

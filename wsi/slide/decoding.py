@@ -11,7 +11,7 @@ import numpy as np
 
 from wsi.errors import TileUnreadable
 from wsi.slide import jpeg
-from wsi.slide.codecs import jpeg2000, jpeg_restarts, packed, pictures
+from wsi.slide.codecs import jpeg2000, jpeg_restarts, old_jpeg, packed, pictures
 from wsi.slide.coding import Codec, Coding, Reduction
 from wsi.slide.dicom.items import unwrapped
 from wsi.slide.pixels import decoder
@@ -25,6 +25,7 @@ Decoder = Callable[[Sequence[bytes], Coding, int, int, Reduction], RGB]
 DECODERS: Mapping[Codec, Decoder] = MappingProxyType(
     {
         Codec.JPEG: jpeg.decode_pieces,
+        Codec.OLD_JPEG: decoder(old_jpeg.unpack, converts=True),
         Codec.JPEG_RESTARTS: jpeg_restarts.decode_slices,
         Codec.JPEG_2000: jpeg2000.decode_pieces,
         **{codec: decoder(packed.unpack) for codec in packed.CODECS},

@@ -25,6 +25,7 @@ _ADOBE: Final = {
     Colour.RGB: bytes.fromhex("ffee000e41646f626500640000000000"),
     Colour.YCBCR: bytes.fromhex("ffee000e41646f626500640000000001"),
 }
+RAW_COLOURS: Final = _ADOBE[Colour.RGB]  #: libjpeg hands out what is stored
 #: What simplejpeg is asked for, by the number of components; "CMYK" gives four as they are.
 _SPACES: Final = {1: "GRAY", 3: "RGB", 4: "CMYK"}
 _SCALED_FROM: Final = 16  #: px of a tile's side from which libjpeg's smaller pictures are told apart by their size

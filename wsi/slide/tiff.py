@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +52,15 @@ SUB_DIRECTORIES: Final = 330
 EXTRA_SAMPLES: Final = 338
 SAMPLE_FORMAT: Final = 339
 JPEG_TABLES: Final = 347
+JPEG_PROC: Final = 512
+JPEG_INTERCHANGE_FORMAT: Final = 513
+JPEG_RESTART_INTERVAL: Final = 515
+JPEG_Q_TABLES: Final = 519
+JPEG_DC_TABLES: Final = 520
+JPEG_AC_TABLES: Final = 521
+YCBCR_COEFFICIENTS: Final = 529
+YCBCR_SUBSAMPLING: Final = 530
+REFERENCE_BLACK_WHITE: Final = 532
 XMP: Final = 700
 ICC_PROFILE: Final = 34675
 LERC_PARAMETERS: Final = 50674
@@ -125,6 +134,19 @@ class Directory:
             return None
         numerator, denominator = (int(part) for part in self._array(tag, entry, MAX_TEXT)[0])
         return numerator / denominator if denominator else None
+
+    def numbers(self, tag: int) -> list[float]:
+        """All rationals or whole numbers of the tag; none when absent, of another type, or one is over zero."""
+        entry = self._entries.get(tag)
+        if entry is None or entry.type not in (5, *_INTEGERS):
+            return []
+        values: list[Any] = self._array(tag, entry, MAX_TEXT).tolist()
+        pairs = values if entry.type == 5 else [(value, 1) for value in values]
+        return [above / below for above, below in pairs] if all(below for _, below in pairs) else []
+
+    def at(self, offset: int, size: int) -> bytes:
+        """What lies there in the file, for tags that point at what is no array."""
+        return self._windows.read(offset, size)
 
     def data(self, tag: int) -> bytes | None:
         entry = self._entries.get(tag)

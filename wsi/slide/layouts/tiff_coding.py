@@ -11,12 +11,14 @@ from wsi.errors import RejectReason, SlideRejected, TileUnreadable
 from wsi.slide import jpeg, tiff
 from wsi.slide.codecs import packed
 from wsi.slide.coding import Codec, Coding, Colour, Extra
+from wsi.slide.layouts import old_jpeg
 from wsi.slide.tiff import Directory, damaged
 
 _APERIO_YCBCR: Final = 33003
 CODECS: Final = {
     1: Codec.NONE,
     5: Codec.LZW,
+    6: Codec.OLD_JPEG,
     7: Codec.JPEG,
     8: Codec.DEFLATE,
     32773: Codec.PACKBITS,
@@ -36,7 +38,6 @@ OTHER_CODECS: Final = {
     2: "CCITT",
     3: "CCITT fax 3",
     4: "CCITT fax 4",
-    6: "old JPEG",
     22610: "JPEG XR of NDPI",
     34661: "JBIG",
     34892: "lossy JPEG of DNG",
@@ -84,10 +85,11 @@ def coding(directory: Directory) -> Coding:
     return Coding(
         codec=codec,
         colour=colour,
-        tables=_tables(directory) if codec is Codec.JPEG else b"",
+        tables=_tables(directory, codec),
         planes=planes,
         predictor=codec in _PREDICTED and directory.integer(tiff.PREDICTOR, 1) == 2,
         extra=extra,
+        reference=old_jpeg.reference(directory) if codec is Codec.OLD_JPEG else (),
     )
 
 
@@ -107,9 +109,8 @@ def _check_depth(directory: Directory, samples: int) -> None:
 def _packing(directory: Directory, colour: Colour) -> tuple[Codec, Colour]:
     compression = directory.integer(tiff.COMPRESSION, 1)
     codec = CODECS.get(compression)
-    lerc = directory.integers(tiff.LERC_PARAMETERS) if codec is Codec.LERC else None
-    if codec is None or (lerc is not None and len(lerc) > 1 and lerc[1] != 0):
-        name = OTHER_CODECS.get(compression, "LERC packed once more" if codec is Codec.LERC else "")
+    name = OTHER_CODECS.get(compression, "") if codec is None else _not_read(directory, codec, colour)
+    if codec is None or name:
         raise SlideRejected(
             RejectReason.UNSUPPORTED_COMPRESSION,
             f"The file's tiles are packed with compression {compression}{f' ({name})' if name else ''}, which is not "
@@ -123,9 +124,19 @@ def _packing(directory: Directory, colour: Colour) -> tuple[Codec, Colour]:
         )
     if compression == _APERIO_YCBCR and colour is Colour.RGB:
         return codec, Colour.YCBCR  # Aperio's number says it, whatever the tag does.
-    if colour is Colour.YCBCR and codec not in (Codec.JPEG, Codec.JPEG_2000):
+    if colour is Colour.YCBCR and codec not in (Codec.JPEG, Codec.JPEG_2000, Codec.OLD_JPEG):
         raise _pixels("The file stores YCbCr that is not packed as JPEG or JPEG 2000: save it as RGB.")
     return codec, colour
+
+
+def _not_read(directory: Directory, codec: Codec, colour: Colour) -> str:
+    """The kind of packing, where the codec reads others."""
+    lerc = directory.integers(tiff.LERC_PARAMETERS) if codec is Codec.LERC else None
+    if lerc is not None and len(lerc) > 1 and lerc[1] != 0:
+        return "LERC packed once more"
+    if codec is Codec.OLD_JPEG and (colour is not Colour.YCBCR or old_jpeg.tables(directory) is None):
+        return "old JPEG without tables of its own, or not in YCbCr"
+    return ""
 
 
 def _extra(directory: Directory, samples: int) -> Extra:
@@ -137,7 +148,11 @@ def _extra(directory: Directory, samples: int) -> Extra:
     return Extra.ASSOCIATED if kind == 1 or samples == 4 else Extra.IGNORED
 
 
-def _tables(directory: Directory) -> bytes:
+def _tables(directory: Directory, codec: Codec) -> bytes:
+    if codec is Codec.OLD_JPEG:
+        return old_jpeg.tables(directory) or b""
+    if codec is not Codec.JPEG:
+        return b""
     try:
         return jpeg.shared_tables(directory.data(tiff.JPEG_TABLES) or b"\xff\xd8\xff\xd9")
     except TileUnreadable as error:
