@@ -193,9 +193,11 @@ def test_other_formats_offer_no_choice(tmp_path: Path):
     assert caught.value.reason is RejectReason.NO_SUCH_CHOICE
 
 
-def test_a_description_of_the_frames_that_is_too_long_is_refused_unread(tmp_path: Path, layers: list[Pixels]):
-    """96 MB say where 12 frames lie, by the length that the sequence states of itself and without one."""
-    data = write_picture(tmp_path / "a.dcm", layers[0], replace(NATIVE, sparse=True)).read_bytes()
+@pytest.mark.parametrize("frames", [12, 200_000])
+def test_a_description_of_frames_that_is_too_long_is_refused_unread(tmp_path: Path, layers: list[Pixels], frames: int):
+    """96 MB say where the first frame lies, by the length that the sequence states of itself and without one."""
+    how = replace(NATIVE, sparse=True, more={"NumberOfFrames": frames})
+    data = write_picture(tmp_path / "a.dcm", layers[0], how).read_bytes()
     tag = bytes.fromhex("00523092")
     at = data.index(tag)
     small = bytes.fromhex("02001000") + b"LO\0\0"  # an empty element, eight bytes

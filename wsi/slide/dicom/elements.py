@@ -43,16 +43,19 @@ class Limit:
 
     elements: int = _MAX_INSIDE
     size: int | None = None  #: bytes
+    item_elements: int = _MAX_INSIDE  #: of one of its items
 
     @staticmethod
     def of_frames(frames: int) -> Limit:
         """Of the groups of `frames` frames."""
         counted = max(frames, _FEW_FRAMES)
-        return Limit(min(_FRAME_ELEMENTS * counted, _MAX_DESCRIBING), _FRAME_BYTES * counted)
+        elements = min(_FRAME_ELEMENTS * counted, _MAX_DESCRIBING)
+        return Limit(elements, _FRAME_BYTES * counted, _FRAME_ELEMENTS * _FEW_FRAMES)
 
-    def check(self, elements: int, size: int) -> None:
+    def check(self, elements: int, item_elements: int, size: int) -> None:
         """Raises SlideRejected DAMAGED."""
-        if elements > self.elements or (self.size is not None and size > self.size):
+        long = self.size is not None and size > self.size
+        if long or elements > self.elements or item_elements > self.item_elements:
             raise damaged("The slide's DICOM files say more of their frames than can be read.")
 
 
@@ -84,8 +87,8 @@ def inside(passage: Passage, outer: Element, limit: Limit, *, implicit: bool) ->
     Raises SlideRejected DAMAGED, TRUNCATED."""
     at = outer.start
     ends = [_end(outer)]
-    count = 0
-    limit.check(count, outer.length)
+    count = of_item = 0
+    limit.check(count, of_item, outer.length)
     if outer.start + outer.length > passage.size:
         raise cut_short()
     while ends:
@@ -98,7 +101,8 @@ def inside(passage: Passage, outer: Element, limit: Limit, *, implicit: bool) ->
         inner = element(passage, at, implicit=implicit)
         yield len(ends), inner
         count += 1
-        limit.check(count, inner.start - outer.start)
+        of_item = 0 if len(ends) == 1 else of_item + 1
+        limit.check(count, of_item, inner.start - outer.start)
         at = inner.start
         if inner.tag in (ITEM_END, SEQUENCE_END):
             if end is not None:
