@@ -27,6 +27,7 @@ PINNED: Mapping[str, str] = MappingProxyType(
     {
         "imagecodecs": "2026.3.6",
         "numpy": "2.4.6",
+        "onnxruntime": "1.32.0",
         "openslide-bin": "4.0.1.2",
         "pillow": "13.0.0",
         "simplejpeg": "1.9.0",
