@@ -12,7 +12,7 @@ export JSII_NODE := $(CURDIR)/$(TOOLS)/node_modules/node/bin/node
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo up down setup check check-infra format test synth deploy deploy-emulated openapi formats clean
+.PHONY: help demo up down setup check check-infra format test synth deploy deploy-emulated openapi formats lock clean
 
 help:  ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
@@ -38,8 +38,9 @@ format: $(VENV)/.ready-all  ## put the code in shape
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
-check-infra: $(VENV)/.ready-all $(TOOLS)/.ready $(WHEELS)/.ready-lambda  ## the AWS stacks: facts, cdk-nag, schemas, IAM, seeded faults
+check-infra: $(VENV)/.ready-all $(TOOLS)/.ready $(WHEELS)/.ready-lambda  ## the AWS stacks: facts, cdk-nag, schemas, IAM, seeded faults; the worker's lock
 	@$(BIN)/python -m pytest tests/cdk
+	@$(BIN)/python -m tools.worker_lock --check
 
 test: setup  ## the whole test-suite
 	@$(BIN)/python -m pytest $(TEST_OPTIONS)
@@ -59,6 +60,9 @@ openapi: $(VENV)/.ready  ## write docs/openapi.json anew
 formats: $(VENV)/.ready  ## write docs/formats.md and docs/card.schema.json anew
 	@$(BIN)/python -m tools.formats > docs/formats.md
 	@$(BIN)/python -m gpu_worker.models.card_file > docs/card.schema.json
+
+lock: $(VENV)/.ready-all  ## write gpu_worker/requirements.lock anew: what the worker's image installs, with hashes
+	@$(BIN)/python -m tools.worker_lock
 
 clean: down  ## remove the embedded stack's data
 	rm -rf .tessera

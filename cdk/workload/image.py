@@ -20,6 +20,6 @@ def worker_image(scope: Construct, deployment: Deployment, *, root: Path = ROOT)
         "WorkerImage",
         directory=str(root),
         file="gpu_worker/Dockerfile",
-        exclude=["lambdas", "requirements"],  # taken by the other image only
+        exclude=["constraints.txt", "lambdas", "requirements"],  # taken by the other image only
         platform=ecr_assets.Platform.LINUX_AMD64,
     ).image_uri

@@ -13,11 +13,13 @@ from cdk.deployment import Deployment
 from cdk.workload.image import worker_image
 from cdk.workload.pod import SCRATCH, USER
 from tests.cdk.templates import ROOT
+from tools.worker_lock import PYTHON
 
 DOCKERFILE = ROOT / "gpu_worker/Dockerfile"
 CONTENTS = ("adapters", "gpu_worker", "wsi")
-FILES = (".dockerignore", "constraints.txt")
-OUTSIDE = ("README.md", "docs/deploy.md", "lambdas/api.py", ".venv/lib/big.py")
+FILES = (".dockerignore",)
+IMAGE_FILES = ("gpu_worker/Dockerfile", "gpu_worker/requirements.lock")
+OUTSIDE = ("README.md", "constraints.txt", "docs/deploy.md", "lambdas/api.py", ".venv/lib/big.py")
 
 
 @pytest.fixture
@@ -29,7 +31,7 @@ def tree(tmp_path: Path) -> Path:
         shutil.copy(ROOT / name, root)
     for name in CONTENTS:
         shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("README.md", ".venv/lib/big.py", "docs/deploy.md", "tests/test_x.py", "lambdas/api.py"):
+    for name in (*OUTSIDE, "tests/test_x.py"):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text("no part of the image\n")
     return root
@@ -51,13 +53,15 @@ def test_the_image_takes_our_packages_and_its_requirements(tree: Path, tmp_path:
     built(tree, tmp_path / "out")
     names = context(tmp_path / "out")
     assert {name.parts[0] for name in names} == {*CONTENTS, *FILES}
-    assert {Path("gpu_worker/requirements.txt"), Path("gpu_worker/Dockerfile")} <= set(names)
+    assert {Path(name) for name in IMAGE_FILES} <= set(names)
+    assert Path("gpu_worker/requirements.txt") not in names
 
 
 def test_everything_that_the_dockerfile_copies_is_let_in(tmp_path: Path) -> None:
     built(ROOT, tmp_path)
     names = context(tmp_path)
-    copied = [word for line in re.findall(r"^COPY (.*)$", DOCKERFILE.read_text(), re.M) for word in line.split()[:-1]]
+    lines = re.findall(r"^COPY (?!--from)(.*)$", DOCKERFILE.read_text(), re.M)
+    copied = [word for line in lines for word in line.split()[:-1]]
     assert copied
     for source in copied:
         assert any(name.is_relative_to(source) for name in names), source
@@ -72,7 +76,7 @@ def test_what_is_no_part_of_the_image_does_not_rename_it(tree: Path, tmp_path: P
     assert built(tree, tmp_path / "after") == before
 
 
-@pytest.mark.parametrize("name", ["gpu_worker/drain.py", "wsi/plan.py", "gpu_worker/Dockerfile", "constraints.txt"])
+@pytest.mark.parametrize("name", ["gpu_worker/drain.py", "wsi/plan.py", *IMAGE_FILES])
 def test_what_is_part_of_the_image_renames_it(tree: Path, tmp_path: Path, name: str) -> None:
     before = built(tree, tmp_path / "before")
     with (tree / name).open("a") as file:
@@ -85,9 +89,31 @@ def test_an_image_of_the_deployments_own_choice_is_taken_as_it_is(tmp_path: Path
     assert not list(tmp_path.glob("asset.*"))
 
 
-def test_the_base_image_is_named_exactly() -> None:
-    [base] = re.findall(r"^FROM (\S+)$", DOCKERFILE.read_text(), re.M)
-    assert re.fullmatch(r"python:3\.\d+\.\d+-slim-[a-z]+(@sha256:[0-9a-f]{64})?", base)
+def test_both_stages_start_from_one_image_named_exactly() -> None:
+    bases = re.findall(r"^FROM (\S+)(?: AS \w+)?$", DOCKERFILE.read_text(), re.M)
+    assert len(bases) == 2
+    assert len(set(bases)) == 1
+    assert re.fullmatch(rf"python:{PYTHON}\.\d+-slim-[a-z]+(@sha256:[0-9a-f]{{64}})?", bases[0])
+
+
+def test_packages_are_installed_from_the_lock_by_their_hashes_and_nothing_is_built() -> None:
+    [options] = re.findall(r"python install ((?:[^\\\n]|\\\n)*)", DOCKERFILE.read_text())
+    wanted = {"--no-deps", "--only-binary=:all:", "--require-hashes", "-r", "/build/requirements.lock"}
+    assert set(options.replace("\\\n", " ").split()) == wanted
+    assert not re.search(r"gcc|g\+\+|build-essential|conda|nvidia/cuda", DOCKERFILE.read_text())
+
+
+def test_libraries_are_told_to_call_nobody() -> None:
+    text = DOCKERFILE.read_text()
+    assert "ORT_DISABLE_TELEMETRY=1" in text
+    assert "HF_HUB_OFFLINE=1" in text
+
+
+def test_pip_does_not_stay_in_the_image() -> None:
+    _, first, last = DOCKERFILE.read_text().split("\nFROM ")
+    assert "venv --without-pip" in first
+    assert "pip uninstall --yes pip" in last
+    assert "apt-get" not in last
 
 
 def test_user_and_folders_of_the_image_are_those_of_the_pod() -> None:

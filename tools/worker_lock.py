@@ -1,0 +1,92 @@
+"""gpu_worker/requirements.lock: all packages of the worker's image, each with its version and the hashes of its files.
+
+    python -m tools.worker_lock           writes it from gpu_worker/requirements.txt and constraints.txt
+    python -m tools.worker_lock --check   asks the package index whether what it names is still there
+
+uv resolves for the image's Python and platform, whatever machine this is; wheels only. No address of an index stands in
+the file.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+WANTED = ROOT / "gpu_worker/requirements.txt"
+CONSTRAINTS = ROOT / "constraints.txt"
+LOCK = ROOT / "gpu_worker/requirements.lock"
+PYTHON, PLATFORM = "3.11", "x86_64-unknown-linux-gnu"  #: of gpu_worker/Dockerfile
+#: What torch asks for and the image does without: 0.9 GB that make kernels at run time, by a C compiler (decision 61).
+LEFT_OUT = ("triton",)
+HEADER = "# What the worker's image installs. Made by `make lock` from requirements.txt and constraints.txt.\n"
+
+_ENTRY = re.compile(r"^([\w.-]+)(?:\[[\w,-]+\])?==(\S+)((?: \\\n +--hash=sha256:[0-9a-f]{64})+)$", re.M)
+
+Locked = Mapping[str, tuple[str, frozenset[str]]]  #: name -> version, sha256 of its files
+
+
+class NotReached(Exception):
+    """The package index does not answer."""
+
+
+def resolved() -> str:
+    """The lock as it would be made now. Raises NotReached, and RuntimeError with uv's words for what has no answer."""
+    done = subprocess.run(
+        [
+            *(Path(sys.executable).with_name("uv"), "pip", "compile", "--quiet"),
+            *("--generate-hashes", "--no-header", "--no-annotate"),
+            *("--python-version", PYTHON, "--python-platform", PLATFORM, "--only-binary", ":all:"),
+            *(word for name in LEFT_OUT for word in ("--no-emit-package", name)),
+            *("--constraints", CONSTRAINTS, WANTED),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if "(Connect)" in done.stderr:
+        raise NotReached
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+    return HEADER + done.stdout
+
+
+def entries(text: str) -> Locked:
+    """What a lock names."""
+    found = _ENTRY.finditer(text)
+    return {entry[1]: (entry[2], frozenset(re.findall(r"sha256:(\w+)", entry[3]))) for entry in found}
+
+
+def differences(locked: Locked, now: Locked) -> list[str]:
+    """A sentence each; of a version's files the index may have more by now, and none less."""
+    both = sorted({*locked, *now})
+    return [
+        f"{name}: locked {locked.get(name, ('-',))[0]}, resolved {now.get(name, ('-',))[0]}, or of other hashes."
+        for name in both
+        if name not in locked or name not in now or locked[name][0] != now[name][0] or locked[name][1] - now[name][1]
+    ]
+
+
+def main(arguments: list[str]) -> int:
+    if arguments not in ([], ["--check"]):
+        sys.stderr.write(__doc__ or "")
+        return 2
+    try:
+        text = resolved()
+    except NotReached:
+        sys.stderr.write("The package index can not be reached: the worker's lock was neither made nor checked.\n")
+        return 0 if arguments else 1
+    if not arguments:
+        LOCK.write_text(text)
+        return 0
+    found = differences(entries(LOCK.read_text()), entries(text))
+    for sentence in found:
+        sys.stderr.write(f"gpu_worker/requirements.lock: {sentence} Run `make lock`.\n")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
