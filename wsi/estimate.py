@@ -14,7 +14,7 @@ from wsi.outline import Outline, missed
 from wsi.rasterising import SIDE, crossings, drawn_bitmap
 from wsi.records.jobs import JobOptions
 from wsi.records.slides import Inspection
-from wsi.scale import Microns, box_sides, choose_level, grid_mpp
+from wsi.scale import Microns, box_sides, choose_level, grid_mpp, may_enlarge
 from wsi.shards import SECONDS, UNMEASURED, shard_size
 from wsi.slide.mpp import overridden
 from wsi.stored_mask import StoredMask
@@ -38,8 +38,8 @@ def check_plannable(inspection: Inspection, card: ModelCard, options: JobOptions
     SLIDE_TOO_COARSE), and Invalid for too many tiles and for a region off the slide."""
     inspection = overridden(inspection, options.mpp)
     mpp = grid_mpp(inspection)
-    allow_upsampling = options.allow_upsampling or card.allow_upsampling
-    choose_level(inspection.levels, mpp, card.mpp, allow_upsampling=allow_upsampling)
+    enlarging = may_enlarge(card, mpp, asked=options.allow_upsampling)
+    choose_level(inspection.levels, mpp, card.mpp, allow_upsampling=enlarging)
     side, side_y = box_sides(card, mpp)
     sentence = too_many_boxes(-(-inspection.width // side), -(-inspection.height // side_y), side, side_y)
     if sentence is None and options.outline is not None:

@@ -13,7 +13,7 @@ from wsi.errors import FailReason, JobFailed
 from wsi.model_card import ModelCard
 from wsi.plan import Grid
 from wsi.records.slides import Inspection, LevelInfo
-from wsi.scale import Microns, box_sides, choose_level, choose_reduction, downsamples, level_mpp
+from wsi.scale import Microns, box_sides, choose_level, choose_reduction, downsamples, level_mpp, may_enlarge
 from wsi.slide.coding import Reduction
 
 #: Side of a box in px of the level that is read: 192 MiB. More comes of a slide without overviews, or of a wrong mpp.
@@ -37,7 +37,8 @@ def make_grid(
     without it they are decoded whole. Raises SlideRejected SLIDE_TOO_COARSE, and JobFailed for more boxes than
     `wsi.counting.MAX_BOXES` and for boxes above `MAX_LEVEL_SIDE`.
     """
-    level = choose_level(inspection.levels, mpp, card.mpp, allow_upsampling=allow_upsampling or card.allow_upsampling)
+    enlarging = may_enlarge(card, mpp, asked=allow_upsampling)
+    level = choose_level(inspection.levels, mpp, card.mpp, allow_upsampling=enlarging)
     side, side_y = box_sides(card, mpp)
     columns, rows = -(-inspection.width // side), -(-inspection.height // side_y)
     if (sentence := too_many_boxes(columns, rows, side, side_y)) is not None:

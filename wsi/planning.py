@@ -25,7 +25,7 @@ from wsi.ports.ledger import PlanningBrief, SystemLedger
 from wsi.ports.objects import Objects, SlideStore
 from wsi.records.jobs import JobOptions
 from wsi.results.sink import ObjectSink
-from wsi.scale import TOLERANCE, Microns, grid_mpp
+from wsi.scale import TOLERANCE, Microns, grid_mpp, is_in_range
 from wsi.shards import shard_offsets, shard_size
 from wsi.slide.opening import open_slide
 from wsi.slide.scratch import OnCopy
@@ -116,13 +116,19 @@ def batch_size(card: ModelCard, width: int, height: int) -> int:
 
 
 def _scale_warnings(mpp: Microns, card: ModelCard) -> tuple[str, ...]:
-    coarser = max(mpp)
-    if coarser <= card.mpp * TOLERANCE:
-        return ()
-    return (
-        f"The slide has {coarser:.4g} µm per pixel and was enlarged to the model's {card.mpp:.4g}: detail that the "
-        "model was trained on is missing.",
-    )
+    coarser, warnings = max(mpp), list[str]()
+    if coarser > card.mpp * TOLERANCE:
+        warnings.append(
+            f"The slide has {coarser:.4g} µm per pixel and was enlarged to the model's {card.mpp:.4g}: detail that the "
+            "model was trained on is missing."
+        )
+    if card.mpp_range is not None and not is_in_range(card, mpp):
+        finest, coarsest = card.mpp_range
+        warnings.append(
+            f"The slide has {coarser:.4g} µm per pixel; the model was found to hold for slides of {finest:.4g} to "
+            f"{coarsest:.4g}: take its results with care."
+        )
+    return tuple(warnings)
 
 
 def _speed_warnings(grid: Grid, options: JobOptions) -> tuple[str, ...]:

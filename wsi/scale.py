@@ -81,6 +81,20 @@ def choose_level(
     )
 
 
+def may_enlarge(card: ModelCard, mpp: Microns, *, asked: bool) -> bool:
+    """Whether a slide of `mpp` at level 0 may be enlarged to the model's: where the job asks for it, or the card allows
+    it and the slide is not beyond those that the model was found to hold for."""
+    return asked or (card.allow_upsampling and (card.mpp_range is None or max(mpp) <= card.mpp_range[1] * TOLERANCE))
+
+
+def is_in_range(card: ModelCard, mpp: Microns) -> bool:
+    """Whether the model was found to hold for slides of `mpp` at level 0; without a word of its card it counts so."""
+    if card.mpp_range is None:
+        return True
+    finest, coarsest = card.mpp_range
+    return finest <= min(mpp) * TOLERANCE and max(mpp) <= coarsest * TOLERANCE
+
+
 def choose_reduction(level: LevelInfo, mpp: Microns, target_mpp: float, sides: tuple[float, float]) -> Reduction:
     """The strongest reduction that tiles of `level` can be decoded at: no coarser than `choose_level` would take, file
     tiles whole in reduced pixels, and boxes of `sides` px of the level off by `WHOLE` at most."""

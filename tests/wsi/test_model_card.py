@@ -2,10 +2,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tests.wsi.plans import plan
+import pytest
+
+from tests.wsi.plans import inspection, plan
 from wsi.builtin_models import STAIN_DENSITY
+from wsi.errors import RejectReason, SlideRejected
+from wsi.estimate import estimate
 from wsi.model_card import ModelCard, OutputKind, Tolerance
 from wsi.plan import Plan
+from wsi.records.jobs import JobOptions
 
 #: What cards were given after the first plans were made.
 LATER = {"precision", "output", "mpp_range", "tolerance", "files", "organ"}
@@ -40,3 +45,37 @@ def test_the_cards_precision_and_tolerance_are_stamped_on_the_plan_and_part_of_i
 def test_fields_of_a_newer_card_are_left_out():
     newer = {**STAIN_DENSITY.as_json(), "overlap": 0.5, "tolerance": {"max_difference": 0.1, "rank_changes": 3}}
     assert ModelCard.from_json(newer).tolerance == Tolerance(max_difference=0.1)
+
+
+RANGED = replace(STAIN_DENSITY, mpp_range=(0.2, 0.6), allow_upsampling=True)
+
+
+@pytest.mark.parametrize(
+    ("mpp", "words"),
+    [
+        (0.25, None),
+        (0.5, None),
+        (0.2, None),
+        (0.196, "hold for"),
+        (0.19, "hold for"),
+        (0.55, "enlarged"),
+        (0.61, "enlarged"),
+    ],
+)
+def test_a_slide_outside_the_cards_range_of_scales_is_warned_of(mpp, words):
+    warnings = plan(inspection(mpp=mpp), card=RANGED).warnings[len(inspection().warnings) :]
+    assert (warnings == ()) if words is None else (words in warnings[0] and len(warnings) == 1)
+
+
+def test_beyond_the_range_a_card_enlarges_no_slide_unless_the_job_asks_for_it():
+    for refused in (
+        lambda: plan(inspection(mpp=0.7), card=RANGED),
+        lambda: estimate(inspection(mpp=0.7), RANGED, JobOptions(), 1.0, stored=None),
+    ):
+        with pytest.raises(SlideRejected) as rejected:
+            refused()
+        assert rejected.value.reason is RejectReason.SLIDE_TOO_COARSE
+    asked = JobOptions(allow_upsampling=True)
+    assert estimate(inspection(mpp=0.7), RANGED, asked, 1.0, stored=None).tiles
+    assert len(plan(inspection(mpp=0.7), card=RANGED, options=asked).warnings) == len(inspection().warnings) + 2
+    assert plan(inspection(mpp=0.7), card=replace(RANGED, mpp_range=None)).tiles.size
