@@ -39,9 +39,11 @@ class Network:
     def __init__(self, graph: Path | bytes, device: str) -> None:
         """Raises ModelError for a graph that is damaged or takes or gives more, or a device that ONNX Runtime does not
         have here."""
-        if device not in PROVIDERS:
+        kind, _, number = device.partition(":")
+        if kind not in PROVIDERS or not (number or "0").isdecimal():
             raise ModelError(f"There is no device {device!r} for ONNX: name cpu or cuda.")
-        self._provider = PROVIDERS[device]
+        self._provider = PROVIDERS[kind]
+        self._options = {"device_id": number} if number else {}
         if self._provider not in onnxruntime.get_available_providers():
             raise ModelError(
                 "This machine's ONNX Runtime computes on the CPU only: run with device cpu, or install onnxruntime-gpu."
@@ -80,7 +82,10 @@ class Network:
         options.log_severity_level = 4  # what goes wrong is raised
         # Threads that wait for the next batch would take the decoders' cores.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        providers = list(dict.fromkeys([self._provider, PROVIDERS["cpu"]]))
+        # What the GPU has no kernel for is computed by the CPU.
+        providers = [(self._provider, self._options)]
+        if self._provider != PROVIDERS["cpu"]:
+            providers.append((PROVIDERS["cpu"], {}))
         try:
             session = onnxruntime.InferenceSession(self._graph, options, providers=providers)
         except _ERRORS as error:

@@ -8,13 +8,13 @@ import onnx
 import onnxruntime
 import pytest
 import torch
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 from gpu_worker.models.onnx import DATA, Network, OnnxModel, activated
 from gpu_worker.models.onnx_graph import check_graph
 from tests.gpu_worker.onnx_packages import MEAN, SIDE, STD, graph, write_onnx_package
 from tests.gpu_worker.packages import network
-from wsi.errors import ModelError
+from wsi.errors import ModelError, UnsuitableDevice
 from wsi.model_card import Activation, ModelCard, OutputColumn
 from wsi.plan import Numerics
 
@@ -237,6 +237,40 @@ def test_weights_at_an_impossible_place_are_refused(tmp_path, said):
         loaded(tmp_path, external(graph(), DATA, **said))
 
 
+def test_weights_that_claim_more_than_their_bytes_are_refused_and_nothing_is_allocated_for_them(tmp_path):
+    inside = graph()
+    inside.graph.initializer[0].dims[:] = [2**20, 2**20, 3, 3]
+    with pytest.raises(ModelError, match="damaged"):
+        loaded(tmp_path, inside)
+    outside = external(graph(), DATA)
+    outside.graph.initializer[0].dims[:] = [2**20, 2**20, 3, 3]
+    (tmp_path / DATA).write_bytes(bytes(4096))
+    with pytest.raises(ModelError, match="damaged"):
+        loaded(tmp_path, outside)
+
+
+def test_a_network_that_needs_more_memory_than_there_is_asks_for_another_machine(tmp_path):
+    fill = [
+        helper.make_node("ConstantOfShape", ["shape"], ["large"]),
+        helper.make_node("ReduceMean", ["large"], ["scale"], keepdims=0),
+    ]
+    model = graph()
+    model = graph(nodes=[*fill, *model.graph.node])
+    del model.graph.initializer[-1]
+    model.graph.initializer.append(numpy_helper.from_array(np.array([2**40]), "shape"))
+    with pytest.raises(UnsuitableDevice, match="memory"):
+        loaded(tmp_path, model)
+
+
+@pytest.mark.parametrize("batch", [1, 7, 64])
+def test_other_batch_sizes_give_scores_within_the_tolerance(tmp_path, batch):
+    tiles = np.random.default_rng(2).integers(0, 256, (64, 96, 96, 3), np.uint8)
+    model = loaded(tmp_path)
+    others = np.concatenate([model.infer(tiles[start : start + batch], NUMERICS) for start in range(0, 64, batch)])
+    usual = np.concatenate([model.infer(tiles[start : start + 8], NUMERICS) for start in range(0, 64, 8)])
+    np.testing.assert_allclose(others, usual, atol=1e-6)
+
+
 def test_weights_of_a_constant_or_a_sparse_tensor_may_not_lie_outside_either(tmp_path):
     tensor = external(graph(), "/etc/hostname").graph.initializer[0]
     constant = graph()
@@ -276,8 +310,10 @@ def test_devices_and_precisions_that_are_not_there_are_named(tmp_path, pixels):
         model.infer(pixels, replace(NUMERICS, precision="fp16"))
     with pytest.raises(ModelError, match="bf16"):
         loaded(tmp_path, precision="bf16")
-    with pytest.raises(ModelError, match="abacus"):
-        Network(tmp_path / "model.onnx", "abacus")
+    for device in ("abacus", "cuda:one"):
+        with pytest.raises(ModelError, match=device):
+            Network(tmp_path / "model.onnx", device)
     if "CUDAExecutionProvider" not in onnxruntime.get_available_providers():
-        with pytest.raises(ModelError, match="onnxruntime-gpu"):
-            Network(tmp_path / "model.onnx", "cuda")
+        for device in ("cuda", "cuda:1"):
+            with pytest.raises(ModelError, match="onnxruntime-gpu"):
+                Network(tmp_path / "model.onnx", device)
