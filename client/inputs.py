@@ -7,6 +7,7 @@ import io
 import json
 import math
 import os
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -57,13 +58,13 @@ def expand(
 ) -> tuple[SlideInput, ...]:
     """The slides that `paths` and `manifest` name, each once, with distinct names, in the order given.
 
-    `mpp` holds for every slide whose manifest row states none, `choice` for every slide. `skip` is a folder that is not
-    searched (the output).
+    `mpp` and `choice` hold for every slide whose manifest row states none. `skip` is a folder that is not searched (the
+    output).
     Raises UsageError for a path of the command line that does not exist, a folder without slides, a bad manifest.
     """
     rows = [(path, SlideInput(location=path, mpp=mpp, choice=choice), True) for path in paths]
     if manifest is not None:
-        stated = (replace(row, mpp=row.mpp or mpp, choice=choice) for row in read_manifest(manifest))
+        stated = (replace(row, mpp=row.mpp or mpp, choice=row.choice or choice) for row in read_manifest(manifest))
         rows += [(row.location, row, False) for row in stated]
     if not rows:
         raise UsageError("Name at least one slide, or a --manifest.")
@@ -143,8 +144,8 @@ def _mirax_folder(url: str) -> str:
 
 
 def read_manifest(path: Path) -> tuple[SlideInput, ...]:
-    """Rows of a CSV with the columns path, mpp and roi ("x,y,w,h"); other columns are left alone. Relative paths
-    start at the manifest's folder. Raises UsageError naming the line."""
+    """Rows of a CSV with the columns path, mpp, roi ("x,y,w,h"), optical_path and focal_plane; other columns are left
+    alone. Relative paths start at the manifest's folder. Raises UsageError naming the line."""
     try:
         text = path.read_text(encoding="utf-8-sig")  # spreadsheets write a byte order mark
     except (OSError, UnicodeDecodeError) as error:
@@ -179,7 +180,15 @@ def _manifest_row(row: dict[str, str | None], where: str, folder: Path) -> Slide
         raise UsageError(f"{where}: mpp must be a number, not {stated!r}") from None
     if mpp is not None and not 0 < mpp < math.inf:
         raise UsageError(f"{where}: mpp must be a number of microns above 0, not {stated!r}")
-    return SlideInput(location=location, mpp=mpp, region=parse_region(roi, where) if roi else None)
+    region = parse_region(roi, where) if roi else None
+    return SlideInput(location=location, mpp=mpp, region=region, choice=_choice(row, where))
+
+
+def _choice(row: dict[str, str | None], where: str) -> Choice | None:
+    optical_path, plane = ((row.get(name) or "").strip() for name in ("optical_path", "focal_plane"))
+    if plane and not re.fullmatch("[1-9][0-9]{0,8}", plane):
+        raise UsageError(f"{where}: focal_plane must be a whole number from 1, not {plane!r}")
+    return Choice.of(optical_path or None, int(plane) if plane else None)
 
 
 def parse_region(text: str, where: str) -> tuple[int, int, int, int]:

@@ -57,7 +57,10 @@ def run(
     region_frame: RegionFrame = Frame.FULL,
     workers: Annotated[int, typer.Option(min=1, help="Threads that decode.")] = min(4, os.cpu_count() or 1),
     manifest: Annotated[
-        Path | None, typer.Option(help='A CSV with the columns path, mpp, roi ("x,y,w,h" in level-0 pixels).')
+        Path | None,
+        typer.Option(
+            help='A CSV with the columns path, mpp, roi ("x,y,w,h" in level-0 pixels), optical_path, focal_plane.'
+        ),
     ] = None,
     dry_run: Annotated[
         bool,

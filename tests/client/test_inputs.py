@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from client.inputs import SlideInput, UsageError, expand, local_slides, read_manifest
+from wsi.records.slides import Choice
 
 
 def no_listing(url: str) -> Sequence[str]:
@@ -125,6 +126,15 @@ def test_a_manifest_gives_mpp_and_region_a_row(tmp_path: Path) -> None:
     assert (second.location, second.mpp, second.region) == ("/abs/b.svs", 0.5, None)
 
 
+def test_a_manifest_chooses_a_picture_a_row(tmp_path: Path) -> None:
+    (tmp_path / "m.csv").write_text("path,optical_path,focal_plane\na.dcm,H&E,\na.dcm,,2\na.dcm,H&E,2\na.dcm,,\n")
+    chosen = Choice(focal_plane=1)
+    found = expand([], tmp_path / "m.csv", choice=chosen, listing=no_listing)
+    stated = [Choice(optical_path="H&E"), Choice(focal_plane=2), Choice(optical_path="H&E", focal_plane=2)]
+    assert [slide.choice for slide in found] == [*stated, chosen]
+    assert names(found) == ["a", "a-2", "a-3", "a-4"]
+
+
 def test_the_same_slide_with_two_regions_runs_twice(tmp_path: Path) -> None:
     (tmp_path / "m.csv").write_text('path,roi\na.svs,"0,0,9,9"\na.svs,"9,9,9,9"\n')
     assert names(expand([], tmp_path / "m.csv", listing=no_listing)) == ["a", "a-2"]
@@ -141,6 +151,8 @@ def test_the_same_slide_with_two_regions_runs_twice(tmp_path: Path) -> None:
         ("path,mpp\n ,0.5\n", "line 2: the path is empty"),
         ("path,mpp\na.svs,0\n", "line 2: mpp must be a number of microns above 0"),
         ("path,mpp\na.svs,-0.5\n", "line 2: mpp must be a number of microns above 0"),
+        ("path,focal_plane\na.dcm,0\n", "line 2: focal_plane must be a whole number from 1"),
+        ("path,focal_plane\na.dcm,1.5\n", "line 2: focal_plane must be a whole number from 1"),
         ("path,mpp\na.svs,nan\n", "line 2: mpp must be a number of microns above 0"),
         ("path\na\0.svs\n", "line 2: the path holds a zero byte"),
         ('path,mpp\n"a.svs,\nb.svs,\n', "line 3: unexpected end of data"),

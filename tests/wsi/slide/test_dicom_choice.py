@@ -10,10 +10,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pydicom import dcmread
+from pydicom import Dataset, dcmread
 
 from tests.slides import write_svs
-from tests.slides.dicoms import EXPLICIT, IMPLICIT, JPEG_2000, Pixels, Writing, frame_groups, tissue, write_picture
+from tests.slides.dicoms import (
+    EPIFLUORESCENCE,
+    EXPLICIT,
+    IMPLICIT,
+    JPEG_2000,
+    Pixels,
+    Writing,
+    frame_groups,
+    tissue,
+    write_picture,
+)
 from tests.wsi.slide.sources import CountingSource, read_level
 from wsi.errors import RejectReason, SlideRejected
 from wsi.records.slides import Choice
@@ -184,6 +194,29 @@ def test_what_can_not_be_chosen_is_refused_with_what_can(
 def test_a_brightfield_path_among_others_is_read(tmp_path: Path, layers: list[Pixels]):
     path = write_picture(tmp_path / "a.dcm", layers[0], replace(NATIVE, paths=2, dark=(1,)), layers[1])
     np.testing.assert_array_equal(read_level(opened(path, choice=Choice(optical_path="2")), 0), layers[1])
+
+
+def test_a_brightfield_path_in_files_of_its_own_is_named_and_read(tmp_path: Path, layers: list[Pixels]):
+    bright = write_picture(tmp_path / "1.dcm", layers[0], NATIVE)
+    dark = write_picture(tmp_path / "2.dcm", layers[1], replace(NATIVE, first_path=2, dark=(2,)))
+    found = rejected(bright, dark)
+    assert found.reason is RejectReason.OPTICAL_PATHS
+    assert "one of optical paths 1 (" in found.sentence
+    np.testing.assert_array_equal(read_level(opened(bright, dark, choice=Choice(optical_path="1")), 0), layers[0])
+    assert rejected(bright, dark, choice=Choice(optical_path="2")).reason is RejectReason.FLUORESCENCE
+
+
+def test_frames_of_a_fluorescent_path_alone_are_refused_whatever_else_the_header_lists(
+    tmp_path: Path, layers: list[Pixels]
+):
+    how = replace(NATIVE, sparse=True, dark=(1,))
+    bright, dark = Dataset(), Dataset()
+    for path, identifier, code in ((dark, "1", EPIFLUORESCENCE), (bright, "2", "111744")):
+        illumination = Dataset()
+        illumination.CodeValue = code
+        path.OpticalPathIdentifier, path.IlluminationTypeCodeSequence = identifier, [illumination]
+    path = write_picture(tmp_path / "a.dcm", layers[0], replace(how, more={"OpticalPathSequence": [dark, bright]}))
+    assert rejected(path).reason is RejectReason.FLUORESCENCE
 
 
 def test_other_formats_offer_no_choice(tmp_path: Path):

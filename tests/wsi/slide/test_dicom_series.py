@@ -30,6 +30,7 @@ from tests.slides.dicoms import (
 from tests.wsi.slide.sources import CountingSource, read_level
 from wsi.errors import RejectReason, SlideRejected, SourceChanged, SourceError, TileUnreadable
 from wsi.memory.ranges import MemoryRangeSource
+from wsi.records.slides import Choice
 from wsi.slide.dicom.series import read_index
 from wsi.slide.opening import local_source, open_slide
 from wsi.slide.ranges import ByteRange, RangeSource
@@ -227,7 +228,9 @@ VARIANTS = [
     Writing(sparse=True, tiles=[3, 0, 5]),
     Writing(syntax=IMPLICIT, photometric="RGB", sparse=True),
     Writing(syntax=JPEG_2000, photometric="YBR_RCT", part=(1, 1, 0)),
+    Writing(syntax=EXPLICIT, photometric="RGB", sparse=True, tiles=[3, 0], planes=2, paths=2),
 ]
+CHOICES = [None, Choice(focal_plane=2), Choice(optical_path="2"), Choice(optical_path="2", focal_plane=1)]
 
 
 #: No length, none, an item, the end of a sequence
@@ -257,7 +260,7 @@ def test_whatever_bytes_are_changed_ends_in_a_reason_or_in_tiles(written: list[b
         del changed[data.draw(st.integers(0, len(changed))) :]
     source = SlideSource(files=(("a.dcm", CountingSource(bytes(changed))),))
     with suppress(SlideRejected, SourceError):
-        index = read_index(source.files)
+        index = read_index(source.files, data.draw(st.sampled_from(CHOICES)))
         reader = open_slide(source, index=index.to_bytes())
         for tile in reader.encoded(0, range(min(4, len(index.levels[0].pieces.first) - 1))):
             with suppress(TileUnreadable):

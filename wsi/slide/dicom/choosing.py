@@ -43,7 +43,7 @@ def placed(
 ) -> Stack:
     """Frames that say where they lie. Where no two lie at the same place there is one plane, however high each of its
     tiles was focused."""
-    flat = len(np.unique(np.stack((places, path)), axis=1).T) == len(places)
+    flat = len(np.unique(places * len(paths) + path)) == len(places)
     known, plane = np.unique(np.zeros(len(places)) if flat else heights, return_inverse=True)
     return Stack(places, path, plane.astype(np.int64), tuple(paths), len(known))
 
@@ -53,6 +53,8 @@ def chosen(stack: Stack, choice: Choice | None) -> tuple[NDArray[np.int64], int]
     only. A level that holds one plane has it for every choice. Raises SlideRejected: OPTICAL_PATHS, Z_STACK,
     NO_SUCH_CHOICE, FLUORESCENCE."""
     path, plane = (choice.optical_path, choice.focal_plane) if choice is not None else (None, None)
+    if stack.paths and all(one.fluorescence for one in stack.paths):
+        raise fluorescence(len(stack.paths))
     if (len(stack.paths) > 1 and path is None) or (stack.planes > 1 and plane is None):
         raise several(stack.paths, stack.planes)
     identifiers = [one.identifier for one in stack.paths]
@@ -70,8 +72,12 @@ def chosen(stack: Stack, choice: Choice | None) -> tuple[NDArray[np.int64], int]
             raise fluorescence(1)
         of_path = stack.path == number
     kept = of_path if stack.planes == 1 or plane is None else of_path & (stack.plane == plane - 1)
-    unseen = len(np.unique(stack.places[of_path])) - len(np.unique(stack.places[kept])) if stack.planes > 1 else 0
+    unseen = _distinct(stack.places[of_path]) - _distinct(stack.places[kept]) if stack.planes > 1 else 0
     return np.flatnonzero(kept), unseen
+
+
+def _distinct(places: NDArray[np.int64]) -> int:
+    return int(np.count_nonzero(np.bincount(places)))
 
 
 def no_such_path(paths: Sequence[OpticalPath]) -> SlideRejected:

@@ -99,9 +99,12 @@ def _check_one_scan(found: Sequence[_File], volumes: Sequence[_File]) -> None:
 
 def _of_path(volumes: Sequence[_File], choice: Choice | None) -> list[_File]:
     """Those that hold the chosen optical path: scanners write each into files of its own, or all into one."""
-    if choice is None or choice.optical_path is None:
-        return list(volumes)
     held = {path.identifier: path for file in volumes for path in file.header.paths}
+    if choice is None or choice.optical_path is None:
+        dark = [file for file in volumes if file.header.paths and all(path.fluorescence for path in file.header.paths)]
+        if dark and not all(path.fluorescence for path in held.values()):
+            raise several(tuple(held.values()), 1)
+        return list(volumes)
     if len(held) < 2:
         raise SlideRejected(
             RejectReason.NO_SUCH_CHOICE, "The slide holds one optical path: leave the choice of an optical path out."
