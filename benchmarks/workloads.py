@@ -52,11 +52,11 @@ class Workload:
         return (self.box / self.tile) ** 2
 
 
-#: Qualities give 17, 15, 31 and 25 KB a tile; scanners write 16 to 31.
+#: Qualities give 17, 15, 31 and 25 KB a tile on average; scanners write 16 to 31.
 WORKLOADS: Final[Mapping[str, Workload]] = MappingProxyType(
     {
         "A": Workload(
-            title="aligned 256 px, JPEG 4:2:0", codec="ycbcr", tile=256, mpp=0.5, box=256, patch=256, quality=90
+            title="aligned 256 px, JPEG 4:2:0", codec="ycbcr", tile=256, mpp=0.5, box=256, patch=256, quality=94
         ),
         "B": Workload(
             title="240 px at 0.25 um/px to 224 px at 0.5",
@@ -65,10 +65,10 @@ WORKLOADS: Final[Mapping[str, Workload]] = MappingProxyType(
             mpp=0.25,
             box=448,
             patch=224,
-            quality=90,
+            quality=94,
         ),
         "C": Workload(
-            title="aligned 256 px, JPEG RGB 4:4:4", codec="rgb", tile=256, mpp=0.5, box=256, patch=256, quality=82
+            title="aligned 256 px, JPEG RGB 4:4:4", codec="rgb", tile=256, mpp=0.5, box=256, patch=256, quality=88
         ),
         "D": Workload(
             title="aligned 256 px, JPEG 2000", codec="jpeg2000", tile=256, mpp=0.5, box=256, patch=256, quality=8

@@ -2,9 +2,9 @@
 finishes. The heartbeat, on its own thread, would keep the leases of such work for ever.
 
 A hung call can not be interrupted. So the watchdog, on its own thread, first has the work settled as Stuck, which
-gives it to another worker; then, if whoever works has not come back within a grace time, it ends the process, so that
-the pod is replaced. When the hung call holds Python's lock no thread runs, this one neither: then the health port does
-not answer, and the kubelet does it.
+gives it to another worker; then, if the worker has not come to its end within a grace time, it ends the process, so
+that the pod is replaced. When the hung call holds Python's lock no thread runs, this one neither: then the health port
+does not answer, and the kubelet does it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from wsi.errors import Stuck
 
 log = logging.getLogger(__name__)
 
-#: Seconds that settling gets, and then again the work, to come back: a range read ends within 30.
+#: Seconds that settling gets, and then again the worker, to come to its end: stages, decoders and what was taken ahead
+#: are closed.
 GRACE_SECONDS = 45.0
 #: Looks at the pulse in the time that no honest step takes.
 LOOKS = 20
@@ -34,7 +35,6 @@ class _Watch:
     def __init__(self, settle: Settle) -> None:
         self.settle = settle
         self.bitten = False
-        self.ended = threading.Event()
 
 
 class Watchdog:
@@ -61,7 +61,7 @@ class Watchdog:
         self._thread.start()
 
     def end(self) -> None:
-        """There will be no more work."""
+        """All is closed: nothing is left that could hang."""
         self._ended.set()
 
     @contextmanager
@@ -75,7 +75,6 @@ class Watchdog:
             yield
         finally:
             self._watch = None
-            watch.ended.set()
 
     def _run(self) -> None:
         while not self._ended.wait(self._pulse.stuck_seconds / LOOKS):
@@ -93,8 +92,8 @@ class Watchdog:
         settling = threading.Thread(target=_settle, args=(watch.settle, error), name="settle-stuck", daemon=True)
         settling.start()
         settling.join(self._grace_seconds)
-        if not watch.ended.wait(self._grace_seconds):
-            log.critical("work did not come back: the process ends", extra={"exit_code": EXIT_CODE})
+        if not self._ended.wait(self._grace_seconds):
+            log.critical("the worker did not come to its end: the process ends", extra={"exit_code": EXIT_CODE})
             logging.shutdown()
             self._end_process(EXIT_CODE)
 
