@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,7 @@ from wsi.planning import make_plan
 from wsi.records.jobs import JobOptions
 from wsi.records.slides import Inspection, LevelInfo
 from wsi.shard_result import ShardResult
-from wsi.slide.coding import Reduction
-from wsi.slide.slide import RGB, EncodedTile
+from wsi.stored_examination import UnreadSlide
 
 
 def inspection(
@@ -55,26 +54,14 @@ def inspection(
     )
 
 
-@dataclass(frozen=True)
-class UnreadSlide:
-    """An open slide whose pixels nobody may ask for: planning needs none."""
-
-    inspection: Inspection
-
-    def encoded(self, level: int, tiles: Sequence[int]) -> Iterator[EncodedTile]:
-        raise AssertionError("planning reads no tile")
-
-    def decode(self, tile: EncodedTile, reduction: Reduction = 1, fill: int = 255) -> RGB:
-        raise AssertionError("planning reads no tile")
+class IndexedSlide(UnreadSlide):
+    """The same of a slide that is read natively: planning needs no pixel of it."""
 
     def reduces(self, level: int) -> bool:
         return True
 
-    def index_bytes(self) -> bytes | None:
+    def index_bytes(self) -> bytes:
         return b"index"
-
-    def close(self) -> None:
-        pass
 
 
 def plan(
@@ -91,7 +78,7 @@ def plan(
     return make_plan(
         slide_digest="5e" * 32 + "-1",
         slide_uris=[("a.svs", "s3://slides/t/slides/s/00000", "etag")],
-        reader=UnreadSlide(seen),
+        reader=IndexedSlide(seen),
         examination=Examination(inspection=seen, thumbnail_jpeg=b"", mask=SlideMask(mask)),
         card=card,
         package_uri=None,

@@ -18,9 +18,10 @@ from openslide import OpenSlide, OpenSlideCache, OpenSlideError, OpenSlideUnsupp
 
 from wsi.errors import RejectReason, SlideRejected, TileUnreadable
 from wsi.records.slides import Inspection, LevelInfo
-from wsi.slide.coding import Reduction
+from wsi.slide.coding import Colour, Extra, Reduction
 from wsi.slide.encoded import EncodedTiles
 from wsi.slide.mpp import StatedMpp, number, openslide_mpp, overridden, resolution_mpp, resolve
+from wsi.slide.pixels import to_rgb
 from wsi.slide.reducing import reduced
 from wsi.slide.scratch import remove_copy
 from wsi.slide.slide import RGB, WHITE, EncodedTile
@@ -100,7 +101,7 @@ class OpenSlideReader:
         except OpenSlideError as error:
             self._drop_handle()
             raise TileUnreadable(self._words(error)) from error
-        return reduced(opaque(region, fill), reduction)
+        return reduced(to_rgb(region, Colour.RGB, Extra.UNASSOCIATED, fill), reduction)
 
     def reduces(self, level: int) -> bool:
         return False
@@ -204,12 +205,3 @@ def _bounds(slide: OpenSlide) -> tuple[int, int, int, int] | None:
     if not (0 <= x < x + width <= across and 0 <= y < y + height <= down):
         return None
     return x, y, width, height
-
-
-def opaque(region: NDArray[np.uint8], ground: int) -> RGB:
-    """[height, width, 4] colours and alpha, as `read_region` gives them, on a ground of that grey."""
-    colour, alpha = region[..., :3], region[..., 3:]
-    if alpha.min() == 255:
-        return np.ascontiguousarray(colour)
-    share = alpha.astype(np.float32) / 255
-    return (colour * share + ground * (1 - share)).round().astype(np.uint8)

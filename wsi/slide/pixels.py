@@ -75,6 +75,8 @@ def rgb_from_ycbcr(samples: Samples) -> RGB:
 
 
 def _on_ground(colours: Samples, alpha: Samples, ground: int, *, associated: bool) -> Samples:
+    if alpha.min() == 255:
+        return colours
     share = alpha.astype(np.uint32)
     seen = colours.astype(np.uint32) if associated else (colours * share + 127) // 255
     return np.minimum(seen + (ground * (255 - share) + 127) // 255, 255).astype(np.uint8)

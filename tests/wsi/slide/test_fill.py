@@ -52,6 +52,14 @@ def test_alpha_is_put_on_the_ground_that_is_asked_for(ground, share, expected, e
     assert np.abs(found - (expected if expected is not None else mixed)).max() <= 1
 
 
+@pytest.mark.parametrize("ground", [0, 255])
+def test_colours_on_black_and_on_white_are_the_nearest_ones_whoever_read_them(ground):
+    colour, share = np.meshgrid(np.arange(256, dtype=np.uint8), np.arange(256, dtype=np.uint8))
+    found = to_rgb(np.stack((colour, colour, colour, share), axis=2), Colour.RGB, Extra.UNASSOCIATED, ground)
+    mixed = (colour.astype(float) * share + float(ground) * (255 - share.astype(float))) / 255
+    np.testing.assert_array_equal(found[..., 0], mixed.round())
+
+
 def test_the_overview_that_tissue_is_found_on_is_white_where_nothing_was_scanned(half_scanned):
     reader = open_slide(local_source(half_scanned))
     seen = thumbnail(reader, 512).pixels

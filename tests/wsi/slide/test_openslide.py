@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from tests.shared_slides import shared_slide
+from tests.slides.scn import write_scn
 from tests.wsi.slide.sources import oracle_level, read_level
 from wsi.errors import TileUnreadable
-from wsi.slide.openslide import TILE, OpenSlideReader, opaque
+from wsi.slide.openslide import TILE, OpenSlideReader
 from wsi.slide.slide import EncodedTile
 
 
@@ -62,12 +63,12 @@ def test_a_region_that_fails_is_unreadable_and_the_next_ones_read_on():
 
 
 @pytest.mark.parametrize("ground", [255, 0])
-def test_what_was_not_scanned_has_the_colour_that_is_asked_for(ground: int):
-    region = np.zeros((2, 2, 4), np.uint8)
-    region[0, 0] = (10, 20, 30, 255)
-    found = opaque(region, ground)
-    assert found[0, 0].tolist() == [10, 20, 30]
-    assert found[1, 1].tolist() == [ground] * 3
+def test_what_was_not_scanned_has_the_colour_that_is_asked_for(tmp_path: Path, ground: int):
+    reader = OpenSlideReader(write_scn(tmp_path / "bounds.scn"))
+    info = reader.inspection.levels[0]
+    last = -(-info.width // TILE) * -(-info.height // TILE) - 1
+    assert reader.decode(EncodedTile(0, last, ()), fill=ground)[-1, -1].tolist() == [ground] * 3
+    reader.close()
 
 
 @pytest.mark.parametrize("mpp", [None, 0.4])
