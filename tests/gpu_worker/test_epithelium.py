@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 
 from gpu_worker.models.epithelium import Epithelium
-from gpu_worker.models.stain_density import StainDensity
-from gpu_worker.work import Work
+from gpu_worker.pipeline import run_shard
 from tests.gpu_worker.cases import open_path, small_slide, whole_plan
 from tests.gpu_worker.epithelium_weights import epithelium_weights
+from tests.gpu_worker.test_engine import engine_of, outcomes, work_of
 from tests.wsi.test_stains import GOLDEN
 from wsi.builtin_models import EPITHELIUM, STAIN_DENSITY, needs_stains
 from wsi.errors import ModelError
 from wsi.plan import Numerics
 from wsi.slide.resample import resize
-from wsi.stains import estimate_stains
+from wsi.stains import estimate_stains, stain_planes
 
 
 @pytest.fixture(scope="module")
@@ -71,19 +71,33 @@ def test_other_stains_give_other_shares(golden, numerics):
     assert not np.allclose(tried.infer(tile, numerics), tried.infer(tile, replace(numerics, stains=stains)), atol=0.01)
 
 
-def test_slides_of_other_stains_share_no_batch(tmp_path, numerics):
-    """The engine fills a batch from the next shard of its shape: the stains are those of one slide."""
+class MeanPlanes:
+    """What the network is given, in the mean: four columns, the last one 0."""
+
+    def __init__(self, card):
+        self.card = card
+
+    def infer(self, pixels, numerics):
+        means = stain_planes(pixels, numerics.stains).mean(axis=(2, 3))
+        return np.pad(means, ((0, 0), (0, 1))).astype(np.float32)
+
+
+def test_slides_in_one_engine_keep_their_own_stains_when_tails_are_filled(tmp_path, numerics):
     reader = open_path(small_slide(tmp_path))
-    plan = whole_plan(reader)
-    one = replace(plan, numerics=numerics)
-    other = replace(plan, numerics=replace(numerics, stains=replace(numerics.stains, glass=230.0)))
-    model, stop = StainDensity(plan.card), threading.Event()
-
-    def shape(planned):
-        return Work.of(planned, 0, reader, model, stop=stop).shape
-
-    assert shape(one) == shape(replace(one, numerics=replace(numerics)))
-    assert shape(one) != shape(other)
+    plan = whole_plan(reader, batch=8, shard_tiles=14)
+    assert all(size % 8 for size in plan.shard_sizes)
+    other = replace(numerics.stains, eosin_range=(0.0, 0.3), haematoxylin_range=(0.1, 0.4), density_range=(0.0, 0.5))
+    plans = [replace(plan, numerics=replace(plan.numerics, stains=stains)) for stains in (numerics.stains, other)]
+    model = MeanPlanes(plan.card)
+    works = [work_of(planned, index, reader, model) for index in (0, 1) for planned in plans]
+    with engine_of() as engine:
+        for work in works:
+            engine.begin(work)
+        found = outcomes(engine, works)
+    assert found[0].scores.tobytes() != found[1].scores.tobytes()
+    for number, work in enumerate(works):
+        alone = run_shard(work.plan, work.index, reader, model, stop=threading.Event())
+        assert found[number].to_bytes() == alone.to_bytes()
 
 
 def test_a_plan_without_stains_is_refused(model, golden, numerics):
