@@ -7,23 +7,21 @@ from __future__ import annotations
 
 import json
 import os
-import threading
 import time
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from client.inputs import SlideInput, UsageError
 from client.outcomes import Outcome, SlideOutcome
 from client.partial import Partial, alone_in
+from client.shards import ModelToRun, Watched, compute_shards
 from client.sources import Sources, plan_uris
-from gpu_worker.measuring import measuring
-from gpu_worker.models.loaded import LoadedModel
+from gpu_worker.engine import Engine
+from gpu_worker.measuring import Measuring
 from gpu_worker.models.package import read_package
 from gpu_worker.models.registry import load_model
-from gpu_worker.pipeline import Drained, run_shard
-from gpu_worker.plans import OpenPlan
 from wsi.builtin_models import BUILTIN
 from wsi.errors import ModelError, SlideRejected, SourceChanged
 from wsi.examination import examine
@@ -34,35 +32,12 @@ from wsi.planning import THREADS, make_plan
 from wsi.records.jobs import JobOptions
 from wsi.results.sink import FolderSink
 from wsi.results.summary import NAME as SUMMARY
-from wsi.shard_result import ShardResult
 from wsi.slide.opening import open_slide
 from wsi.slide.ranges import ByteRange
 from wsi.slide.reads import Reads, counted
-from wsi.slide.scratch import OnCopy
 from wsi.slide.slide import SlideReader
 from wsi.slide.source import SlideSource
 from wsi.stitching import stitch
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ModelToRun:
-    loaded: LoadedModel
-    device: str  #: "cpu" | "cuda"
-    threads: int  #: CPU threads of the model
-
-    @property
-    def card(self) -> ModelCard:
-        return self.loaded.card
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Watched:
-    """How a run is seen and stopped from outside."""
-
-    stop: threading.Event
-    on_planned: Callable[[int], None]  #: tiles of the slide
-    on_tiles: Callable[[int], None]  #: tiles finished since the last call; resumed ones too
-    on_copy: OnCopy  #: the copy of a remote slide that only OpenSlide reads
 
 
 def choose_card(name: str) -> tuple[ModelCard, Path | None]:
@@ -95,7 +70,7 @@ def run_slide(
     model: ModelToRun,
     *,
     sources: Sources,
-    decode_workers: int,
+    engine: Engine,
     watched: Watched,
     options: JobOptions,
 ) -> SlideOutcome:
@@ -126,7 +101,7 @@ def run_slide(
             )
 
         try:
-            plan = _compute(source, options, plan_of, partial, model, decode_workers, watched)
+            plan = _compute(source, options, plan_of, partial, model, engine, watched)
             if not slide.is_remote:
                 _check_unchanged(source)
         except SlideRejected:
@@ -160,7 +135,7 @@ def _compute(
     plan_of: Callable[[SlideReader], Plan],
     partial: Partial,
     model: ModelToRun,
-    decode_workers: int,
+    engine: Engine,
     watched: Watched,
 ) -> Plan:
     """Every shard's result in `partial`, by the plan that lies there or a new one."""
@@ -178,49 +153,9 @@ def _compute(
         if plan is None:
             plan = plan_of(reader)
             partial.save_plan(plan)
-        opened = OpenPlan(plan, reader, reads)
         watched.on_planned(len(plan.tiles))
-        for index, size in enumerate(plan.shard_sizes):
-            if watched.stop.is_set():
-                raise KeyboardInterrupt
-            if partial.finished(index):
-                watched.on_tiles(size)
-            else:
-                _compute_shard(opened, index, partial, model, decode_workers, watched)
+        compute_shards(plan, reader, Measuring(reads, model.device), partial, model, engine, watched)
     return plan
-
-
-def _compute_shard(
-    opened: OpenPlan,
-    index: int,
-    partial: Partial,
-    model: ModelToRun,
-    decode_workers: int,
-    watched: Watched,
-) -> None:
-    measured = measuring(opened.reads, model.device)
-    resume = partial.checkpoint(index)
-    if resume is not None:
-        watched.on_tiles(resume.done)
-
-    def save(result: ShardResult) -> None:
-        partial.save_checkpoint(index, result)
-
-    try:
-        result = run_shard(
-            opened.plan,
-            index,
-            opened.reader,
-            model.loaded,
-            resume=resume,
-            on_checkpoint=save,
-            decode_workers=decode_workers,
-            stop=watched.stop,
-            on_batch=watched.on_tiles,
-        )
-    except Drained:
-        raise KeyboardInterrupt from None
-    partial.save_shard(index, measured(result))
 
 
 def _finished(folder: Path) -> str | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,20 +11,30 @@ from wsi.shard_result import Measured, ShardResult
 from wsi.slide.reads import Reads
 
 
-def measuring(reads: Reads, device: str) -> Callable[[ShardResult], ShardResult]:
-    """Call it when the work on a shard begins; what it gives back puts the measurement on the finished result."""
-    began, requests, size = time.monotonic(), reads.requests, reads.bytes
+class Measuring:
+    """Of the shards of one slide, of which the next is fetched while the last is still in the model: what is read or
+    takes place between the ends of two is the second one's, so that nothing counts twice."""
 
-    def measured(result: ShardResult) -> ShardResult:
+    def __init__(self, reads: Reads, device: str) -> None:
+        self._reads = reads
+        self._device = device
+        self._requests, self._bytes, self._at = reads.requests, reads.bytes, time.monotonic()
+
+    def begin(self) -> float:
+        """When the work on a shard begins, for `measured`."""
+        return time.monotonic()
+
+    def measured(self, result: ShardResult, begun: float) -> ShardResult:
+        """The finished result with its measurement."""
+        now, requests, size = time.monotonic(), self._reads.requests, self._reads.bytes
         took = Measured(
-            seconds=round(time.monotonic() - began, 3),
-            requests=reads.requests - requests,
-            bytes=reads.bytes - size,
-            hardware=hardware(device),
+            seconds=round(now - max(begun, self._at), 3),
+            requests=requests - self._requests,
+            bytes=size - self._bytes,
+            hardware=hardware(self._device),
         )
+        self._requests, self._bytes, self._at = requests, size, now
         return replace(result, measured=took)
-
-    return measured
 
 
 def hardware(device: str) -> str:

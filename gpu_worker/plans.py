@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from uuid import UUID
 
+from gpu_worker.measuring import Measuring
 from wsi.errors import FailReason, JobFailed, SourceMissing
 from wsi.plan import Plan
 from wsi.ports.objects import Objects, SlideStore
@@ -25,17 +26,20 @@ KEPT = 3
 class OpenPlan:
     plan: Plan
     reader: SlideReader
-    reads: Reads  #: of the slide, through `reader`
+    measuring: Measuring  #: of the slide's reads through `reader`
 
 
 class Plans:
     """For one thread."""
 
-    def __init__(self, *, objects: Objects, slides: SlideStore, scratch: Path, max_scratch_bytes: int) -> None:
+    def __init__(
+        self, *, objects: Objects, slides: SlideStore, scratch: Path, max_scratch_bytes: int, device: str
+    ) -> None:
         self._objects = objects
         self._slides = slides
         self._scratch = scratch
         self._max_scratch_bytes = max_scratch_bytes
+        self._device = device
         self._open: OrderedDict[UUID, OpenPlan] = OrderedDict()
 
     def open(self, job: Job, on_copy: OnCopy | None = None) -> OpenPlan:
@@ -76,4 +80,4 @@ class Plans:
             max_scratch_bytes=self._max_scratch_bytes,
             on_copy=on_copy,
         )
-        return OpenPlan(plan, reader, reads)
+        return OpenPlan(plan, reader, Measuring(reads, self._device))

@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 
 from gpu_worker.checkpoints import Checkpoints
 from gpu_worker.heartbeat import Held
-from gpu_worker.measuring import measuring
+from gpu_worker.measuring import Measuring
 from gpu_worker.packages import Models
 from gpu_worker.pipeline import Drained, ShardRun
 from gpu_worker.plans import Plans
+from gpu_worker.stages.values import Ended
 from gpu_worker.work import Work
 from wsi.ports.ledger import SystemLedger
 from wsi.ports.objects import Objects
@@ -30,9 +31,14 @@ class Prepared:
     held: Held
     run: ShardRun
     checkpoints: Checkpoints
-    measured: Callable[[ShardResult], ShardResult]
-    requests: Callable[[], tuple[int, int]]  #: range reads of the slide since it was prepared, and their bytes
+    measuring: Measuring
     since: float = field(default_factory=time.monotonic)
+
+    def commit(self, ended: Ended) -> ShardResult:
+        """The shard's result, committed. Raises what ended the work, Drained, LeaseLost."""
+        result = self.measuring.measured(self.run.end(ended), self.since)
+        self.checkpoints.commit(result)
+        return result
 
 
 class Preparing:
@@ -45,7 +51,6 @@ class Preparing:
         models: Models,
         ledger: SystemLedger,
         objects: Objects,
-        device: str,
         checkpoint_seconds: float,
         checkpoint_batches: int,
         on_checkpoint: Callable[[Held], None],
@@ -54,7 +59,6 @@ class Preparing:
         """`beat` is called for each step of a long way; `on_checkpoint` once a checkpoint is recorded."""
         self._plans, self._models = plans, models
         self._ledger, self._objects = ledger, objects
-        self._device = device
         self._every = {"checkpoint_seconds": checkpoint_seconds, "checkpoint_batches": checkpoint_batches}
         self._on_checkpoint = on_checkpoint
         self._beat = beat
@@ -68,10 +72,8 @@ class Preparing:
         model = self._models.load(opened.plan)
         self._beat()
         checkpoints = Checkpoints(held, opened.plan, ledger=self._ledger, objects=self._objects)
-        measured = measuring(opened.reads, self._device)
         resume = checkpoints.resume()
         work = Work.of(opened.plan, lease.index, opened.reader, model, resume=resume, stop=held.stop)
-        reads, requests, size = opened.reads, opened.reads.requests, opened.reads.bytes
 
         def record(result: ShardResult) -> None:
             checkpoints.record(result)
@@ -84,7 +86,7 @@ class Preparing:
             checkpoint_seconds=self._every["checkpoint_seconds"],
             checkpoint_batches=int(self._every["checkpoint_batches"]),
         )
-        return Prepared(held, run, checkpoints, measured, lambda: (reads.requests - requests, reads.bytes - size))
+        return Prepared(held, run, checkpoints, opened.measuring)
 
     def _followed_copy(self, held: Held) -> OnCopy:
         """The copy of a slide that only OpenSlide reads takes minutes: it shows signs of life and ends when told."""

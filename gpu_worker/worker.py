@@ -82,6 +82,7 @@ class Worker:
             slides=slides,
             scratch=Path(settings.scratch),
             max_scratch_bytes=settings.max_scratch_bytes,
+            device=settings.device,
         )
         self._models = Models(
             packages=packages,
@@ -94,7 +95,6 @@ class Worker:
             models=self._models,
             ledger=ledger,
             objects=objects,
-            device=settings.device,
             checkpoint_seconds=settings.checkpoint_seconds,
             checkpoint_batches=settings.checkpoint_batches,
             on_checkpoint=lambda held: wake(
@@ -262,8 +262,9 @@ class Worker:
         self._waits, self._waited = waited - self._waited, waited  # since the shard before ended
         error: Exception | None = None
         try:
-            result = shard.run.end(ended)
-            shard.checkpoints.commit(shard.measured(result))
+            took = shard.commit(ended).measured
+            if took is not None:
+                self._metrics.read(took.requests, took.bytes)
         except Exception as caught:  # noqa: BLE001  # as above
             error = caught
         self._finish(shard, error)
@@ -282,7 +283,6 @@ class Worker:
             ),
         )
         self._metrics.computed(computed, model)
-        self._metrics.read(*shard.requests())
         self._metrics.took(time.monotonic() - shard.since, model)
         log.info(
             "shard computed" if error is None else "shard ended",

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from enum import StrEnum
 from pathlib import Path
 from types import FrameType
@@ -55,7 +54,10 @@ def run(
     fast: Fast = False,
     region_geojson: RegionGeojson = None,
     region_frame: RegionFrame = Frame.FULL,
-    workers: Annotated[int, typer.Option(min=1, help="Threads that decode.")] = min(4, os.cpu_count() or 1),
+    workers: Annotated[
+        int | None,
+        typer.Option(min=1, help="Decoders: threads on the CPU (2), processes for a GPU (all cores but 2)."),
+    ] = None,
     manifest: Annotated[
         Path | None,
         typer.Option(
@@ -74,8 +76,11 @@ def run(
     """Runs a model over each slide. Finished slides are skipped, interrupted ones taken up where they were."""
     # A model's code, numpy and the readers are loaded for this command alone.
     from client.batch import folders, run_batch
-    from client.local_run import Watched, choose_card, choose_model, run_slide
+    from client.local_run import choose_card, choose_model, run_slide
+    from client.shards import Watched
     from client.sources import Sources
+    from gpu_worker.decoding.choice import decoders_for
+    from gpu_worker.engine import Engine
 
     sources = Sources()
     choice = Choice.of(optical_path, focal_plane)
@@ -97,7 +102,13 @@ def run(
         raise UsageError(f"The folder {out} can not be written: {error.strerror}") from error
 
     folder_of = folders(slides, out)
-    with TilesBar() as bar, _stop_on_signals() as stop:
+    decoders, budget = decoders_for(device.value, workers)
+    with (
+        closing(decoders),
+        Engine(decoders, budget) as engine,
+        TilesBar() as bar,
+        _stop_on_signals() as stop,
+    ):
 
         def analyse(slide: SlideInput) -> SlideOutcome:
             begun = bar.begin(slide.name)
@@ -107,7 +118,7 @@ def run(
                 folder_of(slide),
                 chosen,
                 sources=sources,
-                decode_workers=workers,
+                engine=engine,
                 watched=watched,
                 options=options,
             )
