@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Summary, disable_created_metrics, generate_latest
+from prometheus_client.core import CounterMetricFamily
 from prometheus_client.metrics import MetricWrapperBase
+from prometheus_client.registry import Collector
 
 from adapters.settings import worker_metrics as names
 from gpu_worker.computed import Computed
@@ -102,6 +104,10 @@ class ShardMetrics(ProcessMetrics):
             raise ValueError(f"{phase} is no phase of a start")
         self._cold.labels(*self._known(model), phase).set(seconds)
 
+    def count_energy(self, joules: Callable[[], float]) -> None:
+        """Of the device (`gpu_worker.energy`), asked for whenever somebody reads the metrics."""
+        self._registry.register(_Energy(joules))
+
     def computed(self, work: Computed, model: Model) -> None:
         of = self._known(model)
         self._tiles.labels(*of, "inferred").inc(work.inferred)
@@ -142,6 +148,15 @@ class ShardMetrics(ProcessMetrics):
                 self._waits.labels(*of, stage, side)
         for one in (self._padded, self._batches, self._run, self._shard, self._first):
             one.labels(*of)
+
+
+class _Energy(Collector):
+    def __init__(self, joules: Callable[[], float]) -> None:
+        self._joules = joules
+
+    def collect(self) -> Iterator[CounterMetricFamily]:
+        name = names.GPU_ENERGY_JOULES.removesuffix("_total")
+        yield CounterMetricFamily(name, "Joules that the GPU used.", self._joules())
 
 
 class PlanMetrics(ProcessMetrics):

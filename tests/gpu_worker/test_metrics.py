@@ -48,7 +48,7 @@ def total(told: dict[tuple[str, ...], float], name: str, *labels: str) -> float:
 
 
 #: Of what only some models, devices or processes tell, or only once something happened.
-LATER = {names.PLANS, f"{names.PLAN_SECONDS}_sum", f"{names.PLAN_SECONDS}_count", names.GPU_ENERGY_JOULES}
+LATER = {names.PLANS, f"{names.PLAN_SECONDS}_sum", f"{names.PLAN_SECONDS}_count"}
 MODEL = Model("lung", "1.2")
 
 
@@ -70,6 +70,7 @@ def test_every_name_is_told_by_somebody_and_nothing_else_is(told):
     told.computed(work(), MODEL)
     told.ended(Outcome.STUCK, MODEL, code="stuck")
     told.started("weights", 1.5, MODEL)
+    told.count_energy(lambda: 12.5)
     assert {key[0] for key in samples(told)} == names.series() - LATER
 
 
@@ -149,7 +150,9 @@ def test_a_job_is_counted_tile_by_tile(installation):
     assert total(told, names.TILES, "unreadable") == 0
     batch = plan.numerics.batch
     # A tail may be filled from the next shard.
-    assert -len(plan.tiles) % batch <= total(told, names.TILES_PADDED) <= sum(-size % batch for size in plan.shard_sizes)
+    assert (
+        -len(plan.tiles) % batch <= total(told, names.TILES_PADDED) <= sum(-size % batch for size in plan.shard_sizes)
+    )
     forward = total(told, f"{names.STAGE_SECONDS}_sum", "forward")
     assert 0 < forward < total(told, names.RUN_SECONDS) <= total(told, f"{names.SHARD_SECONDS}_sum")
     assert total(told, f"{names.STAGE_WAIT_SECONDS}_sum", "in", "forward") > 0
