@@ -14,6 +14,7 @@ from wsi.slide.coalescing import coalesce
 from wsi.slide.ranges import ByteRange, RangeSource
 
 LEAST, MOST = 4_096, 32_768  #: bytes of a window
+SMALL: Final = 131_072  #: bytes of a file that is asked for as a whole: its pixels cost less than four requests
 KEPT: Final = 32_768  #: bytes of a read that stay; a longer array is read once: keeping it would double its memory
 MAX_PREFETCH = 32 * 1024**2  #: bytes held at once by `prefetch`; 4,000,000 tiles of a classic TIFF
 
@@ -29,7 +30,7 @@ def window(size: int) -> int:
 
 def ends(size: int) -> int:
     """Bytes at the file's head and at its tail, which are asked for together."""
-    return 2 * window(size)
+    return size if size <= SMALL else 2 * window(size)
 
 
 class Held:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.wsi.slide.sources import CountingSource
 from wsi.errors import RejectReason, SlideRejected
 from wsi.slide.ranges import ByteRange
-from wsi.slide.windows import KEPT, LEAST, MAX_PREFETCH, EndsHeld, Windows, ends, window
+from wsi.slide.windows import KEPT, LEAST, MAX_PREFETCH, SMALL, EndsHeld, Windows, ends, window
 
 SIZE = 1_000_000
 DATA = bytes(at * 7 % 251 for at in range(SIZE))
@@ -88,11 +88,12 @@ def test_a_prefetch_that_claims_too_much_is_left_alone():
     assert source.asked == []
 
 
-@pytest.mark.parametrize("size", [1, ENDS, ENDS + 1, 2 * ENDS, 3 * ENDS, SIZE])
+@pytest.mark.parametrize("size", [1, ENDS, ENDS + 1, SMALL, SMALL + 1, SIZE])
 def test_the_ends_of_a_file_are_asked_for_together_and_each_byte_once(size: int):
     source = CountingSource(DATA[:size])
     held = EndsHeld(source)
-    assert len(source.asked) == (1 if size <= 2 * ENDS + 32_768 else 2)
+    assert len(source.asked) == (1 if size <= SMALL else 2)
+    assert sum(part.size for part in source.asked) == (size if size <= SMALL else 2 * ENDS)
     asked = list(source.asked)
     assert held.read(ByteRange(0, min(ENDS, size))) == DATA[: min(ENDS, size)]
     assert held.read(ByteRange(max(0, size - ENDS), size)) == DATA[max(0, size - ENDS) : size]
