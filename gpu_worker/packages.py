@@ -12,8 +12,8 @@ from pathlib import Path
 from gpu_worker.health import Served
 from gpu_worker.models.loaded import LoadedModel
 from gpu_worker.models.package import package_digest, package_files
-from gpu_worker.models.registry import load_model
-from wsi.errors import ModelError, SourceMissing
+from gpu_worker.models.registry import Loader, load_model
+from wsi.errors import ModelError, SourceMissing, UnsuitableDevice
 from wsi.model_card import ModelCard
 from wsi.plan import Plan
 from wsi.ports.objects import Objects
@@ -27,25 +27,37 @@ KEPT = 2
 class Models:
     """For one thread."""
 
-    def __init__(self, *, packages: Objects, bucket: str, cache: Path, device: str) -> None:
+    def __init__(self, *, packages: Objects, bucket: str, cache: Path, device: str, load: Loader = load_model) -> None:
         self._packages = packages
         self._bucket = bucket
         self._cache = cache
         self._device = device
+        self._load = load
         self._loaded: OrderedDict[str, LoadedModel] = OrderedDict()
 
     def load(self, plan: Plan) -> LoadedModel:
-        """Raises ModelError."""
+        """Raises ModelError, UnsuitableDevice, DeviceLost."""
         card = plan.card
         if card.digest not in self._loaded:
             package = None
             if plan.package_uri is not None:
                 package = fetch_package(card, plan.package_uri, self._packages, self._bucket, self._cache)
-            self._loaded[card.digest] = load_model(card, package, self._device)
+            self._loaded[card.digest] = self._ready(card, package)
         self._loaded.move_to_end(card.digest)
         while len(self._loaded) > KEPT:
             self._loaded.popitem(last=False)
         return self._loaded[card.digest]
+
+    def _ready(self, card: ModelCard, package: Path | None) -> LoadedModel:
+        """A device that is full is asked again without the models of shards before."""
+        try:
+            return self._load(card, package, self._device)
+        except UnsuitableDevice:
+            if not self._loaded:
+                raise
+        # Out of the handler, whose traceback holds what there is of the model.
+        self._loaded.clear()
+        return self._load(card, package, self._device)
 
     @property
     def served(self) -> Sequence[Served]:

@@ -8,7 +8,9 @@ milliseconds a batch. https://docs.pytorch.org/docs/stable/notes/cuda.html#cuda-
 from __future__ import annotations
 
 import logging
+import threading
 from collections import OrderedDict
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -34,7 +36,7 @@ WARM_UPS = 2
 class OnCuda:
     def __init__(self, network: Network) -> None:
         self._network = network
-        self._copying, self._computing = _streams(network.device)
+        self._lane = _lane(network.device)
         self._shapes: OrderedDict[tuple[int, ...], _Shape] = OrderedDict()
         self._records = True
 
@@ -49,42 +51,57 @@ class OnCuda:
     def start(self, pixels: NDArray[np.uint8], numerics: Numerics) -> InFlight:
         """As `Queueing.start`. The first batch of a shape waits until its graph is recorded."""
         self._network.check(numerics)
-        with device_errors(len(pixels)), torch.inference_mode():
-            return self._shape(pixels.shape).start(torch.from_numpy(pixels), self._copying, self._computing)
+        with device_errors(len(pixels)), torch.inference_mode(), self._lane.lock:
+            return self._shape(pixels.shape).start(torch.from_numpy(pixels))
 
     def _shape(self, shape: tuple[int, ...]) -> _Shape:
         if shape not in self._shapes:
-            while len(self._shapes) >= SHAPES:
-                self._computing.synchronize()
-                self._shapes.popitem(last=False)
-            self._shapes[shape] = _Shape(self._network, shape, self._computing, records=self._records)
+            if len(self._shapes) >= SHAPES:
+                self._forget(1)
+            self._shapes[shape] = self._made(shape)
             self._records = self._shapes[shape].is_recorded
         self._shapes.move_to_end(shape)
         return self._shapes[shape]
+
+    def _made(self, shape: tuple[int, ...]) -> _Shape:
+        try:
+            return _Shape(self._network, shape, self._lane, records=self._records)
+        except torch.OutOfMemoryError:
+            if not self._shapes:
+                raise
+        # Out of the handler, whose traceback holds what there is of the shape.
+        self._forget(len(self._shapes))
+        return _Shape(self._network, shape, self._lane, records=self._records)
+
+    def _forget(self, count: int) -> None:
+        """The shapes that were not used for longest."""
+        self._lane.computing.synchronize()
+        for _ in range(count):
+            self._shapes.popitem(last=False)
 
 
 class _Shape:
     """The network at one batch shape. Two staging buffers: one is filled while the other's batch waits or runs."""
 
-    def __init__(
-        self, network: Network, shape: tuple[int, ...], computing: torch.cuda.Stream, *, records: bool
-    ) -> None:
+    def __init__(self, network: Network, shape: tuple[int, ...], lane: _Lane, *, records: bool) -> None:
         self._network = network
+        self._lane = lane
         self._input = torch.zeros(shape, dtype=torch.uint8, device=network.device)
         self._staging = [torch.empty_like(self._input) for _ in range(2)]
         self._read = [torch.cuda.Event() for _ in range(2)]
         self._turn = 0
-        computing.wait_stream(torch.cuda.current_stream(network.device))
-        with torch.cuda.stream(computing):
+        lane.computing.wait_stream(torch.cuda.current_stream(network.device))
+        with torch.cuda.stream(lane.computing):
             for _ in range(WARM_UPS):
                 self._output = network(self._input)
-        self._graph = self._recorded(computing) if records else None
+        self._graph = self._recorded(lane.computing) if records else None
 
     @property
     def is_recorded(self) -> bool:
         return self._graph is not None
 
-    def start(self, pixels: torch.Tensor, copying: torch.cuda.Stream, computing: torch.cuda.Stream) -> InFlight:
+    def start(self, pixels: torch.Tensor) -> InFlight:
+        copying, computing = self._lane.copying, self._lane.computing
         staging, read = self._staging[self._turn], self._read[self._turn]
         self._turn = 1 - self._turn
         began, ended = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True, blocking=True)
@@ -103,14 +120,18 @@ class _Shape:
             scores = torch.empty(self._output.shape, dtype=torch.float32, pin_memory=True)
             scores.copy_(self._output, non_blocking=True)
             ended.record(computing)
-        return _Queued(self, pixels, scores, began, ended)
+        return _Queued(pixels, scores, began, ended)
 
     def _recorded(self, computing: torch.cuda.Stream) -> torch.cuda.CUDAGraph | None:
         """None: the network does what a graph can not hold, such as reading a value back to choose its way."""
         graph = torch.cuda.CUDAGraph()
         try:
-            # Of this thread only: others register memory and copy at the same time.
-            with torch.cuda.graph(graph, stream=computing, capture_error_mode="thread_local"):
+            # Of this thread only: others register memory and copy at the same time. The stream is set twice, since a
+            # recording that fails leaves it set (torch 2.14).
+            with (
+                torch.cuda.stream(computing),
+                torch.cuda.graph(graph, stream=computing, capture_error_mode="thread_local"),
+            ):
                 self._output = self._network(self._input)
         except ERRORS as error:
             if not isinstance(translated(error, 0), ModelError):
@@ -122,15 +143,9 @@ class _Shape:
 
 class _Queued:
     def __init__(
-        self,
-        shape: _Shape,
-        pixels: torch.Tensor,
-        scores: torch.Tensor,
-        began: torch.cuda.Event,
-        ended: torch.cuda.Event,
+        self, pixels: torch.Tensor, scores: torch.Tensor, began: torch.cuda.Event, ended: torch.cuda.Event
     ) -> None:
-        self._shape = shape  #: held, as are the pixels, until the device has read them
-        self._pixels = pixels
+        self._pixels = pixels  #: held until the device has read them
         self._scores = scores
         self._began = began
         self._ended = ended
@@ -146,7 +161,17 @@ class _Queued:
         return self._began.elapsed_time(self._ended) / 1000
 
 
+@dataclass(frozen=True, slots=True)
+class _Lane:
+    """Of a device, for all its models: they take turns, so that the time of each is its own."""
+
+    copying: torch.cuda.Stream
+    computing: torch.cuda.Stream
+    #: What another thread queued while one records a graph would become part of the graph. Waiting for scores is no
+    #: queueing, and needs no lock.
+    lock: threading.Lock
+
+
 @cache
-def _streams(device: torch.device) -> tuple[torch.cuda.Stream, torch.cuda.Stream]:
-    """For copies and for networks. One pair a device: two models take turns, and the time of each is its own."""
-    return torch.cuda.Stream(device), torch.cuda.Stream(device)
+def _lane(device: torch.device) -> _Lane:
+    return _Lane(torch.cuda.Stream(device), torch.cuda.Stream(device), threading.Lock())

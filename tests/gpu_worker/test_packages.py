@@ -1,13 +1,17 @@
 from __future__ import annotations
 
+import weakref
 from dataclasses import replace
 
 import pytest
 
 from gpu_worker.models.package import read_package
-from gpu_worker.packages import fetch_package
+from gpu_worker.models.stain_density import StainDensity
+from gpu_worker.packages import Models, fetch_package
 from tests.gpu_worker.packages import write_package
-from wsi.errors import ModelError
+from tests.wsi.plans import plan
+from wsi.builtin_models import STAIN_DENSITY
+from wsi.errors import ModelError, UnsuitableDevice
 from wsi.memory.objects import MemoryObjects
 
 BUCKET = "tessera-models"
@@ -64,3 +68,37 @@ def test_a_missing_file_and_another_bucket_are_named(tmp_path, registered):
     objects.held.clear()
     with pytest.raises(ModelError, match="complete"):
         fetch_package(card, uri, objects, BUCKET, tmp_path / "cache")
+
+
+def plan_of(number):
+    return plan(card=replace(STAIN_DENSITY, digest=f"{number:064d}"))
+
+
+def models_on_a_device_of(room, loads):
+    """A device that holds `room` models, as long as somebody holds them."""
+    alive = weakref.WeakSet()
+
+    def load(card, package, device):
+        loads.append(int(card.digest))
+        if len(alive) >= room:
+            raise UnsuitableDevice("This device is full.")
+        model = StainDensity(card)
+        alive.add(model)
+        return model
+
+    return Models(packages=MemoryObjects(), bucket=BUCKET, cache=None, device="cpu", load=load)
+
+
+def test_a_model_that_finds_the_device_full_takes_the_place_of_those_before():
+    models = models_on_a_device_of(1, loads := [])
+    assert [models.load(plan_of(number)).card.digest[-1] for number in (1, 2, 2)] == ["1", "2", "2"]
+    assert loads == [1, 2, 2]
+    with pytest.raises(UnsuitableDevice):
+        models_on_a_device_of(0, []).load(plan_of(1))
+
+
+def test_two_models_stay_loaded_where_there_is_room():
+    models = models_on_a_device_of(9, loads := [])
+    for number in (1, 2, 1, 2, 3, 2, 1):
+        models.load(plan_of(number))
+    assert loads == [1, 2, 3, 1]
