@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import subprocess
 from pathlib import Path
 
 import jsonschema
 import pytest
 
+from gpu_worker.models.architectures import ARGUMENTS
 from gpu_worker.models.card_file import schema
 from gpu_worker.models.package import package_files, read_package
 from tests.gpu_worker.packages import write_package
@@ -24,7 +26,8 @@ WHOLE = {
     "tile_px": 256,
     "mpp": 0.5,
 }
-SCHEMA = Path(__file__).parents[2] / "docs/card.schema.json"
+DOCS = Path(__file__).parents[2] / "docs"
+SCHEMA = DOCS / "card.schema.json"
 
 
 def package(folder, **changes):
@@ -154,3 +157,14 @@ def test_the_committed_schema_is_that_of_the_code_and_takes_real_cards(tmp_path)
     jsonschema.validate({"spec_version": "1.0", "precision": "fp16"}, committed)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate({**WHOLE, "overlap": 1}, committed)
+
+
+def test_the_documented_card_is_one_and_names_every_argument(tmp_path):
+    text = (DOCS / "models.md").read_text()
+    (tmp_path / "card.json").write_text(text.split("```json")[1].split("```")[0])
+    for name in ("model.safetensors", "golden.npz"):
+        (tmp_path / name).write_bytes(b"")
+    assert read_package(tmp_path).precision == "fp16"
+    said = next(line for line in text.splitlines() if line.startswith("- `architecture_arguments`"))
+    of_timm, of_torchvision = (set(re.findall("`(.+?)`", part)) for part in said.split(":", 1)[1].split(";"))
+    assert {"timm": of_timm, "torchvision": of_torchvision} == ARGUMENTS
