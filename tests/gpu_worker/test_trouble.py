@@ -5,11 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
 
 from gpu_worker.models.stain_density import StainDensity
+from gpu_worker.packages import Models
 from gpu_worker.watchdog import EXIT_CODE
 from gpu_worker.worker import Worker
 from tests.gpu_worker.installation import Installation, version_of
@@ -43,7 +45,7 @@ class FailsOnDevice(StainDensity):
 def on_device(monkeypatch: pytest.MonkeyPatch, *models: Any) -> None:
     """The workers' devices, in the order in which they load the model; of each a model that runs there."""
     coming = iter(models)
-    monkeypatch.setattr("gpu_worker.packages.load_model", lambda *_: next(coming))
+    monkeypatch.setattr("gpu_worker.worker.Models", partial(Models, load=lambda *_: next(coming)))
 
 
 def shards_of(installation: Installation, job: Job) -> list[Any]:
