@@ -89,7 +89,7 @@ class ModelCard:
             "std": tuple(value["std"]),
             "output": OutputKind(value.get("output", OutputKind.REGRESSION)),
             "mpp_range": None if mpp_range is None else tuple(mpp_range),
-            "tolerance": Tolerance(**known_fields(Tolerance, value.get("tolerance", {}))),
+            "tolerance": Tolerance(**known_fields(Tolerance, dict(value.get("tolerance", {})))),
             "files": tuple(value.get("files", ())),
         }
         return ModelCard(**fields)

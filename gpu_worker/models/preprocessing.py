@@ -21,11 +21,14 @@ class Preprocessing:
     PIL itself rounds to whole ones.
     """
 
-    def __init__(self, card: ModelCard, device: torch.device, dtype: torch.dtype) -> None:
+    def __init__(
+        self, card: ModelCard, device: torch.device, dtype: torch.dtype, *, products: torch.dtype | None = None
+    ) -> None:
+        """`products`: what a resize for sixteen bits multiplies in, in place of the device's own."""
         self._side = card.input_px
         self._device = device
         self._dtype = dtype
-        self._work = torch.float16 if device.type == "cuda" else torch.float32
+        self._products = products or (torch.float16 if device.type == "cuda" else torch.float32)
         self._mean = torch.tensor(card.mean, device=device).view(1, 3, 1, 1) * 255
         self._std = torch.tensor(card.std, device=device).view(1, 3, 1, 1) * 255
         self._scale = 1 / self._std
@@ -49,12 +52,12 @@ class Preprocessing:
         side, middle = self._side, 0.0
         if (height, width) != (side, side):
             middle = _MIDDLE
-            pixels = torch.sub(pixels, middle, out=self._empty(pixels.shape, self._work))
+            pixels = torch.sub(pixels, middle, out=self._empty(pixels.shape, self._products))
             rows = pixels.view(count, height, width * 3)
             if height != side:
-                rows = self._matrix(height, "rows", self._work) @ rows
+                rows = self._matrix(height, "rows", self._products) @ rows
             if width != side:
-                rows = rows.reshape(count * side, width * 3) @ self._matrix(width, "interleaved", self._work)
+                rows = rows.reshape(count * side, width * 3) @ self._matrix(width, "interleaved", self._products)
             pixels = rows.reshape(count, side, side, 3)
         # One pass, calculated in fp32 and written as `dtype`.
         normal = self._empty((count, side, side, 3), self._dtype).permute(0, 3, 1, 2)

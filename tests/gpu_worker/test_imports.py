@@ -20,3 +20,34 @@ sys.exit("torch" in sys.modules)
 
 def test_a_numpy_model_loads_no_torch():
     assert subprocess.run([sys.executable, "-c", PROGRAM], check=False).returncode == 0
+
+
+TORCHSCRIPT = """
+import sys
+import gpu_worker.models.registry
+import gpu_worker.models.torchscript
+sys.exit(bool({"pydantic", "timm", "torchvision", "boto3", "imagecodecs"} & set(sys.modules)))
+"""
+
+WITHOUT_TIMM = """
+import sys
+from dataclasses import replace
+from pathlib import Path
+from gpu_worker.models.registry import load_model
+from wsi.builtin_models import STAIN_DENSITY
+from wsi.errors import ModelError
+sys.modules["timm"] = None
+try:
+    load_model(replace(STAIN_DENSITY, kind="safetensors"), Path(), "cpu")
+except ModelError as error:
+    sys.exit("needs timm, which is not installed here" not in error.sentence)
+sys.exit(1)
+"""
+
+
+def test_a_torchscript_model_needs_torch_alone():
+    assert subprocess.run([sys.executable, "-c", TORCHSCRIPT], check=False).returncode == 0
+
+
+def test_a_library_that_is_not_installed_is_named():
+    assert subprocess.run([sys.executable, "-c", WITHOUT_TIMM], check=False).returncode == 0
