@@ -9,6 +9,7 @@ and the assembly; the exact path's resize is timed apart, since it runs on the m
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -18,18 +19,16 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_worker.models.stain_density import densities
-from gpu_worker.stages.batch import batch
-from gpu_worker.stages.decode import decode
+from benchmarks.batches import batches
+from gpu_worker.models.stain_density import StainDensity, densities
+from gpu_worker.work import Work
 from tests.slides import write_svs
 from wsi.builtin_models import STAIN_DENSITY
 from wsi.examination import examine
-from wsi.grid import decoded_level, level_boxes
 from wsi.plan import Plan
 from wsi.planning import make_plan
 from wsi.records.jobs import JobOptions
 from wsi.slide.opening import local_source, open_slide
-from wsi.slide.patches import PatchAssembler
 from wsi.slide.resample import resize
 from wsi.slide.slide import SlideReader
 
@@ -109,14 +108,10 @@ def _planned(reader: SlideReader, *, fast: bool) -> Plan:
 
 def _batches(reader: SlideReader, plan: Plan) -> Iterator[tuple[NDArray[np.int32], NDArray[np.uint8]]]:
     """(tile numbers, pixels) as the model would get them."""
-    grid, tiles = plan.grid, plan.order
-    level = decoded_level(plan.inspection.levels[grid.level], grid.reduction)
-    width, height = grid.level_side, grid.level_side_y
-    assembler = PatchAssembler(level, level_boxes(grid, plan.tiles[tiles]), width, height, fill=255)
-    encoded = reader.encoded(grid.level, assembler.needed)
-    decoded = decode(reader, encoded, workers=1, reduction=grid.reduction)
-    for filled in batch(decoded, assembler, tiles, width=width, height=height, size=plan.numerics.batch):
-        yield filled.tiles, filled.pixels
+    for index in range(len(plan.shard_sizes)):
+        work = Work.of(plan, index, reader, StainDensity(plan.card), stop=threading.Event())
+        for _, tiles, pixels in batches([work], workers=1):
+            yield tiles, pixels
 
 
 def _boxes(reader: SlideReader, plan: Plan) -> Iterator[tuple[int, NDArray[np.uint8]]]:

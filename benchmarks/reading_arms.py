@@ -7,9 +7,9 @@ import json
 import re
 import resource
 import sys
+import threading
 import time
-from collections.abc import Iterator
-from itertools import pairwise
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,6 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tests.slide_server import range_reads, served
+from wsi.builtin_models import STAIN_DENSITY
+from wsi.examination import Examination
+from wsi.grid import file_order
+from wsi.mask import SlideMask
+from wsi.plan import Plan
+from wsi.planning import make_plan
+from wsi.records.jobs import JobOptions
 from wsi.shards import MOST, shard_offsets
 from wsi.slide.opening import local_source, open_slide
 from wsi.slide.slide import RGB, SlideReader
@@ -31,55 +38,58 @@ _SHIFT = np.tile(-np.array(MEAN, np.float32) / np.array(DEVIATION, np.float32), 
 
 
 def ours(how: str, slide: Path, url: str, boxes: NDArray[np.int32]) -> dict[str, Any]:
+    from benchmarks.batches import batches
+    from gpu_worker.models.stain_density import StainDensity
+    from gpu_worker.work import Work
     from wsi.slide.index import SlideIndex
+    from wsi.slide.placement import place
     from wsi.slide.reads import Reads, counted
 
     reads = Reads()
     reader = open_slide(counted(served(range_reads(url), slide.parent, local_source(slide)), reads))
     opened = reads.requests, reads.bytes
     floats = np.empty((BATCH, SIDE, SIDE * 3), np.float32)
-    needed: set[int] = set()
+    plan = _plan(reader, boxes)
+    model = StainDensity(plan.card)  # which is not asked: batches are made for it
+    works = [Work.of(plan, index, reader, model, stop=threading.Event()) for index in range(len(plan.shard_sizes))]
     count, mean = 0, 0.0
     began, cpu = time.perf_counter(), _cpu()
-    offsets = shard_offsets(len(boxes), MOST)
-    for first, last in pairwise(offsets):
-        for tiles, pixels in _batches(reader, boxes[first:last], needed):
-            made = _normalised(pixels, floats) if how == "normalised" else pixels
-            if not first and 0 in tiles:
-                mean = float(made[int(np.flatnonzero(tiles == 0)[0])].mean(dtype=np.float64))
-            count += len(tiles)
+    for work, tiles, pixels in batches(works):
+        made = _normalised(pixels, floats) if how == "normalised" else pixels
+        if work is works[0] and 0 in tiles:
+            mean = float(made[int(np.flatnonzero(tiles == 0)[0])].mean(dtype=np.float64))
+        count += len(tiles)
     took = {"seconds": time.perf_counter() - began, "cpu": _cpu() - cpu}
     index = SlideIndex.from_bytes(reader.index_bytes() or b"")
     assert index is not None
     pieces = index.levels[0].pieces
+    info = reader.inspection.levels[0]
+    needed = {int(tile) for work in works for tile in place(info, work.boxes, SIDE, SIDE).tiles}
     wanted = int(sum(pieces.sizes[place] for tile in needed for place in pieces.of(tile)))
     asked = {"requests": reads.requests - opened[0], "bytes": reads.bytes - opened[1], "wanted": wanted}
     return {"patches": count, "mean": mean, **took, **asked}
 
 
-def _batches(
-    reader: SlideReader, boxes: NDArray[np.int32], needed: set[int]
-) -> Iterator[tuple[NDArray[np.int32], NDArray[np.uint8]]]:
-    """The worker's pipeline up to the model, as `gpu_worker.pipeline.run_shard` builds it."""
-    from gpu_worker.flow import Flow
-    from gpu_worker.pipeline import BATCHES, ENCODED_TILES
-    from gpu_worker.stages.batch import batch
-    from gpu_worker.stages.decode import decode
-    from gpu_worker.stages.fetch import fetch
-    from wsi.slide.patches import PatchAssembler
-
-    assembler = PatchAssembler(reader.inspection.levels[0], boxes, SIDE, fill=255)
-    needed.update(assembler.needed)
-    with Flow() as flow:
-        encoded = flow.through("fetch", fetch(reader, 0, assembler.needed), ENCODED_TILES)
-        decoded = flow.through("decode", decode(reader, iter(encoded), workers=2), ENCODED_TILES)
-        numbers = np.arange(len(boxes), dtype=np.int32)
-        for full in flow.through(
-            "batch", batch(decoded, assembler, numbers, width=SIDE, height=SIDE, size=BATCH), BATCHES
-        ):
-            assert not full.unreadable
-            yield full.tiles, full.pixels
-        flow.raise_error()
+def _plan(reader: SlideReader, boxes: NDArray[np.int32]) -> Plan:
+    """Of these boxes, in the order and the shards that a plan has."""
+    inspection = reader.inspection
+    card = replace(STAIN_DENSITY, tile_px=SIDE, input_px=SIDE, mpp=inspection.mpp_x or 0.5, batch=BATCH)
+    examination = Examination(inspection=inspection, thumbnail_jpeg=b"", mask=SlideMask(np.ones((4, 4), bool)))
+    plan = make_plan(
+        slide_digest="",
+        slide_uris=(),
+        reader=reader,
+        examination=examination,
+        card=card,
+        package_uri=None,
+        options=JobOptions(region=(0, 0, 1, 1)),
+        shard_tiles=None,
+        threads=1,
+    )
+    assert plan.grid.level_side == SIDE
+    order = file_order(boxes, plan.grid, inspection.levels[0])
+    offsets = np.asarray(shard_offsets(len(boxes), MOST), np.int32)
+    return replace(plan, tiles=boxes, order=order, shard_offsets=offsets)
 
 
 def _normalised(pixels: NDArray[np.uint8], floats: NDArray[np.float32]) -> NDArray[np.float32]:

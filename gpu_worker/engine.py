@@ -28,7 +28,7 @@ from gpu_worker.work import Work
 log = logging.getLogger(__name__)
 
 #: Bytes of encoded tiles that wait between fetch and decode: some requests, so that one slow answer is ridden out.
-ENCODED_BYTES: Final = 16 * 1024**2
+ENCODED_BYTES: Final = 8 * 1024**2
 #: Seconds that a batch which is not full waits for the next shard's tiles, when some are on their way.
 PATIENCE: Final = 1.0
 #: Seconds that a stage gets to come back from a read on the network; threads are daemons and keep no process alive.
@@ -50,7 +50,14 @@ class Waits:
 
 
 class Engine:
-    def __init__(self, decoders: Decoders, budget: int, *, encoded_bytes: int = ENCODED_BYTES) -> None:
+    def __init__(
+        self,
+        decoders: Decoders,
+        budget: int,
+        *,
+        encoded_bytes: int = ENCODED_BYTES,
+        forward: Callable[[Decoders, Callable[[Slot], None]], Forward] = Forward,
+    ) -> None:
         """`budget`: bytes of the decoders' memory that batches may fill."""
         self._decoders = decoders
         self._budget = budget
@@ -62,7 +69,7 @@ class Engine:
         self._coming = 0  #: works begun and not yet wholly decoded
         self._lock = threading.Lock()
         self._closed = False
-        self.forward = Forward(decoders, self._batches.release)
+        self.forward = forward(decoders, self._batches.release)
         self._threads = [
             threading.Thread(target=self._stage, args=(stage,), name=name, daemon=True)
             for name, stage in (("fetch", self._fetch), ("scatter", self._decode), ("forward", self._forward))

@@ -11,8 +11,8 @@ from gpu_worker.decoding.processes import ProcessDecoders
 from gpu_worker.decoding.threads import ThreadDecoders
 from gpu_worker.stages.batch import RESERVED
 
-#: Bytes of batches under construction on a machine without a GPU: fifteen of 32 tiles of 256 px.
-CPU_BUDGET: Final = 96 * 1024**2
+#: Bytes of batches under construction on a machine without a GPU: ten of 32 tiles of 256 px.
+CPU_BUDGET: Final = 64 * 1024**2
 #: For a GPU: fifteen batches of 512 tiles of 256 px, since all processes have tiles of two rows of boxes in work.
 GPU_BUDGET: Final = 1536 * 1024**2
 #: Threads, where the model takes the cores.

@@ -20,13 +20,13 @@ from typing import Final
 import numpy as np
 from openslide import OpenSlideError
 
+from tests.cuts import cut
 from tests.slide_server import range_reads, served
 from tests.wsi.slide_oracles import ORACLES, WHITE
-from wsi.errors import SlideRejected, TesseraError, TileUnreadable
+from wsi.errors import SlideRejected, TesseraError
 from wsi.examination import examine
 from wsi.records.slides import Choice, LevelInfo
 from wsi.slide.opening import local_source, open_slide
-from wsi.slide.patches import PatchAssembler
 from wsi.slide.slide import RGB, SlideReader
 
 TABLE: Final = Path(__file__).with_name("slide_outcomes.toml")
@@ -173,16 +173,8 @@ def _boxes(
     across = (info.width // 3 // info.tile_width * info.tile_width - 31, info.height // 3 + 7)
     covering = {(x, y) for x in range(0, info.width, SIDE) for y in range(0, info.height, SIDE)} if every else set()
     places = sorted(covering | {(0, 0), middle, across, (info.width // 4 + 1, info.height // 4 + 3), *corners})
-    assembler = PatchAssembler(info, np.array(places, np.int32), SIDE, fill=WHITE)
-    for position, pixels in assembler.without_source():
+    for position, pixels in cut(reader, level, info, np.array(places, np.int32), SIDE, WHITE):
         yield places[position], pixels
-    for tile in reader.encoded(level, assembler.needed):
-        try:
-            decoded = reader.decode(tile)
-        except TileUnreadable as error:
-            decoded = error
-        for position, pixels in assembler.add(tile.index, decoded):
-            yield places[position], pixels
 
 
 def _peak() -> int:

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.cuts import cut
 from tests.slides.address import DOWNSAMPLES, SIDE, address, level_side, write_address_slide
 from tests.slides.scn import REGION, SLIDE, write_scn
 from wsi.slide.opening import local_source, open_slide
-from wsi.slide.patches import PatchAssembler
 
 
 @pytest.fixture(scope="module")
@@ -26,13 +26,11 @@ def test_every_pixel_of_a_patch_says_its_own_place_and_level(address_slide: Path
     assert info.downsample == pytest.approx(SIDE / level_side(level))
     side, last = 100, info.width - 100
     boxes = np.array([(0, 0), (256, 128), (301, 97), (last, last), (17, last)], np.int32)
-    assembler = PatchAssembler(info, boxes, side, fill=255)
     read = 0
-    for tile in reader.encoded(level, assembler.needed):
-        for position, pixels in assembler.add(tile.index, reader.decode(tile)):
-            x, y = boxes[position]
-            np.testing.assert_array_equal(pixels, address(level, np.arange(x, x + side), np.arange(y, y + side)))
-            read += 1
+    for position, pixels in cut(reader, level, info, boxes, side):
+        x, y = boxes[position]
+        np.testing.assert_array_equal(pixels, address(level, np.arange(x, x + side), np.arange(y, y + side)))
+        read += 1
     assert read == len(boxes)
 
 
