@@ -35,7 +35,8 @@ def test_it_finds_the_tissue_and_says_what_it_read(tmp_path: Path) -> None:
     facts = json.loads(inspect(path, "--json").stdout)
     assert 0 < facts["tissue_fraction"] < 1
     assert facts["tissue_um2"] > 0
-    assert (facts["read"]["requests"], facts["read"]["bytes"] > 0) == (3, True)
+    assert 2 <= facts["read"]["requests"] <= 4
+    assert facts["read"]["bytes"] > 0
 
 
 def test_without_json_it_is_a_table(tmp_path: Path) -> None:
