@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import warnings
 from collections import OrderedDict
 from dataclasses import dataclass
 from functools import cache
@@ -29,14 +30,14 @@ log = logging.getLogger(__name__)
 #: Batch shapes that stay on the device: a slide has one, and the slides of a study few. Each holds the memory of one
 #: forward pass.
 SHAPES = 4
-#: Passes before a graph is recorded: libraries choose their kernels and allocate in the first.
-WARM_UPS = 2
+#: Of torch's error, where the CPU waits for a value of the device.
+_WAITS = "synchronizing"
 
 
 class OnCuda:
     def __init__(self, network: Network) -> None:
         self._network = network
-        self._lane = _lane(network.device)
+        self._lane = lane(network.device)
         self._shapes: OrderedDict[tuple[int, ...], _Shape] = OrderedDict()
         self._records = True
 
@@ -83,7 +84,7 @@ class OnCuda:
 class _Shape:
     """The network at one batch shape. Two staging buffers: one is filled while the other's batch waits or runs."""
 
-    def __init__(self, network: Network, shape: tuple[int, ...], lane: _Lane, *, records: bool) -> None:
+    def __init__(self, network: Network, shape: tuple[int, ...], lane: Lane, *, records: bool) -> None:
         self._network = network
         self._lane = lane
         self._input = torch.zeros(shape, dtype=torch.uint8, device=network.device)
@@ -92,9 +93,9 @@ class _Shape:
         self._turn = 0
         lane.computing.wait_stream(torch.cuda.current_stream(network.device))
         with torch.cuda.stream(lane.computing):
-            for _ in range(WARM_UPS):
-                self._output = network(self._input)
-        self._graph = self._recorded(lane.computing) if records else None
+            self._output = network(self._input)  # libraries choose their kernels and allocate in the first pass
+            records = records and not self._waits()
+        self._graph = self._recorded() if records else None
 
     @property
     def is_recorded(self) -> bool:
@@ -122,9 +123,26 @@ class _Shape:
             ended.record(computing)
         return _Queued(pixels, scores, began, ended)
 
-    def _recorded(self, computing: torch.cuda.Stream) -> torch.cuda.CUDAGraph | None:
-        """None: the network does what a graph can not hold, such as reading a value back to choose its way."""
-        graph = torch.cuda.CUDAGraph()
+    def _waits(self) -> bool:
+        """Whether the network makes the CPU wait for it, to choose its way by a value. It is asked beforehand, since a
+        recording that fails keeps its memory until the process ends (torch 2.14)."""
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Synchronization debug mode is a prototype", UserWarning)
+            torch.cuda.set_sync_debug_mode("error")
+        try:
+            self._output = self._network(self._input)
+        except ERRORS as error:
+            if _WAITS not in str(error):
+                raise
+            _log_slow(error)
+            return True
+        finally:
+            torch.cuda.set_sync_debug_mode("default")
+        return False
+
+    def _recorded(self) -> torch.cuda.CUDAGraph | None:
+        """None: the network does something else that a graph can not hold."""
+        graph, computing = torch.cuda.CUDAGraph(), self._lane.computing
         try:
             # Of this thread only: others register memory and copy at the same time. The stream is set twice, since a
             # recording that fails leaves it set (torch 2.14).
@@ -136,9 +154,13 @@ class _Shape:
         except ERRORS as error:
             if not isinstance(translated(error, 0), ModelError):
                 raise
-            log.warning("no CUDA graph: the network runs kernel by kernel", extra={"reason": str(error).split("\n")[0]})
+            _log_slow(error)
             return None
         return graph
+
+
+def _log_slow(error: Exception) -> None:
+    log.warning("no CUDA graph: the network runs kernel by kernel", extra={"reason": str(error).split("\n")[0]})
 
 
 class _Queued:
@@ -162,16 +184,16 @@ class _Queued:
 
 
 @dataclass(frozen=True, slots=True)
-class _Lane:
+class Lane:
     """Of a device, for all its models: they take turns, so that the time of each is its own."""
 
     copying: torch.cuda.Stream
     computing: torch.cuda.Stream
-    #: What another thread queued while one records a graph would become part of the graph. Waiting for scores is no
-    #: queueing, and needs no lock.
+    #: What another thread queued while one records a graph would become part of the graph, and where one looks whether
+    #: its network waits, another's must not. Waiting for scores is no queueing, and needs no lock.
     lock: threading.Lock
 
 
 @cache
-def _lane(device: torch.device) -> _Lane:
-    return _Lane(torch.cuda.Stream(device), torch.cuda.Stream(device), threading.Lock())
+def lane(device: torch.device) -> Lane:
+    return Lane(torch.cuda.Stream(device), torch.cuda.Stream(device), threading.Lock())
