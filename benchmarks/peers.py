@@ -58,10 +58,10 @@ class Took:
         return 1000 * self.cpu_seconds / self.cpu_patches
 
     def __str__(self) -> str:
-        return f"{self.name:44} {self.rate:10,.0f} {self.cpu_seconds_a_thousand:10.2f}"
+        return f"{self.name:56} {self.rate:10,.0f} {self.cpu_seconds_a_thousand:10.2f}"
 
 
-HEAD: Final = f"{'arm':44} {'patches/s':>10} {'CPU s/1000':>10}"
+HEAD: Final = f"{'arm':56} {'patches/s':>10} {'CPU s/1000':>10}"
 
 
 def network(device: str) -> nn.Module:
@@ -108,6 +108,11 @@ def byte_model(device: str, *, compiled: bool = False) -> Infer:
             return model(batch)
 
     return infer
+
+
+def tile_by_tile(infer: Callable[[NDArray[np.uint8]], object]) -> Infer:
+    """A numpy model of one tile ([height, width, 3] uint8), over a batch of bytes on the CPU."""
+    return lambda batch: [infer(tile) for tile in batch.numpy()]
 
 
 class Patches(Dataset[Any]):

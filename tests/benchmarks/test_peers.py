@@ -13,6 +13,7 @@ torch = pytest.importorskip("torch")
 
 from benchmarks import peers, peers_decode  # noqa: E402  # needs torch
 from benchmarks.workloads import WORKLOADS, Slide, write  # noqa: E402
+from gpu_worker.models.stain_density import densities  # noqa: E402
 from tests.gpu_worker.cases import open_path  # noqa: E402
 
 BATCH = 4
@@ -44,6 +45,15 @@ def test_floats_of_the_workers_are_the_bytes_that_the_device_normalises(slide):
     normalised = peers.FromBytes(torch.nn.Identity(), torch.float32)(pixels)
     assert floats.shape == normalised.shape == (16, 3, 256, 256)
     assert (floats - normalised).abs().max() < 1e-5
+
+
+def test_a_numpy_model_is_run_tile_by_tile(slide):
+    found: list[object] = []
+    count = peers.tile_by_tile(lambda tile: found.append(densities(tile)))
+    peers.loader(slide.path, slide.origins, box=256, patch=256, how="bytes", workers=0, infer=count, batch=BATCH)
+    reader = open_path(slide.path)
+    tiles = {tile.index: densities(reader.decode(tile)) for tile in reader.encoded(0, range(16))}
+    assert np.allclose(np.stack(found), [tiles[index] for index in range(16)], atol=1e-3)
 
 
 def test_the_start_counts_for_the_processors_and_not_for_the_clock(slide):
