@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-import torchvision
 
 from gpu_worker.models.devices import device_errors, translated
 from gpu_worker.models.golden import scores_of
@@ -29,6 +28,7 @@ needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a C
 
 
 def shufflenet():
+    torchvision = pytest.importorskip("torchvision")
     with seeded():
         module = torchvision.models.shufflenet_v2_x0_5(num_classes=3)
         for norm in module.modules():
