@@ -36,7 +36,7 @@ def shufflenet():
                 norm.momentum = 1.0  # all from the batch below: as it comes the network hardly tells tiles apart
         with torch.no_grad():
             module(torch.rand(64, 3, 1, 1) * 2 - 1 + torch.randn(64, 3, 32, 32) / 4)
-            module.fc.weight *= 0.1  # and now by so much that each last bit counts
+            module.fc.weight *= 0.05  # and now by so much that each last bit counts
         return module.eval()
 
 
@@ -83,8 +83,8 @@ def test_in_fp32_they_are_torchs_own_on_a_thousand_tiles(tmp_path, kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_in_bf16_on_the_cpu_they_are_near(tmp_path, kind):
     _, found = compared(tmp_path / "net", kind, "bf16", "cpu", count=256)
-    assert 1e-6 < found.max_difference < 0.03, "not as sixteen bits are"
-    assert found.mean_difference < 5e-3
+    assert 1e-6 < found.max_difference < 0.05, "not as sixteen bits are"
+    assert found.mean_difference < 0.01
 
 
 def test_in_fp16_they_are_within_the_default_tolerance(tmp_path):
