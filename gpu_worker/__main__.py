@@ -3,8 +3,8 @@ new process helps."""
 
 from __future__ import annotations
 
+import logging
 import os
-import sys
 
 from adapters.aws_clients import AwsClients
 from adapters.postgres.connections import Connections
@@ -19,7 +19,7 @@ from gpu_worker.logs import log_to_stderr
 from gpu_worker.worker import Worker
 
 
-def main() -> int:
+def main() -> None:
     log_to_stderr()
     settings = processes.Worker.from_environ(os.environ)
     drain = Drain()
@@ -38,8 +38,11 @@ def main() -> int:
     )
     if settings.health_port is not None:
         serve_health(settings.health_port, worker, worker.models)
-    return worker.run()
+    status = worker.run()
+    if status:
+        logging.shutdown()
+        os._exit(status)  # `sys.exit` would wait for threads, one of which may hang
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

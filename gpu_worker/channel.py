@@ -20,6 +20,7 @@ class Channel(Generic[Item]):
     def __init__(self, capacity: int) -> None:
         self.put_waited = 0.0  #: seconds that the stage before waited for room
         self.get_waited = 0.0  #: seconds that the stage behind waited for items
+        self.starves = False  #: the stage behind waits for items now
         self._capacity = capacity
         self._items: deque[tuple[Item, int]] = deque()
         self._held = 0
@@ -44,11 +45,13 @@ class Channel(Generic[Item]):
         with self._changed:
             began = time.perf_counter()
             until = None if timeout is None else began + timeout
+            self.starves = not self._items
             while not self._closed and not self._items:
                 left = None if until is None else until - time.perf_counter()
                 if left is not None and left <= 0:
                     break
                 self._changed.wait(left)
+            self.starves = False
             self.get_waited += time.perf_counter() - began
             if self._closed:
                 raise Closed

@@ -42,3 +42,12 @@ def energy_meter(uuid: str, *, load: Callable[[str], Any] = ctypes.CDLL) -> Call
         return last
 
     return joules if joules() else None
+
+
+def device_energy(device: str) -> Callable[[], float] | None:
+    """Of a device as torch names it; None for a CPU."""
+    if not device.startswith("cuda"):
+        return None
+    import torch  # a worker without a GPU needs none
+
+    return energy_meter(f"GPU-{torch.cuda.get_device_properties(device).uuid}")

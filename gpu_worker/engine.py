@@ -98,6 +98,14 @@ class Engine:
     def waits(self) -> Waits:
         return Waits(self._fetched.put_waited, self._fetched.get_waited, self._full.get_waited)
 
+    @property
+    def hanging(self) -> str:
+        """Of stages that do not go forward, the one that hangs: the last that does not wait for what comes to it, since
+        all behind it are starved."""
+        if not self._full.starves:
+            return "forward"
+        return "decode" if self._decoders.pending or not self._fetched.starves else "fetch"
+
     def close(self) -> None:
         self._closed = True
         self._inbox.put(None)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import shutil
 import tempfile
+import time
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from gpu_worker.health import Served
@@ -27,22 +28,36 @@ KEPT = 2
 class Models:
     """For one thread."""
 
-    def __init__(self, *, packages: Objects, bucket: str, cache: Path, device: str, load: Loader = load_model) -> None:
+    def __init__(
+        self,
+        *,
+        packages: Objects,
+        bucket: str,
+        cache: Path,
+        device: str,
+        load: Loader = load_model,
+        on_phase: Callable[[ModelCard, str, float], None] = lambda card, phase, seconds: None,
+    ) -> None:
+        """`on_phase` is told the seconds of fetching weights ("weights") and of making the model ready ("warm_up")."""
         self._packages = packages
         self._bucket = bucket
         self._cache = cache
         self._device = device
         self._load = load
+        self._on_phase = on_phase
         self._loaded: OrderedDict[str, LoadedModel] = OrderedDict()
 
     def load(self, plan: Plan) -> LoadedModel:
         """Raises ModelError, UnsuitableDevice, DeviceLost."""
         card = plan.card
         if card.digest not in self._loaded:
-            package = None
+            package, began = None, time.monotonic()
             if plan.package_uri is not None:
                 package = fetch_package(card, plan.package_uri, self._packages, self._bucket, self._cache)
+            fetched = time.monotonic()
             self._loaded[card.digest] = self._ready(card, package)
+            self._on_phase(card, "weights", fetched - began)
+            self._on_phase(card, "warm_up", time.monotonic() - fetched)
         self._loaded.move_to_end(card.digest)
         while len(self._loaded) > KEPT:
             self._loaded.popitem(last=False)

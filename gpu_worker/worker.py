@@ -21,6 +21,7 @@ from pathlib import Path
 from adapters.settings import processes
 from gpu_worker.decoding.choice import decoders_for
 from gpu_worker.drain import Drain, leaves
+from gpu_worker.energy import device_energy
 from gpu_worker.engine import Engine, Waits
 from gpu_worker.health import Served, State
 from gpu_worker.heartbeat import Heartbeats, Held
@@ -89,6 +90,7 @@ class Worker:
             bucket=settings.models_bucket,
             cache=Path(settings.model_cache),
             device=settings.device,
+            on_phase=lambda card, phase, seconds: self._metrics.started(phase, seconds, Model(card.name, card.version)),
         )
         self._preparing = Preparing(
             plans=self._plans,
@@ -118,9 +120,13 @@ class Worker:
         self._claiming = threading.Lock()
         self._exit_code: int | None = None
         self._waited = self._waits = Waits()
-        self._watchdog = Watchdog(self._pulse)
+        self._engine: Engine | None = None
+        self._watchdog = Watchdog(self._pulse, stage=lambda: self._engine.hanging if self._engine else None)
         self._metrics = ShardMetrics(lambda: self._heartbeats.count)
         self._metrics.watch(state=lambda: self.state, pulse=self._pulse)
+        joules = device_energy(settings.device)
+        if joules is not None:
+            self._metrics.count_energy(joules)
 
     @property
     def state(self) -> State:
@@ -149,11 +155,13 @@ class Worker:
         decoders, budget = decoders_for(self._settings.device, self._settings.decode_workers)
         try:
             with Engine(decoders, budget) as engine:
+                self._engine = engine
                 self._waited = engine.waits
                 self._run(engine)
         finally:
             self._leave()
             decoders.close()
+            self._watchdog.end()
         return self._exit_code or 0
 
     def _run(self, engine: Engine) -> None:
@@ -353,7 +361,6 @@ class Worker:
         for held in unfinished:
             self._settle(held, Drained())
         self._heartbeats.end()
-        self._watchdog.end()
         self._plans.close()
 
 

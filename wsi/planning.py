@@ -38,9 +38,9 @@ from wsi.stored_examination import UnreadSlide, stored_examination, stored_index
 #: CPU threads of a model in the queue's workers. Sums in floating point depend on how they are split over threads, so
 #: the plan fixes it; a worker uses its other cores for decoding.
 THREADS = 1
-#: Bytes of a batch as pixels. The pipeline holds four batches at a time and a network one more in fp32, so that this
-#: many cost about 400 MiB. A card's batch fits as long as its boxes are below 590 px in the level that is read.
-BATCH_BYTES = 32 * 1024**2
+#: Bytes of a batch as pixels: 256 boxes of 512 px, or one of 8,192. A worker holds three such batches at least, and a
+#: network one more in its own precision.
+BATCH_BYTES = 192 * 1024**2
 
 
 def make_plan(

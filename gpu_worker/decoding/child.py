@@ -20,6 +20,7 @@ from gpu_worker.decoding.jobs import Job, Memory, ScatterTiles
 
 
 def main(connection: Connection, memory: Memory) -> None:
+    _answer(connection, (None, None))  # everything is loaded
     while True:
         try:
             job, slab = connection.recv()

@@ -27,6 +27,11 @@ def decoders_for(device: str, workers: int | None = None) -> tuple[Decoders, int
         return ThreadDecoders(workers or CPU_WORKERS, private(RESERVED)), CPU_BUDGET
     from gpu_worker.decoding.page_lock import page_locked  # loads torch
 
-    decoders = ProcessDecoders(workers or max(1, (os.cpu_count() or 1) - KEPT_CORES), max(RESERVED, GPU_BUDGET))
+    decoders = ProcessDecoders(workers or max(1, cores() - KEPT_CORES), max(RESERVED, GPU_BUDGET))
     page_locked(decoders.memory)
     return decoders, GPU_BUDGET
+
+
+def cores() -> int:
+    """That this process may use: of a machine, a container or `taskset`."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -60,6 +60,11 @@ class Decoders(Protocol):
     @property
     def workers(self) -> int: ...
 
+    @property
+    def pending(self) -> int:
+        """Jobs that were submitted and are not done."""
+        ...
+
     def submit(self, job: Job) -> Future[Any]:
         """Waits while enough jobs are ahead. The future gets what `job.run` gives, or its error."""
         ...

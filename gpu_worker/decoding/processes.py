@@ -50,6 +50,7 @@ class _Process:
     handle: subprocess.Popen[bytes]
     connection: Connection
     tasks: deque[_Task] = field(default_factory=deque)  #: in the order sent: the first is worked at
+    ready: threading.Event = field(default_factory=threading.Event)  #: it has loaded its codecs
 
 
 class ProcessDecoders:
@@ -80,9 +81,20 @@ class ProcessDecoders:
         return self._workers
 
     @property
+    def pending(self) -> int:
+        with self._lock:
+            sent = sum(len(process.tasks) for process in self._processes)
+            return len(self._waiting) + sent + self._here.pending
+
+    @property
     def pids(self) -> list[int]:
         with self._lock:
             return [process.handle.pid for process in self._processes]
+
+    def wait_until_ready(self) -> None:
+        """Until every process has loaded its codecs. Work may be submitted before."""
+        for process in self._processes:
+            process.ready.wait()
 
     def submit(self, job: Job) -> Future[Any]:
         """A job that holds a reader is done on a thread of this process. Raises RuntimeError once closed."""
@@ -174,6 +186,9 @@ class ProcessDecoders:
                 except (EOFError, ConnectionResetError, OSError):
                     self._bury(process)
                     continue
+                if not process.ready.is_set():
+                    process.ready.set()  # its first word
+                    continue
                 with self._lock:
                     self._deaths = 0
                     task = process.tasks.popleft()
@@ -198,6 +213,7 @@ class ProcessDecoders:
             status = process.handle.wait()
             log.warning("a decoder process ended", extra={"status": status, "tasks": len(process.tasks)})
             process.connection.close()
+            process.ready.set()  # nobody is to wait for it
             self._deaths += 1
             tasks = list(process.tasks)
             for task in tasks:

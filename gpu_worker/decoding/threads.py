@@ -20,6 +20,7 @@ class ThreadDecoders:
         self._workers = workers
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="decode")  # begins threads as it needs them
         self._free = threading.Semaphore(workers * AHEAD)
+        self._jobs: set[Future[Any]] = set()
 
     @property
     def memory(self) -> Memory:
@@ -29,11 +30,20 @@ class ThreadDecoders:
     def workers(self) -> int:
         return self._workers
 
+    @property
+    def pending(self) -> int:
+        return len(self._jobs)
+
     def submit(self, job: Job) -> Future[Any]:
         self._free.acquire()
         done = self._pool.submit(job.run, self._memory)
-        done.add_done_callback(lambda _: self._free.release())
+        self._jobs.add(done)
+        done.add_done_callback(self._is_done)
         return done
+
+    def _is_done(self, done: Future[Any]) -> None:
+        self._jobs.discard(done)
+        self._free.release()
 
     def close(self) -> None:
         self._pool.shutdown(wait=True, cancel_futures=True)

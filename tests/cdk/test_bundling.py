@@ -117,11 +117,22 @@ def reached(folder: Path, modules: list[str]) -> Iterator[tuple[str, str]]:
         file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
         if not file.exists():
             continue
-        for node in ast.walk(ast.parse(file.read_text())):
+        for node in _executed(ast.parse(file.read_text())):
             for imported in _imported(node):
                 yield imported, name
                 if imported.partition(".")[0] in OURS:
                     modules.append(imported)
+
+
+def _executed(tree: ast.AST) -> Iterator[ast.AST]:
+    """All nodes but those that only a type checker sees."""
+    yield tree
+    for node in ast.iter_child_nodes(tree):
+        match node:
+            case ast.If(test=ast.Name(id="TYPE_CHECKING")):
+                pass
+            case _:
+                yield from _executed(node)
 
 
 def _imported(node: ast.AST) -> list[str]:

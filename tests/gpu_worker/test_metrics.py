@@ -156,6 +156,7 @@ def test_a_job_is_counted_tile_by_tile(installation):
     forward = total(told, f"{names.STAGE_SECONDS}_sum", "forward")
     assert 0 < forward < total(told, names.RUN_SECONDS) <= total(told, f"{names.SHARD_SECONDS}_sum")
     assert total(told, f"{names.STAGE_WAIT_SECONDS}_sum", "in", "forward") > 0
+    assert total(told, names.COLD_START_SECONDS, "warm_up") > 0
     assert told[(names.IDLE_SECONDS,)] > 0
     assert told[(names.LEASES_HELD,)] == 0
 

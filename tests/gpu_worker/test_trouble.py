@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from gpu_worker.decoding.jobs import ScatterTiles
 from gpu_worker.models.stain_density import StainDensity
 from gpu_worker.packages import Models
 from gpu_worker.watchdog import EXIT_CODE
@@ -137,12 +138,46 @@ def test_a_read_that_hangs_fails_the_attempt_with_its_reason_and_ends_the_worker
         hanging.freed.set()
     (shard,) = shards_of(installation, job)
     assert (shard.state, shard.failures) == (ShardState.QUEUED, 1)
-    assert "Nothing went forward" in reasons(installation, job, "shard_failed")[0]
+    assert "the fetch stage hangs" in reasons(installation, job, "shard_failed")[0]
     assert told(worker, 'reason="stuck"')
     installation.slides = slides
     installation.relay()
     assert installation.worker().run() == 0
     assert installation.job(job.id).tiles_inferred == len(plan.tiles)
+
+
+def test_a_forward_pass_that_hangs_is_named(installation, monkeypatch):
+    monkeypatch.setattr("gpu_worker.engine.JOIN_SECONDS", 0.1)
+    job, _ = installation.planned_job(shard_tiles=None)
+    freed = threading.Event()
+
+    class HangsOnDevice(StainDensity):
+        def infer(self, pixels: Any, numerics: Any) -> Any:
+            freed.wait(60)
+            return super().infer(pixels, numerics)
+
+    on_device(monkeypatch, HangsOnDevice(STAIN_DENSITY))
+    try:
+        assert installation.worker(stuck_seconds=0.5).run() == EXIT_CODE
+    finally:
+        freed.set()
+    assert "the forward stage hangs" in reasons(installation, job, "shard_failed")[0]
+
+
+def test_a_decoder_that_hangs_is_named(installation, monkeypatch):
+    monkeypatch.setattr("gpu_worker.engine.JOIN_SECONDS", 0.1)
+    job, _ = installation.planned_job(shard_tiles=None)
+    freed, decode = threading.Event(), ScatterTiles.run
+
+    def hang(self: ScatterTiles, memory: Any) -> Any:
+        freed.wait(5)  # closing the decoders waits for it
+        return decode(self, memory)
+
+    monkeypatch.setattr(ScatterTiles, "run", hang)
+    worker = installation.worker(stuck_seconds=0.5)
+    threading.Timer(2.0, freed.set).start()
+    assert worker.run() == EXIT_CODE
+    assert "the decode stage hangs" in reasons(installation, job, "shard_failed")[0]
 
 
 def test_a_shard_that_hangs_each_worker_is_poison(installation, monkeypatch):

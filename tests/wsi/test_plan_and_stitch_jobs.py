@@ -173,7 +173,7 @@ def test_the_plan_of_a_chosen_picture_leads_workers_to_it(install: Install, tmp_
     if parser == "another":
         made = replace(made, index=b"tessera-index-0\n")
         site.objects.put(keys.plan(site.actor.tenant, job_id), made.to_bytes())
-    plans = Plans(objects=site.objects, slides=site.slides, scratch=tmp_path, max_scratch_bytes=0)
+    plans = Plans(objects=site.objects, slides=site.slides, scratch=tmp_path, max_scratch_bytes=0, device="cpu")
     np.testing.assert_array_equal(read_level(plans.open(site.job(job_id)).reader, 0), planes[1])
 
 

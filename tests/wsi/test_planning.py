@@ -165,7 +165,7 @@ def test_a_coarse_slide_is_refused_and_with_leave_planned_with_a_warning():
 def test_a_batch_holds_as_many_boxes_as_memory_has_room_for(mpp, batch):
     made = plan(inspection(20_000, 20_000, mpp=mpp))
     assert made.numerics.batch == batch
-    assert batch == 1 or batch * made.grid.level_side**2 * 3 <= 32 * 1024**2
+    assert batch == 1 or batch * made.grid.level_side**2 * 3 <= BATCH_BYTES
 
 
 def test_a_box_larger_than_memory_is_refused_with_the_way_out():

@@ -10,10 +10,10 @@ import lzma
 from collections.abc import Callable
 from typing import Final
 
-import imagecodecs
 import numpy as np
 
 from wsi.errors import TileUnreadable
+from wsi.slide.codecs.library import imagecodecs
 from wsi.slide.coding import Codec, Coding, Reduction
 from wsi.slide.pixels import Samples
 from wsi.slide.reducing import reduced
@@ -32,10 +32,10 @@ def _unpack_lzma(data: bytes, size: int) -> bytes:
 
 _UNPACKERS: Final[dict[Codec, _Unpacker]] = {
     Codec.NONE: lambda data, _: data,
-    Codec.PACKBITS: lambda data, size: imagecodecs.packbits_decode(data, out=bytearray(size)),
-    Codec.LZW: lambda data, size: imagecodecs.lzw_decode(data, out=bytearray(size)),
-    Codec.DEFLATE: lambda data, size: imagecodecs.deflate_decode(data, out=bytearray(size)),
-    Codec.ZSTD: lambda data, size: imagecodecs.zstd_decode(data, out=bytearray(size)),
+    Codec.PACKBITS: lambda data, size: imagecodecs().packbits_decode(data, out=bytearray(size)),
+    Codec.LZW: lambda data, size: imagecodecs().lzw_decode(data, out=bytearray(size)),
+    Codec.DEFLATE: lambda data, size: imagecodecs().deflate_decode(data, out=bytearray(size)),
+    Codec.ZSTD: lambda data, size: imagecodecs().zstd_decode(data, out=bytearray(size)),
     Codec.LZMA: _unpack_lzma,
 }
 CODECS: Final = tuple(_UNPACKERS)
@@ -53,5 +53,5 @@ def unpack(data: bytes, coding: Coding, samples: int, width: int, height: int, r
         raise TileUnreadable(f"its {coding.codec} data does not unpack to the {size:,} bytes of its pixels")
     pixels = np.frombuffer(found, np.uint8).reshape(height, width, samples)
     if coding.predictor:
-        pixels = np.asarray(imagecodecs.delta_decode(pixels, axis=1))  # Six times as fast as a cumulative sum.
+        pixels = np.asarray(imagecodecs().delta_decode(pixels, axis=1))  # Six times as fast as a cumulative sum.
     return reduced(pixels, reduction)

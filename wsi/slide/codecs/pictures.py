@@ -12,10 +12,10 @@ import struct
 from collections.abc import Callable
 from typing import Any, Final
 
-import imagecodecs
 import numpy as np
 
 from wsi.errors import TileUnreadable
+from wsi.slide.codecs.library import imagecodecs
 from wsi.slide.coding import Codec, Coding, Reduction
 from wsi.slide.pixels import Samples
 from wsi.slide.reducing import reduced
@@ -82,8 +82,8 @@ def _lerc(data: bytes) -> Shape | None:
 
 
 _FORMATS: Final[dict[Codec, tuple[Callable[[bytes], Shape | None], Callable[[bytes, int], Any]]]] = {
-    Codec.PNG: (_png, lambda data, _: imagecodecs.spng_decode(data)),
-    Codec.WEBP: (_webp, lambda data, samples: imagecodecs.webp_decode(data, hasalpha=samples == 4)),
-    Codec.LERC: (_lerc, lambda data, _: imagecodecs.lerc_decode(data)),
+    Codec.PNG: (_png, lambda data, _: imagecodecs().spng_decode(data)),
+    Codec.WEBP: (_webp, lambda data, samples: imagecodecs().webp_decode(data, hasalpha=samples == 4)),
+    Codec.LERC: (_lerc, lambda data, _: imagecodecs().lerc_decode(data)),
 }
 CODECS: Final = tuple(_FORMATS)

@@ -1,0 +1,170 @@
+"""Our own way through a slide, for `benchmarks.tiles_per_second`: the engine as the worker has it, from byte ranges
+over HTTP to scores."""
+
+from __future__ import annotations
+
+import resource
+import threading
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.ranges_over_http import HttpRangeSource
+from benchmarks.workloads import Slide
+from gpu_worker.decoding.choice import decoders_for
+from gpu_worker.decoding.processes import ProcessDecoders
+from gpu_worker.engine import Engine
+from gpu_worker.models.loaded import LoadedModel
+from gpu_worker.stages.values import Ended, Outputs
+from gpu_worker.work import Work
+from tests.range_server import facts
+from wsi.examination import Examination
+from wsi.mask import SlideMask
+from wsi.model_card import ModelCard
+from wsi.plan import Plan
+from wsi.planning import make_plan
+from wsi.records.jobs import JobOptions
+from wsi.shards import MOST
+from wsi.slide.opening import open_slide
+from wsi.slide.reads import Reads, counted
+from wsi.slide.slide import SlideReader
+from wsi.slide.source import SlideSource
+
+#: Shards begun and not ended, as the worker holds them.
+BEGUN = 2
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ran:
+    """Of one or several slides, one behind the other. The steady part begins with the end of the tenth batch."""
+
+    patches: int  #: of the steady part
+    seconds: float
+    busy: float  #: time in the model by its device's clock, from the first forward to the last
+    padded: int
+    rows: int  #: of all batches, padding too
+    bytes: int  #: read of the slide, of all
+    parent_us: float  #: CPU of this process a patch, of all: what fetches, hands out and waits
+    cpu_patches: int
+    cpu_seconds: float  #: of all processes
+    widest_gap: float  #: between two batches in the model, in times of a batch
+
+    @property
+    def rate(self) -> float:
+        return self.patches / self.seconds
+
+
+def opened(slide: Slide, url: str, reads: Reads) -> SlideReader:
+    size, etag = facts(slide.path)
+    source = HttpRangeSource(f"{url}/bucket", slide.path.name, size=size, etag=etag)
+    return open_slide(counted(SlideSource(files=((slide.path.name, source),)), reads))
+
+
+def planned(slide: Slide, reader: SlideReader, card: ModelCard) -> Plan:
+    """All of the slide, in shards as large as a fast model has them."""
+    examination = Examination(inspection=reader.inspection, thumbnail_jpeg=b"", mask=SlideMask(np.ones((64, 64), bool)))
+    plan = make_plan(
+        slide_digest="",
+        slide_uris=(),
+        reader=reader,
+        examination=examination,
+        card=card,
+        package_uri=None,
+        options=JobOptions(),
+        shard_tiles=MOST,
+        threads=1,
+    )
+    assert len(plan.tiles) == len(slide.origins)
+    assert plan.grid.level_side == slide.workload.box
+    return plan
+
+
+def run(
+    slides: list[tuple[Plan, SlideReader]], model: LoadedModel, reads: Reads, *, device: str, workers: int | None = None
+) -> Ran:
+    """Every shard of every slide."""
+    waiting = [
+        Work.of(plan, index, reader, model, stop=threading.Event())
+        for plan, reader in slides
+        for index in range(len(plan.shard_sizes))
+    ]
+    total = sum(len(work.tiles) for work in waiting)
+    ended: list[tuple[float, float, int]] = []  # when a batch's scores were there, its seconds, its patches
+    begun_at: list[float] = []
+    read = reads.bytes
+    decoders, budget = decoders_for(device, workers)
+    with closing(decoders), Engine(decoders, budget) as engine:
+        if isinstance(decoders, ProcessDecoders):
+            decoders.wait_until_ready()
+        own, left = _cpu(resource.RUSAGE_SELF), len(waiting)
+        pids = decoders.pids if isinstance(decoders, ProcessDecoders) else []
+        before = _children(pids)
+        for work in waiting[:BEGUN]:
+            engine.begin(work)
+        coming = iter(waiting[BEGUN:])
+        while left:
+            event = engine.next()
+            if isinstance(event, Outputs):
+                begun_at.append(event.began)
+                ended.append((event.ended, event.seconds, event.count))
+            elif isinstance(event, Ended):
+                if event.error is not None:
+                    raise event.error
+                left -= 1
+                if (following := next(coming, None)) is not None:
+                    engine.begin(following)
+        own = _cpu(resource.RUSAGE_SELF) - own
+        children = _children(pids) - before
+        forward = engine.forward
+        busy, padded, batches = forward.seconds, forward.padded, forward.batches
+    span = ended[-1][0] - begun_at[0]
+    steady = ended[min(10, len(ended) // 2) :]
+    seconds = np.array([each for _, each, _ in steady])
+    apart = np.diff([at for at, _, _ in steady])
+    gaps = apart - seconds[1:]
+    return Ran(
+        patches=sum(count for _, _, count in steady[1:]),
+        seconds=steady[-1][0] - steady[0][0],
+        busy=busy / span,
+        padded=padded,
+        rows=batches * waiting[0].plan.numerics.batch,
+        bytes=reads.bytes - read,
+        parent_us=own / total * 1e6,
+        cpu_patches=total,
+        cpu_seconds=own + children,
+        widest_gap=float((gaps / np.median(seconds)).max()) if len(gaps) else 0.0,
+    )
+
+
+def card_of(patch: int, mpp: float, columns: int, *, batch: int, precision: str, **more: Any) -> ModelCard:
+    from wsi.builtin_models import STAIN_DENSITY
+    from wsi.model_card import OutputColumn
+
+    given: dict[str, Any] = {
+        "tile_px": patch,
+        "input_px": patch,
+        "mpp": mpp,
+        "columns": tuple(OutputColumn(name=f"class_{number}") for number in range(columns)),
+        "batch": batch,
+        "precision": precision,
+        "name": "benchmark",
+        **more,
+    }
+    return replace(STAIN_DENSITY, **given)
+
+
+def _cpu(who: int) -> float:
+    spent = resource.getrusage(who)
+    return spent.ru_utime + spent.ru_stime
+
+
+def _children(pids: list[int]) -> float:
+    """CPU seconds of processes that run."""
+    total = 0.0
+    for pid in pids:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        total += (int(fields[11]) + int(fields[12])) / 100
+    return total

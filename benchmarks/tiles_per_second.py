@@ -1,0 +1,193 @@
+"""Tiles a second from bytes to scores, beside the peers' way: `python -m benchmarks.tiles_per_second --device cuda`
+(some minutes on a machine with a GPU; `--device cpu` for two cores and `stain-density`).
+
+Four workloads (`benchmarks.workloads`), ResNet50 with seeded weights in fp16; each arm alone, one behind the other.
+Ours reads byte ranges over HTTP from a server on this machine, through the worker's own engine. Needs torch,
+torchvision and the wheels of `benchmarks/device.txt`, no network; neither boto3, psycopg nor imagecodecs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import torch
+
+from benchmarks import peers, peers_decode
+from benchmarks.engine_arm import Ran, card_of, opened, planned, run
+from benchmarks.workloads import DISTINCT, PATCHES, WORKLOADS, Slide, Workload, write
+from gpu_worker.decoding.choice import cores
+from gpu_worker.models.loaded import LoadedModel
+from tests.range_server import serve
+from wsi.builtin_models import STAIN_DENSITY
+from wsi.slide.reads import Reads
+
+BATCH: Final = 256
+CLASSES: Final = 1000
+#: Patches that the peers' arms read: they are an order of magnitude slower.
+PEERS: Final = 8_192
+MB: Final = 1e6
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    asked = _asked(argv)
+    names = torch.cuda.get_device_name(asked.device) if asked.device.startswith("cuda") else platform.processor()
+    print(f"{names or platform.machine()}, {cores()} cores of {os.cpu_count()}, torch {torch.__version__}")
+    with tempfile.TemporaryDirectory() as name:
+        for letter in asked.workloads.split(","):
+            workload = WORKLOADS[letter]
+            folder = Path(name) / letter
+            folder.mkdir()
+            slide = write(folder, workload, patches=asked.patches, distinct=asked.distinct)
+            print(f"\n{letter}: {workload.title}; {len(slide.origins):,} patches, {slide.distinct:,} distinct tiles "
+                  f"of {slide.mean_tile_bytes / 1000:.0f} KB")  # fmt: skip
+            with serve(folder) as url:
+                if asked.device == "cpu":
+                    _on_cpu(slide, url)
+                else:
+                    _on_gpu(slide, url, asked)
+
+
+def _on_gpu(slide: Slide, url: str, asked: Any) -> None:
+    device, workload = asked.device, slide.workload
+    print(peers.HEAD)
+    rates: dict[str, float] = {}
+    if not asked.no_peers:
+        arms: tuple[tuple[str, peers.How, peers.Infer], ...] = (
+            ("fp32", "floats", peers.float_model(device, "fp32")),
+            ("fp16", "floats", peers.float_model(device, "fp16")),
+            ("uint8", "bytes", peers.byte_model(device)),
+        )
+        for name, how, infer in arms:
+            took = peers.best(partial(_peer, slide, how, infer, device))
+            rates[name] = took.rate
+            print(f"{took} ({name})", flush=True)
+    alone = peers.model_alone(
+        peers.byte_model(device), batch=BATCH, height=workload.patch, width=workload.patch, device=device
+    )
+    print(alone, flush=True)
+    decoded = peers_decode.decode_alone(slide.path)
+    decode = decoded.rate / workload.tiles_a_patch
+    print(f"{f'decode alone, {decoded.processes} processes':44} {decode:10,.0f} "
+          f"{decoded.cpu_seconds / decoded.tiles * workload.tiles_a_patch * 1000:10.2f}", flush=True)  # fmt: skip
+    model = _network(workload, device)
+    found = _ours(slide, url, model, device, twice=workload is WORKLOADS["A"])
+    limit = min(alone.rate, decode)
+    ratios = ", ".join(f"{found.rate / rate:.1f} x {name}" for name, rate in rates.items())
+    print(f"ours / min(model, decode) {found.rate / limit:.3f}; ours / peers {ratios or 'not run'}", flush=True)
+    if workload is WORKLOADS["A"] and not asked.no_vit:
+        _transformer(slide, url, device)
+
+
+def _peer(slide: Slide, how: peers.How, infer: peers.Infer, device: str, workers: int) -> peers.Took:
+    return peers.loader(
+        slide.path,
+        slide.origins[:PEERS],
+        box=slide.workload.box,
+        patch=slide.workload.patch,
+        how=how,
+        workers=workers,
+        infer=infer,
+        device=device,
+        batch=BATCH,
+    )
+
+
+def _network(workload: Workload, device: str) -> LoadedModel:
+    """The peers' own network, as the worker runs networks."""
+    from gpu_worker.models.running import run_on
+
+    card = card_of(workload.patch, 0.5, CLASSES, batch=BATCH, precision="fp16", mean=peers.MEAN, std=peers.DEVIATION)
+    return run_on(torch.device(device), card, peers.network(device))
+
+
+def _transformer(slide: Slide, url: str, device: str) -> None:
+    """ViT-L/16, which asks for 15 times less than the decoders give: how much of the time is the GPU at work?"""
+    from torchvision.models import vit_l_16
+
+    from gpu_worker.models.running import run_on
+
+    torch.manual_seed(0)
+    card = card_of(256, 0.5, CLASSES, batch=BATCH, precision="fp16", mean=peers.MEAN, std=peers.DEVIATION)
+    model = run_on(torch.device(device), card, vit_l_16(weights=None, image_size=256))
+    reads = Reads()
+    reader = opened(slide, url, reads)
+    plan = planned(slide, reader, model.card)
+    plan = replace(plan, shard_offsets=plan.shard_offsets[:4])  # three shards
+    _print("ours, ViT-L/16", run([(plan, reader)], model, reads, device=device))
+
+
+def _ours(slide: Slide, url: str, model: LoadedModel, device: str, *, twice: bool) -> Ran:
+    reads = Reads()
+    reader = opened(slide, url, reads)
+    plan = planned(slide, reader, model.card)
+    found = run([(plan, reader)], model, reads, device=device)
+    _print("ours, from byte ranges", found)
+    if twice:
+        _print("ours, two slides back to back", run([(plan, reader)] * 2, model, reads, device=device))
+    return found
+
+
+def _print(name: str, found: Ran) -> None:
+    print(f"{name:44} {found.rate:10,.0f} {1000 * found.cpu_seconds / found.cpu_patches:10.2f}")
+    mb_per_second = found.bytes / MB / (found.cpu_patches / found.rate)
+    print(
+        f"    gpu_busy_ratio {found.busy:.4f}; padded {found.padded} of {found.rows} rows; "
+        f"parent {found.parent_us:.1f} us CPU a tile; {mb_per_second:.0f} MB/s; "
+        f"widest gap {found.widest_gap:.2f} batch times; steady {found.seconds:.1f} s",
+        flush=True,
+    )
+
+
+def _on_cpu(slide: Slide, url: str) -> None:
+    """`stain-density` on this machine's cores: by CPU seconds, since both ways keep all cores busy."""
+    from gpu_worker.models.registry import load_model
+
+    workload = slide.workload
+    card = replace(STAIN_DENSITY, tile_px=workload.patch, input_px=workload.patch, mpp=0.5)
+    model = load_model(card, None, "cpu")
+    print(peers.HEAD)
+
+    def infer(batch: Any) -> None:
+        model.infer(batch.numpy(), None)  # pyright: ignore[reportArgumentType]  # it has no use for them
+
+    def peer(workers: int) -> peers.Took:
+        return peers.loader(
+            slide.path,
+            slide.origins[: PEERS // 4],
+            box=workload.box,
+            patch=workload.patch,
+            how="bytes",
+            workers=workers,
+            infer=infer,
+            batch=32,
+        )
+
+    took = peers.best(peer, (1, 2))
+    print(took, flush=True)
+    found = _ours(slide, url, model, "cpu", twice=False)
+    ours = found.cpu_seconds / found.cpu_patches * 1000
+    by_cpu, by_clock = took.cpu_seconds_a_thousand / ours, found.rate / took.rate
+    print(f"ratio to peers: {by_cpu:.2f} (by CPU seconds), {by_clock:.2f} (by the clock)")
+
+
+def _asked(argv: Sequence[str] | None) -> Any:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--device", default="cuda", help="cpu, cuda or cuda:N")
+    parser.add_argument("--workloads", default="A,B,C,D")
+    parser.add_argument("--patches", type=int, default=PATCHES)
+    parser.add_argument("--distinct", type=int, default=DISTINCT)
+    parser.add_argument("--no-peers", action="store_true")
+    parser.add_argument("--no-vit", action="store_true")
+    return parser.parse_args(argv)
+
+
+if __name__ == "__main__":
+    main()
