@@ -13,6 +13,7 @@ from tests.wsi.plans import inspection, plan
 from wsi.builtin_models import STAIN_DENSITY
 from wsi.errors import JobFailed, RejectReason, SlideRejected
 from wsi.plan import PLAN_SCHEMA, Plan
+from wsi.planning import BATCH_BYTES
 from wsi.records.jobs import JobOptions
 
 masks = st.builds(
@@ -161,7 +162,7 @@ def test_a_coarse_slide_is_refused_and_with_leave_planned_with_a_warning():
     assert "enlarged" in made.warnings[-1]
 
 
-@pytest.mark.parametrize(("mpp", "batch"), [(0.5, 32), (0.25, 32), (0.1, 6), (0.05, 1)])
+@pytest.mark.parametrize(("mpp", "batch"), [(0.5, 32), (0.25, 32), (0.1, 32), (0.05, 10)])
 def test_a_batch_holds_as_many_boxes_as_memory_has_room_for(mpp, batch):
     made = plan(inspection(20_000, 20_000, mpp=mpp))
     assert made.numerics.batch == batch
@@ -172,7 +173,7 @@ def test_a_box_larger_than_memory_is_refused_with_the_way_out():
     card = replace(STAIN_DENSITY, mpp=8.0)
     with pytest.raises(JobFailed, match="pyramid"):
         plan(inspection(20_000, 20_000, mpp=0.2), card=card)
-    assert plan(inspection(20_000, 20_000, mpp=0.2, downsamples=(1, 4, 16)), card=card).numerics.batch == 27
+    assert plan(inspection(20_000, 20_000, mpp=0.2, downsamples=(1, 4, 16)), card=card).numerics.batch == 32
 
 
 def test_the_warnings_of_the_reader_reach_the_plan():

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import IO, Any
 
-import imagecodecs
 import numpy as np
 
 from wsi.mask import DRAWN, SlideMask
 from wsi.records.slides import Inspection
 from wsi.results.scored_tiles import ScoredTiles
+from wsi.slide.codecs.library import imagecodecs
 
 NAME = "tissue.png"
 MEDIA_TYPE = "image/png"
@@ -21,7 +21,7 @@ def write(tiles: ScoredTiles, file: IO[bytes]) -> None:
     mask."""
     if tiles.plan.mask is None:
         raise ValueError("the plan holds no mask")
-    file.write(imagecodecs.png_encode(tiles.plan.mask.pixels.astype(np.uint8) * ANALYSED, level=9))
+    file.write(imagecodecs().png_encode(tiles.plan.mask.pixels.astype(np.uint8) * ANALYSED, level=9))
 
 
 def described(mask: SlideMask, inspection: Inspection) -> dict[str, Any]:
