@@ -99,6 +99,11 @@ def run(
     with closing(decoders), Engine(decoders, budget) as engine:
         if isinstance(decoders, ProcessDecoders):
             decoders.wait_until_ready()
+        first = waiting[0]
+        model.infer(
+            np.zeros((first.plan.numerics.batch, first.shape.height, first.shape.width, 3), np.uint8),
+            first.plan.numerics,
+        )  # kernels are chosen, and the graph recorded
         own, left = _cpu(resource.RUSAGE_SELF), len(waiting)
         pids = decoders.pids if isinstance(decoders, ProcessDecoders) else []
         before = _children(pids)

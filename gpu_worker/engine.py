@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import queue
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import TracebackType
@@ -29,8 +30,10 @@ log = logging.getLogger(__name__)
 
 #: Bytes of encoded tiles that wait between fetch and decode: some requests, so that one slow answer is ridden out.
 ENCODED_BYTES: Final = 8 * 1024**2
-#: Seconds that a batch which is not full waits for the next shard's tiles, when some are on their way.
-PATIENCE: Final = 1.0
+#: Seconds that a model waits for a full batch, when tiles that would fill it are on their way.
+PATIENCE: Final = 0.25
+#: Seconds between looks at whether the model waits, while a batch is not full and nothing comes.
+GLANCE: Final = 0.002
 #: Seconds that a stage gets to come back from a read on the network; threads are daemons and keep no process alive.
 JOIN_SECONDS: Final = 5.0
 
@@ -142,12 +145,7 @@ class Engine:
     def _decode(self) -> None:
         scattering: Scattering | None = None
         while True:
-            value = self._fetched.get(timeout=PATIENCE if self._coming else 0.0)
-            if value is None:
-                self._batches.flush()
-                value = self._fetched.get()
-                if value is None:
-                    continue
+            value = self._next_fetched()
             if isinstance(value, Begun):
                 scattering = self._begun(value, scattering)
             elif isinstance(value, Fetched):
@@ -156,6 +154,21 @@ class Engine:
             else:
                 self._sent(value, scattering)
                 scattering = None
+
+    def _next_fetched(self) -> Begun | Fetched | Sent:
+        """A batch that is not full waits for the next shard's tiles until the model has nothing else to do, and a
+        little longer when some are on their way."""
+        since = None
+        while True:
+            value = self._fetched.get(timeout=GLANCE if self._batches.is_partial else None)
+            if value is not None:
+                return value
+            if not self._batches.model_waits:
+                since = None
+                continue
+            since = since or time.monotonic()
+            if not self._coming or time.monotonic() - since >= PATIENCE:
+                self._batches.flush()
 
     def _begun(self, begun: Begun, before: Scattering | None) -> Scattering | None:
         if begun.work.gone:
@@ -175,8 +188,6 @@ class Engine:
                 self._batches.end(ended)
         with self._lock:
             self._coming -= 1
-        if not self._coming:
-            self._batches.flush()
 
     def _forward(self) -> None:
         for event in self.forward.run(self._full):

@@ -24,7 +24,7 @@ def main(connection: Connection, memory: Memory) -> None:
     while True:
         try:
             job, slab = connection.recv()
-        except EOFError:
+        except (EOFError, ConnectionResetError):
             return
         try:
             answer = (job_on(job, slab, memory).run(memory), None)

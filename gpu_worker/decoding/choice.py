@@ -28,7 +28,7 @@ def decoders_for(device: str, workers: int | None = None) -> tuple[Decoders, int
     from gpu_worker.decoding.page_lock import page_locked  # loads torch
 
     decoders = ProcessDecoders(workers or max(1, cores() - KEPT_CORES), max(RESERVED, GPU_BUDGET))
-    page_locked(decoders.memory)
+    decoders.at_end(page_locked(decoders.memory))
     return decoders, GPU_BUDGET
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -10,11 +11,13 @@ from gpu_worker.decoding.jobs import Memory
 from wsi.errors import DeviceLost
 
 
-def page_locked(memory: Memory) -> None:
-    """Locks all of it, which takes it from the machine too. It stays so until the process ends: whoever unmapped it
-    while the device still copies would end both. Raises DeviceLost."""
+def page_locked(memory: Memory) -> Callable[[], None]:
+    """Locks all of it, which takes it from the machine too, until what it gives back is called: when no copy is under
+    way any more, and before the memory is unmapped. Raises DeviceLost."""
     torch.cuda.init()
     runtime: Any = torch.cuda.cudart()
-    failed = int(runtime.cudaHostRegister(memory.ctypes.data, memory.nbytes, 0))
+    address = memory.ctypes.data
+    failed = int(runtime.cudaHostRegister(address, memory.nbytes, 0))
     if failed:
         raise DeviceLost(f"The GPU's driver can not lock {memory.nbytes:,} bytes of memory (CUDA error {failed}).")
+    return lambda: runtime.cudaHostUnregister(address)

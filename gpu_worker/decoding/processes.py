@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 from collections import deque
+from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection, wait
@@ -66,6 +67,7 @@ class ProcessDecoders:
         self._here = ThreadDecoders(workers, self._memory)
         self._lock = threading.RLock()
         self._waiting: deque[_Task] = deque()
+        self._undone: list[Callable[[], None]] = []
         self._deaths = 0
         self._closed = False
         self._processes = [self._start() for _ in range(workers)]
@@ -111,6 +113,10 @@ class ProcessDecoders:
             self._feed()
         return task.done
 
+    def at_end(self, undo: Callable[[], None]) -> None:
+        """Called once nobody works in the memory any more."""
+        self._undone.append(undo)
+
     def close(self) -> None:
         with self._lock:
             if self._closed:
@@ -128,6 +134,8 @@ class ProcessDecoders:
                 process.handle.kill()
                 process.handle.wait()
         self._here.close()
+        for undo in self._undone:
+            undo()
         os.close(self._descriptor)
 
     def _start(self) -> _Process:

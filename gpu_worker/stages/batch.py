@@ -121,6 +121,18 @@ class Batches:
         with self._changed:
             self._emit(ended)
 
+    @property
+    def is_partial(self) -> bool:
+        """Whether the slot under construction has room."""
+        with self._changed:
+            return bool(self._slots) and not self._slots[-1].closed
+
+    @property
+    def model_waits(self) -> bool:
+        """Whether no other slot than the one under construction is on its way: at most one is in the model."""
+        with self._changed:
+            return len(self._slots) <= 1 and self._lent <= 1
+
     def flush(self) -> None:
         """The slot under construction gets no more rows."""
         with self._changed:
