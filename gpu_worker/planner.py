@@ -92,15 +92,16 @@ class HeavyPlanner:
     def run(self) -> None:
         """Returns when it was told to leave or had no work for `idle_seconds`. Raises what the queue raises when it
         stays away."""
-        idle_since = time.monotonic()
-        while self._may_take(time.monotonic() - idle_since):
+        idle_for = 0.0
+        while self._may_take(idle_for):
             self._pulse.beat()
             began = time.monotonic()
             message = self._take()
-            self._metrics.idle_seconds.inc(time.monotonic() - began)
+            idle_for += (asked_for := time.monotonic() - began)
+            self._metrics.idle_seconds.inc(asked_for)
             if message is not None:
                 self._work(message)
-                idle_since = time.monotonic()
+                idle_for = 0.0
 
     def _may_take(self, idle_for: float) -> bool:
         return not leaves(draining=self._drain.requested, idle_for=idle_for, idle_seconds=self._settings.idle_seconds)

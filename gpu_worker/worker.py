@@ -165,15 +165,14 @@ class Worker:
         return self._exit_code or 0
 
     def _run(self, engine: Engine) -> None:
-        idle_since, failed_polls = time.monotonic(), 0
+        idle_for, failed_polls = 0.0, 0
         while not self._exit_code:
             if self._shards:
                 with self._watchdog.over(self._settle_stuck):
                     self._compute(engine)
-                idle_since = time.monotonic()
+                idle_for = 0.0
                 continue
             self._pulse.beat()
-            idle_for = time.monotonic() - idle_since
             if leaves(draining=self._drain.requested, idle_for=idle_for, idle_seconds=self._settings.idle_seconds):
                 return
             began = time.monotonic()
@@ -190,7 +189,8 @@ class Worker:
                     raise
                 log.warning("no answer to a poll", exc_info=True)
                 self._drain.wait(RETRY_SECONDS)
-            self._metrics.idle_seconds.inc(time.monotonic() - began)
+            idle_for += (asked_for := time.monotonic() - began)  # only asking counts: never left without having asked
+            self._metrics.idle_seconds.inc(asked_for)
 
     def _compute(self, engine: Engine) -> None:
         """Until no shard is left."""

@@ -361,3 +361,10 @@ def test_a_package_that_was_tampered_with_fails_the_job(tmp_path, installation):
     installation.worker().run()
     failed = installation.job(job.id)
     assert (failed.state, failed.reason) == (JobState.FAILED, "model_unavailable")
+
+
+def test_a_worker_asks_for_work_before_it_leaves_for_want_of_it(installation):
+    """However late it comes to ask: a machine under load is no reason to go."""
+    job, plan = installation.planned_job(shard_tiles=20)
+    installation.worker(idle_seconds=1e-9).run()
+    assert installation.job(job.id).tiles_inferred == len(plan.tiles)
