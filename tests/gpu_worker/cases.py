@@ -5,7 +5,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +35,16 @@ WIDTH, HEIGHT = 2000, 1600
 
 
 def small_slide(folder: Path, *, width: int = WIDTH, height: int = HEIGHT) -> Path:
-    return write_svs(folder / "slide.svs", width=width, height=height, associated=False)
+    path = folder / "slide.svs"
+    path.write_bytes(_small_slide(width, height))
+    return path
+
+
+@cache
+def _small_slide(width: int, height: int) -> bytes:
+    """Drawn once: it takes a third of a second."""
+    with TemporaryDirectory() as folder:
+        return write_svs(Path(folder) / "slide.svs", width=width, height=height, associated=False).read_bytes()
 
 
 def open_path(path: Path) -> SlideReader:

@@ -26,7 +26,8 @@ class Told(Protocol):
 
 
 @pytest.fixture
-def installation(tmp_path) -> Installation:
+def installation(tmp_path, monkeypatch) -> Installation:
+    monkeypatch.setattr("gpu_worker.intake.POLL_SECONDS", 0.05)
     return Installation(tmp_path)
 
 
