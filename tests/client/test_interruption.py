@@ -75,9 +75,13 @@ def test_a_second_run_into_a_folder_leaves_it_to_the_first(large: Path, uninterr
     )
     while not (out / FOLDER).exists() and first.poll() is None:
         time.sleep(0.02)
-    second = subprocess.run(
-        [*COMMAND, str(large), "--mpp", "0.4", "--out", str(out)], capture_output=True, text=True, check=False
-    )
+    first.send_signal(signal.SIGSTOP)  # a command takes longer to begin than the first one needs to end
+    try:
+        second = subprocess.run(
+            [*COMMAND, str(large), "--mpp", "0.4", "--out", str(out)], capture_output=True, text=True, check=False
+        )
+    finally:
+        first.send_signal(signal.SIGCONT)
     assert second.returncode == 4
     assert "failed (conflict): Another run" in second.stderr
     assert first.wait(60) == 0
