@@ -93,9 +93,11 @@ def _plan(reader: SlideReader, boxes: NDArray[np.int32]) -> Plan:
 
 
 def _normalised(pixels: NDArray[np.uint8], floats: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Into a buffer that stays, as one for upload to the GPU would."""
-    np.multiply(pixels.reshape(floats.shape), _PIXELS, out=floats)
-    floats += _SHIFT
+    """Into a buffer that stays, as one for upload to the GPU would; patch by patch, which the CPU's cache holds."""
+    for patch, into in zip(pixels.reshape(floats.shape), floats, strict=True):
+        np.copyto(into, patch)
+        into *= _PIXELS
+        into += _SHIFT
     return floats
 
 

@@ -152,7 +152,8 @@ class Worker:
         then. Raises what the queues or the ledger raise when they stay away."""
         self._heartbeats.start()
         self._watchdog.start()
-        decoders, budget = decoders_for(self._settings.device, self._settings.decode_workers)
+        settings = self._settings
+        decoders, budget = decoders_for(settings.device, settings.decode_workers, isolated=settings.decode_in_processes)
         try:
             with Engine(decoders, budget) as engine:
                 self._engine = engine

@@ -21,10 +21,13 @@ CPU_WORKERS: Final = 2
 KEPT_CORES: Final = 2
 
 
-def decoders_for(device: str, workers: int | None = None) -> tuple[Decoders, int]:
-    """The decoders, and the bytes of their memory that batches are to fill. `workers`: None for as many as suit."""
+def decoders_for(device: str, workers: int | None = None, *, isolated: bool = False) -> tuple[Decoders, int]:
+    """The decoders, and the bytes of their memory that batches are to fill. `workers`: None for as many as suit.
+    `isolated`: in processes on the CPU too."""
     if not device.startswith("cuda"):
-        return ThreadDecoders(workers or CPU_WORKERS, private(RESERVED)), CPU_BUDGET
+        workers = workers or CPU_WORKERS
+        decoders = ProcessDecoders(workers, RESERVED) if isolated else ThreadDecoders(workers, private(RESERVED))
+        return decoders, CPU_BUDGET
     from gpu_worker.decoding.page_lock import page_locked  # loads torch
 
     decoders = ProcessDecoders(workers or max(1, cores() - KEPT_CORES), max(RESERVED, GPU_BUDGET))

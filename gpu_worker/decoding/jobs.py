@@ -65,6 +65,11 @@ class Decoders(Protocol):
         """Jobs that were submitted and are not done."""
         ...
 
+    @property
+    def tiles_a_job(self) -> int:
+        """That suit them, of 256 px: a job costs whoever hands it out some time, and many tiles keep many rows open."""
+        ...
+
     def submit(self, job: Job) -> Future[Any]:
         """Waits while enough jobs are ahead. The future gets what `job.run` gives, or its error."""
         ...

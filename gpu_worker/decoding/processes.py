@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 #: Jobs sent to a process: the one it works at, and the next, so that it never waits for us.
 AHEAD: Final = 2
 #: Bytes of encoded tiles that a job carries in shared memory; larger ones travel through the socket.
-SLAB: Final = 2 * 1024**2
+SLAB: Final = 4 * 1024**2
 #: Deaths without a finished job between them, a process, after which it is not the tiles.
 MOST_DEATHS: Final = 3
 END_SECONDS: Final = 5.0  #: that a process gets for the job it works at when the decoders are closed
@@ -92,6 +92,11 @@ class ProcessDecoders:
     def pids(self) -> list[int]:
         with self._lock:
             return [process.handle.pid for process in self._processes]
+
+    @property
+    def tiles_a_job(self) -> int:
+        """Handing out a job and hearing of it takes half a millisecond of this process, whatever its size."""
+        return 64
 
     def wait_until_ready(self) -> None:
         """Until every process has loaded its codecs. Work may be submitted before."""

@@ -34,6 +34,11 @@ class ThreadDecoders:
     def pending(self) -> int:
         return len(self._jobs)
 
+    @property
+    def tiles_a_job(self) -> int:
+        """One took 8 % more CPU for the whole way of 240-px JPEG tiles."""
+        return 16
+
     def submit(self, job: Job) -> Future[Any]:
         self._free.acquire()
         done = self._pool.submit(job.run, self._memory)

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import torch
 
 from gpu_worker.models.devices import ERRORS, translated
+from gpu_worker.models.fusing import fused
 from gpu_worker.models.preprocessing import Preprocessing
 from wsi.errors import DeviceLost, ModelError, UnsuitableDevice
 from wsi.model_card import Activation, ModelCard
@@ -44,6 +45,10 @@ class Network:
             self._module = self._module.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue]
         self._preprocessing = Preprocessing(card, device, self._dtype)
         self._try()
+        if device.type == "cuda" and self._dtype != torch.float32:
+            side = card.input_px
+            example = torch.zeros(2, 3, side, side, device=device, dtype=self._dtype)
+            self._module = fused(self._module, example.contiguous(memory_format=torch.channels_last))
 
     def __call__(self, pixels: torch.Tensor) -> torch.Tensor:
         """[batch, height, width, 3] uint8 on the device -> [batch, columns] fp32 there."""

@@ -14,10 +14,8 @@ from gpu_worker.stages.values import Begun, Ended, Fetched
 from wsi.slide.coding import Reduction
 from wsi.slide.encoded import EncodedTiles
 
-#: Pixels of one job, and its tiles at most: one a tile took 8 % more CPU for the whole way of 240-px JPEG tiles, and
-#: many more keep rows open for longer.
-JOB_PIXELS = 1024 * 1024
-MOST_TILES = 16
+#: What `Decoders.tiles_a_job` counts in: larger tiles are fewer in a job.
+TILE_PIXELS = 256 * 256
 
 
 class Scattering:
@@ -32,7 +30,8 @@ class Scattering:
         grid, level = begun.work.plan.grid, begun.work.level
         self._reduction: Reduction = grid.reduction
         self._fill = begun.work.fill
-        self._together = max(1, min(MOST_TILES, JOB_PIXELS // (level.tile_width * level.tile_height)))
+        most = decoders.tiles_a_job
+        self._together = max(1, min(most, most * TILE_PIXELS // (level.tile_width * level.tile_height)))
         self._decoding = begun.work.reader.decoding(grid.level)
         while self._taken < int(begun.placement.begun[0]):
             self._take(min(int(begun.placement.begun[0]), self._taken + batches.room(wait=True)))

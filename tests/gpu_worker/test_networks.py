@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from gpu_worker.models.devices import device_errors, translated
+from gpu_worker.models.fusing import fused
 from gpu_worker.models.golden import scores_of
 from gpu_worker.models.loaded import Queueing
 from gpu_worker.models.package import read_package
@@ -251,3 +252,20 @@ def test_on_cuda_a_batch_that_no_memory_holds_is_unsuitable(tmp_path):
     with pytest.raises(UnsuitableDevice, match="400000 tiles"):
         model.infer(huge, numerics)
     assert np.isfinite(model.infer(tiles(64, 80), replace(numerics, batch=64))).all()
+
+
+@pytest.mark.gpu
+@needs_cuda
+def test_on_cuda_convolutions_are_fused_and_stay_near_the_plain_network():
+    from torchvision.models import resnet18
+
+    torch.manual_seed(1)
+    plain_one = resnet18(weights=None).eval().to("cuda", torch.float16).to(memory_format=torch.channels_last)
+    example = torch.rand(2, 3, 96, 96, device="cuda").half().contiguous(memory_format=torch.channels_last)
+    made = fused(plain_one, example)
+    assert isinstance(made, torch.jit.ScriptModule)
+    assert "cudnn_convolution_relu" in str(made.inlined_graph)
+    batch = torch.rand(7, 3, 96, 96, device="cuda").half().contiguous(memory_format=torch.channels_last)
+    with torch.inference_mode():
+        expected = plain_one(batch).float()
+        assert (made(batch).float() - expected).abs().max() < 0.01 * expected.abs().max()
