@@ -117,7 +117,9 @@ class Worker(Aws, Database, SlideBuckets, QueueNames, Reads):
     stuck_seconds: float = Field(default=600.0, gt=0)
     checkpoint_seconds: float = Field(default=10.0, gt=0)
     checkpoint_batches: int = Field(default=8, gt=0)
-    decode_workers: int = Field(default=2, gt=0)
+    decode_workers: int | None = Field(default=None, gt=0)  #: None: as many as suit the device
+    #: On the CPU too: a codec that a damaged tile brings down costs that tile, not the worker.
+    decode_in_processes: bool = False
     model_cache: str = "/tmp/tessera-models"
     scratch: str = "/tmp/tessera-scratch"
     max_scratch_bytes: int = Field(default=200 * 1024**3, gt=0)
