@@ -17,6 +17,7 @@ from local.options import StackOptions
 from local.stack import Stack
 from tests.local.appsync_server import job_update
 from tests.local.subscribers import ALL, hear
+from wsi.builtin_models import BUILTIN
 from wsi.records.identity import Role
 
 pytestmark = [
@@ -81,8 +82,8 @@ def test_keys_and_people_hear_their_own_tenants_jobs_alone(stack):
     assert jobs == [["ours"], ["ours"], ["theirs"], ["theirs"]]
 
 
-def test_the_built_in_model_is_there(stack):
-    assert [model["name"] for model in get(stack, "/models", stack.api_key).json()["items"]] == ["stain-density"]
+def test_the_built_in_models_are_there(stack):
+    assert [model["name"] for model in get(stack, "/models", stack.api_key).json()["items"]] == sorted(BUILTIN)
 
 
 def test_stack_json_is_for_this_user_alone(stack):
