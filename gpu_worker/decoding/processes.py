@@ -167,6 +167,7 @@ class ProcessDecoders:
             try:
                 process.connection.send(self._packed(task))
             except (BrokenPipeError, ConnectionResetError):
+                self._waiting.appendleft(process.tasks.pop())  # it did not die of what it never got
                 return  # dead: the collector finds out and sends its tasks elsewhere
 
     def _packed(self, task: _Task) -> tuple[Job, tuple[int, int] | None]:

@@ -136,6 +136,22 @@ def test_a_process_killed_from_outside_costs_nothing(processes):
     np.testing.assert_array_equal(ROWS.of(processes.memory), pixels)
 
 
+@pytest.mark.parametrize("_", range(3))  # either end may be found first
+def test_a_process_that_died_before_it_got_a_tile_did_not_die_of_it(processes, _):
+    """Both end at once, one of them idle: it is the first choice for the other's tiles until its end is known."""
+    encoded, _ = tiles(8)
+    processes.submit(scattered(encoded)).result(20)
+    dying = processes.pids
+    with processes._lock:
+        os.kill(dying[0], signal.SIGSTOP)
+        job = processes.submit(scattered(encoded))
+        for pid in dying:
+            os.kill(pid, signal.SIGKILL)
+        while any(map(_runs, dying)):
+            time.sleep(0.01)
+    assert job.result(20) == ()
+
+
 def test_decoders_do_not_leave_when_the_group_is_told_to(processes):
     before = processes.pids
     for pid in before:
