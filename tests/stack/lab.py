@@ -15,12 +15,18 @@ import httpx
 import psycopg
 from psycopg.rows import dict_row
 
+from adapters.postgres.connections import Connections
+from adapters.postgres.system_ledger import PostgresSystemLedger
+from adapters.s3.objects import S3Objects
 from client.api import Api, Job, Slide
 from client.sources import local_source
 from client.transport import Transport
 from client.upload import upload
-from local.options import DATABASE
+from gpu_worker.models.wsinfer import FILES
+from local.options import DATABASE, MODELS
 from local.stack import Stack
+from wsi.model_card import ModelCard
+from wsi.records.models import ModelVersion
 from wsi.states import JobState, SlideState
 
 Seen = TypeVar("Seen")
@@ -59,6 +65,24 @@ class Lab:
             return slide if slide.status != SlideState.UPLOADED else None
 
         return eventually(inspected, seconds=60, what="inspection")
+
+    def register(self, card: ModelCard, package: Path | None = None) -> str:
+        """The model's name. `package`: its folder, of WSInfer's layout; None for one that is built in."""
+        uri = None
+        if package is not None:
+            objects = S3Objects(self.stack.clients, MODELS)
+            for name in FILES:
+                objects.put(f"{card.digest}/{name}", (package / name).read_bytes())
+            uri = f"s3://{MODELS}/{card.digest}/"
+        version = ModelVersion(
+            name=card.name, version=card.version, digest=card.digest, card=card.as_json(), package_uri=uri
+        )
+        connections = Connections(self.stack.postgres.dsn("tessera_system", DATABASE))
+        try:
+            PostgresSystemLedger(connections).register_model(version)
+        finally:
+            connections.close()
+        return card.name
 
     def submit(self, slide: Slide, *, model: str = "stain-density", **asked: Any) -> Job:
         """`asked`: mpp, options."""

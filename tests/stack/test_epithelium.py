@@ -11,32 +11,14 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from adapters.postgres.connections import Connections
-from adapters.postgres.system_ledger import PostgresSystemLedger
 from client.cli import app
-from local.options import DATABASE
 from tests.gpu_worker.epithelium_weights import epithelium_weights
 from tests.slides import write_svs
 from tests.stack.lab import Lab
 from wsi.builtin_models import EPITHELIUM
-from wsi.records.models import ModelVersion
 from wsi.states import JobState
 
 pytestmark = pytest.mark.stack
-
-
-def register(lab: Lab) -> str:
-    card = EPITHELIUM
-    connections = Connections(lab.stack.postgres.dsn("tessera_system", DATABASE))
-    try:
-        PostgresSystemLedger(connections).register_model(
-            ModelVersion(
-                name=card.name, version=card.version, digest=card.digest, card=card.as_json(), package_uri=None
-            )
-        )
-    finally:
-        connections.close()
-    return card.name
 
 
 def test_a_slides_stains_are_pinned_and_its_shares_are_those_of_one_process(lab: Lab, tmp_path: Path) -> None:
@@ -46,7 +28,7 @@ def test_a_slides_stains_are_pinned_and_its_shares_are_those_of_one_process(lab:
     ran = CliRunner().invoke(app, ["run", str(slide), "--model", "epithelium", "--out", str(out)])
     assert ran.exit_code == 0, ran.output
 
-    model = register(lab)
+    model = lab.register(EPITHELIUM)
     lab.stack.workers.start()
     job = lab.run(lab.upload(slide), model=model, seconds=240)
     assert job.status == JobState.COMPLETED
