@@ -147,7 +147,7 @@ def test_a_plan_that_fails_comes_again(heavy):
     assert plans(planner) == {"failed": 1}
     assert heavy.state(job) is JobState.PLANNING
     assert heavy.queues.depth(HEAVY) == 1
-    heavy.planner(idle_seconds=3).run()
+    heavy.planner(idle_seconds=1.5).run()
     assert heavy.state(job) is JobState.RUNNING
 
 

@@ -98,6 +98,10 @@ class Lab:
     def run(self, slide: Slide, *, model: str = "stain-density", seconds: float = 120, **asked: Any) -> Job:
         return self.wait(self.submit(slide, model=model, **asked), seconds=seconds)
 
+    def cancel(self, job: Job) -> None:
+        """So that the workers of later tests do not take it up."""
+        self.transport.call("POST", f"/jobs/{job.job_id}/cancel", repeatable=True)
+
     def results(self, job: Job) -> dict[str, bytes]:
         return {link.name: httpx.get(link.url).raise_for_status().content for link in self.api.results(job.job_id)}
 

@@ -58,6 +58,7 @@ def test_a_plan_that_begins_with_what_inspection_kept_is_none_for_others(lab: La
     job = lab.submit(large)
     eventually(lambda: lab.moves(job) == ["QUEUED", "PLANNING", "RUNNING"], seconds=60, what="the plan")
     assert queues_of(lab, job.job_id) == {"plan"}
+    lab.cancel(job)
 
 
 @pytest.fixture
