@@ -51,6 +51,7 @@ class Ran:
     cpu_patches: int
     cpu_seconds: float  #: of all processes
     widest_gap: float  #: between two batches in the model, in times of a batch
+    threads: dict[str, float]  #: thread of this process -> us of CPU a patch
 
     @property
     def rate(self) -> float:
@@ -104,7 +105,7 @@ def run(
             np.zeros((first.plan.numerics.batch, first.shape.height, first.shape.width, 3), np.uint8),
             first.plan.numerics,
         )  # kernels are chosen, and the graph recorded
-        own, left = _cpu(resource.RUSAGE_SELF), len(waiting)
+        own, left, threads = _cpu(resource.RUSAGE_SELF), len(waiting), _threads()
         pids = decoders.pids if isinstance(decoders, ProcessDecoders) else []
         before = _children(pids)
         for work in waiting[:BEGUN]:
@@ -122,6 +123,7 @@ def run(
                 if (following := next(coming, None)) is not None:
                     engine.begin(following)
         own = _cpu(resource.RUSAGE_SELF) - own
+        threads = {name: (spent - threads.get(name, 0.0)) / total * 1e6 for name, spent in _threads().items()}
         children = _children(pids) - before
         forward = engine.forward
         busy, padded, batches = forward.seconds, forward.padded, forward.batches
@@ -141,6 +143,7 @@ def run(
         cpu_patches=total,
         cpu_seconds=own + children,
         widest_gap=float((gaps / np.median(seconds)).max()) if len(gaps) else 0.0,
+        threads=threads,
     )
 
 
@@ -166,10 +169,16 @@ def _cpu(who: int) -> float:
     return spent.ru_utime + spent.ru_stime
 
 
+def _threads() -> dict[str, float]:
+    """CPU seconds of each thread of this process that Python began; those of libraries are not among them."""
+    return {thread.name: _spent(f"/proc/self/task/{thread.native_id}/stat") for thread in threading.enumerate()}
+
+
+def _spent(stat: str) -> float:
+    fields = Path(stat).read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / 100
+
+
 def _children(pids: list[int]) -> float:
     """CPU seconds of processes that run."""
-    total = 0.0
-    for pid in pids:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        total += (int(fields[11]) + int(fields[12])) / 100
-    return total
+    return sum(_spent(f"/proc/{pid}/stat") for pid in pids)

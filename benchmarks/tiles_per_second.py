@@ -31,7 +31,7 @@ from wsi.slide.reads import Reads
 
 BATCH: Final = 256
 CLASSES: Final = 1000
-#: Patches that the peers' arms read: they are an order of magnitude slower.
+#: Patches that the peers' arms read unless told otherwise: they are an order of magnitude slower.
 PEERS: Final = 8_192
 MB: Final = 1e6
 
@@ -66,18 +66,19 @@ def _on_gpu(slide: Slide, url: str, asked: Any) -> None:
             ("uint8", "bytes", peers.byte_model(device)),
         )
         for name, how, infer in arms:
-            took = peers.best(partial(_peer, slide, how, infer, device))
+            took = peers.best(partial(_peer, slide, asked.peers, how, infer, device))
             rates[name] = took.rate
             print(f"{took} ({name})", flush=True)
-    alone = peers.model_alone(
-        peers.byte_model(device), batch=BATCH, height=workload.patch, width=workload.patch, device=device
-    )
+    model = _network(workload, device)
+    sides: dict[str, Any] = {"batch": BATCH, "height": workload.patch, "width": workload.patch, "device": device}
+    print(peers.model_alone(peers.byte_model(device), **sides, name="model alone, kernel by kernel, graph"), flush=True)
+    sides |= {"height": workload.box, "width": workload.box}
+    alone = peers.model_alone(model.on_device, **sides, name="model alone, as ours runs it")
     print(alone, flush=True)
     decoded = peers_decode.decode_alone(slide.path)
     decode = decoded.rate / workload.tiles_a_patch
     print(f"{f'decode alone, {decoded.processes} processes':44} {decode:10,.0f} "
           f"{decoded.cpu_seconds / decoded.tiles * workload.tiles_a_patch * 1000:10.2f}", flush=True)  # fmt: skip
-    model = _network(workload, device)
     found = _ours(slide, url, model, device, twice=workload is WORKLOADS["A"])
     limit = min(alone.rate, decode)
     ratios = ", ".join(f"{found.rate / rate:.1f} x {name}" for name, rate in rates.items())
@@ -86,10 +87,10 @@ def _on_gpu(slide: Slide, url: str, asked: Any) -> None:
         _transformer(slide, url, device)
 
 
-def _peer(slide: Slide, how: peers.How, infer: peers.Infer, device: str, workers: int) -> peers.Took:
+def _peer(slide: Slide, patches: int, how: peers.How, infer: peers.Infer, device: str, workers: int) -> peers.Took:
     return peers.loader(
         slide.path,
-        slide.origins[:PEERS],
+        slide.origins[:patches],
         box=slide.workload.box,
         patch=slide.workload.patch,
         how=how,
@@ -100,7 +101,7 @@ def _peer(slide: Slide, how: peers.How, infer: peers.Infer, device: str, workers
     )
 
 
-def _network(workload: Workload, device: str) -> LoadedModel:
+def _network(workload: Workload, device: str) -> Any:
     """The peers' own network, as the worker runs networks."""
     from gpu_worker.models.running import run_on
 
@@ -142,8 +143,9 @@ def _print(name: str, found: Ran) -> None:
         f"    gpu_busy_ratio {found.busy:.4f}; padded {found.padded} of {found.rows} rows; "
         f"parent {found.parent_us:.1f} us CPU a tile; {mb_per_second:.0f} MB/s; "
         f"widest gap {found.widest_gap:.2f} batch times; steady {found.seconds:.1f} s",
-        flush=True,
     )
+    spent = ", ".join(f"{name} {each:.1f}" for name, each in sorted(found.threads.items()) if each >= 0.1)
+    print(f"    us CPU a tile by thread: {spent}", flush=True)
 
 
 def _on_cpu(slide: Slide, url: str) -> None:
@@ -184,6 +186,7 @@ def _asked(argv: Sequence[str] | None) -> Any:
     parser.add_argument("--workloads", default="A,B,C,D")
     parser.add_argument("--patches", type=int, default=PATCHES)
     parser.add_argument("--distinct", type=int, default=DISTINCT)
+    parser.add_argument("--peers", type=int, default=PEERS, help="patches that the peers' arms read")
     parser.add_argument("--no-peers", action="store_true")
     parser.add_argument("--no-vit", action="store_true")
     return parser.parse_args(argv)

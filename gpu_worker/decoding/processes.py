@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import selectors
 import socket
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import Connection
 from typing import Any, Final
 
 import numpy as np
@@ -70,6 +71,8 @@ class ProcessDecoders:
         self._undone: list[Callable[[], None]] = []
         self._deaths = 0
         self._closed = False
+        #: Kept from answer to answer: `multiprocessing.connection.wait` makes one for each.
+        self._selector = selectors.DefaultSelector()
         self._processes = [self._start() for _ in range(workers)]
         self._collector = threading.Thread(target=self._collect, name="decoders", daemon=True)
         self._collector.start()
@@ -141,6 +144,8 @@ class ProcessDecoders:
         self._here.close()
         for undo in self._undone:
             undo()
+        self._collector.join(END_SECONDS)
+        self._selector.close()
         os.close(self._descriptor)
 
     def _start(self) -> _Process:
@@ -154,7 +159,9 @@ class ProcessDecoders:
                 # One thread each: the processes are as many as the cores.
                 env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "OMP_NUM_THREADS": "1"},
             )
-        return _Process(handle, Connection(ours.detach()))
+        process = _Process(handle, Connection(ours.detach()))
+        self._selector.register(process.connection, selectors.EVENT_READ, process)
+        return process
 
     def _feed(self) -> None:
         """Sends what waits to the processes that have least to do."""
@@ -188,16 +195,11 @@ class ProcessDecoders:
             with self._lock:
                 if self._closed:
                     return
-                by_connection = {process.connection: process for process in self._processes}
-            try:
-                ready = wait(list(by_connection), timeout=0.2)
-            except OSError:  # closed meanwhile
-                continue
-            for connection in ready:
-                process = by_connection[connection]  # pyright: ignore[reportArgumentType]  # wait gives back what it got
+            for key, _ in self._selector.select(timeout=0.2):
+                process: _Process = key.data
                 try:
                     value, error = process.connection.recv()
-                except (EOFError, ConnectionResetError, OSError):
+                except (EOFError, OSError):  # it died, or the decoders are closed
                     self._bury(process)
                     continue
                 if not process.ready.is_set():
@@ -226,6 +228,7 @@ class ProcessDecoders:
                 return
             status = process.handle.wait()
             log.warning("a decoder process ended", extra={"status": status, "tasks": len(process.tasks)})
+            self._selector.unregister(process.connection)
             process.connection.close()
             process.ready.set()  # nobody is to wait for it
             self._deaths += 1

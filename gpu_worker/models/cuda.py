@@ -45,6 +45,11 @@ class OnCuda:
     def card(self) -> ModelCard:
         return self._network.card
 
+    def on_device(self, pixels: torch.Tensor) -> torch.Tensor:
+        """[batch, height, width, 3] uint8 on the device -> [batch, columns] there, kernel by kernel: to be measured
+        alone."""
+        return self._network(pixels)
+
     def infer(self, pixels: NDArray[np.uint8], numerics: Numerics) -> NDArray[np.float32]:
         """[batch, height, width, 3] -> [batch, columns]. Raises ModelError, UnsuitableDevice, DeviceLost."""
         return self.start(pixels, numerics).scores()

@@ -99,12 +99,13 @@ class Batches:
             if self._shape is None:
                 return
             size = self._shape.numerics.batch
-            firsts, counts = np.unique(rows // size * size, return_counts=True)
+            counts = np.bincount(rows // size) if len(rows) else np.empty(0, np.intp)
+            slots = np.flatnonzero(counts)
             for row, tile, why in broken:
                 slot = self._by_first[row // size * size]
                 slot.broken.setdefault(row - slot.first, {})[tile] = why
-            for first, count in zip(firsts.tolist(), counts.tolist(), strict=True):
-                self._by_first[first].outstanding -= count
+            for slot, count in zip(slots.tolist(), counts[slots].tolist(), strict=True):
+                self._by_first[slot * size].outstanding -= count
             self._emit_full()
 
     def abandon(self, work: Work, rows: NDArray[np.int32], ended: Ended) -> None:

@@ -24,7 +24,7 @@ from wsi.quality import COLUMNS
 #: Batches handed to a device that works beside the CPU: the one it works at, and the next.
 DEPTH: Final = 2
 #: Rows of a job that measures how tiles look.
-MEASURED_TOGETHER: Final = 64
+MEASURED_TOGETHER: Final = 128
 
 
 @dataclass(frozen=True, slots=True)
