@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from numpy.typing import NDArray
 
+from gpu_worker.models.loaded import LoadedModel
 from gpu_worker.models.stain_density import StainDensity, densities
 from gpu_worker.pipeline import run_shard
 from tests.slides import write_svs
@@ -82,9 +83,11 @@ def whole_plan(
     )
 
 
-def run_all(plan: Plan, reader: SlideReader, *, decode_workers: int = 2) -> ShardResult:
-    """All shards of a plan as one result."""
-    model = StainDensity(plan.card)
+def run_all(
+    plan: Plan, reader: SlideReader, *, model: LoadedModel | None = None, decode_workers: int = 2
+) -> ShardResult:
+    """All shards of a plan as one result. `model`: None for stain density."""
+    model = model or StainDensity(plan.card)
     results = [
         run_shard(plan, index, reader, model, decode_workers=decode_workers, stop=threading.Event())
         for index in range(len(plan.shard_sizes))

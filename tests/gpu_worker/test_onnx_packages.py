@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import threading
-
 import numpy as np
 import pytest
 from onnx import TensorProto
 
 from gpu_worker.models.package import read_package
 from gpu_worker.models.registry import load_model
-from gpu_worker.pipeline import run_shard
-from tests.gpu_worker.cases import boxes, open_path, small_slide, whole_plan
+from tests.gpu_worker.cases import boxes, open_path, run_all, small_slide, whole_plan
 from tests.gpu_worker.onnx_packages import graph, write_onnx_package
 from tests.gpu_worker.test_onnx import in_torch
 from wsi.errors import ModelError
@@ -24,15 +21,9 @@ def loaded(folder):
 def test_a_slide_through_the_pipeline_equals_torch_for_any_shards(tmp_path):
     reader = open_path(small_slide(tmp_path))
     model = loaded(write_onnx_package(tmp_path / "small", batch=8))
-    tables = []
-    for shard_tiles in (None, 20, 7):
-        plan = whole_plan(reader, card=model.card, shard_tiles=shard_tiles)
-        results = [
-            run_shard(plan, index, reader, model, stop=threading.Event()) for index in range(len(plan.shard_sizes))
-        ]
-        tiles = np.concatenate([result.tiles for result in results])
-        tables.append(np.concatenate([result.scores for result in results])[np.argsort(tiles)])
-    np.testing.assert_allclose(tables[0], in_torch(boxes(plan, reader)), atol=1e-6)
+    plans = [whole_plan(reader, card=model.card, shard_tiles=shard_tiles) for shard_tiles in (None, 20, 7)]
+    tables = [run_all(plan, reader, model=model).scores for plan in plans]
+    np.testing.assert_allclose(tables[0], in_torch(boxes(plans[0], reader)), atol=1e-6)
     assert tables[0].tobytes() == tables[1].tobytes() == tables[2].tobytes()
 
 
