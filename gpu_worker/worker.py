@@ -176,12 +176,12 @@ class Worker:
             self._pulse.beat()
             if leaves(draining=self._drain.requested, idle_for=idle_for, idle_seconds=self._settings.idle_seconds):
                 return
-            began = time.monotonic()
+            began, came = time.monotonic(), False
             try:
-                self._begin_next(engine, wait=True)  # what was asked for while the last shard was computed
-                if not self._shards:
+                came = self._begin_next(engine, wait=True)  # what was asked for while the last shard was computed
+                if not came:
                     self._take_ahead()
-                    self._begin_next(engine, wait=True)
+                    came = self._begin_next(engine, wait=True)
                 failed_polls = 0
             except Exception:  # a process border: a failover of Postgres must not cost every warm GPU
                 failed_polls += 1
@@ -190,7 +190,8 @@ class Worker:
                     raise
                 log.warning("no answer to a poll", exc_info=True)
                 self._drain.wait(RETRY_SECONDS)
-            idle_for += (asked_for := time.monotonic() - began)  # only asking counts: never left without having asked
+            asked_for = time.monotonic() - began
+            idle_for = 0.0 if came else idle_for + asked_for  # asking in vain: it never leaves without having asked
             self._metrics.idle_seconds.inc(asked_for)
 
     def _compute(self, engine: Engine) -> None:
@@ -230,27 +231,29 @@ class Worker:
         except Exception as error:
             raise _Unprepared(held) from error
 
-    def _begin_next(self, engine: Engine, *, wait: bool) -> None:
-        """Begins the shard that was taken ahead, if it is ready by now. Raises what queues and ledger raise."""
+    def _begin_next(self, engine: Engine, *, wait: bool) -> bool:
+        """Begins the shard that was taken ahead, or settles it if it can not be begun; False: none was taken, or it is
+        not ready yet. Raises what queues and ledger raise."""
         if self._next is None or not (wait or self._next.done()):
-            return
+            return False
         taken, self._next = self._next, None
         try:
             shard = taken.result()
         except _Unprepared as error:
             self._settle(error.held, error.__cause__ if isinstance(error.__cause__, Exception) else error)
-            return
+            return True
         if shard is None:
-            return
+            return False
         if self._drain.requested or self._exit_code:
             self._settle(shard.held, Drained())
-            return
+            return True
         self._pulse.beat()
         self._shards[shard.run.work] = shard
         if len(shard.run.work.tiles):
             engine.begin(shard.run.work)
         else:  # the attempt before computed all of it and did not come to commit it
             self._end(Ended(shard.run.work), engine.waits)
+        return True
 
     def _add(self, outputs: Outputs) -> None:
         shard = self._shards.get(outputs.work)

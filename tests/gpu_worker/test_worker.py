@@ -368,3 +368,10 @@ def test_a_worker_asks_for_work_before_it_leaves_for_want_of_it(installation):
     job, plan = installation.planned_job(shard_tiles=20)
     installation.worker(idle_seconds=1e-9).run()
     assert installation.job(job.id).tiles_inferred == len(plan.tiles)
+
+
+def test_a_shard_that_can_not_be_begun_is_no_want_of_work(installation):
+    installation.planned_job(shard_tiles=20)
+    installation.slides.put_object(installation.uri, b"another slide")
+    installation.worker(idle_seconds=1e-9).run()
+    assert installation.queues.depth("shards-normal") == 0, "the shards of the failed job are still to be thrown away"
