@@ -30,7 +30,8 @@ from torchvision.transforms import Compose, Normalize, ToTensor
 MEAN: Final = (0.485, 0.456, 0.406)
 DEVIATION: Final = (0.229, 0.224, 0.225)
 WORKERS: Final = (4, 8, 16)
-BATCH: Final = 256
+BATCH: Final = 64
+AHEAD: Final = 2  #: batches that each worker of a DataLoader makes ahead, torch's own default
 
 How = Literal["floats", "bytes"]
 Precision = Literal["fp32", "fp16"]
@@ -151,19 +152,21 @@ def loader(
     batch: int = BATCH,
     name: str = "",
 ) -> Took:
-    """All patches of `origins` ([n, 2] x, y of level 0) through a DataLoader and the model. They must be more than one
-    batch."""
-    if len(origins) <= batch:
-        raise ValueError("a steady part needs more than one batch")
+    """All patches of `origins` ([n, 2] x, y of level 0) through a DataLoader and the model. The steady part begins
+    behind the batches that the workers have ready before the first one is asked for; there must be more."""
+    ready = 1 + workers * AHEAD
+    if len(origins) <= ready * batch:
+        raise ValueError(f"a steady part needs more than {ready} batches")
     on_gpu = _kind(device) == "cuda"
     patches: Any = Patches(slide, origins, box, patch, how)
-    spent, done, first, began = cpu_seconds(), 0, 0, 0.0
+    spent, done, given, first, began = cpu_seconds(), 0, 0, 0, 0.0
     batches = iter(
         DataLoader(
             patches,
             batch_size=batch,
             num_workers=workers,
             pin_memory=on_gpu,
+            prefetch_factor=AHEAD if workers else None,
             # Forked, as on Linux by default until 3.14: to import torch once a worker is not what is measured. They
             # touch no GPU.
             multiprocessing_context="fork" if workers else None,
@@ -171,8 +174,8 @@ def loader(
     )
     for pixels in batches:
         infer(pixels.to(device, non_blocking=True))
-        done += len(pixels)
-        if not first:
+        done, given = done + len(pixels), given + 1
+        if given == ready:
             _wait(device)
             first, began = done, time.perf_counter()
     _wait(device)

@@ -79,7 +79,7 @@ def _on_gpu(slide: Slide, url: str, asked: Any) -> None:
     decode = decoded.rate / workload.tiles_a_patch
     print(f"{f'decode alone, {decoded.processes} processes':44} {decode:10,.0f} "
           f"{decoded.cpu_seconds / decoded.tiles * workload.tiles_a_patch * 1000:10.2f}", flush=True)  # fmt: skip
-    found = _ours(slide, url, model, device, twice=workload is WORKLOADS["A"])
+    found = _ours(slide, url, model, device, twice=workload is WORKLOADS["A"], decoders=asked.decoders)
     limit = min(alone.rate, decode)
     ratios = ", ".join(f"{found.rate / rate:.1f} x {name}" for name, rate in rates.items())
     print(f"ours / min(model, decode) {found.rate / limit:.3f}; ours / peers {ratios or 'not run'}", flush=True)
@@ -97,7 +97,6 @@ def _peer(slide: Slide, patches: int, how: peers.How, infer: peers.Infer, device
         workers=workers,
         infer=infer,
         device=device,
-        batch=BATCH,
     )
 
 
@@ -125,11 +124,11 @@ def _transformer(slide: Slide, url: str, device: str) -> None:
     _print("ours, ViT-L/16", run([(plan, reader)], model, reads, device=device))
 
 
-def _ours(slide: Slide, url: str, model: LoadedModel, device: str, *, twice: bool) -> Ran:
+def _ours(slide: Slide, url: str, model: LoadedModel, device: str, *, twice: bool, decoders: int | None = None) -> Ran:
     reads = Reads()
     reader = opened(slide, url, reads)
     plan = planned(slide, reader, model.card)
-    found = run([(plan, reader)], model, reads, device=device)
+    found = run([(plan, reader)], model, reads, device=device, workers=decoders)
     _print("ours, from byte ranges", found)
     if twice:
         _print("ours, two slides back to back", run([(plan, reader)] * 2, model, reads, device=device))
@@ -187,6 +186,7 @@ def _asked(argv: Sequence[str] | None) -> Any:
     parser.add_argument("--patches", type=int, default=PATCHES)
     parser.add_argument("--distinct", type=int, default=DISTINCT)
     parser.add_argument("--peers", type=int, default=PEERS, help="patches that the peers' arms read")
+    parser.add_argument("--decoders", type=int, help="decode processes; all cores but two")
     parser.add_argument("--no-peers", action="store_true")
     parser.add_argument("--no-vit", action="store_true")
     return parser.parse_args(argv)

@@ -59,16 +59,18 @@ def test_a_numpy_model_is_run_tile_by_tile(slide):
 def test_the_start_counts_for_the_processors_and_not_for_the_clock(slide):
     took, batches = seen(slide, "floats", workers=1)
     assert sum(map(len, batches)) == took.cpu_patches == 16
-    assert took.patches == 16 - BATCH
+    assert took.patches == 16 - (1 + peers.AHEAD) * BATCH
     assert took.seconds > 0
     assert took.cpu_seconds > 0
     assert took.rate == took.patches / took.seconds
     assert str(took).startswith("DataLoader, floats, 1 workers")
 
 
-def test_one_batch_has_no_steady_part(slide):
-    with pytest.raises(ValueError, match="more than one batch"):
-        peers.loader(slide.path, slide.origins[:4], box=256, patch=256, how="bytes", workers=0, infer=len, batch=4)
+@pytest.mark.parametrize(("workers", "ready"), [(0, 1), (2, 5)])
+def test_what_the_workers_have_ready_is_no_steady_part(slide, workers, ready):
+    origins, more = slide.origins[: 2 * ready], {"box": 256, "patch": 256, "how": "bytes", "infer": len}
+    with pytest.raises(ValueError, match=f"more than {ready} batches"):
+        peers.loader(slide.path, origins, workers=workers, batch=2, **more)
 
 
 def test_patches_of_another_scale_are_resized_as_they_are_read(slide):
