@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gpu_worker.channel import Closed
 from gpu_worker.decoding.jobs import Decoders, Failures, Rows, ScatterTiles
 from gpu_worker.stages.batch import Batches
 from gpu_worker.stages.values import Begun, Ended, Fetched
@@ -96,12 +98,19 @@ class Scattering:
             self._reduction,
             self._fill,
         )
-        self._decoders.submit(job).add_done_callback(lambda done: self._finish(encoded.tiles, first, rows, done))
+        self._decoders.submit(job).add_done_callback(lambda done: self._done(encoded.tiles, first, rows, done))
+
+    def _done(
+        self, tiles: NDArray[np.int64], first: NDArray[np.int64], rows: NDArray[np.int32], done: Future[Failures]
+    ) -> None:
+        """On a decoder's thread, whose border it is."""
+        with suppress(Closed):  # the stages are ending: nobody waits for the rows
+            self._finish(tiles, first, rows, done)
 
     def _finish(
         self, tiles: NDArray[np.int64], first: NDArray[np.int64], rows: NDArray[np.int32], done: Future[Failures]
     ) -> None:
-        """On a decoder's thread. `rows`: of each piece."""
+        """`rows`: of each piece."""
         if done.cancelled():
             return  # the stages are ending
         error = done.exception()

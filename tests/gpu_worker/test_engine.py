@@ -199,3 +199,25 @@ def test_a_work_that_is_stopped_before_it_begins_computes_nothing(reader):
         assert isinstance(event, Ended)
         assert event.error is None
     assert model.batches == 0
+
+
+def test_what_is_decoded_after_the_end_is_dropped_in_silence(reader, caplog):
+    """As at Ctrl-C: a traceback would be all that is seen of it."""
+    plan = whole_plan(reader, batch=1, shard_tiles=None)
+    decodes, free = threading.Event(), threading.Event()
+
+    class Slow(DamagedReader):
+        def runs(self, level, tiles):
+            return self._reader.runs(level, tiles)
+
+        def decode(self, tile, reduction=1, fill=255):
+            decodes.set()
+            free.wait(20)
+            return super().decode(tile, reduction, fill)
+
+    with closing(ThreadDecoders(2, private(RESERVED))) as decoders:
+        with Engine(decoders, 16 * 1024**2) as engine:
+            engine.begin(work_of(plan, 0, Slow(reader, ()), StainDensity(plan.card)))
+            assert decodes.wait(10)
+        free.set()
+    assert not caplog.records
