@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -67,7 +68,7 @@ def compute_shards(
         while waiting or begun:
             while waiting and len(begun) < BEGUN and not watched.stop.is_set():
                 run = _begin(plan, waiting.popleft(), reader, partial, model, watched)
-                begun[run.work] = run, measuring.begin()
+                begun[run.work] = run, time.monotonic()
                 if len(run.work.tiles):
                     engine.begin(run.work)
                 else:

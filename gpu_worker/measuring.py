@@ -20,12 +20,8 @@ class Measuring:
         self._device = device
         self._requests, self._bytes, self._at = reads.requests, reads.bytes, time.monotonic()
 
-    def begin(self) -> float:
-        """When the work on a shard begins, for `measured`."""
-        return time.monotonic()
-
     def measured(self, result: ShardResult, begun: float) -> ShardResult:
-        """The finished result with its measurement."""
+        """The finished result with its measurement. `begun`: when the work on it began, by `time.monotonic`."""
         now, requests, size = time.monotonic(), self._reads.requests, self._reads.bytes
         took = Measured(
             seconds=round(now - max(begun, self._at), 3),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import ExitStack, closing
 
 from gpu_worker.computed import Computed
 from gpu_worker.decoding.choice import decoders_for
@@ -127,23 +127,6 @@ def run_shard(
     Raises Drained once `stop` is set, after the batch in flight is finished and in a checkpoint; SourceError when
     the slide can not be read; ValueError for a `resume` of another plan or shard.
     """
-    if engine is None:
-        decoders, budget = decoders_for("cpu", decode_workers)
-        with closing(decoders), Engine(decoders, budget) as own:
-            return run_shard(
-                plan,
-                shard_index,
-                reader,
-                model,
-                resume=resume,
-                on_checkpoint=on_checkpoint,
-                checkpoint_seconds=checkpoint_seconds,
-                checkpoint_batches=checkpoint_batches,
-                engine=own,
-                stop=stop,
-                on_batch=on_batch,
-                on_run=on_run,
-            )
     work = Work.of(plan, shard_index, reader, model, resume=resume, stop=stop)
     run = ShardRun(
         work,
@@ -154,16 +137,21 @@ def run_shard(
     )
     if not len(work.tiles):
         return run.end(Ended(work))
-    engine.begin(work)
-    try:
-        while not isinstance(event := engine.next(), Ended):
-            if event is not None:
-                run.add(event)
-                if on_batch is not None:
-                    on_batch(event.count)
-    except BaseException:
-        work.ended.set()  # an error of a callback: nothing more of it is computed
-        raise
+    with ExitStack() as made:
+        if engine is None:
+            decoders, budget = decoders_for("cpu", decode_workers)
+            made.enter_context(closing(decoders))
+            engine = made.enter_context(Engine(decoders, budget))
+        engine.begin(work)
+        try:
+            while not isinstance(event := engine.next(), Ended):
+                if event is not None:
+                    run.add(event)
+                    if on_batch is not None:
+                        on_batch(event.count)
+        except BaseException:
+            work.ended.set()  # an error of a callback: nothing more of it is computed
+            raise
     if on_run is not None and event.error is None:
         on_run(run.computed())
     return run.end(event)

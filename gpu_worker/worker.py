@@ -99,9 +99,8 @@ class Worker:
             objects=objects,
             checkpoint_seconds=settings.checkpoint_seconds,
             checkpoint_batches=settings.checkpoint_batches,
-            on_checkpoint=lambda held: wake(
-                queues, traceparent=held.lease.job.traceparent
-            ),  # progress is in the outbox
+            # Progress waits in the outbox.
+            on_checkpoint=lambda held: wake(queues, traceparent=held.lease.job.traceparent),
             beat=self._pulse.beat,
         )
         self._heartbeats = Heartbeats(ledger=ledger, queues=queues, lease_seconds=settings.lease_seconds)
@@ -286,13 +285,11 @@ class Worker:
         with self._claiming:
             if self._shards.pop(shard.run.work, None) is None:
                 return
-        model, computed = (
-            _model(shard.held),
-            replace(
-                shard.run.computed(),
-                waited_in={"decode": self._waits.decode_in, "forward": self._waits.forward_in},
-                waited_out={"fetch": self._waits.fetch_out},
-            ),
+        model = _model(shard.held)
+        computed = replace(
+            shard.run.computed(),
+            waited_in={"decode": self._waits.decode_in, "forward": self._waits.forward_in},
+            waited_out={"fetch": self._waits.fetch_out},
         )
         self._metrics.computed(computed, model)
         self._metrics.took(time.monotonic() - shard.since, model)

@@ -58,9 +58,6 @@ class Decoders(Protocol):
     def memory(self) -> Memory: ...
 
     @property
-    def workers(self) -> int: ...
-
-    @property
     def pending(self) -> int:
         """Jobs that were submitted and are not done."""
         ...

@@ -82,10 +82,6 @@ class ProcessDecoders:
         return self._memory
 
     @property
-    def workers(self) -> int:
-        return self._workers
-
-    @property
     def pending(self) -> int:
         with self._lock:
             sent = sum(len(process.tasks) for process in self._processes)

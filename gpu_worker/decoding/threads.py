@@ -17,7 +17,6 @@ AHEAD = 2
 class ThreadDecoders:
     def __init__(self, workers: int, memory: Memory) -> None:
         self._memory = memory
-        self._workers = workers
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="decode")  # begins threads as it needs them
         self._free = threading.Semaphore(workers * AHEAD)
         self._jobs: set[Future[Any]] = set()
@@ -25,10 +24,6 @@ class ThreadDecoders:
     @property
     def memory(self) -> Memory:
         return self._memory
-
-    @property
-    def workers(self) -> int:
-        return self._workers
 
     @property
     def pending(self) -> int:

@@ -99,13 +99,12 @@ class Batches:
             if self._shape is None:
                 return
             size = self._shape.numerics.batch
-            counts = np.bincount(rows // size) if len(rows) else np.empty(0, np.intp)
-            slots = np.flatnonzero(counts)
+            pieces = np.bincount(rows // size)
             for row, tile, why in broken:
                 slot = self._by_first[row // size * size]
                 slot.broken.setdefault(row - slot.first, {})[tile] = why
-            for slot, count in zip(slots.tolist(), counts[slots].tolist(), strict=True):
-                self._by_first[slot * size].outstanding -= count
+            for number in np.flatnonzero(pieces).tolist():
+                self._by_first[number * size].outstanding -= int(pieces[number])
             self._emit_full()
 
     def abandon(self, work: Work, rows: NDArray[np.int32], ended: Ended) -> None:

@@ -19,7 +19,7 @@ from gpu_worker.models.loaded import InFlight, Queueing
 from gpu_worker.stages.values import Ended, Outputs, Slot
 from gpu_worker.work import Work
 from wsi.errors import ModelError
-from wsi.quality import COLUMNS
+from wsi.quality import unmeasured
 
 #: Batches handed to a device that works beside the CPU: the one it works at, and the next.
 DEPTH: Final = 2
@@ -92,19 +92,22 @@ class Forward:
         pixels = slot.rows.of(self._decoders.memory)[slot.first : slot.first + slot.size]
         began = time.perf_counter()
         numerics = work.plan.numerics
-        last, step = slot.first + int(rows[-1]) + 1, MEASURED_TOGETHER
+        last = slot.first + int(rows[-1]) + 1
         if isinstance(work.model, Queueing):
             in_flight: InFlight = work.model.start(pixels, numerics)
-            quality = self._measured(slot, last, step)
+            quality = self._measured(slot, last)
         else:
-            quality = self._measured(slot, last, step)
+            quality = self._measured(slot, last)
             scores = work.model.infer(pixels, numerics)
             in_flight = _Done(scores, time.perf_counter() - began)
         self._started.append(_Started(slot, rows, in_flight, began, quality))
 
-    def _measured(self, slot: Slot, last: int, step: int) -> tuple[Future[NDArray[np.float32]], ...]:
-        jobs = (MeasureRows(slot.rows, low, min(low + step, last)) for low in range(slot.first, last, step))
-        return tuple(self._decoders.submit(job) for job in jobs)
+    def _measured(self, slot: Slot, last: int) -> tuple[Future[NDArray[np.float32]], ...]:
+        """The slot's rows up to row `last` of the memory."""
+        return tuple(
+            self._decoders.submit(MeasureRows(slot.rows, low, min(low + MEASURED_TOGETHER, last)))
+            for low in range(slot.first, last, MEASURED_TOGETHER)
+        )
 
     def _finish(self) -> Iterator[Outputs | Ended]:
         """The oldest batch in flight."""
@@ -122,7 +125,8 @@ class Forward:
     def _outputs(self, started: _Started) -> list[Outputs | Ended]:
         found: list[Outputs | Ended] = []
         slot, rows, seconds, ended = started.slot, started.valid, 0.0, started.began
-        scores, quality = np.empty((0, 0), np.float32), np.empty((0, len(COLUMNS)), np.float32)
+        columns = len(slot.works[0].plan.card.columns)  # of the one model that all works of a slot have
+        scores, quality = np.empty((0, columns), np.float32), unmeasured()
         if started.scores is not None:
             scores = started.scores.scores()[rows]
             ended = time.perf_counter()
@@ -146,12 +150,11 @@ class Forward:
             }
             if len(tiles) or unreadable:
                 share = len(tiles) / len(rows) if len(rows) else 0.0
-                columns = len(work.plan.card.columns)
                 found.append(
                     Outputs(
                         work=work,
                         tiles=tiles,
-                        scores=scores[owned] if len(rows) else np.empty((0, columns), np.float32),
+                        scores=scores[owned],
                         quality=quality[owned],
                         unreadable=unreadable,
                         padded=padded,
