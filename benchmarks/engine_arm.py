@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.plans import plan_of_all
 from benchmarks.ranges_over_http import HttpRangeSource
 from benchmarks.workloads import Slide
 from gpu_worker.decoding.choice import decoders_for
@@ -21,13 +22,8 @@ from gpu_worker.models.loaded import LoadedModel
 from gpu_worker.stages.values import Ended, Outputs
 from gpu_worker.work import Work
 from tests.range_server import facts
-from wsi.examination import Examination
-from wsi.mask import SlideMask
 from wsi.model_card import ModelCard
 from wsi.plan import Plan
-from wsi.planning import make_plan
-from wsi.records.jobs import JobOptions
-from wsi.shards import MOST
 from wsi.slide.opening import open_slide
 from wsi.slide.reads import Reads, counted
 from wsi.slide.slide import SlideReader
@@ -65,19 +61,8 @@ def opened(slide: Slide, url: str, reads: Reads) -> SlideReader:
 
 
 def planned(slide: Slide, reader: SlideReader, card: ModelCard) -> Plan:
-    """All of the slide, in shards as large as a fast model has them."""
-    examination = Examination(inspection=reader.inspection, thumbnail_jpeg=b"", mask=SlideMask(np.ones((64, 64), bool)))
-    plan = make_plan(
-        slide_digest="",
-        slide_uris=(),
-        reader=reader,
-        examination=examination,
-        card=card,
-        package_uri=None,
-        options=JobOptions(),
-        shard_tiles=MOST,
-        threads=1,
-    )
+    """All of the slide: the patches of the workload."""
+    plan = plan_of_all(reader, card)
     assert len(plan.tiles) == len(slide.origins)
     assert plan.grid.level_side == slide.workload.box
     return plan

@@ -16,14 +16,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.plans import plan_of_all
 from tests.slide_server import range_reads, served
 from wsi.builtin_models import STAIN_DENSITY
-from wsi.examination import Examination
 from wsi.grid import file_order
-from wsi.mask import SlideMask
 from wsi.plan import Plan
-from wsi.planning import make_plan
-from wsi.records.jobs import JobOptions
 from wsi.shards import MOST, shard_offsets
 from wsi.slide.opening import local_source, open_slide
 from wsi.slide.slide import RGB, SlideReader
@@ -75,18 +72,7 @@ def _plan(reader: SlideReader, boxes: NDArray[np.int32]) -> Plan:
     """Of these boxes, in the order and the shards that a plan has."""
     inspection = reader.inspection
     card = replace(STAIN_DENSITY, tile_px=SIDE, input_px=SIDE, mpp=inspection.mpp_x or 0.5, batch=BATCH)
-    examination = Examination(inspection=inspection, thumbnail_jpeg=b"", mask=SlideMask(np.ones((4, 4), bool)))
-    plan = make_plan(
-        slide_digest="",
-        slide_uris=(),
-        reader=reader,
-        examination=examination,
-        card=card,
-        package_uri=None,
-        options=JobOptions(region=(0, 0, 1, 1)),
-        shard_tiles=None,
-        threads=1,
-    )
+    plan = plan_of_all(reader, card)
     assert plan.grid.level_side == SIDE
     order = file_order(boxes, plan.grid, inspection.levels[0])
     offsets = np.asarray(shard_offsets(len(boxes), MOST), np.int32)
