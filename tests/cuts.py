@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_worker.decoding.jobs import Rows, ScatterTiles
+from gpu_worker.decoding.jobs import Recipe, Rows, ScatterTiles
 from wsi.records.slides import LevelInfo
 from wsi.slide.placement import place
 from wsi.slide.slide import RGB, WHITE, SlideReader
@@ -28,7 +28,7 @@ def cut(
         pieces = placed.pieces[int(first[0]) : int(first[-1])]
         whole = bool((np.diff(encoded.first) > 0).all())
         decoding = (reader.decoding(level) if whole else None) or reader.decode
-        job = ScatterTiles(rows, encoded, first - first[0], pieces, decoding, 1, fill)
+        job = ScatterTiles(Recipe(rows, level, decoding, 1, fill), encoded, first - first[0], pieces)
         why = dict(job.run(memory))
         for number, tile in enumerate(encoded.tiles.tolist()):
             if tile in why:

@@ -1,4 +1,5 @@
-"""A decoder process: `python -m gpu_worker.decoding.child CONNECTION MEMORY BYTES`, the first two open descriptors.
+"""A decoder process: `python -m gpu_worker.decoding.child CONNECTION MEMORY BYTES CELL`, the first two open
+descriptors.
 
 It holds numpy and the codecs, no torch, no slide and no credentials, and ends with its parent, whose end closes the
 connection. Signals are the parent's business: one that tells the whole group to leave must not take away the decoders
@@ -10,34 +11,34 @@ from __future__ import annotations
 import mmap
 import signal
 import sys
-from dataclasses import replace
 from multiprocessing.connection import Connection
 from typing import Any
 
 import numpy as np
 
-from gpu_worker.decoding.jobs import Job, Memory, ScatterTiles
+from gpu_worker.decoding import wire
+from gpu_worker.decoding.jobs import Job, Memory, Recipe
 
 
-def main(connection: Connection, memory: Memory) -> None:
+def main(connection: Connection, memory: Memory, cell: int) -> None:
+    begun = memory[cell : cell + 8].view(np.int64)  # jobs, for the parent to see should this process end
+    recipe: Recipe | None = None
     _answer(connection, (None, None))  # everything is loaded
     while True:
         try:
-            job, slab = connection.recv()
+            said: Job | wire.Sent = connection.recv()
         except (EOFError, ConnectionResetError):
             return
+        begun += 1
         try:
-            answer = (job_on(job, slab, memory).run(memory), None)
+            if isinstance(said, wire.Sent):
+                recipe = said.recipe or recipe
+                assert recipe is not None
+                said = wire.taken(recipe, said, memory)
+            answer = (said.run(memory), None)
         except Exception as error:  # noqa: BLE001  # a process border: the parent raises it
             answer = (None, error)
         _answer(connection, answer)
-
-
-def job_on(job: Job, slab: tuple[int, int] | None, memory: Memory) -> Job:
-    """The job with its tiles' bytes, which lie in the memory from `slab[0]` to `slab[1]` where they do not travel."""
-    if slab is None or not isinstance(job, ScatterTiles):
-        return job
-    return replace(job, encoded=replace(job.encoded, data=memory[slab[0] : slab[1]].data))
 
 
 def _answer(connection: Connection, answer: tuple[Any, Exception | None]) -> None:
@@ -52,5 +53,5 @@ def _answer(connection: Connection, answer: tuple[Any, Exception | None]) -> Non
 if __name__ == "__main__":
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, signal.SIG_IGN)
-    _connection, _memory, _bytes = map(int, sys.argv[1:])
-    main(Connection(_connection), np.frombuffer(mmap.mmap(_memory, _bytes), np.uint8))
+    _connection, _memory, _bytes, _cell = map(int, sys.argv[1:])
+    main(Connection(_connection), np.frombuffer(mmap.mmap(_memory, _bytes), np.uint8), _cell)

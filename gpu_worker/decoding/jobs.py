@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -76,15 +76,12 @@ class Decoders(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class ScatterTiles:
-    """Decodes tiles, each once, and copies their pieces to the rows that want them, while they are in the CPU's cache.
-    `run` gives the tiles that could not be decoded; their rows are left as they are."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Recipe:
+    """What all tiles of a placement have in common."""
 
     rows: Rows
-    encoded: EncodedTiles
-    first: NDArray[np.int64]  #: [tiles + 1] pieces of tile k are `pieces[first[k] : first[k + 1]]`
-    pieces: Pieces  #: whose `box` is a row
+    level: int
     decoding: TileDecoding | Callable[[EncodedTile, Reduction, int], RGB]  #: the latter is the reader's own `decode`
     reduction: Reduction
     fill: int  #: grey value of what was never scanned
@@ -93,37 +90,50 @@ class ScatterTiles:
     def portable(self) -> bool:
         return isinstance(self.decoding, TileDecoding)
 
+    def pixels(self, tile: int, pieces: tuple[bytes, ...]) -> RGB:
+        """Raises TileUnreadable."""
+        if isinstance(self.decoding, TileDecoding):
+            return self.decoding.pixels(pieces, self.reduction, self.fill)
+        return self.decoding(EncodedTile(self.level, tile, pieces), self.reduction, self.fill)
+
+
+@dataclass(frozen=True, slots=True)
+class ScatterTiles:
+    """Decodes tiles, each once, and copies their pieces to the rows that want them, while they are in the CPU's cache.
+    `run` gives the tiles that could not be decoded; their rows are left as they are."""
+
+    recipe: Recipe
+    encoded: EncodedTiles
+    first: NDArray[np.int64]  #: [tiles + 1] pieces of tile k are `pieces[first[k] : first[k + 1]]`
+    pieces: Pieces  #: whose box is a row
+
+    @property
+    def portable(self) -> bool:
+        return self.recipe.portable
+
     def run(self, memory: Memory) -> Failures:
-        rows = self.rows.of(memory)
-        first = self.first.tolist()
-        boxes = self.pieces.box.tolist()
-        places = np.concatenate((self.pieces.source, self.pieces.target, self.pieces.size), axis=1).tolist()
+        rows = self.recipe.rows.of(memory)
+        first, table = self.first.tolist(), self.pieces.table.tolist()
         failures: list[tuple[int, str]] = []
         for number, (tile, encoded) in enumerate(self.encoded.pieces()):
             try:
-                pixels = self._decode(tile, encoded)
+                pixels = self.recipe.pixels(tile, encoded)
             except TileUnreadable as error:
                 failures.append((tile, error.sentence))
                 continue
-            for piece in range(first[number], first[number + 1]):
-                left, top, x, y, width, height = places[piece]
-                rows[boxes[piece], y : y + height, x : x + width] = pixels[top : top + height, left : left + width]
+            for row, left, top, x, y, width, height in table[first[number] : first[number + 1]]:
+                rows[row, y : y + height, x : x + width] = pixels[top : top + height, left : left + width]
         return tuple(failures)
-
-    def _decode(self, tile: int, pieces: tuple[bytes, ...]) -> RGB:
-        if isinstance(self.decoding, TileDecoding):
-            return self.decoding.pixels(pieces, self.reduction, self.fill)
-        return self.decoding(EncodedTile(self.encoded.level, tile, pieces), self.reduction, self.fill)
 
     def alone(self) -> Iterator[ScatterTiles]:
         """A job for each tile."""
         for number in range(len(self.encoded)):
             low, high = int(self.first[number]), int(self.first[number + 1])
-            yield replace(
-                self,
-                encoded=self.encoded.part(number, number + 1),
-                first=np.array([0, high - low], np.int64),
-                pieces=self.pieces[low:high],
+            yield ScatterTiles(
+                self.recipe,
+                self.encoded.part(number, number + 1),
+                np.array([0, high - low], np.int64),
+                self.pieces[low:high],
             )
 
 

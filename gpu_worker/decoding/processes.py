@@ -7,6 +7,7 @@ alone; those that end a process again are unreadable.
 from __future__ import annotations
 
 import logging
+import mmap
 import os
 import selectors
 import socket
@@ -21,8 +22,10 @@ from multiprocessing.connection import Connection
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from gpu_worker.decoding.jobs import Failures, Job, Memory, ScatterTiles
+from gpu_worker.decoding import wire
+from gpu_worker.decoding.jobs import Failures, Job, Memory, Recipe, ScatterTiles
 from gpu_worker.decoding.memory import shared
 from gpu_worker.decoding.threads import ThreadDecoders
 
@@ -30,10 +33,11 @@ log = logging.getLogger(__name__)
 
 #: Jobs sent to a process: the one it works at, and the next, so that it never waits for us.
 AHEAD: Final = 2
-#: Bytes of encoded tiles that a job carries in shared memory; larger ones travel through the socket.
-SLAB: Final = 4 * 1024**2
+#: Bytes of a job that lie in shared memory; larger ones travel through the socket.
+SLAB: Final = 8 * 1024**2
 #: Deaths without a finished job between them, a process, after which it is not the tiles.
 MOST_DEATHS: Final = 3
+_CELL: Final = 8  #: bytes of the number of jobs that a process began
 END_SECONDS: Final = 5.0  #: that a process gets for the job it works at when the decoders are closed
 
 _ENDED = "its decoder process ended while decoding it"
@@ -43,7 +47,7 @@ _ENDED = "its decoder process ended while decoding it"
 class _Task:
     job: Job
     done: Future[Any]
-    slab: int | None = None
+    slab: int | None = None  #: byte of the memory
     tried: bool = False  #: a process has died of it
 
 
@@ -51,6 +55,10 @@ class _Task:
 class _Process:
     handle: subprocess.Popen[bytes]
     connection: Connection
+    cell: int  #: byte of the memory that `begun` lies at
+    begun: NDArray[np.int64]  #: [1] jobs that it says it began
+    sent: int = 0  #: jobs
+    recipe: Recipe | None = None  #: of the last job sent
     tasks: deque[_Task] = field(default_factory=deque)  #: in the order sent: the first is worked at
     ready: threading.Event = field(default_factory=threading.Event)  #: it has loaded its codecs
 
@@ -59,11 +67,12 @@ class ProcessDecoders:
     def __init__(self, workers: int, memory_bytes: int) -> None:
         """Raises OSError where memory can not be shared by descriptor (it can on Linux)."""
         self._workers = workers
-        slabs = workers * AHEAD
-        self._size = memory_bytes + slabs * SLAB
+        slabs, begin = workers * AHEAD, -(-memory_bytes // mmap.PAGESIZE) * mmap.PAGESIZE
+        cells = begin + slabs * SLAB
+        self._size = cells + workers * _CELL
         self._descriptor, self._all = shared(self._size)
         self._memory = self._all[:memory_bytes]
-        self._slabs = [memory_bytes + number * SLAB for number in range(slabs)]
+        self._slabs = [begin + number * SLAB for number in range(slabs)]
         self._ahead = threading.Semaphore(slabs)
         self._here = ThreadDecoders(workers, self._memory)
         self._lock = threading.RLock()
@@ -73,7 +82,7 @@ class ProcessDecoders:
         self._closed = False
         #: Kept from answer to answer: `multiprocessing.connection.wait` makes one for each.
         self._selector = selectors.DefaultSelector()
-        self._processes = [self._start() for _ in range(workers)]
+        self._processes = [self._start(cells + number * _CELL) for number in range(workers)]
         self._collector = threading.Thread(target=self._collect, name="decoders", daemon=True)
         self._collector.start()
 
@@ -94,8 +103,8 @@ class ProcessDecoders:
 
     @property
     def tiles_a_job(self) -> int:
-        """Handing out a job and hearing of it takes half a millisecond of this process, whatever its size."""
-        return 64
+        """Handing out a job and hearing of it takes some 0.2 ms of this process, whatever its size."""
+        return 128
 
     def wait_until_ready(self) -> None:
         """Until every process has loaded its codecs. Work may be submitted before."""
@@ -144,18 +153,20 @@ class ProcessDecoders:
         self._selector.close()
         os.close(self._descriptor)
 
-    def _start(self) -> _Process:
+    def _start(self, cell: int) -> _Process:
         ours, theirs = socket.socketpair()
+        begun = self._all[cell : cell + _CELL].view(np.int64)
+        begun[0] = 0
         with theirs:
             command = [sys.executable, "-m", "gpu_worker.decoding.child"]
             handle = subprocess.Popen(
-                [*command, str(theirs.fileno()), str(self._descriptor), str(self._size)],
+                [*command, str(theirs.fileno()), str(self._descriptor), str(self._size), str(cell)],
                 pass_fds=(theirs.fileno(), self._descriptor),
                 stdin=subprocess.DEVNULL,
                 # One thread each: the processes are as many as the cores.
                 env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "OMP_NUM_THREADS": "1"},
             )
-        process = _Process(handle, Connection(ours.detach()))
+        process = _Process(handle, Connection(ours.detach()), cell, begun)
         self._selector.register(process.connection, selectors.EVENT_READ, process)
         return process
 
@@ -168,23 +179,26 @@ class ProcessDecoders:
             task = self._waiting.popleft()
             process.tasks.append(task)
             try:
-                process.connection.send(self._packed(task))
+                process.connection.send(self._said(process, task))
+                process.sent += 1
             except (BrokenPipeError, ConnectionResetError):
                 self._waiting.appendleft(process.tasks.pop())  # it did not die of what it never got
                 return  # dead: the collector finds out and sends its tasks elsewhere
 
-    def _packed(self, task: _Task) -> tuple[Job, tuple[int, int] | None]:
-        """The job, its tiles' bytes moved into a slab where they fit."""
+    def _said(self, process: _Process, task: _Task) -> Job | wire.Sent:
+        """What is sent of a task. Its tiles are put into a slab where they fit."""
         job = task.job
         if not isinstance(job, ScatterTiles):
-            return job, None
-        data = job.encoded.data
-        if len(data) > SLAB or not (self._slabs or task.slab is not None):
-            return replace(job, encoded=replace(job.encoded, data=bytes(data))), None
+            return job
+        recipe = None if process.recipe is job.recipe else job.recipe
         if task.slab is None:
             task.slab = self._slabs.pop()
-        self._all[task.slab : task.slab + len(data)] = np.frombuffer(data, np.uint8)
-        return replace(job, encoded=replace(job.encoded, data=b"")), (task.slab, task.slab + len(data))
+        where = wire.sent(job, task.slab, recipe)
+        if where.data.stop - where.slab > SLAB:
+            return replace(job, encoded=replace(job.encoded, data=bytes(job.encoded.data)))
+        wire.put(job, where, self._all)
+        process.recipe = job.recipe
+        return where
 
     def _collect(self) -> None:
         while True:
@@ -236,9 +250,9 @@ class ProcessDecoders:
                 settled = [(task, error) for task in (*tasks, *self._waiting)]
                 self._waiting.clear()
             else:
-                again, settled = _another_try(tasks)
+                again, settled = _another_try(tasks, begun=process.begun[0] > process.sent - len(tasks))
                 self._waiting.extendleft(reversed(again))
-            self._processes[self._processes.index(process)] = self._start()
+            self._processes[self._processes.index(process)] = self._start(process.cell)
             self._feed()
         for task, outcome in settled:
             if isinstance(outcome, Exception):
@@ -247,10 +261,11 @@ class ProcessDecoders:
                 task.done.set_result(outcome)
 
 
-def _another_try(tasks: list[_Task]) -> tuple[list[_Task], list[tuple[_Task, Failures | Exception]]]:
-    """What is done again, and what is settled, of a dead process's tasks. It worked at the first of them only."""
-    if not tasks:
-        return [], []
+def _another_try(tasks: list[_Task], *, begun: bool) -> tuple[list[_Task], list[tuple[_Task, Failures | Exception]]]:
+    """What is done again, and what is settled, of a dead process's tasks. It worked at the first of them only, if it
+    had `begun` that one."""
+    if not tasks or not begun:
+        return tasks, []
     guilty, *others = tasks
     job = guilty.job
     if not isinstance(job, ScatterTiles):

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_worker.channel import Closed
-from gpu_worker.decoding.jobs import Decoders, Failures, Rows, ScatterTiles
+from gpu_worker.decoding.jobs import Decoders, Failures, Recipe, Rows, ScatterTiles
 from gpu_worker.stages.batch import Batches
 from gpu_worker.stages.values import Begun, Ended, Fetched
-from wsi.slide.coding import Reduction
 from wsi.slide.encoded import EncodedTiles
+from wsi.slide.placement import Pieces
 
 #: What `Decoders.tiles_a_job` counts in: larger tiles are fewer in a job.
 TILE_PIXELS = 256 * 256
@@ -30,11 +30,13 @@ class Scattering:
         self._taken = 0  #: boxes that have a row
         self._next = 0  #: the tile that comes next
         grid, level = begun.work.plan.grid, begun.work.level
-        self._reduction: Reduction = grid.reduction
-        self._fill = begun.work.fill
         most = decoders.tiles_a_job
         self._together = max(1, min(most, most * TILE_PIXELS // (level.tile_width * level.tile_height)))
-        self._decoding = begun.work.reader.decoding(grid.level)
+        reader, fill = begun.work.reader, begun.work.fill
+        #: The reader itself decodes what no other process can, and knows why it could not ask for a tile's bytes.
+        self._here = Recipe(rows, grid.level, reader.decode, grid.reduction, fill)
+        decoding = reader.decoding(grid.level)
+        self._recipe = replace(self._here, decoding=decoding) if decoding is not None else self._here
         while self._taken < int(begun.placement.begun[0]):
             self._take(min(int(begun.placement.begun[0]), self._taken + batches.room(wait=True)))
 
@@ -79,7 +81,7 @@ class Scattering:
         rows = self._batches.take(self._work, self._tiles[part], self._placement.lacking[part] + edge)
         self._row_of[part], self._taken = rows, boxes
         if edge.any():
-            self._rows.of(self._decoders.memory)[rows[edge]] = self._fill
+            self._rows.of(self._decoders.memory)[rows[edge]] = self._recipe.fill
             self._batches.finish(rows[edge])
 
     def _submit(self, encoded: EncodedTiles) -> None:
@@ -87,17 +89,10 @@ class Scattering:
         pieces = self._placement.pieces[int(first[0]) : int(first[-1])]
         self._next += len(encoded)
         rows, first = self._row_of[pieces.box], first - first[0]
-        portable = self._decoding is not None and bool((np.diff(encoded.first) > 0).all())
-        job = ScatterTiles(
-            self._rows,
-            encoded,
-            first,
-            replace(pieces, box=rows),
-            # The reader itself knows why it could not ask for a tile's bytes.
-            self._decoding if self._decoding is not None and portable else self._work.reader.decode,
-            self._reduction,
-            self._fill,
-        )
+        table = pieces.table.copy()
+        table[:, 0] = rows
+        recipe = self._recipe if (encoded.first[1:] > encoded.first[:-1]).all() else self._here
+        job = ScatterTiles(recipe, encoded, first, Pieces(table))
         self._decoders.submit(job).add_done_callback(lambda done: self._done(encoded.tiles, first, rows, done))
 
     def _done(

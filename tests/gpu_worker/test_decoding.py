@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpu_worker.decoding.jobs import MeasureRows, Memory, Rows, ScatterTiles
+from gpu_worker.decoding.jobs import MeasureRows, Memory, Recipe, Rows, ScatterTiles
 from gpu_worker.decoding.memory import private
 from gpu_worker.decoding.processes import SLAB, ProcessDecoders
 from gpu_worker.decoding.threads import ThreadDecoders
@@ -40,9 +40,8 @@ def tiles(count: int, broken: tuple[int, ...] = ()) -> tuple[EncodedTiles, np.nd
 def scattered(encoded: EncodedTiles, decoding=RAW) -> ScatterTiles:
     """Each tile into the row of its number, whole."""
     count = len(encoded)
-    nothing = np.zeros((count, 2), np.int32)
-    pieces = Pieces(np.arange(count, dtype=np.int32), nothing, nothing, np.full((count, 2), SIDE, np.int32))
-    return ScatterTiles(ROWS, encoded, np.arange(count + 1), pieces, decoding, 1, 255)
+    pieces = Pieces(np.array([(number, 0, 0, 0, 0, SIDE, SIDE) for number in range(count)]))
+    return ScatterTiles(Recipe(ROWS, 0, decoding, 1, 255), encoded, np.arange(count + 1), pieces)
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +78,7 @@ def test_how_rows_look_is_measured_where_they_lie(decoders):
 
 
 def test_a_tile_larger_than_a_slab_travels_too(processes):
-    side = 1200
+    side = 1700
     raw = TileDecoding(Coding(codec=Codec.NONE, colour=Colour.RGB), side, side, holes=False)
     pixels = np.full((side, side, 3), 77, np.uint8)
     assert pixels.nbytes > SLAB
@@ -150,6 +149,25 @@ def test_a_process_that_died_before_it_got_a_tile_did_not_die_of_it(processes, _
         while any(map(_runs, dying)):
             time.sleep(0.01)
     assert job.result(20) == ()
+
+
+def test_tiles_that_no_process_began_are_never_blamed_for_its_end(processes):
+    """However often the processes that they lie before are killed."""
+    encoded, _ = tiles(8)
+    processes.submit(scattered(encoded)).result(20)
+    for pid in (before := processes.pids):
+        os.kill(pid, signal.SIGSTOP)
+    job = processes.submit(scattered(encoded))
+    for _ in range(2):
+        with processes._lock:  # what takes a dead one's place is stopped before it gets its tiles
+            dying = processes.pids
+            for pid in dying:
+                os.kill(pid, signal.SIGSTOP)
+                os.kill(pid, signal.SIGKILL)
+        while set(processes.pids) & set(dying):
+            time.sleep(0.01)
+    assert job.result(20) == ()
+    assert not set(before) & set(processes.pids)
 
 
 def test_decoders_do_not_leave_when_the_group_is_told_to(processes):

@@ -14,16 +14,21 @@ from wsi.records.slides import LevelInfo
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """Rectangles of file tiles, by tile. The piece of `tile[k]` that begins at `source[k]` of it lies at `target[k]` of
-    box `box[k]`. In px of the level as decoded; what a box has of no tile lies past the level's edge."""
+    """Rectangles of file tiles, by tile, in px of the level as decoded. What a box has of no tile lies past the level's
+    edge. One table, since it travels to the processes that decode."""
 
-    box: NDArray[np.int32]  #: [pieces]
-    source: NDArray[np.int32]  #: [pieces, 2] x, y in the tile
-    target: NDArray[np.int32]  #: [pieces, 2] x, y in the box
-    size: NDArray[np.int32]  #: [pieces, 2] width, height
+    table: NDArray[np.int64]  #: [pieces, 7] number of the box; x, y in the tile; x, y in the box; width, height
+
+    def __len__(self) -> int:
+        return len(self.table)
 
     def __getitem__(self, part: slice) -> Pieces:
-        return Pieces(self.box[part], self.source[part], self.target[part], self.size[part])
+        return Pieces(self.table[part])
+
+    @property
+    def box(self) -> NDArray[np.int64]:
+        """[pieces]"""
+        return self.table[:, 0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +94,9 @@ def place(
         tiles=tiles,
         first=np.searchsorted(rank[by_tile], np.arange(len(tiles) + 1)),
         pieces=Pieces(
-            number[box].astype(np.int32),
-            (left_top - corner).astype(np.int32),
-            (left_top - boxes[box]).astype(np.int32),
-            (right_bottom - left_top).astype(np.int32),
+            np.concatenate(
+                (number[box][:, None], left_top - corner, left_top - boxes[box], right_bottom - left_top), axis=1
+            ).astype(np.int64)
         ),
         lacking=counts[order].astype(np.int32),
         begun=np.searchsorted(begins[order], np.arange(len(tiles) + 1), side="left"),

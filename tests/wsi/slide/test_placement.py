@@ -42,9 +42,7 @@ def test_pieces_make_every_box_once_in_any_order_of_tiles_and_in_strips(level, b
             assert len(part.box)
             assert part.box.max() < placed.begun[number + 1]
             window = max(window, int(placed.begun[number + 1]) - int(np.flatnonzero(lacking)[0]))
-            for box, (x, y), (to_x, to_y), (across, down) in zip(
-                part.box, part.source, part.target, part.size, strict=True
-            ):
+            for box, x, y, to_x, to_y, across, down in part.table:
                 lacking[box] -= 1
                 target = made[chosen[placed.order[box]]]
                 target[to_y : to_y + down, to_x : to_x + across] += stored[
