@@ -19,7 +19,7 @@ from lambdas.cors import readable_by
 from lambdas.openapi import openapi_json
 from lambdas.problems import handle_problems, unreadable_body
 from lambdas.requests import TRACEPARENT, WIRING, begin_trace, read_json
-from lambdas.routes import health, jobs, models, slides, uploads, webhooks
+from lambdas.routes import health, jobs, me, models, slides, uploads, webhooks
 from lambdas.wiring import ApiWiring, api_wiring
 from wsi.errors import Invalid
 
@@ -32,7 +32,7 @@ def make_app() -> APIGatewayRestResolver:
     """The resolver with all routes, without what they work on."""
     app = APIGatewayRestResolver(enable_validation=True, json_body_deserializer=read_json)
     app.use(middlewares=[only_known_queries])
-    for noun in (uploads, slides, jobs, webhooks, models, health):
+    for noun in (uploads, slides, jobs, webhooks, models, me, health):
         app.include_router(noun.router, prefix=BASE_PATH)
 
     @app.get(f"{BASE_PATH}/openapi.json", tags=["health"], summary="This description")

@@ -26,7 +26,7 @@ def openapi_json(app: APIGatewayRestResolver) -> str:
     )
     schema["servers"] = [{"url": "/"}]
     schemas = schema["components"]["schemas"]
-    for unused in ("HTTPValidationError", "ValidationError"):
+    for unused in ("HTTPValidationError", "ResponseValidationError", "ValidationError"):
         schemas.pop(unused, None)
     schemas["Problem"] = Problem.model_json_schema()
     schema["components"]["securitySchemes"] = {

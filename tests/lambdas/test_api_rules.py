@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import logging
+import re
 import subprocess
 import sys
 import threading
@@ -37,7 +38,7 @@ WRITES = [
     ("POST", f"/jobs/{SOME}/cancel", None),
     ("POST", f"/jobs/{SOME}/retry", None),
 ]
-READS = ["/slides", f"/slides/{SOME}", "/jobs", f"/jobs/{SOME}", f"/jobs/{SOME}/events", "/models"]
+READS = ["/slides", f"/slides/{SOME}", "/jobs", f"/jobs/{SOME}", f"/jobs/{SOME}/events", "/models", "/me"]
 
 
 @pytest.mark.parametrize(("method", "path", "body"), WRITES)
@@ -59,6 +60,13 @@ def test_health_and_the_description_are_open(callers):
         "realtime_url": "wss://push.example/graphql/realtime",
     }
     assert callers.nobody("GET", "/openapi.json").body["openapi"].startswith("3.1")
+
+
+@pytest.mark.parametrize("role", ["viewer", "analyst", "admin"])
+def test_each_caller_is_told_their_own_role(callers, role):
+    reply = getattr(callers, role)("GET", "/me")
+    assert (reply.status, reply.body["role"]) == (200, role)
+    assert reply.body["subject"] == f"user:{role}"
 
 
 class Failing:
@@ -264,6 +272,12 @@ def test_the_committed_description_is_the_generated_one():
     )
 
 
+def test_every_reference_of_the_description_leads_somewhere():
+    text = openapi_json(make_app())
+    schemas = json.loads(text)["components"]["schemas"]
+    assert set(re.findall(r"#/components/schemas/(\w+)", text)) <= set(schemas)
+
+
 def test_the_description_has_exactly_the_routes_of_this_version():
     paths = json.loads(openapi_json(make_app()))["paths"]
     base = "/api/v1/wsi"
@@ -292,6 +306,7 @@ def test_the_description_has_exactly_the_routes_of_this_version():
         ("POST", "/jobs/{job_id}/retry"),
         ("GET", "/models"),
         ("GET", "/models/{name}"),
+        ("GET", "/me"),
         ("GET", "/health"),
         ("GET", "/openapi.json"),
     }

@@ -1,0 +1,23 @@
+"""Who the caller is to us: what a page may offer depends on the role."""
+
+from __future__ import annotations
+
+from aws_lambda_powertools.event_handler.router import APIGatewayRouter
+from pydantic import Field
+
+from lambdas.requests import Caller
+from lambdas.schemas.common import Answer
+from wsi.records.identity import Role
+
+router = APIGatewayRouter()
+
+
+class MeAnswer(Answer):
+    tenant: str = Field(description="The id of the organisation whose slides and jobs the caller sees.")
+    subject: str = Field(description="As the audit log names the caller: user:… or key:….")
+    role: Role = Field(description="viewer reads; analyst also uploads, analyses and deletes; admin everything.")
+
+
+@router.get("/me", tags=["me"], summary="Who is calling, and in which role")
+def me(caller: Caller) -> MeAnswer:
+    return MeAnswer(tenant=str(caller.tenant), subject=caller.subject, role=caller.role)
