@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
 import threading
@@ -66,3 +67,15 @@ def _await_signals(drain: Drain, reader: socket.socket, writer: socket.socket) -
     """Holds both ends of the wake-up socket open for as long as the process lives."""
     while reader.recv(1):
         drain.request()
+
+
+def drain_at_end_of(pipe: int, drain: Drain) -> None:
+    """Requests the drain once nobody can write to `pipe` any more: a parent that was killed has workers that nobody
+    would tell to leave."""
+
+    def wait() -> None:
+        while os.read(pipe, 1):
+            pass
+        drain.request()
+
+    threading.Thread(target=wait, name="lifeline", daemon=True).start()

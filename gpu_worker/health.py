@@ -63,24 +63,30 @@ def no_models() -> Sequence[Served]:
     return ()
 
 
-class _Answer(NamedTuple):
+class Answer(NamedTuple):
+    """To a GET."""
+
     status: int
     body: bytes
     media_type: str = _JSON
 
 
 def serve_health(port: int, asked: Asked, models: Callable[[], Sequence[Served]] = no_models) -> ThreadingHTTPServer:
-    """Answers on all interfaces, on threads of its own, until `.shutdown()`. `models`: those that are ready now."""
+    """Answers as `serve` does. `models`: those that are ready now."""
+    return serve(port, lambda path: _answer(path, asked, models))
+
+
+def serve(port: int, answer: Callable[[Sequence[str]], Answer]) -> ThreadingHTTPServer:
+    """Answers on all interfaces, on threads of its own, until `.shutdown()`. `answer` gets the parts of the path."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            path = [unquote(part) for part in urlsplit(self.path).path.split("/")[1:]]
-            answer = _answer(path, asked, models)
-            self.send_response(answer.status)
-            self.send_header("Content-Type", answer.media_type)
-            self.send_header("Content-Length", str(len(answer.body)))
+            answered = answer([unquote(part) for part in urlsplit(self.path).path.split("/")[1:]])
+            self.send_response(answered.status)
+            self.send_header("Content-Type", answered.media_type)
+            self.send_header("Content-Length", str(len(answered.body)))
             self.end_headers()
-            self.wfile.write(answer.body)
+            self.wfile.write(answered.body)
 
         def log_message(self, format: str, *args: object) -> None:
             """A probe every few seconds is no news."""
@@ -91,24 +97,24 @@ def serve_health(port: int, asked: Asked, models: Callable[[], Sequence[Served]]
     return server
 
 
-def _answer(path: Sequence[str], asked: Asked, models: Callable[[], Sequence[Served]]) -> _Answer:
+def _answer(path: Sequence[str], asked: Asked, models: Callable[[], Sequence[Served]]) -> Answer:
     match path:
         case ["metrics"]:
-            return _Answer(200, asked.exposition(), CONTENT_TYPE_LATEST)
+            return Answer(200, asked.exposition(), CONTENT_TYPE_LATEST)
         case ["v2"]:
-            return _json(200, {"name": SERVER, "version": _version(), "extensions": []})
+            return json_answer(200, {"name": SERVER, "version": _version(), "extensions": []})
         case ["v2", "health", "live"]:
-            return _json(200 if asked.is_alive else 503, {"live": asked.is_alive})
+            return json_answer(200 if asked.is_alive else 503, {"live": asked.is_alive})
         case ["v2", "health", "ready"]:
             ready = asked.state is not State.LEAVING
-            return _json(200 if ready else 503, {"ready": ready, "state": asked.state.value})
+            return json_answer(200 if ready else 503, {"ready": ready, "state": asked.state.value})
         case ["v2", "models", name, *rest]:
             return _model(name, rest, asked, models())
         case _:
-            return _json(404, {"error": "There is nothing here; GET /v2 tells what this is."})
+            return json_answer(404, {"error": "There is nothing here; GET /v2 tells what this is."})
 
 
-def _model(name: str, rest: Sequence[str], asked: Asked, models: Sequence[Served]) -> _Answer:
+def _model(name: str, rest: Sequence[str], asked: Asked, models: Sequence[Served]) -> Answer:
     found = [model for model in models if model.name == name]
     match rest:
         case ["versions", wanted, *rest]:
@@ -116,12 +122,12 @@ def _model(name: str, rest: Sequence[str], asked: Asked, models: Sequence[Served
         case _:
             pass
     if not found or rest not in ([], ["ready"]):
-        return _json(404, {"error": "No such model is loaded here; a worker loads what its shards ask for."})
+        return json_answer(404, {"error": "No such model is loaded here; a worker loads what its shards ask for."})
     if rest:
         ready = asked.state is not State.LEAVING
-        return _json(200 if ready else 503, {"name": name, "ready": ready})
+        return json_answer(200 if ready else 503, {"name": name, "ready": ready})
     model = found[-1]
-    return _json(
+    return json_answer(
         200,
         {
             "name": name,
@@ -134,8 +140,8 @@ def _model(name: str, rest: Sequence[str], asked: Asked, models: Sequence[Served
     )
 
 
-def _json(status: int, body: dict[str, Any]) -> _Answer:
-    return _Answer(status, json.dumps(body).encode())
+def json_answer(status: int, body: dict[str, Any]) -> Answer:
+    return Answer(status, json.dumps(body).encode())
 
 
 def _version() -> str:

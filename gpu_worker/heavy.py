@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import os
 
-from adapters.aws_clients import AwsClients
-from adapters.postgres.connections import Connections
-from adapters.postgres.system_ledger import PostgresSystemLedger
-from adapters.s3.objects import S3Objects
-from adapters.s3.slides import S3SlideStore
 from adapters.settings import processes
-from adapters.sqs import SqsQueues
 from gpu_worker.drain import Drain, drain_on_signals
 from gpu_worker.health import serve_health
 from gpu_worker.logs import log_to_stderr
 from gpu_worker.planner import HeavyPlanner
+from gpu_worker.wiring import wired
 
 
 def main() -> None:
@@ -22,16 +17,9 @@ def main() -> None:
     settings = processes.Heavy.from_environ(os.environ)
     drain = Drain()
     drain_on_signals(drain)
-    clients = AwsClients(settings.region, settings.endpoint_url)
+    made = wired(settings)
     planner = HeavyPlanner(
-        settings,
-        ledger=PostgresSystemLedger(
-            Connections(settings.database_dsn, iam=settings.database_iam, region=settings.region)
-        ),
-        queues=SqsQueues(clients, settings.queue_prefix),
-        objects=S3Objects(clients, settings.results_bucket),
-        slides=S3SlideStore(clients, settings.slides_bucket, settings.allowed, settings),
-        drain=drain,
+        settings, ledger=made.ledger, queues=made.queues, objects=made.objects, slides=made.slides, drain=drain
     )
     if settings.health_port is not None:
         serve_health(settings.health_port, planner)

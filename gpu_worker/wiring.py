@@ -1,0 +1,36 @@
+"""What the worker and the planner of large slides are made of alike: the adapters that their settings name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from adapters.aws_clients import AwsClients
+from adapters.postgres.connections import Connections
+from adapters.postgres.system_ledger import PostgresSystemLedger
+from adapters.s3.objects import S3Objects
+from adapters.s3.slides import S3SlideStore
+from adapters.settings import processes
+from adapters.sqs import SqsQueues
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Wired:
+    clients: AwsClients
+    ledger: PostgresSystemLedger
+    queues: SqsQueues
+    objects: S3Objects  #: the results bucket
+    slides: S3SlideStore
+
+
+def wired(settings: processes.Worker | processes.Heavy) -> Wired:
+    """Nothing is connected before it is used."""
+    clients = AwsClients(settings.region, settings.endpoint_url)
+    return Wired(
+        clients=clients,
+        ledger=PostgresSystemLedger(
+            Connections(settings.database_dsn, iam=settings.database_iam, region=settings.region)
+        ),
+        queues=SqsQueues(clients, settings.queue_prefix),
+        objects=S3Objects(clients, settings.results_bucket),
+        slides=S3SlideStore(clients, settings.slides_bucket, settings.allowed, settings),
+    )
