@@ -13,15 +13,15 @@ import queue
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Final
 
 from gpu_worker.channel import Channel, Closed
+from gpu_worker.computed import Spent
 from gpu_worker.decoding.jobs import Decoders
-from gpu_worker.stages.batch import Batches, most_open
+from gpu_worker.stages.batch import Batches
 from gpu_worker.stages.decode import Scattering
-from gpu_worker.stages.fetch import fetch
+from gpu_worker.stages.fetching import JOIN_SECONDS, Fetching
 from gpu_worker.stages.forward import Forward
 from gpu_worker.stages.values import Begun, Ended, Fetched, Outputs, Sent, Slot
 from gpu_worker.work import Work
@@ -34,22 +34,6 @@ ENCODED_BYTES: Final = 8 * 1024**2
 PATIENCE: Final = 0.25
 #: Seconds between looks at whether the model waits, while a batch is not full and nothing comes.
 GLANCE: Final = 0.002
-#: Seconds that a stage gets to come back from a read on the network; threads are daemons and keep no process alive.
-JOIN_SECONDS: Final = 5.0
-
-
-@dataclass(frozen=True, slots=True)
-class Waits:
-    """Seconds that stages waited, since the engine began."""
-
-    fetch_out: float = 0.0  #: fetch, for room before decode
-    decode_in: float = 0.0  #: decode, for fetched tiles
-    forward_in: float = 0.0  #: forward, for full batches
-
-    def __sub__(self, before: Waits) -> Waits:
-        return Waits(
-            self.fetch_out - before.fetch_out, self.decode_in - before.decode_in, self.forward_in - before.forward_in
-        )
 
 
 class Engine:
@@ -63,28 +47,26 @@ class Engine:
     ) -> None:
         """`budget`: bytes of the decoders' memory that batches may fill."""
         self._decoders = decoders
-        self._budget = budget
-        self._inbox: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
-        self._fetched: Channel[Begun | Fetched | Sent] = Channel(encoded_bytes)
+        self._fetching = Fetching(budget, encoded_bytes)
         self._full: Channel[Slot | Ended] = Channel(0)
         self._events: queue.SimpleQueue[Outputs | Ended | Exception] = queue.SimpleQueue()
         self._batches = Batches(decoders.memory, budget, self._full.put)
         self._coming = 0  #: works begun and not yet wholly decoded
         self._lock = threading.Lock()
-        self._closed = False
+        self._batch_seconds = 0.0
         self.forward = forward(decoders, self._batches.release)
         self._threads = [
             threading.Thread(target=self._stage, args=(stage,), name=name, daemon=True)
-            for name, stage in (("fetch", self._fetch), ("scatter", self._decode), ("forward", self._forward))
+            for name, stage in (("scatter", self._decode), ("forward", self._forward))
         ]
         for thread in self._threads:
             thread.start()
 
     def begin(self, work: Work) -> None:
-        """Computed behind those that were begun before. It must have tiles."""
+        """Computed behind those that were begun before. It must have tiles. Raises Closed once the engine is."""
         with self._lock:
             self._coming += 1
-        self._inbox.put(work)
+        self._fetching.begin(work)
 
     def next(self, timeout: float | None = None) -> Outputs | Ended | None:
         """What came out next; None when nothing did in that many seconds. Of a work nothing comes after its Ended.
@@ -98,8 +80,17 @@ class Engine:
         return event
 
     @property
-    def waits(self) -> Waits:
-        return Waits(self._fetched.put_waited, self._fetched.get_waited, self._full.get_waited)
+    def spent(self) -> Spent:
+        fetch = self._fetching.spent
+        return Spent(
+            fetch=fetch.reading,
+            decode=self._decoders.seconds,
+            batch=self._batch_seconds,
+            fetch_out=fetch.room,
+            decode_in=fetch.asking,
+            decode_out=self._batches.waited,
+            forward_in=self._full.get_waited,
+        )
 
     @property
     def hanging(self) -> str:
@@ -107,12 +98,10 @@ class Engine:
         all behind it are starved."""
         if not self._full.starves:
             return "forward"
-        return "decode" if self._decoders.pending or not self._fetched.starves else "fetch"
+        return "decode" if self._decoders.pending or not self._fetching.starves else "fetch"
 
     def close(self) -> None:
-        self._closed = True
-        self._inbox.put(None)
-        self._fetched.close()
+        self._fetching.close()
         self._batches.close()
         self._full.close()
         for thread in self._threads:
@@ -136,15 +125,10 @@ class Engine:
         except Exception as error:  # noqa: BLE001  # a thread's border: `next` raises it
             self._events.put(error)
 
-    def _fetch(self) -> None:
-        while (work := self._inbox.get()) is not None and not self._closed:
-            most = most_open(self._budget, work.shape)
-            for value in fetch(work, most=most):
-                self._fetched.put(value, len(value.encoded.data) if isinstance(value, Fetched) else 0)
-
     def _decode(self) -> None:
         scattering: Scattering | None = None
         while True:
+            self._batch_seconds = time.thread_time()
             value = self._next_fetched()
             if isinstance(value, Begun):
                 scattering = self._begun(value, scattering)
@@ -160,7 +144,7 @@ class Engine:
         little longer when some are on their way."""
         since = None
         while True:
-            value = self._fetched.get(timeout=GLANCE if self._batches.is_partial else None)
+            value = self._fetching.get(timeout=GLANCE if self._batches.is_partial else None)
             if value is not None:
                 return value
             if not self._batches.model_waits:

@@ -117,9 +117,8 @@ class ShardMetrics(ProcessMetrics):
         self._run.labels(*of).inc(work.seconds)
         for stage, seconds in work.stage_seconds.items():
             self._stages.labels(*of, stage).observe(seconds)
-        for side, waits in zip(names.SIDES, (work.waited_in, work.waited_out), strict=True):
-            for stage, seconds in waits.items():
-                self._waits.labels(*of, stage, side).observe(seconds)
+        for (stage, side), seconds in work.waits.items():
+            self._waits.labels(*of, stage, side).observe(seconds)
         if work.inferred:
             self._fill.labels(*of).set(work.inferred / (work.inferred + work.padded))
         if work.seconds and "forward" in work.stage_seconds:
@@ -144,8 +143,8 @@ class ShardMetrics(ProcessMetrics):
             self._tiles.labels(*of, result)
         for stage in names.STAGES:
             self._stages.labels(*of, stage)
-            for side in names.SIDES:
-                self._waits.labels(*of, stage, side)
+        for stage, side in names.WAITS:
+            self._waits.labels(*of, stage, side)
         for one in (self._padded, self._batches, self._run, self._shard, self._first):
             one.labels(*of)
 

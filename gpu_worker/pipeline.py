@@ -47,6 +47,7 @@ class ShardRun:
         self._span: tuple[float, float] | None = None  # the first batch was handed over, the last one's scores came
         self._first: float | None = None  # first scores
         self._busy, self._batches, self._padded, self._unreadable = 0.0, 0, 0, 0
+        self._writing = 0.0
 
     @property
     def done(self) -> int:
@@ -90,13 +91,15 @@ class ShardRun:
             batches=self._batches,
             padded=self._padded,
             seconds=last - first,
-            stage_seconds={"forward": self._busy},
+            stage_seconds={"forward": self._busy, "write": self._writing},
             first_tile_seconds=None if self._first is None else self._first - self._began,
         )
 
     def _checkpoint(self) -> None:
+        began = time.perf_counter()
         if self._on_checkpoint is not None:
             self._on_checkpoint(self._writer.result())
+        self._writing += time.perf_counter() - began
         self._saved, self._unsaved, self._saved_at = self._writer.done, 0, time.monotonic()
 
 

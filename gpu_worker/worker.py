@@ -15,14 +15,14 @@ import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 
 from adapters.settings import processes
+from gpu_worker.computed import Spent
 from gpu_worker.decoding.choice import decoders_for
 from gpu_worker.drain import Drain, leaves
 from gpu_worker.energy import device_energy
-from gpu_worker.engine import Engine, Waits
+from gpu_worker.engine import Engine
 from gpu_worker.health import Served, State
 from gpu_worker.heartbeat import Heartbeats, Held
 from gpu_worker.intake import Intake
@@ -118,7 +118,7 @@ class Worker:
         self._shards: dict[Work, Prepared] = {}
         self._claiming = threading.Lock()
         self._exit_code: int | None = None
-        self._waited = self._waits = Waits()
+        self._before = self._spent = Spent()  #: of the stages: when the shard before ended; since then
         self._engine: Engine | None = None
         self._watchdog = Watchdog(self._pulse, stage=lambda: self._engine.hanging if self._engine else None)
         self._metrics = ShardMetrics(lambda: self._heartbeats.count)
@@ -156,7 +156,7 @@ class Worker:
         try:
             with Engine(decoders, budget) as engine:
                 self._engine = engine
-                self._waited = engine.waits
+                self._before = engine.spent
                 self._run(engine)
         finally:
             self._leave()
@@ -200,7 +200,7 @@ class Worker:
             if isinstance(event, Outputs):
                 self._add(event)
             elif event is not None:
-                self._end(event, engine.waits)
+                self._end(event, engine.spent)
             if self._wants_next():
                 self._take_ahead()
             try:
@@ -251,7 +251,7 @@ class Worker:
         if len(shard.run.work.tiles):
             engine.begin(shard.run.work)
         else:  # the attempt before computed all of it and did not come to commit it
-            self._end(Ended(shard.run.work), engine.waits)
+            self._end(Ended(shard.run.work), engine.spent)
         return True
 
     def _add(self, outputs: Outputs) -> None:
@@ -265,32 +265,29 @@ class Worker:
             outputs.work.ended.set()
             self._finish(shard, error)
 
-    def _end(self, ended: Ended, waited: Waits) -> None:
+    def _end(self, ended: Ended, spent: Spent) -> None:
         shard = self._shards.get(ended.work)
         if shard is None:
             return
         self._pulse.beat()
-        self._waits, self._waited = waited - self._waited, waited  # since the shard before ended
+        self._spent, self._before = spent - self._before, spent
         error: Exception | None = None
+        began = time.monotonic()
         try:
             took = shard.commit(ended).measured
             if took is not None:
                 self._metrics.read(took.requests, took.bytes)
         except Exception as caught:  # noqa: BLE001  # as above
             error = caught
-        self._finish(shard, error)
+        self._finish(shard, error, committed=time.monotonic() - began)
 
-    def _finish(self, shard: Prepared, error: Exception | None) -> None:
+    def _finish(self, shard: Prepared, error: Exception | None, *, committed: float = 0.0) -> None:
         """Counts and settles a shard, unless the watchdog did."""
         with self._claiming:
             if self._shards.pop(shard.run.work, None) is None:
                 return
         model = _model(shard.held)
-        computed = replace(
-            shard.run.computed(),
-            waited_in={"decode": self._waits.decode_in, "forward": self._waits.forward_in},
-            waited_out={"fetch": self._waits.fetch_out},
-        )
+        computed = shard.run.computed().told(self._spent, committed=committed)
         self._metrics.computed(computed, model)
         self._metrics.took(time.monotonic() - shard.since, model)
         log.info(

@@ -14,9 +14,10 @@ PREFIX: Final = "wsi_"
 OF_A_MODEL: Final = ("model", "version")
 MODELS: Final = 16
 STAGES: Final = ("fetch", "decode", "batch", "forward", "write")
-SIDES: Final = ("in", "out")
+#: (stage, side) that can wait: what fetches waits in requests, which are its work; a batch is put together by decoders.
+WAITS: Final = (("fetch", "out"), ("decode", "in"), ("decode", "out"), ("forward", "in"))
 #: Of a start until a model takes tiles. Loading the image is the kubelet's and in no process's sight.
-PHASES: Final = ("weights", "compile", "warm_up")
+PHASES: Final = ("weights", "warm_up")
 
 #: {outcome=…}, how the work on a shard ended: "committed"; given back since the worker leaves ("drained"), since S3
 #: does not answer ("unavailable"), or since this GPU can not hold the model's batch ("unsuitable") or broke ("device");
@@ -33,7 +34,8 @@ GPU_BUSY_RATIO = PREFIX + "gpu_busy_ratio"  #: gauge: of the last shard, stage_s
 #: Counter: from the first forward to the last. rate(stage_seconds_sum{stage="forward"}) ÷ rate(run_seconds_total) is
 #: gpu_busy_ratio over any time and any number of workers.
 RUN_SECONDS = PREFIX + "run_seconds_total"
-STAGE_SECONDS = PREFIX + "stage_seconds"  #: {stage}: at its own work, of all its threads or processes together
+#: {stage}: at its own work, of all its threads or processes together. "batch": CPU of giving out rows and jobs.
+STAGE_SECONDS = PREFIX + "stage_seconds"
 #: {stage, side}: who starves whom. "in": it waited for what comes to it; "out": for room behind it.
 STAGE_WAIT_SECONDS = PREFIX + "stage_wait_seconds"
 SHARD_SECONDS = PREFIX + "shard_seconds"  #: with a shard, from its lease to its end

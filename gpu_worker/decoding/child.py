@@ -11,6 +11,7 @@ from __future__ import annotations
 import mmap
 import signal
 import sys
+import time
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -23,31 +24,32 @@ from gpu_worker.decoding.jobs import Job, Memory, Recipe
 def main(connection: Connection, memory: Memory, cell: int) -> None:
     begun = memory[cell : cell + 8].view(np.int64)  # jobs, for the parent to see should this process end
     recipe: Recipe | None = None
-    _answer(connection, (None, None))  # everything is loaded
+    _answer(connection, (None, None, 0.0))  # everything is loaded
     while True:
         try:
             said: Job | wire.Sent = connection.recv()
         except (EOFError, ConnectionResetError):
             return
         begun += 1
+        began = time.perf_counter()
         try:
             if isinstance(said, wire.Sent):
                 recipe = said.recipe or recipe
                 assert recipe is not None
                 said = wire.taken(recipe, said, memory)
-            answer = (said.run(memory), None)
+            value, failed = said.run(memory), None
         except Exception as error:  # noqa: BLE001  # a process border: the parent raises it
-            answer = (None, error)
-        _answer(connection, answer)
+            value, failed = None, error
+        _answer(connection, (value, failed, time.perf_counter() - began))
 
 
-def _answer(connection: Connection, answer: tuple[Any, Exception | None]) -> None:
+def _answer(connection: Connection, answer: tuple[Any, Exception | None, float]) -> None:
     try:
         connection.send(answer)
     except (BrokenPipeError, ConnectionResetError):
         sys.exit(0)  # the parent is gone
     except Exception as error:  # noqa: BLE001  # an answer that can not be pickled
-        connection.send((None, RuntimeError(f"{type(error).__name__}: {error}")))
+        connection.send((None, RuntimeError(f"{type(error).__name__}: {error}"), 0.0))
 
 
 if __name__ == "__main__":

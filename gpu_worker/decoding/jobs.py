@@ -63,6 +63,11 @@ class Decoders(Protocol):
         ...
 
     @property
+    def seconds(self) -> float:
+        """At jobs that are done, of all workers together."""
+        ...
+
+    @property
     def tiles_a_job(self) -> int:
         """That suit them, of 256 px: a job costs whoever hands it out some time, and many tiles keep many rows open."""
         ...

@@ -79,6 +79,7 @@ class ProcessDecoders:
         self._waiting: deque[_Task] = deque()
         self._undone: list[Callable[[], None]] = []
         self._deaths = 0
+        self._seconds = 0.0
         self._closed = False
         #: Kept from answer to answer: `multiprocessing.connection.wait` makes one for each.
         self._selector = selectors.DefaultSelector()
@@ -95,6 +96,10 @@ class ProcessDecoders:
         with self._lock:
             sent = sum(len(process.tasks) for process in self._processes)
             return len(self._waiting) + sent + self._here.pending
+
+    @property
+    def seconds(self) -> float:
+        return self._seconds + self._here.seconds
 
     @property
     def pids(self) -> list[int]:
@@ -208,7 +213,7 @@ class ProcessDecoders:
             for key, _ in self._selector.select(timeout=0.2):
                 process: _Process = key.data
                 try:
-                    value, error = process.connection.recv()
+                    value, error, seconds = process.connection.recv()
                 except (EOFError, OSError):  # it died, or the decoders are closed
                     self._bury(process)
                     continue
@@ -216,7 +221,7 @@ class ProcessDecoders:
                     process.ready.set()  # its first word
                     continue
                 with self._lock:
-                    self._deaths = 0
+                    self._deaths, self._seconds = 0, self._seconds + seconds
                     task = process.tasks.popleft()
                     self._free(task)
                     self._feed()

@@ -5,6 +5,7 @@ an H100's 16 cores)."""
 from __future__ import annotations
 
 import threading
+import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
@@ -20,6 +21,8 @@ class ThreadDecoders:
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="decode")  # begins threads as it needs them
         self._free = threading.Semaphore(workers * AHEAD)
         self._jobs: set[Future[Any]] = set()
+        self._lock = threading.Lock()
+        self.seconds = 0.0
 
     @property
     def memory(self) -> Memory:
@@ -36,10 +39,18 @@ class ThreadDecoders:
 
     def submit(self, job: Job) -> Future[Any]:
         self._free.acquire()
-        done = self._pool.submit(job.run, self._memory)
+        done = self._pool.submit(self._run, job)
         self._jobs.add(done)
         done.add_done_callback(self._is_done)
         return done
+
+    def _run(self, job: Job) -> Any:
+        began = time.perf_counter()
+        try:
+            return job.run(self._memory)
+        finally:
+            with self._lock:
+                self.seconds += time.perf_counter() - began
 
     def _is_done(self, done: Future[Any]) -> None:
         self._jobs.discard(done)

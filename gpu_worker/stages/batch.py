@@ -7,6 +7,7 @@ it is full once all pieces of its rows are there. A slot that is on its way thro
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterable
 
@@ -52,6 +53,7 @@ class Batches:
         self._slots: deque[Slot] = deque()  #: not yet emitted, the last one under construction
         self._by_first: dict[int, Slot] = {}
         self._lent = 0  #: slots emitted and not released
+        self.waited = 0.0  #: seconds, of whoever gives rows out
         self._closed = False
         self._changed = threading.Condition()
 
@@ -178,9 +180,11 @@ class Batches:
             self._emit(self._slots.popleft())
 
     def _wait(self, ready: Callable[[], bool]) -> None:
+        began = time.perf_counter()
         while not ready():
             if self._closed:
                 raise Closed
             self._changed.wait()
+        self.waited += time.perf_counter() - began
         if self._closed:
             raise Closed

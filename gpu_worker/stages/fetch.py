@@ -15,13 +15,13 @@ from wsi.slide.placement import placements
 def fetch(work: Work, *, most: int) -> Iterator[Begun | Fetched | Sent]:
     """Lazy: the reader bounds its bytes in flight, and the channel behind this stage holds it back. At most `most`
     boxes are open at a time. Ends early, without a word, once the work is gone; an error is the work's last value."""
-    level, reader = work.plan.grid.level, work.reader
+    grid, reader = work.plan.grid, work.reader
+    level = grid.level
 
     def ordered(tiles: NDArray[np.int64]) -> NDArray[np.int64]:
         return reader.ordered(level, tiles)
 
     try:
-        grid = work.plan.grid
         parts = placements(work.level, work.boxes, grid.level_side, grid.level_side_y, ordered, most=most)
         for chosen, placement in parts:
             yield Begun(work, placement, work.tiles[chosen][placement.order])

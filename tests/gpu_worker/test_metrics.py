@@ -83,8 +83,7 @@ def work(**more: Any) -> Computed:
         "padded": 6,
         "seconds": 2.0,
         "stage_seconds": {"fetch": 0.5, "decode": 7.0, "forward": 1.9},
-        "waited_in": {"forward": 0.1},
-        "waited_out": {"decode": 0.4},
+        "waits": {("forward", "in"): 0.1, ("decode", "out"): 0.4},
         "first_tile_seconds": 0.8,
     }
     return Computed(**{**given, **more})
@@ -154,6 +153,10 @@ def test_a_job_is_counted_tile_by_tile(installation):
     assert (
         -len(plan.tiles) % batch <= total(told, names.TILES_PADDED) <= sum(-size % batch for size in plan.shard_sizes)
     )
+    for stage in names.STAGES:
+        assert total(told, f"{names.STAGE_SECONDS}_sum", stage) > 0, stage
+    for stage, side in names.WAITS:
+        assert total(told, f"{names.STAGE_WAIT_SECONDS}_count", side, stage) == len(plan.shard_sizes)
     forward = total(told, f"{names.STAGE_SECONDS}_sum", "forward")
     assert 0 < forward < total(told, names.RUN_SECONDS) <= total(told, f"{names.SHARD_SECONDS}_sum")
     assert total(told, f"{names.STAGE_WAIT_SECONDS}_sum", "in", "forward") > 0
