@@ -2,13 +2,16 @@
 scores.
 
 Taken from a lattice of about `SAMPLES` x `SAMPLES` px of the tile as it was decoded, so that it costs little beside
-any model, and in whole numbers up to one last division, so that every machine, batch and thread count gives the same
-bytes. Values compare between tiles of one level; what lies past the slide's edge counts with the colour that fills it.
+any model, and in whole numbers up to one last division, so that every machine, device, batch and thread count gives the
+same bytes. Values compare between tiles of one level; what lies past the slide's edge counts with the colour that fills
+it.
 """
 
 from __future__ import annotations
 
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from math import prod
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -16,7 +19,7 @@ from numpy.typing import NDArray
 
 from wsi import pen
 
-SAMPLES: Final = 20  #: px of the lattice a side; up to twice as many, as its step is a whole number of px
+SAMPLES: Final = 20  #: px of the lattice a side; up to three times as many, as its step is an odd number of px
 WHITE: Final = (
     220  #: grey value; the glass of a lit slide lies above in all channels (`wsi.examination.GLASS` is lower)
 )
@@ -24,50 +27,58 @@ QUALITY_VERSION: Final = 1  #: raised when a rule changes a single value
 MOSTLY: Final = 0.5  #: white_fraction from which a tile is mostly glass
 WITH_PEN: Final = 0.05  #: pen_fraction from which a tile counts as marked; below it lies noise of the camera
 COLUMNS: Final = ("blur", "white_fraction", "pen_fraction", "saturation")
+SUMS: Final = ("bend", "squared bend", "white", "ink", "saturation")  #: over the lattice, of which COLUMNS are made
 
-COOL, RED = 1, 2
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Lattice:
+    """Where in the bytes of a tile is what measures it."""
+
+    #: [7, samples] of a pixel's red, green and blue, and of the green above, below, left and right of it. The tile's
+    #: outermost pixels lack a neighbour: they stand for all of theirs, and so bend nothing.
+    places: NDArray[np.int64]
+    bends: int  #: samples that have all neighbours
+
+    @property
+    def samples(self) -> int:
+        return self.places.shape[1]
 
 
-class _Tables(NamedTuple):
-    """Rules of two channels, looked up by 256 x the first + the second."""
+class Tables(NamedTuple):
+    """[65536] rules of two channels, looked up by 256 x the first + the second. A pixel is ink where `ink` reaches
+    `enough`."""
 
     saturation: NDArray[np.uint8]  #: by brightest, darkest: 255 x (brightest - darkest) / brightest, rounded down
-    cool_or_red: NDArray[np.uint8]  #: by red, green: COOL, a blue, green or turquoise ink; RED, red ink if blue agrees
-    red: NDArray[np.uint8]  #: by green, blue: RED, red ink if red agrees
+    ink: NDArray[np.uint8]  #: by red, green: 2, a blue, green or turquoise ink; 1, red ink if blue agrees; 0, none
+    enough: NDArray[np.uint8]  #: by green, blue: 1 where blue agrees with red ink, else 2
 
 
 def measure(pixels: NDArray[np.uint8]) -> NDArray[np.float32]:
     """[n, height, width, 3] RGB -> [n, 4] of COLUMNS.
 
-    blur: variance of the 4-neighbour Laplacian (4 x the pixel - its neighbours) of the green channel, in squared grey
-    values; low is blurred or empty. Green, since stains and a camera's filter both leave most detail in it.
+    blur: variance of the 4-neighbour Laplacian (a pixel's neighbours - 4 x the pixel) of the green channel, in squared
+    grey values; low is blurred or empty. Green, since stains and a camera's filter both leave most detail in it.
     The measure: J. Pech-Pacheco et al., Diatom autofocusing in brightfield microscopy, ICPR 2000.
     white_fraction: share of pixels with all channels at or above WHITE: glass.
     pen_fraction: share of pixels in a colour of ink (`wsi.pen`: blue, green, turquoise, red) against white glass. Black
     and navy ink look like pigment and haematoxylin and are not told from them; neither is the width of a stroke.
     saturation: mean of (brightest - darkest) / brightest channel, 0..1, as S in HSV.
     """
-    count, height, width = pixels.shape[:3]
-    if not count:
-        return unmeasured()
-    rows, columns = _lattice(height), _lattice(width)
-    seen = pixels[:, rows, columns]
-    red, green, blue = (np.ascontiguousarray(seen[..., channel]).reshape(count, -1) for channel in range(3))
-    brightest = np.maximum(np.maximum(red, green), blue)
-    darkest = np.minimum(np.minimum(red, green), blue)
-    tables = _tables()
-    ink = _look_up(tables.cool_or_red, red, green)
-    ink = (ink == COOL) | ((ink & _look_up(tables.red, green, blue)) == RED)
-    samples = red.shape[1]
-    return np.stack(
-        [
-            _laplacian_variance(pixels, rows, columns),
-            np.count_nonzero(darkest >= WHITE, axis=1) / samples,
-            np.count_nonzero(ink, axis=1) / samples,
-            _look_up(tables.saturation, brightest, darkest).sum(axis=1, dtype=np.int64) / (255 * samples),
-        ],
-        axis=1,
-    ).astype(np.float32)
+    found = lattice(*pixels.shape[1:3])
+    return finished(_sums(pixels, found), found)
+
+
+def finished(sums: NDArray[np.int64], over: Lattice) -> NDArray[np.float32]:
+    """[n, 5] of SUMS over the lattice, whoever added them up -> [n, 4] of COLUMNS."""
+    bend, squares, white, ink, saturation = sums.T
+    samples, bends = over.samples, over.bends or 1
+    columns = (
+        (squares * bends - bend * bend) / bends**2,
+        white / samples,
+        ink / samples,
+        saturation / (255 * samples),
+    )
+    return np.stack(columns, axis=1).astype(np.float32)
 
 
 def unmeasured(count: int = 0) -> NDArray[np.float32]:
@@ -75,44 +86,19 @@ def unmeasured(count: int = 0) -> NDArray[np.float32]:
     return np.full((count, len(COLUMNS)), np.nan, np.float32)
 
 
-def _lattice(side: int) -> slice:
-    """Places along one axis, in the middle of equal steps. Odd ones, which meet every place in a JPEG's blocks of 8."""
-    step = max(1, (side // SAMPLES - 1) | 1)
-    return slice(step // 2, side, step)
-
-
-def _laplacian_variance(pixels: NDArray[np.uint8], rows: slice, columns: slice) -> NDArray[np.float64]:
-    """[n] over the lattice without the tile's outermost pixels, which have no neighbour."""
-    height, width = pixels.shape[1:3]
-    down = [y for y in range(height)[rows] if 0 < y < height - 1]
-    across = [x for x in range(width)[columns] if 0 < x < width - 1]
-    if not (down and across):
-        return np.zeros(len(pixels))
-
-    def green(y: int, x: int) -> NDArray[np.uint8]:
-        """The lattice moved by y, x: gathered first, since arithmetic on bytes that lie apart takes longer."""
-        moved = pixels[:, down[0] + y : down[-1] + y + 1 : rows.step, across[0] + x : across[-1] + x + 1 : columns.step]
-        return np.ascontiguousarray(moved[..., 1])
-
-    bend = green(0, 0).astype(np.int16)
-    bend *= 4
-    for y, x in ((-1, 0), (1, 0), (0, -1), (0, 1)):
-        bend -= green(y, x)
-    values = bend.reshape(len(pixels), -1).astype(np.int32)
-    samples, total = values.shape[1], values.sum(axis=1, dtype=np.int64)
-    values *= values  # at most 1020 squared
-    return (values.sum(axis=1, dtype=np.int64) * samples - total * total) / samples**2
-
-
-def _look_up(table: NDArray[np.uint8], first: NDArray[np.uint8], second: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    at = first.astype(np.intp)
-    at <<= 8
-    at |= second
-    return table.take(at)
+@lru_cache(maxsize=16)
+def lattice(height: int, width: int) -> Lattice:
+    """Of tiles of that size."""
+    y, x = (axis.ravel() for axis in np.meshgrid(_steps(height), _steps(width), indexing="ij"))
+    whole = (y > 0) & (y < height - 1) & (x > 0) & (x < width - 1)
+    red = 3 * (y * width + x)
+    green = red + 1
+    around = [green + 3 * whole * step for step in (-width, width, -1, 1)]
+    return Lattice(np.stack([red, green, red + 2, *around]), int(whole.sum()))
 
 
 @cache
-def _tables() -> _Tables:
+def tables() -> Tables:
     first, second = (axis.ravel() for axis in np.mgrid[:256, :256].astype(np.int32))
     saturation = 255 * np.maximum(first - second, 0) // np.maximum(first, 1)
     grey = np.arange(256, dtype=np.uint8)
@@ -121,8 +107,48 @@ def _tables() -> _Tables:
     cool = (one >= pen.COOL_DENSITY * pen.UNIT) & (100 * one >= pen.COOL_RATIO * other)
     may_be_red = (other >= pen.RED_DENSITY * pen.UNIT) & (100 * one <= pen.RED_RED * other)
     red = 100 * other >= pen.RED_BLUE * one
-    return _Tables(
+    return Tables(
         saturation=saturation.astype(np.uint8),
-        cool_or_red=(COOL * cool + RED * may_be_red).astype(np.uint8),
-        red=(RED * red).astype(np.uint8),
+        ink=np.where(cool, 2, may_be_red).astype(np.uint8),
+        enough=np.where(red, 1, 2).astype(np.uint8),
     )
+
+
+def _steps(side: int) -> NDArray[np.int64]:
+    """Places along one axis, in the middle of equal steps. Odd ones, which meet every place in a JPEG's blocks of 8."""
+    step = max(1, (side // SAMPLES - 1) | 1)
+    return np.arange(step // 2, side, step)
+
+
+def _sums(pixels: NDArray[np.uint8], over: Lattice) -> NDArray[np.int64]:
+    """[n, height, width, 3] -> [n, 5] of SUMS."""
+    rules = tables()
+    # Every place is within the tile. In mode "wrap" numpy does not look whether it is, which takes a third of the time.
+    seen = pixels.reshape(len(pixels), prod(pixels.shape[1:])).take(over.places, axis=1, mode="wrap")
+    red, green, blue = (seen[:, channel] for channel in range(3))
+    bend = green.astype(np.int16)
+    bend *= -4
+    for neighbour in range(3, 7):
+        bend += seen[:, neighbour]
+    bend = bend.astype(np.int32)
+    darkest = np.minimum(np.minimum(red, green), blue)
+    brightest = np.maximum(np.maximum(red, green), blue)
+    ink = _look_up(rules.ink, red, green) >= _look_up(rules.enough, green, blue)
+    saturation = _look_up(rules.saturation, brightest, darkest)
+    return np.stack(
+        [
+            bend.sum(axis=1, dtype=np.int64),
+            (bend * bend).sum(axis=1, dtype=np.int64),  # at most 1020 squared each
+            np.count_nonzero(darkest >= WHITE, axis=1),
+            np.count_nonzero(ink, axis=1),
+            saturation.sum(axis=1, dtype=np.int64),
+        ],
+        axis=1,
+    )
+
+
+def _look_up(table: NDArray[np.uint8], first: NDArray[np.uint8], second: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    at = first.astype(np.intp)
+    at <<= 8
+    at |= second
+    return table.take(at, mode="wrap")

@@ -3,6 +3,7 @@
 A batch's copy to the device runs on a stream of its own, beside the batch before it. The network of each batch shape is
 recorded once as a CUDA graph and then replayed: launching its some hundred kernels one by one would cost the CPU
 milliseconds a batch. https://docs.pytorch.org/docs/stable/notes/cuda.html#cuda-graphs
+The graph also measures how the tiles look, whose pixels are there anyway.
 """
 
 from __future__ import annotations
@@ -21,9 +22,11 @@ from numpy.typing import NDArray
 from gpu_worker.models.devices import ERRORS, device_errors, translated
 from gpu_worker.models.loaded import InFlight
 from gpu_worker.models.network import Network
+from gpu_worker.models.tile_quality import QualitySums
 from wsi.errors import ModelError
 from wsi.model_card import ModelCard
 from wsi.plan import Numerics
+from wsi.quality import finished, lattice
 
 log = logging.getLogger(__name__)
 
@@ -87,18 +90,20 @@ class OnCuda:
 
 
 class _Shape:
-    """The network at one batch shape. Two staging buffers: one is filled while the other's batch waits or runs."""
+    """The network at one batch shape, and the measure of its tiles. Two staging buffers: one is filled while the
+    other's batch waits or runs."""
 
     def __init__(self, network: Network, shape: tuple[int, ...], lane: Lane, *, records: bool) -> None:
         self._network = network
         self._lane = lane
+        self._quality = QualitySums(shape[1], shape[2], network.device)
         self._input = torch.zeros(shape, dtype=torch.uint8, device=network.device)
         self._staging = [torch.empty_like(self._input) for _ in range(2)]
         self._read = [torch.cuda.Event() for _ in range(2)]
         self._turn = 0
         lane.computing.wait_stream(torch.cuda.current_stream(network.device))
         with torch.cuda.stream(lane.computing):
-            self._output = network(self._input)  # libraries choose their kernels and allocate in the first pass
+            self._outputs = self._computed()  # libraries choose their kernels and allocate in the first pass
             records = records and not self._waits()
         self._graph = self._recorded() if records else None
 
@@ -122,11 +127,14 @@ class _Shape:
             if self._graph is not None:
                 self._graph.replay()
             else:
-                self._output = self._network(self._input)
-            scores = torch.empty(self._output.shape, dtype=torch.float32, pin_memory=True)
-            scores.copy_(self._output, non_blocking=True)
+                self._outputs = self._computed()
+            scores, sums = (_fetched(output) for output in self._outputs)
             ended.record(computing)
-        return _Queued(pixels, scores, began, ended)
+        return _Queued(pixels, scores, sums, began, ended)
+
+    def _computed(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """[batch, columns] scores and [batch, 5] sums of how the tiles look, on the device."""
+        return self._network(self._input), self._quality(self._input)
 
     def _waits(self) -> bool:
         """Whether the network makes the CPU wait for it, to choose its way by a value. It is asked beforehand, since a
@@ -135,7 +143,7 @@ class _Shape:
             warnings.filterwarnings("ignore", "Synchronization debug mode is a prototype", UserWarning)
             torch.cuda.set_sync_debug_mode("error")
         try:
-            self._output = self._network(self._input)
+            self._outputs = self._computed()
         except ERRORS as error:
             if _WAITS not in str(error):
                 raise
@@ -155,7 +163,7 @@ class _Shape:
                 torch.cuda.stream(computing),
                 torch.cuda.graph(graph, stream=computing, capture_error_mode="thread_local"),
             ):
-                self._output = self._network(self._input)
+                self._outputs = self._computed()
         except ERRORS as error:
             if not isinstance(translated(error, 0), ModelError):
                 raise
@@ -168,20 +176,36 @@ def _log_slow(error: Exception) -> None:
     log.warning("no CUDA graph: the network runs kernel by kernel", extra={"reason": str(error).split("\n")[0]})
 
 
+def _fetched(output: torch.Tensor) -> torch.Tensor:
+    """In page-locked memory, once the device is there."""
+    fetched = torch.empty(output.shape, dtype=output.dtype, pin_memory=True)
+    return fetched.copy_(output, non_blocking=True)
+
+
 class _Queued:
     def __init__(
-        self, pixels: torch.Tensor, scores: torch.Tensor, began: torch.cuda.Event, ended: torch.cuda.Event
+        self,
+        pixels: torch.Tensor,
+        scores: torch.Tensor,
+        sums: torch.Tensor,
+        began: torch.cuda.Event,
+        ended: torch.cuda.Event,
     ) -> None:
         self._pixels = pixels  #: held until the device has read them
         self._scores = scores
+        self._sums = sums
         self._began = began
         self._ended = ended
 
     def scores(self) -> NDArray[np.float32]:
-        """Sleeps, and does not spin: the cores belong to the decoders."""
+        """Sleeps, and does not spin: the cores belong to the decoders. A copy, since scores are kept until their shard
+        is written, and torch locks new pages for each batch unless it gets back those of the last."""
         with device_errors(len(self._pixels)):
             self._ended.synchronize()
         return self._scores.numpy().copy()
+
+    def quality(self) -> NDArray[np.float32]:
+        return finished(self._sums.numpy(), lattice(*self._pixels.shape[1:3]))
 
     @property
     def seconds(self) -> float:

@@ -19,7 +19,7 @@ class LoadedModel(Protocol):
         """[batch, height, width, 3] RGB, px of the level as decoded -> [batch, columns of the card], activated.
 
         A row depends on its own pixels only, to the last bit, as long as batch size and threads (`numerics`) stay
-        what they are. Raises ModelError, UnsuitableDevice, DeviceLost.
+        what they are. The array is the caller's to keep. Raises ModelError, UnsuitableDevice, DeviceLost.
         """
         ...
 
@@ -28,8 +28,12 @@ class InFlight(Protocol):
     """A batch that the device works at."""
 
     def scores(self) -> NDArray[np.float32]:
-        """[batch, columns], once the device is done: waits. To be asked once, in the order of the starts. Raises
-        ModelError, UnsuitableDevice, DeviceLost."""
+        """[batch, columns], once the device is done: waits. To be asked once, in the order of the starts; the array is
+        the caller's to keep. Raises ModelError, UnsuitableDevice, DeviceLost."""
+        ...
+
+    def quality(self) -> NDArray[np.float32]:
+        """[batch, 4]: how the tiles look, as `wsi.quality.measure` has it; known after `scores`."""
         ...
 
     @property
@@ -40,7 +44,8 @@ class InFlight(Protocol):
 
 @runtime_checkable
 class Queueing(Protocol):
-    """A model on a device that works beside the CPU. `LoadedModel.infer` is `start(...).scores()`."""
+    """A model on a device that works beside the CPU, and measures there how the tiles look. `LoadedModel.infer` is
+    `start(...).scores()`."""
 
     def start(self, pixels: NDArray[np.uint8], numerics: Numerics) -> InFlight:
         """Returns at once. `pixels` must stay as they are until the scores are there; in page-locked memory

@@ -1,4 +1,8 @@
-"""Forward: the model over full batches, the next one handed to the device while it works at the last."""
+"""Forward: the model over full batches, the next one handed to the device while it works at the last.
+
+How the tiles look is measured where their pixels are: by the device along with its model, and for a model on the CPU by
+the decoders, while it works.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeVar
 from weakref import WeakSet
 
 import numpy as np
@@ -26,6 +30,8 @@ DEPTH: Final = 2
 #: Rows of a job that measures how tiles look.
 MEASURED_TOGETHER: Final = 128
 
+_Number = TypeVar("_Number", bound=np.generic)
+
 
 @dataclass(frozen=True, slots=True)
 class _Done:
@@ -33,18 +39,22 @@ class _Done:
 
     given: NDArray[np.float32]
     seconds: float
+    measured: tuple[Future[NDArray[np.float32]], ...]  #: of the rows up to the last valid one
 
     def scores(self) -> NDArray[np.float32]:
         return self.given
+
+    def quality(self) -> NDArray[np.float32]:
+        """[rows up to the last valid one, 4]"""
+        return np.concatenate([part.result() for part in self.measured])
 
 
 @dataclass(frozen=True, slots=True)
 class _Started:
     slot: Slot
     valid: NDArray[np.intp]  #: rows of the slot whose tiles get a score
-    scores: InFlight | None  #: None: there are none
+    in_flight: InFlight | None  #: None: no row is valid
     began: float
-    quality: tuple[Future[NDArray[np.float32]], ...]  #: of the rows up to the last valid one
 
 
 class Forward:
@@ -86,21 +96,19 @@ class Forward:
         valid[list(slot.broken)] = False
         rows = np.flatnonzero(valid)
         if not len(rows):
-            self._started.append(_Started(slot, rows, None, time.perf_counter(), ()))
+            self._started.append(_Started(slot, rows, None, time.perf_counter()))
             return
         work = slot.works[int(slot.owner[rows[0]])]
         pixels = slot.rows.of(self._decoders.memory)[slot.first : slot.first + slot.size]
         began = time.perf_counter()
         numerics = work.plan.numerics
-        last = slot.first + int(rows[-1]) + 1
         if isinstance(work.model, Queueing):
             in_flight: InFlight = work.model.start(pixels, numerics)
-            quality = self._measured(slot, last)
         else:
-            quality = self._measured(slot, last)
+            measured = self._measured(slot, slot.first + int(rows[-1]) + 1)
             scores = work.model.infer(pixels, numerics)
-            in_flight = _Done(scores, time.perf_counter() - began)
-        self._started.append(_Started(slot, rows, in_flight, began, quality))
+            in_flight = _Done(scores, time.perf_counter() - began, measured)
+        self._started.append(_Started(slot, rows, in_flight, began))
 
     def _measured(self, slot: Slot, last: int) -> tuple[Future[NDArray[np.float32]], ...]:
         """The slot's rows up to row `last` of the memory."""
@@ -127,11 +135,11 @@ class Forward:
         slot, rows, seconds, ended = started.slot, started.valid, 0.0, started.began
         columns = len(slot.works[0].plan.card.columns)  # of the one model that all works of a slot have
         scores, quality = np.empty((0, columns), np.float32), unmeasured()
-        if started.scores is not None:
-            scores = started.scores.scores()[rows]
+        if started.in_flight is not None:
+            scores = _taken(started.in_flight.scores(), rows)
             ended = time.perf_counter()
-            seconds = started.scores.seconds
-            quality = np.concatenate([part.result() for part in started.quality])[rows]
+            seconds = started.in_flight.seconds
+            quality = _taken(started.in_flight.quality(), rows)
             self.seconds += seconds
             self.batches += 1
             self.padded += slot.size - len(rows)
@@ -140,9 +148,10 @@ class Forward:
                     "The model gave values that are not numbers: its weights do not fit its card, or it overflows."
                 )
         padded = slot.size - len(rows) if len(rows) else 0
+        numbers, owner = _taken(slot.tiles, rows), _taken(slot.owner, rows)
         for number, work in enumerate(slot.works):
-            owned = slot.owner[rows] == number
-            tiles = slot.tiles[rows[owned]]
+            owned = np.flatnonzero(owner == number)
+            tiles = _taken(numbers, owned)
             unreadable = {
                 int(slot.tiles[row]): slot.reason(row)
                 for row in sorted(slot.broken)
@@ -154,8 +163,8 @@ class Forward:
                     Outputs(
                         work=work,
                         tiles=tiles,
-                        scores=scores[owned],
-                        quality=quality[owned],
+                        scores=_taken(scores, owned),
+                        quality=_taken(quality, owned),
                         unreadable=unreadable,
                         padded=padded,
                         seconds=seconds * share,
@@ -185,3 +194,8 @@ class Forward:
 
     def _failed(self, slot: Slot, error: Exception) -> list[Ended]:
         return [ended for work in slot.works for ended in self._end(Ended(work, error))]
+
+
+def _taken(values: NDArray[_Number], rows: NDArray[np.intp]) -> NDArray[_Number]:
+    """`values[rows]`, of rows that ascend. All of them are mostly taken, and are not copied then."""
+    return values if len(rows) == len(values) else values[rows]

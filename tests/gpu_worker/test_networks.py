@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 
 import numpy as np
@@ -16,11 +17,13 @@ from gpu_worker.models.loaded import Queueing
 from gpu_worker.models.package import read_package
 from gpu_worker.models.registry import load_model
 from gpu_worker.models.tolerance import difference
+from tests.gpu_worker.cases import open_path, run_all, small_slide, whole_plan
 from tests.gpu_worker.packages import network, write_package
 from tests.gpu_worker.packages_with_card import plain, seeded, tiles, vit, write_card_package
 from wsi.errors import DeviceLost, ModelError, UnsuitableDevice
 from wsi.model_card import Tolerance
 from wsi.plan import Numerics
+from wsi.quality import measure
 
 EXACT = Tolerance(max_difference=2e-6, mean_difference=2e-7, top1_changes=0)
 TILES = 1024
@@ -183,17 +186,35 @@ def test_on_cuda_two_batches_in_flight_are_those_of_one_after_the_other(tmp_path
     assert isinstance(model, Queueing)
     numerics = Numerics(version="1", precision="fp16", batch=64, threads=1)
     batches = [torch.from_numpy(tiles(64, 80, seed)).pin_memory().numpy() for seed in range(6)]
-    alone = [model.infer(batch, numerics).tobytes() for batch in batches]
+    alone = [(model.infer(batch, numerics).tobytes(), measure(batch).tobytes()) for batch in batches]
     assert len(set(alone)) == len(batches)
     flying, queued = [], []
     for batch in batches:
         flying.append(model.start(batch, numerics))
         if len(flying) == 2:
             first = flying.pop(0)
-            queued.append(first.scores().tobytes())
+            queued.append((first.scores().tobytes(), first.quality().tobytes()))
             assert 0 < first.seconds < 1
-    queued.append(flying.pop().scores().tobytes())
+    last = flying.pop()
+    queued.append((last.scores().tobytes(), last.quality().tobytes()))
     assert queued == alone
+
+
+@pytest.mark.gpu
+@needs_cuda
+@pytest.mark.parametrize("batch", [7, 64])
+def test_on_cuda_how_tiles_look_has_the_bytes_of_the_cpu(tmp_path, batch):
+    of_torchscript(tmp_path / "net", "fp16")
+    card = read_package(tmp_path / "net")
+    with closing(open_path(small_slide(tmp_path))) as reader:
+        plan = whole_plan(reader, card=card, batch=batch)
+        found, expected = (
+            run_all(plan, reader, model=load_model(card, tmp_path / "net", device)).quality
+            for device in ("cuda", "cpu")
+        )
+    assert found is not None
+    assert expected is not None
+    assert found.tobytes() == expected.tobytes()
 
 
 @pytest.mark.gpu
@@ -238,7 +259,9 @@ def test_on_cuda_a_network_that_no_graph_can_hold_runs_without_one_and_says_so_o
     expected = load_model(read_package(folder), folder, "cpu")
     for side in (80, 96):
         pixels = tiles(8, side)
-        np.testing.assert_allclose(model.infer(pixels, numerics), expected.infer(pixels, numerics), atol=1e-5)
+        started = model.start(pixels, numerics)
+        np.testing.assert_allclose(started.scores(), expected.infer(pixels, numerics), atol=1e-5)
+        assert started.quality().tobytes() == measure(pixels).tobytes()
     assert [record.message for record in caplog.records].count("no CUDA graph: the network runs kernel by kernel") == 1
 
 

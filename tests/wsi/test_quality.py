@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from hashlib import sha256
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wsi.quality import COLUMNS, measure
+from wsi.quality import COLUMNS, QUALITY_VERSION, measure
 
 
 def look(tile: np.ndarray) -> dict[str, float]:
@@ -103,3 +105,18 @@ def test_the_blur_value_is_the_variance_of_the_laplacian_at_the_lattice():
 
 def test_no_tiles_have_no_rows():
     assert measure(np.zeros((0, 8, 8, 3), np.uint8)).shape == (0, len(COLUMNS))
+
+
+def test_no_byte_of_a_version_changes():
+    def pattern(height: int, width: int) -> np.ndarray:
+        """The same on every machine, and as colourful as noise."""
+        number = np.arange(3 * height * width * 3, dtype=np.uint64)
+        values = (number * number * np.uint64(2654435761) >> np.uint64(13)) & np.uint64(255)
+        return values.astype(np.uint8).reshape(3, height, width, 3)
+
+    digest = sha256()
+    for size in ((1, 1), (2, 9), (59, 60), (256, 256)):
+        digest.update(measure(pattern(*size)).tobytes())
+    assert {QUALITY_VERSION: digest.hexdigest()} == {
+        1: "04ea590fe9f4a4a97c7a45db527c8856bcf505b9d3e1a2dca8bb8c7eddf57919"
+    }
