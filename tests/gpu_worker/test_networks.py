@@ -257,6 +257,7 @@ def test_on_cuda_a_network_that_no_graph_can_hold_runs_without_one_and_says_so_o
     model = load_model(read_package(folder), folder, "cuda")
     numerics = Numerics(version="1", precision="fp32", batch=8, threads=1)
     expected = load_model(read_package(folder), folder, "cpu")
+    assert isinstance(model, Queueing)
     for side in (80, 96):
         pixels = tiles(8, side)
         started = model.start(pixels, numerics)
