@@ -106,7 +106,7 @@ def complete(tile: bytes, *, tables: bytes, colour: Colour, width: int, height: 
 
 def unpack(data: bytes, coding: Coding, samples: int, width: int, height: int, reduction: Reduction) -> Samples:
     """A `wsi.slide.pixels.Unpack`, whose YCbCr is RGB already."""
-    components = samples or _components(data)
+    components = samples or components_of(data)
     whole = complete(
         data, tables=coding.tables, colour=coding.colour, width=width, height=height, components=components
     )
@@ -150,7 +150,7 @@ def _with_third(frame: bytes) -> bytes:
     return frame[:2] + size + frame[4:9] + b"\x03" + frame[10:16] + bytes((unused, 0x11, frame[12]))
 
 
-def _components(tile: bytes) -> int:
+def components_of(tile: bytes) -> int:
     """1 or 3, whatever the container says nothing of."""
     for marker, start, end in segments(tile):
         if marker in _FRAMES and end - start >= 10:

@@ -74,14 +74,18 @@ def read_header(data: bytes) -> Header:
 def decode_slices(pieces: Sequence[bytes], coding: Coding, width: int, height: int, reduction: Reduction) -> RGB:
     """A `wsi.slide.decoding.Decoder`. `coding.tables` is the header of the whole JPEG. A tile of the last band has
     fewer slices than the others: black below them, which lies below the level."""
-    header = _header(coding.tables)
-    rows = len(pieces) * header.block_height
+    rows = len(pieces) * _header(coding.tables).block_height
     if rows > height:
         raise TileUnreadable(f"has {len(pieces)} slices, too many for {height} px")
-    jpeg = joined(pieces, header, width)
+    jpeg = joined_tile(pieces, coding, width)
     pixels = decode_pieces((jpeg,), replace(coding, tables=b""), width, rows, reduction)
     missing = -(-height // reduction) - len(pixels)
     return pixels if not missing else np.concatenate((pixels, np.zeros((missing, *pixels.shape[1:]), np.uint8)))
+
+
+def joined_tile(pieces: Sequence[bytes], coding: Coding, width: int) -> bytes:
+    """`joined`, with the header of the level's `coding`."""
+    return joined(pieces, _header(coding.tables), width)
 
 
 def joined(pieces: Sequence[bytes], header: Header, width: int) -> bytes:
