@@ -13,12 +13,12 @@ from wsi.model_card import ModelCard, OutputColumn
 
 #: Raise a model's number when its code changes a single value: the digest changes with it, and old results are not
 #: taken for new ones.
-ALGORITHM_VERSIONS: Mapping[str, int] = MappingProxyType({"stain-density": 1, "epithelium": 1})
+ALGORITHM_VERSIONS: Mapping[str, int] = MappingProxyType({"stain-density": 2, "epithelium": 1})
 
 
 #: Fields that cards were given after the first digests were made. At their default they are left out of a digest, so
 #: that it stays what it was.
-_LATER = {"precision", "output", "mpp_range", "tolerance", "files", "organ"}
+_LATER = {"precision", "output", "mpp_range", "tolerance", "files", "organ", "resize"}
 
 
 def _with_digest(card: ModelCard) -> ModelCard:

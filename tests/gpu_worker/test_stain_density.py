@@ -5,12 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gpu_worker.models.stain_density import COLUMNS, STAINS, StainDensity, densities
+from gpu_worker.models.stain_density import CHUNK, COLUMNS, STAINS, UNIT, StainDensity, densities
 from wsi.builtin_models import STAIN_DENSITY
 from wsi.errors import ModelError
 from wsi.plan import Numerics
 
 NUMERICS = Numerics(version="1", precision="fp32", batch=4, threads=1)
+DENSITY = -np.log10(np.maximum(np.arange(256), 1) / 255)
+UNMIX = np.linalg.inv(STAINS / np.linalg.norm(STAINS, axis=1, keepdims=True))
 
 
 def stained(stain: int, amount: float, side: int = 16) -> np.ndarray:
@@ -41,6 +43,48 @@ def test_nuclear_fraction_is_the_share_of_haematoxylin_pixels():
     tile[:4] = stained(0, 0.6)[:4]
     tile[8:] = stained(1, 0.6)[8:]
     assert densities(tile)[3] == pytest.approx(0.25)
+
+
+def published(pixels: np.ndarray) -> np.ndarray:
+    """[..., 3] RGB -> [..., 3] amounts of stain by the formula as it stands, in float64."""
+    return np.maximum(DENSITY[pixels] @ UNMIX, 0)
+
+
+def test_every_colour_is_nuclear_or_not_as_the_formula_says_and_means_are_its_own():
+    green, blue = np.mgrid[:256, :256].astype(np.uint8)
+    for red in range(256):
+        plane = np.stack([np.full_like(green, red), green, blue], axis=-1)
+        amounts = published(plane)
+        found = densities(plane)
+        assert found[3] == np.count_nonzero(amounts[..., 0] > 0.15) / 65536
+        np.testing.assert_allclose(found[:3], amounts.mean(axis=(0, 1)), rtol=2**-24, atol=1.5 / UNIT)
+
+
+def test_no_single_colour_is_off_by_more_than_three_roundings():
+    colours = np.random.default_rng(0).integers(0, 256, (2000, 3), np.uint8)
+    found = np.stack([densities(colour.reshape(1, 1, 3))[:3] for colour in colours])
+    np.testing.assert_allclose(found, published(colours), rtol=2**-24, atol=1.5 / UNIT)
+
+
+def test_no_machine_rounds_a_table_otherwise():
+    """Logarithms and inverses of machines differ in their last bits, some 1e-8 of a unit."""
+    units = UNIT * DENSITY[:, None, None] * UNMIX
+    assert np.abs(units - np.floor(units) - 0.5).min() > 1e-4
+
+
+@pytest.mark.parametrize("colour", [(1, 255, 255), (255, 1, 255), (255, 255, 1), (1, 1, 1)])
+def test_the_largest_amounts_do_not_overflow(colour):
+    tile = np.full((512, 512, 3), colour, np.uint8)
+    np.testing.assert_allclose(densities(tile)[:3], published(np.array(colour)), rtol=2**-24, atol=1.5 / UNIT)
+
+
+@pytest.mark.parametrize("pixels", [1, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK + 12_345])
+def test_means_are_exact_in_any_order_and_for_any_number_of_pixels(pixels):
+    tile = np.random.default_rng(pixels).integers(0, 256, (1, pixels, 3), np.uint8)
+    found = densities(tile)
+    assert densities(tile[:, ::-1]).tobytes() == found.tobytes()
+    assert densities(np.concatenate([tile, tile])).tobytes() == found.tobytes()
+    np.testing.assert_allclose(found[:3], published(tile).mean(axis=(0, 1)), rtol=2**-24, atol=1.5 / UNIT)
 
 
 def test_a_row_does_not_depend_on_its_batch():
