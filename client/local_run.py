@@ -1,4 +1,4 @@
-"""One slide in this process: open, examine, plan, compute each shard, stitch, publish. Needs no service.
+"""One slide and one model: open, examine, plan, compute each shard, stitch, publish. Needs no service.
 
 The same functions as the lambdas and the worker call, with a folder in place of S3 and of the ledger.
 """
@@ -8,23 +8,19 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from client.inputs import SlideInput, UsageError
+from client.inputs import UsageError
+from client.opened import OpenedSlide
 from client.outcomes import Outcome, SlideOutcome
 from client.partial import Partial, alone_in
-from client.shards import ModelToRun, Watched, compute_shards
-from client.sources import Sources, plan_uris
-from gpu_worker.engine import Engine
-from gpu_worker.measuring import Measuring
+from client.shards import Computing, ModelToRun, Planned, Watched, cut
+from client.sources import plan_uris
 from gpu_worker.models.package import read_package
-from gpu_worker.models.registry import load_model
 from wsi.builtin_models import BUILTIN
 from wsi.errors import ModelError, SlideRejected, SourceChanged
-from wsi.examination import examine
 from wsi.jobs import result_identity
 from wsi.model_card import ModelCard
 from wsi.plan import Plan
@@ -32,11 +28,6 @@ from wsi.planning import THREADS, make_plan
 from wsi.records.jobs import JobOptions
 from wsi.results.sink import FolderSink
 from wsi.results.summary import NAME as SUMMARY
-from wsi.slide.opening import open_slide
-from wsi.slide.ranges import ByteRange
-from wsi.slide.reads import Reads, counted
-from wsi.slide.slide import SlideReader
-from wsi.slide.source import SlideSource
 from wsi.stitching import stitch
 
 
@@ -51,59 +42,45 @@ def choose_card(name: str) -> tuple[ModelCard, Path | None]:
         raise UsageError(error.sentence) from error
 
 
-def choose_model(name: str, device: str) -> ModelToRun:
-    """Ready to run. Raises UsageError."""
-    card, package = choose_card(name)
-    try:
-        loaded = load_model(card, package, device)
-    except ModelError as error:
-        raise UsageError(error.sentence) from error
-    # Built-in models are computed as the queue's workers compute them, to the last bit and with the same plan digest.
-    # For a network on the CPU one thread would waste the machine.
-    threads = THREADS if package is None or device != "cpu" else os.cpu_count() or 1
-    return ModelToRun(loaded=loaded, device=device, threads=threads)
+def choose_models(names: Sequence[str], device: str) -> tuple[ModelToRun, ...]:
+    """Their weights are not loaded. `device`: "cpu" | "cuda". Raises UsageError, also for two of one name."""
+    chosen: dict[str, ModelToRun] = {}
+    for name in names:
+        card, package = choose_card(name)
+        if card.name in chosen:
+            raise UsageError(f"Two of the models are named {card.name}: run them into folders of their own.")
+        # Built-in models are computed as the queue's workers compute them, to the last bit and with the same plan
+        # digest. For a network on the CPU one thread would waste the machine.
+        threads = THREADS if package is None or device != "cpu" else os.cpu_count() or 1
+        chosen[card.name] = ModelToRun(card=card, package=package, device=device, threads=threads)
+    return tuple(chosen.values())
 
 
 def run_slide(
-    slide: SlideInput,
+    opened: OpenedSlide,
+    name: str,
     folder: Path,
     model: ModelToRun,
     *,
-    sources: Sources,
-    engine: Engine,
+    computing: Computing,
     watched: Watched,
     options: JobOptions,
 ) -> SlideOutcome:
-    """Results of `slide` in `folder`, or nothing of them. `options` holds what is not stated with the slide itself.
+    """Results of the slide in `folder`, or nothing of them. `options` holds what is not stated with the slide itself.
     Raises every error as it is, and KeyboardInterrupt once `watched.stop` is set: what was computed stays in the folder
     and the next run takes it up."""
     began = time.monotonic()
+    slide = opened.slide
     options = replace(options, mpp=slide.mpp, region=slide.region, choice=slide.choice)
-    with sources.opened(slide) as source, alone_in(folder):
-        digest = sources.digest(slide, source)
-        identity = result_identity(digest, model.card.digest, options)
+    with alone_in(folder):
+        identity = result_identity(opened.digest, model.card, options)
         partial = Partial(folder, f"{identity} {model.device} {model.threads}")
         if _finished(folder) == identity:
             partial.remove()  # of a run that was killed after its last file stood
-            return SlideOutcome(name=slide.name, outcome=Outcome.SKIPPED)
-
-        def plan_of(reader: SlideReader) -> Plan:
-            return make_plan(
-                slide_digest=digest,
-                slide_uris=plan_uris(slide, source),
-                reader=reader,
-                examination=examine(reader),
-                card=model.card,
-                package_uri=None,
-                options=options,
-                shard_tiles=None,
-                threads=model.threads,
-            )
-
+            return SlideOutcome(name=name, outcome=Outcome.SKIPPED)
         try:
-            plan = _compute(source, options, plan_of, partial, model, engine, watched)
-            if not slide.is_remote:
-                _check_unchanged(source)
+            plan = _compute(opened, options, partial, model, computing, watched)
+            opened.check_unchanged()
         except SlideRejected:
             partial.remove()  # nothing in it that a later run could use
             raise
@@ -118,43 +95,48 @@ def run_slide(
         }
         shards = (partial.shard(index) for index in range(len(plan.shard_sizes)))
         stitch(plan, shards, FolderSink(partial.results), run=run)
-        outcome = _publish(partial, folder, slide.name, time.monotonic() - began)
+        outcome = _publish(partial, folder, name, time.monotonic() - began)
         partial.remove()
         return outcome
 
 
-def _check_unchanged(source: SlideSource) -> None:
-    """Raises SourceChanged when a file was written over since it was opened. OpenSlide reads past the source."""
-    for _, file in source.files:
-        file.read(ByteRange(0, 0))
-
-
 def _compute(
-    source: SlideSource,
+    opened: OpenedSlide,
     options: JobOptions,
-    plan_of: Callable[[SlideReader], Plan],
     partial: Partial,
     model: ModelToRun,
-    engine: Engine,
+    computing: Computing,
     watched: Watched,
 ) -> Plan:
     """Every shard's result in `partial`, by the plan that lies there or a new one."""
-    plan = partial.plan()
-    # Without the plan's index, which is of one copy of the file: the same bytes under another date go on too.
-    reads = Reads()
 
     def on_copy(done: int, total: int) -> None:
         if watched.stop.is_set():
             raise KeyboardInterrupt
         watched.on_copy(done, total)
 
-    opening = open_slide(counted(source, reads), mpp=options.mpp, choice=options.choice, on_copy=on_copy)
-    with closing(opening) as reader:
-        if plan is None:
-            plan = plan_of(reader)
-            partial.save_plan(plan)
-        watched.on_planned(len(plan.tiles))
-        compute_shards(plan, reader, Measuring(reads, model.device), partial, model, engine, watched)
+    plan = partial.plan()
+    # Without the plan's index, which is of one copy of the file: the same bytes under another date go on too.
+    reader = opened.reader(on_copy)
+    if plan is None:
+        plan = make_plan(
+            slide_digest=opened.digest,
+            slide_uris=plan_uris(opened.slide, opened.source),
+            reader=reader,
+            examination=opened.examination(on_copy),
+            card=model.card,
+            package_uri=None,
+            options=options,
+            shard_tiles=None,
+            threads=model.threads,
+        )
+        plan = cut(plan, computing.devices)
+        partial.save_plan(plan)
+    watched.on_planned(len(plan.tiles))
+    planned = Planned(
+        slide=opened.slide, source=opened.source, reader=reader, reads=opened.reads, plan=plan, partial=partial
+    )
+    computing.compute(planned, model, watched)
     return plan
 
 

@@ -54,7 +54,7 @@ class Partial:
         """`key` names the result (identity and device): what another run left is thrown away."""
         self.folder = folder / FOLDER
         self._marker = self.folder / "run.json"
-        self._key = key
+        self.key = key
         if self.folder.exists() and self._left_by() != key:
             self.remove()
 
@@ -67,7 +67,7 @@ class Partial:
         return Plan.from_bytes(data) if data is not None else None
 
     def save_plan(self, plan: Plan) -> None:
-        self._write(self._marker, json.dumps({"key": self._key}).encode())
+        self._write(self._marker, json.dumps({"key": self.key}).encode())
         self._write(self.folder / "plan.json.gz", plan.to_bytes())
 
     def finished(self, shard: int) -> bool:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 from rich.console import Console
@@ -28,10 +29,13 @@ if TYPE_CHECKING:
     from wsi.estimate import Estimate
     from wsi.model_card import ModelCard
 
+Model = TypeVar("Model")
+
 
 class Device(StrEnum):
     CPU = "cpu"
     CUDA = "cuda"
+    CUDA_ALL = "cuda:all"
 
 
 def run(
@@ -40,7 +44,14 @@ def run(
         typer.Argument(metavar="PATH…", help="Slides, folders, s3:// URLs or prefixes.", show_default=False),
     ] = None,
     *,
-    model: Annotated[str, typer.Option(help="A built-in model (stain-density) or a package folder (WSInfer layout).")],
+    model: Annotated[
+        list[str],
+        typer.Option(
+            help="A built-in model (stain-density) or a package folder (WSInfer layout). Several, each with its own "
+            "--model: slides are opened and examined once, and results lie in DIR/<slide>/<model>.",
+            show_default=False,
+        ),
+    ],
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Where results go; of several slides, in DIR/<name>.")
     ] = None,
@@ -49,14 +60,18 @@ def run(
     ] = None,
     optical_path: OpticalPath = None,
     focal_plane: FocalPlane = None,
-    device: Annotated[Device, typer.Option(help="Where the model runs.")] = Device.CPU,
+    device: Annotated[
+        Device, typer.Option(help="Where the model runs; on all GPUs a slide is shared, with a process a GPU.")
+    ] = Device.CPU,
     allow_upsampling: AllowUpsampling = False,
     fast: Fast = False,
     region_geojson: RegionGeojson = None,
     region_frame: RegionFrame = Frame.FULL,
     workers: Annotated[
         int | None,
-        typer.Option(min=1, help="Decoders: threads on the CPU (2), processes for a GPU (all cores but 2)."),
+        typer.Option(
+            min=1, help="Decoders: threads on the CPU (2), processes for each GPU (its share of the cores, less 2)."
+        ),
     ] = None,
     manifest: Annotated[
         Path | None,
@@ -73,14 +88,14 @@ def run(
     ] = 0.53,
     as_json: Annotated[bool, typer.Option("--json", help="With --dry-run: one JSON object on stdout.")] = False,
 ) -> None:
-    """Runs a model over each slide. Finished slides are skipped, interrupted ones taken up where they were."""
+    """Runs models over each slide. Finished slides are skipped, interrupted ones taken up where they were."""
     # A model's code, numpy and the readers are loaded for this command alone.
     from client.batch import folders, run_batch
-    from client.local_run import choose_card, choose_model, run_slide
+    from client.computing import computing
+    from client.local_run import choose_card, choose_models, run_slide
+    from client.opened import OpenSlides
     from client.shards import Watched
     from client.sources import Sources
-    from gpu_worker.decoding.choice import decoders_for
-    from gpu_worker.engine import Engine
 
     sources = Sources()
     choice = Choice.of(optical_path, focal_plane)
@@ -90,51 +105,61 @@ def run(
     outline = read_region(region_geojson, region_frame) if region_geojson is not None else None
     options = JobOptions(allow_upsampling=allow_upsampling, fast=fast, outline=outline)
     if dry_run:
-        raise typer.Exit(_estimate(slides, choose_card(model)[0], sources, options, dollars_per_hour, as_json))
+        cards = {card.name: card for card, _ in map(choose_card, model)}
+        raise typer.Exit(_estimate(each_with(slides, cards), sources, options, dollars_per_hour, as_json))
     if as_json:
         raise UsageError("--json is for --dry-run; a run writes summary.json")
     if out is None:
         raise UsageError("name a folder for the results: --out DIR")
-    chosen = choose_model(model, device.value)
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"The folder {out} can not be written: {error.strerror}") from error
-
-    folder_of = folders(slides, out)
-    decoders, budget = decoders_for(device.value, workers)
+    chosen = choose_models(model, "cuda" if device is not Device.CPU else "cpu")
+    runs = each_with(slides, {one.card.name: one for one in chosen})
+    named = {slide.name: one for slide, one in runs}
     with (
-        closing(decoders),
-        Engine(decoders, budget) as engine,
-        TilesBar() as bar,
-        _stop_on_signals() as stop,
+        computing(device.value, chosen, workers) as where,
+        closing(OpenSlides(sources)) as open_slides,
     ):
-
-        def analyse(slide: SlideInput) -> SlideOutcome:
-            begun = bar.begin(slide.name)
-            watched = Watched(stop=stop, on_planned=begun, on_tiles=bar.advance, on_copy=bar.copied)
-            return run_slide(
-                slide,
-                folder_of(slide),
-                chosen,
-                sources=sources,
-                engine=engine,
-                watched=watched,
-                options=options,
-            )
-
         try:
-            outcomes = run_batch(slides, analyse, folder_of=folder_of, on_outcome=report)
-        except KeyboardInterrupt:
-            complain("interrupted: run the same command again, and it goes on where it stopped")
-            raise typer.Exit(INTERRUPTED) from None
+            out.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"The folder {out} can not be written: {error.strerror}") from error
+        folder_of = folders([slide for slide, _ in runs], out)
+        with TilesBar() as bar, _stop_on_signals() as stop:
+
+            def analyse(slide: SlideInput) -> SlideOutcome:
+                begun = bar.begin(slide.name)
+                watched = Watched(stop=stop, on_planned=begun, on_tiles=bar.advance, on_copy=bar.copied)
+                return run_slide(
+                    open_slides.open(slide),
+                    slide.name,
+                    folder_of(slide),
+                    named[slide.name],
+                    computing=where,
+                    watched=watched,
+                    options=options,
+                )
+
+            try:
+                outcomes = run_batch([slide for slide, _ in runs], analyse, folder_of=folder_of, on_outcome=report)
+            except KeyboardInterrupt:
+                complain("interrupted: run the same command again, and it goes on where it stopped")
+                raise typer.Exit(INTERRUPTED) from None
     Console(soft_wrap=False).print(table(outcomes))
     raise typer.Exit(exit_code(outcomes))
 
 
+def each_with(slides: Sequence[SlideInput], models: Mapping[str, Model]) -> Sequence[tuple[SlideInput, Model]]:
+    """Every slide with every model, the models of a slide one behind the other, each pair with a name of its own."""
+    if len(models) == 1:
+        return [(slide, one) for slide in slides for one in models.values()]
+    return [
+        (replace(slide, name=f"{slide.name}/{name.replace('/', '-')}"), one)
+        for slide in slides
+        for name, one in models.items()
+    ]
+
+
 def _estimate(
-    slides: Sequence[SlideInput],
-    card: ModelCard,
+    runs: Sequence[tuple[SlideInput, ModelCard]],
     sources: Sources,
     options: JobOptions,
     dollars_per_hour: float,
@@ -145,14 +170,17 @@ def _estimate(
     from client.dry_run import planned
 
     estimates: dict[str, Estimate] = {}
+    cards = {slide.name: card for slide, card in runs}
 
     def look(slide: SlideInput) -> SlideOutcome:
-        found = planned(slide, card, sources=sources, options=options, dollars_per_gpu_hour=dollars_per_hour)
+        found = planned(
+            slide, cards[slide.name], sources=sources, options=options, dollars_per_gpu_hour=dollars_per_hour
+        )
         estimates[slide.name] = found
         return SlideOutcome(name=slide.name, outcome=Outcome.ESTIMATED, tiles=found.tiles)
 
     try:
-        outcomes = run_batch(slides, look, folder_of=lambda slide: None, on_outcome=report)
+        outcomes = run_batch([slide for slide, _ in runs], look, folder_of=lambda slide: None, on_outcome=report)
     except KeyboardInterrupt:
         return INTERRUPTED
     show(outcomes, estimates, as_json=as_json)
