@@ -18,7 +18,8 @@ from lambdas.cold_start import Handler, entry
 from lambdas.cors import readable_by
 from lambdas.openapi import openapi_json
 from lambdas.problems import handle_problems, unreadable_body
-from lambdas.requests import TRACEPARENT, WIRING, begin_trace, read_json
+from lambdas.requests import WIRING, read_json
+from lambdas.rest_events import TRACEPARENT, begin_trace
 from lambdas.routes import health, jobs, me, models, slides, uploads, webhooks
 from lambdas.wiring import ApiWiring, api_wiring
 from wsi.errors import Invalid

@@ -6,23 +6,20 @@
 from __future__ import annotations
 
 import base64
-import json
 from collections.abc import Mapping, Sequence
-from http import HTTPStatus
 from typing import Any
 
 from aws_lambda_powertools.event_handler import APIGatewayRestResolver, Response
 from aws_lambda_powertools.event_handler.exceptions import NotFoundError
 from aws_lambda_powertools.event_handler.openapi.exceptions import RequestValidationError
 
-from adapters.settings.problems import MEDIA_TYPE, PROBLEMS
+from adapters.settings.problems import MEDIA_TYPE
 from lambdas.logs import logger_for
-from lambdas.requests import TRACEPARENT
+from lambdas.problem_json import NO_SUCH_ROUTE, RETRY_AFTER_SECONDS, UNEXPECTED, problem_json
+from lambdas.rest_events import TRACEPARENT
 from wsi.errors import SlideRejected, TesseraError
 
 logger = logger_for("api")
-
-RETRY_AFTER_SECONDS = 5
 
 
 def handle_problems(app: APIGatewayRestResolver) -> None:
@@ -47,13 +44,12 @@ def handle_problems(app: APIGatewayRestResolver) -> None:
 
     @app.exception_handler(NotFoundError)
     def no_route(_: NotFoundError) -> Response[str]:
-        return problem("no_such_route", 404, "The API has no such address or method; see /openapi.json.", trace())
+        return problem("no_such_route", 404, NO_SUCH_ROUTE, trace())
 
     @app.exception_handler(Exception)
     def unexpected(_: Exception) -> Response[str]:
         logger.exception("unexpected", extra={TRACEPARENT: trace()})
-        sentence = "Something went wrong on our side. Try again; if it stays, send us the traceparent."
-        return problem("internal", 500, sentence, trace())
+        return problem("internal", 500, UNEXPECTED, trace())
 
 
 def unreadable_body(event: Mapping[str, Any], traceparent: str) -> dict[str, Any] | None:
@@ -88,15 +84,8 @@ def _is_utf8(body: bytes) -> bool:
 def problem(
     code: str, status: int, detail: str, traceparent: str, *, headers: dict[str, Any] | None = None, **extra: Any
 ) -> Response[str]:
-    value = {
-        "type": f"{PROBLEMS}{code}",
-        "title": HTTPStatus(status).phrase,
-        "status": status,
-        "detail": detail,
-        "traceparent": traceparent,
-        **extra,
-    }
-    return Response(status_code=status, content_type=MEDIA_TYPE, body=json.dumps(value), headers=headers)
+    body = problem_json(code, status, detail, traceparent, **extra)
+    return Response(status_code=status, content_type=MEDIA_TYPE, body=body, headers=headers)
 
 
 def field_name(location: Sequence[str | int]) -> str:

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import json
 from typing import Annotated, Any
-from uuid import UUID
 
 from aws_lambda_powertools.event_handler import Request
 from aws_lambda_powertools.event_handler.depends import Depends
 from aws_lambda_powertools.event_handler.openapi.params import Header, Query
 
+from lambdas.rest_events import TRACEPARENT, actor_in
 from lambdas.schemas.common import STORABLE
 from lambdas.wiring import ApiWiring
-from wsi.errors import Invalid, Unauthenticated
-from wsi.records.identity import Actor, Role
-from wsi.tracing import continued
+from wsi.errors import Invalid
+from wsi.records.identity import Actor
 
 WIRING = "wiring"  #: key of the resolver's context, set anew for each request
-TRACEPARENT = "traceparent"
 
 
 def wiring_of(request: Request) -> ApiWiring:
@@ -29,17 +27,8 @@ def traceparent_of(request: Request) -> str:
 
 
 def actor_of(request: Request) -> Actor:
-    """What our authorizer found. Raises Unauthenticated when the gateway let the request in without it."""
-    found: dict[str, Any] = request.resolved_event.raw_event["requestContext"].get("authorizer") or {}
-    if not {"tenant", "subject", "role"} <= found.keys():
-        raise Unauthenticated("Sign in or send an API key in the Authorization header.")
-    return Actor(tenant=UUID(found["tenant"]), subject=found["subject"], role=Role(found["role"]))
-
-
-def begin_trace(event: dict[str, Any]) -> str:
-    """The client's trace, continued, or a new one."""
-    headers: dict[str, str] = event.get("headers") or {}
-    return continued(next((value for name, value in headers.items() if name.lower() == TRACEPARENT), None))
+    """Raises Unauthenticated."""
+    return actor_in(request.resolved_event.raw_event)
 
 
 def read_json(text: str) -> Any:

@@ -14,10 +14,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from wsi.records.slides import LevelInfo
-from wsi.slide.coding import Reduction
+from wsi.slide.coding import REDUCTIONS, Reduction
 
 VERSION: Final = 1  #: part of a tile's address; grows with each change of what is offered or of how tiles are made
-MADE: Final[tuple[Reduction, ...]] = (2, 4, 8)  #: times coarser than the level of the file: 64 of its tiles at most
 STEP: Final = 1.9  #: times coarser than the one before, at least: a file's levels are not exactly 2 apart
 LEAST_SIDE, MOST_SIDE = 128, 1024  #: px of a tile: smaller ones cost requests, larger ones patience
 USUAL_SIDE: Final = 256  #: px of tiles that are put together, at least
@@ -35,7 +34,7 @@ class ViewLevel:
     tile_width: int  #: px; those at the right edge end with the level
     tile_height: int
     level: int | None  #: of the file, which its tiles are made from; None: the overview
-    reduction: int = 1  #: px of that level (of the overview) per px of this one, along each side
+    reduction: Reduction = 1  #: px of that level (of the overview) per px of this one, along each side
 
     @property
     def columns(self) -> int:
@@ -74,6 +73,10 @@ class Box:
         """The same place in a level whose px are so many times smaller."""
         return Box(self.left * factor, self.top * factor, self.right * factor, self.bottom * factor)
 
+    def shrunk(self, factor: int) -> Box:
+        """The same place in a level whose px are so many times larger; only whole ones."""
+        return Box(self.left // factor, self.top // factor, self.right // factor, self.bottom // factor)
+
     def within(self, other: Box) -> Box:
         """What both hold."""
         return Box(
@@ -103,7 +106,7 @@ def of_file(levels: Sequence[LevelInfo]) -> tuple[ViewLevel, ...]:
             continue
         coarser = (other.downsample for other in levels[number + 1 :])
         following = next((other for other in coarser if other >= STEP * info.downsample), float("inf"))
-        for reduction in (1, *MADE):
+        for reduction in REDUCTIONS:
             level = _shrunk(info, number, reduction)
             if reduction > 1 and (level.downsample * STEP > following or _is_one_tile(found)):
                 break
@@ -124,7 +127,7 @@ def with_overview(
     `overview` are their widths and heights in px; of the overview's last px the slide may fill a part."""
     every = list(found)
     width, height = overview
-    for reduction in (1, *MADE):
+    for reduction in REDUCTIONS:
         downsample = max(slide) / max(overview) * reduction
         if every and (downsample < STEP * every[-1].downsample or _is_one_tile(every)):
             continue

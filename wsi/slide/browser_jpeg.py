@@ -49,7 +49,7 @@ def browser_jpeg(pieces: Sequence[bytes], decoding: TileDecoding) -> bytes | Non
 
 def _silent(jpeg: bytes) -> bytes:
     parts, end = [jpeg[:2]], 2
-    for marker, start, end in segments(jpeg):  # noqa: B007 - the scan begins where the last one ends
+    for marker, start, end in segments(jpeg):  # the scan begins where the last one ends
         if marker not in _SAYINGS:
             parts.append(jpeg[start:end])
     return b"".join((*parts, jpeg[end:]))
