@@ -1,4 +1,5 @@
-"""Plans by job, with their slides open: the shards of one job share both."""
+"""Plans by job, with their slides open: the shards of one job share both, the jobs of one slide its reader, and with it
+the copy of a slide that only OpenSlide reads."""
 
 from __future__ import annotations
 
@@ -26,7 +27,12 @@ KEPT = 3
 class OpenPlan:
     plan: Plan
     reader: SlideReader
-    measuring: Measuring  #: of the slide's reads through `reader`
+    measuring: Measuring  #: of the slide's reads through `reader`, for whoever shares it
+
+    def is_of_the_slide_of(self, plan: Plan) -> bool:
+        """The same version of the same files, read alike: the plan may be of another model."""
+        mine = self.plan
+        return (mine.slide_uris, mine.choice, mine.index) == (plan.slide_uris, plan.choice, plan.index)
 
 
 class Plans:
@@ -49,13 +55,17 @@ class Plans:
             self._open[job.id] = self._load(job, on_copy)
         self._open.move_to_end(job.id)
         while len(self._open) > KEPT:
-            _, oldest = self._open.popitem(last=False)
-            oldest.reader.close()
+            self._forget(next(iter(self._open)))
         return self._open[job.id]
 
     def close(self) -> None:
-        while self._open:
-            self._open.popitem()[1].reader.close()
+        for job_id in list(self._open):
+            self._forget(job_id)
+
+    def _forget(self, job_id: UUID) -> None:
+        reader = self._open.pop(job_id).reader
+        if all(other.reader is not reader for other in self._open.values()):
+            reader.close()
 
     def _load(self, job: Job, on_copy: OnCopy | None) -> OpenPlan:
         if job.plan_key is None:
@@ -66,6 +76,9 @@ class Plans:
             raise JobFailed(
                 FailReason.PLANNING_FAILED, "The job's plan is gone: ask for the analysis again."
             ) from error
+        for other in self._open.values():
+            if other.is_of_the_slide_of(plan):
+                return OpenPlan(plan, other.reader, other.measuring)
         source = SlideSource(
             files=tuple((name, self._slides.open(uri, etag=etag)) for name, uri, etag in plan.slide_uris)
         )

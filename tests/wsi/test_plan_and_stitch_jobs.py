@@ -25,6 +25,7 @@ from wsi.errors import SourceUnavailable
 from wsi.memory.ledger import MemoryLedger
 from wsi.memory.objects import MemoryObjects
 from wsi.memory.slides import MemorySlideStore
+from wsi.model_card import ModelCard
 from wsi.plan import Plan
 from wsi.planning import plan_job
 from wsi.records.identity import Actor, Role
@@ -53,14 +54,14 @@ class Installation:
     uri: str
     scratch: Path
 
-    def submit(self, options: JobOptions | None = None) -> UUID:
+    def submit(self, options: JobOptions | None = None, *, card: ModelCard = STAIN_DENSITY) -> UUID:
         job_id = uuid4()
         new = NewJob(
             id=job_id,
             slide_id=self.slide_id,
-            model=STAIN_DENSITY.name,
-            model_version=STAIN_DENSITY.version,
-            model_digest=STAIN_DENSITY.digest,
+            model=card.name,
+            model_version=card.version,
+            model_digest=card.digest,
             options=options or JobOptions(),
             identity=uuid4().hex,
             traceparent="00-" + "1" * 32 + "-" + "2" * 16 + "-01",

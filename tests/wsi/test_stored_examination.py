@@ -108,6 +108,33 @@ def test_a_plan_of_an_inspected_slide_asks_it_for_no_byte(svs: Installation):
     assert plan.index == svs.objects.get(kept(svs)[0])
 
 
+def test_the_plan_of_a_second_model_reads_no_byte_and_examines_nothing_again(
+    svs: Installation, monkeypatch: pytest.MonkeyPatch
+):
+    first, _ = planned(svs)
+    monkeypatch.setattr("wsi.planning.examine", None)
+    # Another version of the model, on twice as large tiles.
+    other = replace(STAIN_DENSITY, version="other", digest="ab" * 32, tile_px=2 * STAIN_DENSITY.tile_px)
+    svs.ledger.register_model(
+        ModelVersion(
+            name=other.name, version=other.version, digest=other.digest, card=other.as_json(), package_uri=None
+        )
+    )
+    assert isinstance(svs.slides, CountedSlides)
+    svs.slides.reads = reads = Reads()
+    job_id = svs.submit(card=other)
+    assert svs.plan(job_id)
+    second = svs.stored_plan(job_id)
+    assert (reads.requests, reads.bytes) == (0, 0)
+    assert (second.index, second.inspection) == (first.index, first.inspection)
+    assert first.mask is not None
+    assert second.mask is not None
+    assert second.mask.as_json() == first.mask.as_json()
+    assert second.card.digest == other.digest
+    assert second.digest != first.digest
+    assert second.grid.side == 2 * first.grid.side
+
+
 def test_the_plan_is_the_same_as_without_what_was_kept(svs: Installation):
     with_both, _ = planned(svs)
     for key in kept(svs):

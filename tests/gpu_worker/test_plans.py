@@ -1,0 +1,101 @@
+"""Jobs of one slide share what is open of it; each has its own plan."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gpu_worker.plans import KEPT, Plans
+from tests.gpu_worker.installation import Installation, version_of
+from tests.slides.scn import write_scn
+from wsi.builtin_models import STAIN_DENSITY
+from wsi.memory.slides import MemorySlideStore
+from wsi.model_card import ModelCard
+from wsi.records.jobs import Job
+from wsi.slide.opening import local_source, open_slide
+from wsi.slide.ranges import RangeSource
+from wsi.slide.reads import CountedSource, Reads
+from wsi.slide.source import SlideSource
+
+OTHER = replace(STAIN_DENSITY, name="other", digest="ab" * 32)
+
+
+class CountedSlides(MemorySlideStore):
+    """Counts openings, and what is read."""
+
+    def __init__(self, held: MemorySlideStore) -> None:
+        super().__init__()
+        self.reads = Reads()
+        self.openings = 0
+        self._held = held
+
+    def open(self, uri: str, *, etag: str | None = None) -> RangeSource:
+        self.openings += 1
+        return CountedSource(self._held.open(uri, etag=etag), self.reads)
+
+
+@pytest.fixture
+def installation(tmp_path: Path) -> Installation:
+    return Installation(tmp_path)
+
+
+def plans_of(installation: Installation) -> tuple[Plans, CountedSlides]:
+    slides = CountedSlides(installation.slides)
+    scratch = installation.folder / "scratch"
+    return Plans(
+        objects=installation.objects, slides=slides, scratch=scratch, max_scratch_bytes=1 << 30, device="cpu"
+    ), slides
+
+
+def job_of(installation: Installation, card: ModelCard) -> Job:
+    installation.ledger.register_model(version_of(card))
+    return installation.planned_job(card=card)[0]
+
+
+def copies(installation: Installation) -> int:
+    return len(list((installation.folder / "scratch").iterdir()))
+
+
+def test_a_second_model_on_a_slide_opens_and_reads_nothing_of_it(installation: Installation) -> None:
+    plans, slides = plans_of(installation)
+    first = plans.open(job_of(installation, STAIN_DENSITY))
+    opened, read = slides.openings, slides.reads.requests
+    second = plans.open(job_of(installation, OTHER))
+    assert (slides.openings, slides.reads.requests) == (opened, read) == (1, 0)
+    assert (second.reader, second.measuring) == (first.reader, first.measuring)
+    assert second.plan.card.name == "other"
+    assert second.plan.digest != first.plan.digest
+    plans.close()
+
+
+def test_a_slide_that_was_replaced_between_two_jobs_is_opened_anew(installation: Installation) -> None:
+    plans, slides = plans_of(installation)
+    first = plans.open(job_of(installation, STAIN_DENSITY))
+    installation.slides.put_object(installation.uri, installation.slide_path.read_bytes() + b"\0")
+    installation.reader = open_slide(SlideSource(files=(("slide.svs", installation.slides.open(installation.uri)),)))
+    second = plans.open(job_of(installation, OTHER))
+    assert slides.openings == 2
+    assert second.reader is not first.reader
+    plans.close()
+
+
+def test_a_copy_is_made_once_and_stays_as_long_as_a_job_of_the_slide_does(installation: Installation) -> None:
+    path = write_scn(installation.folder / "a.scn")
+    installation.slides.put_object(installation.uri, path.read_bytes())
+    installation.reader = open_slide(local_source(path))
+    plans, slides = plans_of(installation)
+    jobs = [job_of(installation, STAIN_DENSITY), job_of(installation, OTHER)]
+    first, second = map(plans.open, jobs)
+    assert (slides.openings, copies(installation)) == (1, 1)
+    assert first.reader is second.reader
+    for version in range(1, KEPT):  # the first job's plan goes
+        installation.slides.put_object(installation.uri, path.read_bytes() + bytes(version))
+        plans.open(job_of(installation, STAIN_DENSITY))
+    assert copies(installation) == KEPT
+    assert second.reader.inspection.levels
+    plans.open(jobs[1])
+    assert copies(installation) == KEPT
+    plans.close()
+    assert copies(installation) == 0
