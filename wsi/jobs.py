@@ -94,7 +94,7 @@ def submit_job(
         priority=request.priority,
         options=options,
         label=request.label,
-        identity=identity(slide, model.digest, options),
+        identity=identity(slide, ModelCard.from_json(model.card), options),
         traceparent=traceparent,
         notify_email=request.notify_email,
         notify_webhook=request.notify_webhook,
@@ -143,6 +143,7 @@ def retry_job(
     if old.state not in (JobState.FAILED, JobState.CANCELLED):
         raise Conflict(f"The job is {old.state.value}; only a FAILED or CANCELLED job can be tried again.")
     slide = ledger.slide(actor, old.slide_id)
+    model = ledger.model(old.model, old.model_version)
     job = NewJob(
         id=uuid4(),
         slide_id=old.slide_id,
@@ -152,7 +153,7 @@ def retry_job(
         priority=old.priority,
         options=old.options,
         label=old.label,
-        identity=identity(slide, old.model_digest, old.options),
+        identity=identity(slide, ModelCard.from_json(model.card), old.options),
         traceparent=traceparent,
         retry_of=old.id,
         notify_email=old.notify_email,
@@ -175,19 +176,19 @@ def pinned_options(slide: Slide, options: JobOptions) -> JobOptions:
     return replace(options, mpp=options.mpp if options.mpp is not None else slide.mpp, choice=slide.choice)
 
 
-def identity(slide: Slide, model_digest: str, options: JobOptions) -> str:
+def identity(slide: Slide, card: ModelCard, options: JobOptions) -> str:
     """Of a job over `slide`. Raises Conflict for a slide whose bytes are not complete."""
     if slide.digest is None:
         raise Conflict(f"The slide is {slide.state.value}; a job needs a slide that is READY.")
-    return result_identity(slide.digest, model_digest, options)
+    return result_identity(slide.digest, card, options)
 
 
-def result_identity(slide_digest: str, model_digest: str, options: JobOptions) -> str:
+def result_identity(slide_digest: str, card: ModelCard, options: JobOptions) -> str:
     """Hex sha256 of all that decides a result: equal identity, equal result."""
     return _digest(
         {
             "slide": slide_digest,
-            "model": model_digest,
+            "model": card.identity,
             "options": options.as_json(),
             "numerics": NUMERICS_VERSION,
             "precision": PRECISION,

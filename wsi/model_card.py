@@ -28,6 +28,14 @@ class EdgeFill(StrEnum):
     BLACK = "black"  #: as WSInfer's own tool does, so that its packages give its numbers
 
 
+class Resize(StrEnum):
+    """How a level's box becomes a network's input of another side."""
+
+    EXACT = "exact"  #: the antialiased triangle; fractions of grey values are kept
+    PILLOW_BILINEAR = "pillow-bilinear"  #: as Pillow resizes 8 bits: whole grey values after each axis
+    PILLOW_BICUBIC = "pillow-bicubic"
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OutputColumn:
     name: str  #: column of tiles.csv: "prob_Tumor", "haematoxylin_od"
@@ -59,6 +67,7 @@ class ModelCard:
     activation: Activation = Activation.NONE
     mean: tuple[float, float, float] = (0.0, 0.0, 0.0)  #: of RGB in 0..1, subtracted
     std: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    resize: Resize = Resize.EXACT
     edge_fill: EdgeFill = EdgeFill.WHITE
     allow_upsampling: bool = False
     batch: int = 32  #: the one batch shape; the tail is padded
@@ -73,6 +82,12 @@ class ModelCard:
     organ: str | None = None
     licence: str | None = None
 
+    @property
+    def identity(self) -> str:
+        """Of the numbers that the model gives: its digest, and the way of resizing where older versions read another
+        one in the same package."""
+        return self.digest if self.resize is Resize.EXACT else f"{self.digest} {self.resize}"
+
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
 
@@ -85,6 +100,7 @@ class ModelCard:
             "columns": tuple(OutputColumn(**known_fields(OutputColumn, column)) for column in value["columns"]),
             "activation": Activation(value["activation"]),
             "edge_fill": EdgeFill(value["edge_fill"]),
+            "resize": Resize(value.get("resize", Resize.EXACT)),
             "mean": tuple(value["mean"]),
             "std": tuple(value["std"]),
             "output": OutputKind(value.get("output", OutputKind.REGRESSION)),

@@ -19,15 +19,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wsi.mask import SlideMask
-from wsi.model_card import ModelCard
+from wsi.model_card import ModelCard, Resize
 from wsi.records.fields import known_fields
 from wsi.records.slides import Choice, Inspection
 from wsi.slide.coding import Reduction
 from wsi.stains import Stains
 
-#: 2: boxes may be longer than wide, and tiles may be decoded smaller. A plan that does neither is still of schema 1, so
-#: that workers that know no other take it.
-PLAN_SCHEMA = 2
+#: 2: boxes may be longer than wide, and tiles may be decoded smaller. 3: the card may resize as Pillow does. A plan
+#: that does none of it is still of schema 1, so that workers that know no other take it.
+PLAN_SCHEMA = 3
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -121,20 +121,26 @@ class Plan:
     def schema(self) -> int:
         """The lowest that can hold this plan: what an older worker can compute, it may, and the digest of an older
         plan stays what it was."""
-        return 1 if self.grid.is_plain and self.mpp_y == self.mpp else PLAN_SCHEMA
+        if self.card.resize is not Resize.EXACT:
+            return 3
+        return 1 if self._is_plain else 2
+
+    @property
+    def _is_plain(self) -> bool:
+        return self.grid.is_plain and self.mpp_y == self.mpp
 
     @property
     def digest(self) -> str:
         """Hex sha256 of what decides the numbers: not of the shards, nor of where the files lie."""
         grid: dict[str, Any] = asdict(self.grid)
-        if self.schema == 1:
+        if self._is_plain:
             grid = {name: value for name, value in grid.items() if name not in ("reduction", *dict(_DOWN))}
         else:
             grid["mpp_y"] = self.mpp_y
         head = {
             "schema": self.schema,
             "slide": self.slide_digest,
-            "model": self.card.digest,
+            "model": self.card.identity,
             "mpp": self.mpp,
             "grid": grid,
             "numerics": self.numerics.as_json(),

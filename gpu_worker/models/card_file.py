@@ -15,7 +15,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, 
 
 from gpu_worker.models.wsinfer import COARSEST, FINEST, LARGEST, MAX_SIDE
 from wsi.errors import ModelError
-from wsi.model_card import Activation, EdgeFill, OutputKind, Tolerance
+from wsi.model_card import Activation, EdgeFill, OutputKind, Resize, Tolerance
 
 CARD = "card.json"
 #: A card is a page of text; more is something else.
@@ -128,6 +128,11 @@ class Card(Additions):
     tile_px: Side = Field(description="Side of the model's tile at `mpp`.")
     mpp: Mpp = Field(description="µm per pixel that the model was trained at.")
     input_px: Side | None = Field(default=None, description="Side that the network takes; `tile_px` unless said.")
+    resize: Resize = Field(
+        default=Resize.EXACT,
+        description="How boxes become `input_px`: exact keeps fractions of grey values, pillow-bilinear and "
+        "pillow-bicubic round as Pillow does with 8-bit pictures, for networks whose training did.",
+    )
     mean: tuple[Channel, Channel, Channel] = Field(default=(0.0, 0.0, 0.0), description="Of RGB in 0..1, subtracted.")
     std: tuple[Spread, Spread, Spread] = Field(default=(1.0, 1.0, 1.0), description="Of RGB in 0..1, divided by.")
 

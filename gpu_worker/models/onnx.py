@@ -13,8 +13,9 @@ from onnxruntime.capi import onnxruntime_pybind11_state as states  # pyright: ig
 from gpu_worker.models.onnx_graph import check_graph
 from gpu_worker.models.onnx_input import input_graph
 from wsi.errors import ModelError, UnsuitableDevice
-from wsi.model_card import Activation, ModelCard
+from wsi.model_card import Activation, ModelCard, Resize
 from wsi.plan import Numerics
+from wsi.slide.resample import resize_as_pillow
 
 GRAPH, DATA = "model.onnx", "model.onnx.data"
 PROVIDERS = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}
@@ -121,6 +122,8 @@ class OnnxModel:
         one filled up with zeros. Raises ModelError for a precision other than fp32."""
         if numerics.precision != "fp32":
             raise ModelError(f"This worker runs ONNX in fp32; the plan asks for {numerics.precision}.")
+        if self._card.resize is not Resize.EXACT:
+            pixels = resize_as_pillow(pixels, self._card.input_px, self._card.resize)
         planes = self._input_for(*pixels.shape[1:3]).run(pixels, numerics.threads)
         rows = self._rows or len(planes)
         pieces = [self._logits(planes[start : start + rows], rows, numerics) for start in range(0, len(planes), rows)]

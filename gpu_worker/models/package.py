@@ -81,6 +81,7 @@ def _with_card(folder: Path) -> ModelCard:
         output=said.output,
         columns=tuple(OutputColumn(**column.model_dump()) for column in said.columns),
         activation=said.activation,
+        resize=said.resize,
         mean=said.mean,
         std=said.std,
         files=(CARD, *_weights(folder, said.kind), *_golden(said)),

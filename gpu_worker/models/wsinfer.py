@@ -2,7 +2,8 @@
 
 Schema: wsinfer_zoo/schemas/model-config.schema.json. What it leaves open is fixed here as WSInfer's own tool does:
 softmax for several logits and sigmoid for one, tiles past the slide's edge filled black, slides coarser than the
-model enlarged.
+model enlarged. Its steps are torchvision's over Pillow pictures (wsinfer/modellib/transforms.py): `Resize` is Pillow's,
+bilinear unless it says otherwise, and always antialiased.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from wsi.errors import ModelError
-from wsi.model_card import Activation, EdgeFill, ModelCard, OutputColumn, OutputKind
+from wsi.model_card import Activation, EdgeFill, ModelCard, OutputColumn, OutputKind, Resize
 
 CONFIG = "config.json"
 WEIGHTS = "torchscript_model.pt"
@@ -37,6 +38,10 @@ _KEYS = (
     "transform",
 )
 
+#: Numbers of PIL.Image.Resampling, which is all of `interpolation` that torchvision takes from JSON.
+_BILINEAR, _BICUBIC = 2, 3
+_INTERPOLATIONS = {_BILINEAR: Resize.PILLOW_BILINEAR, _BICUBIC: Resize.PILLOW_BICUBIC}
+
 Triple = tuple[float, float, float]
 
 
@@ -49,7 +54,7 @@ def read_config(folder: Path) -> ModelCard:
     config = _config(folder / CONFIG)
     names = _class_names(config)
     tile_px = _side(config["patch_size_pixels"], "patch_size_pixels")
-    input_px, mean, std = _transform(config["transform"], tile_px)
+    resize, input_px, mean, std = _transform(config["transform"], tile_px)
     return ModelCard(
         name="",
         version="",
@@ -62,6 +67,7 @@ def read_config(folder: Path) -> ModelCard:
         activation=Activation.SOFTMAX if len(names) > 1 else Activation.SIGMOID,
         mean=mean,
         std=std,
+        resize=resize,
         edge_fill=EdgeFill.BLACK,
         allow_upsampling=True,
         output=OutputKind.CLASSIFICATION,
@@ -124,8 +130,8 @@ def _class_names(config: dict[str, Any]) -> list[str]:
     return names
 
 
-def _transform(steps: Any, tile_px: int) -> tuple[int, Triple, Triple]:
-    """Input side in px, mean and std. Takes [Resize], ToTensor, [Normalize]: what the zoo has."""
+def _transform(steps: Any, tile_px: int) -> tuple[Resize, int, Triple, Triple]:
+    """How it resizes, input side in px, mean and std. Takes [Resize], ToTensor, [Normalize]: what the zoo has."""
     if not isinstance(steps, list) or not all(isinstance(step, dict) and "name" in step for step in steps):
         raise ModelError(f"transform in {CONFIG} must be a list of named steps.")
     names = [step["name"] for step in steps]
@@ -138,23 +144,34 @@ def _transform(steps: Any, tile_px: int) -> tuple[int, Triple, Triple]:
     if not all(isinstance(values, dict) for values in arguments.values()):
         raise ModelError(f"The arguments of a step of transform in {CONFIG} must be an object.")
     _only(arguments["ToTensor"], "ToTensor", ())
-    input_px = _size(arguments["Resize"]) if "Resize" in arguments else tile_px
+    resize, input_px = _resize(arguments["Resize"]) if "Resize" in arguments else (Resize.EXACT, tile_px)
     if "Normalize" not in arguments:
-        return input_px, (0.0, 0.0, 0.0), (1.0, 1.0, 1.0)
+        return resize, input_px, (0.0, 0.0, 0.0), (1.0, 1.0, 1.0)
     _only(arguments["Normalize"], "Normalize", ("mean", "std"))
     mean, std = (_triple(arguments["Normalize"], key) for key in ("mean", "std"))
     if min(std) <= 0:
         raise ModelError(f"std of Normalize in {CONFIG} must be above 0.")
-    return input_px, mean, std
+    return resize, input_px, mean, std
 
 
-def _size(arguments: dict[str, Any]) -> int:
-    _only(arguments, "Resize", ("size",))
+def _resize(arguments: dict[str, Any]) -> tuple[Resize, int]:
+    _only(arguments, "Resize", ("size", "interpolation", "max_size", "antialias"))
+    if arguments.get("max_size") is not None:
+        raise ModelError(f"Resize in {CONFIG} has a max_size; this worker resizes tiles to one side.")
+    # Of pictures torchvision ignores it: Pillow knows no other way.
+    if arguments.get("antialias") not in (True, False, None):
+        raise ModelError(f"antialias of Resize in {CONFIG} must be true, false or null.")
+    interpolation = arguments.get("interpolation", _BILINEAR)
+    if type(interpolation) is not int or interpolation not in _INTERPOLATIONS:
+        raise ModelError(
+            f"interpolation of Resize in {CONFIG} must be Pillow's number {_BILINEAR} (bilinear) or {_BICUBIC} "
+            f"(bicubic), not {interpolation!r}."
+        )
     size = arguments.get("size")
     sides = size if isinstance(size, list) else [size]
     if len(sides) not in (1, 2) or len(set(map(str, sides))) != 1:
         raise ModelError(f"size of Resize in {CONFIG} must be one whole number of px (tiles are square), not {size!r}.")
-    return _side(sides[0], "size of Resize")
+    return _INTERPOLATIONS[interpolation], _side(sides[0], "size of Resize")
 
 
 def _triple(arguments: dict[str, Any], key: str) -> Triple:

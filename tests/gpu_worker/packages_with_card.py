@@ -13,8 +13,8 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from wsi.model_card import ModelCard
-from wsi.slide.resample import resize
+from wsi.model_card import ModelCard, Resize
+from wsi.slide.resample import resize, resize_as_pillow
 
 CARD: dict[str, Any] = {
     "spec_version": "1.0",
@@ -66,7 +66,9 @@ def tiles(count: int, side: int, seed: int = 0) -> NDArray[np.uint8]:
 
 def plain(card: ModelCard, module: torch.nn.Module, pixels: NDArray[np.uint8]) -> NDArray[np.float32]:
     """What torch says in fp32, in one go and without anything of ours but the resize."""
-    planes = torch.from_numpy(resize(pixels, card.input_px)).permute(0, 3, 1, 2) / 255
+    exact, side = card.resize is Resize.EXACT, card.input_px
+    resized = resize(pixels, side) if exact else resize_as_pillow(pixels, side, card.resize)
+    planes = torch.from_numpy(resized).permute(0, 3, 1, 2) / 255
     normal = (planes - torch.tensor(card.mean).view(1, 3, 1, 1)) / torch.tensor(card.std).view(1, 3, 1, 1)
     with torch.inference_mode():
         return torch.softmax(module(normal), 1).numpy()

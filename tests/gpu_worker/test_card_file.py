@@ -14,7 +14,7 @@ from gpu_worker.models.card_file import schema
 from gpu_worker.models.package import package_files, read_package
 from tests.gpu_worker.packages import write_package
 from wsi.errors import ModelError
-from wsi.model_card import Activation, EdgeFill, OutputColumn, OutputKind, Tolerance
+from wsi.model_card import Activation, EdgeFill, OutputColumn, OutputKind, Resize, Tolerance
 
 WHOLE = {
     "spec_version": "1.0",
@@ -79,6 +79,16 @@ def test_a_card_beside_a_wsinfer_config_adds_what_the_config_lacks(tmp_path):
     assert (card.mean, card.edge_fill, card.allow_upsampling) == (bare.mean, EdgeFill.BLACK, True)
     assert card.files == ("config.json", "torchscript_model.pt", "card.json")
     assert card.digest != bare.digest
+
+
+def test_a_card_may_resize_as_pillow_does_and_keeps_fractions_unless_it_says_so(tmp_path):
+    assert read_package(package(tmp_path / "plain")).resize is Resize.EXACT
+    said = read_package(package(tmp_path / "net", resize="pillow-bicubic"))
+    assert said.resize is Resize.PILLOW_BICUBIC
+    with pytest.raises(ModelError, match="resize"):
+        read_package(package(tmp_path / "other", resize="lanczos"))
+    with pytest.raises(ModelError, match="says resize"):
+        read_package(beside_config(tmp_path / "more", resize="exact"))
 
 
 def test_the_golden_tiles_are_part_of_the_package_when_the_card_names_them(tmp_path):

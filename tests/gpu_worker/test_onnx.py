@@ -15,8 +15,9 @@ from gpu_worker.models.onnx_graph import check_graph
 from tests.gpu_worker.onnx_packages import MEAN, SIDE, STD, graph, write_onnx_package
 from tests.gpu_worker.packages import network
 from wsi.errors import ModelError, UnsuitableDevice
-from wsi.model_card import Activation, ModelCard, OutputColumn
+from wsi.model_card import Activation, ModelCard, OutputColumn, Resize
 from wsi.plan import Numerics
+from wsi.slide.resample import resize_as_pillow
 
 NUMERICS = Numerics(version="1", precision="fp32", batch=8, threads=1)
 
@@ -114,6 +115,14 @@ def test_a_fixed_batch_that_does_not_part_the_cards_is_found_at_loading(tmp_path
 def test_boxes_that_are_not_square_are_resized_once_along_each_axis(tmp_path):
     pixels = np.random.default_rng(0).integers(0, 256, (2, 320, 250, 3), np.uint8)
     np.testing.assert_allclose(loaded(tmp_path).infer(pixels, NUMERICS), in_torch(pixels), atol=1e-6)
+
+
+def test_a_card_that_resizes_as_pillow_gets_the_scores_of_pillows_picture(tmp_path, pixels):
+    model = loaded(tmp_path / "net", resize=Resize.PILLOW_BILINEAR)
+    small = resize_as_pillow(pixels, SIDE, Resize.PILLOW_BILINEAR)
+    scores = model.infer(pixels, NUMERICS)
+    np.testing.assert_array_equal(scores, loaded(tmp_path / "same").infer(small, NUMERICS))
+    assert np.abs(scores - loaded(tmp_path / "exact").infer(pixels, NUMERICS)).max() > 1e-6
 
 
 def test_more_threads_change_no_score_beyond_rounding(tmp_path, pixels):

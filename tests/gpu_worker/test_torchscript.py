@@ -15,8 +15,9 @@ from gpu_worker.pipeline import run_shard
 from tests.gpu_worker.cases import boxes, open_path, run_all, small_slide, whole_plan
 from tests.gpu_worker.packages import Small, network, scripted, write_package
 from wsi.errors import ModelError
+from wsi.model_card import Resize
 from wsi.plan import Numerics
-from wsi.slide.resample import resize
+from wsi.slide.resample import resize_as_pillow
 
 NUMERICS = Numerics(version="1", precision="fp32", batch=8, threads=1)
 
@@ -26,7 +27,7 @@ def loaded(folder, device="cpu"):
 
 
 def eager(pixels, module, mean=(0.7238, 0.5716, 0.6779), std=(0.112, 0.1459, 0.1089), side=64):
-    planes = torch.from_numpy(resize(pixels, side)).permute(0, 3, 1, 2) / 255
+    planes = torch.from_numpy(resize_as_pillow(pixels, side, Resize.PILLOW_BILINEAR)).permute(0, 3, 1, 2) / 255
     normal = (planes - torch.tensor(mean).view(1, 3, 1, 1)) / torch.tensor(std).view(1, 3, 1, 1)
     with torch.inference_mode():
         logits = module(normal)

@@ -1,10 +1,22 @@
 """Shrinking patches to a model's size with the filter that models were trained with: PIL's BILINEAR, a triangle that
-widens with the factor (antialiasing)."""
+widens with the factor (antialiasing). With fractions of grey values kept, or in the whole numbers that PIL computes
+with."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
+
+from wsi.model_card import Resize
+
+#: Pillow's weights are whole multiples of 2 ** -22 (PRECISION_BITS in src/libImaging/Resample.c).
+PILLOW_BITS = 22
+
+Filter = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 
 def antialias_weights(source: int, target: int) -> NDArray[np.float32]:
@@ -30,3 +42,42 @@ def _rows(pixels: NDArray[np.float32], target: int) -> NDArray[np.float32]:
         return pixels
     products = antialias_weights(rows, target) @ pixels.reshape(count, rows, columns * 3)
     return products.reshape(count, target, columns, 3)
+
+
+def resize_as_pillow(batch: NDArray[np.uint8], target: int, resize: Resize) -> NDArray[np.uint8]:
+    """[n, height, width, 3] to [n, target, target, 3], each axis rounded to whole grey values: across first, then down.
+    So `PIL.Image.resize` does with squares; since Pillow 13 it does a picture whose height shrinks far more than its
+    width the other way round. Raises KeyError for Resize.EXACT."""
+    kind = _KINDS[resize]
+    height = batch.shape[1]
+    tiles = (Image.fromarray(tile).resize((target, height), kind).resize((target, target), kind) for tile in batch)
+    return np.stack([np.asarray(tile) for tile in tiles])
+
+
+def pillow_weights(source: int, target: int, resize: Resize) -> NDArray[np.int32]:
+    """[target, source]: what Pillow multiplies the 8-bit pixels along one axis with. A new pixel is (sum of weight x
+    grey + 2 ** 21) >> 22, cut to 0..255. Raises KeyError for Resize.EXACT."""
+    factor = source / target
+    centres = (np.arange(target) + 0.5) * factor
+    # Each step, and the sum from left to right, as in its C code: a weight's last bit decides where a tie falls.
+    distances = np.abs((np.arange(source) - centres[:, None] + 0.5) * (1.0 / max(factor, 1.0)))
+    weights = _FILTERS[resize](distances)
+    weights /= weights.cumsum(axis=1)[:, -1:]
+    return np.trunc(weights * 2.0**PILLOW_BITS + np.copysign(0.5, weights)).astype(np.int32)
+
+
+def _triangle(distance: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.clip(1.0 - distance, 0.0, None)
+
+
+def _cubic(distance: NDArray[np.float64]) -> NDArray[np.float64]:
+    near = (1.5 * distance - 2.5) * distance * distance + 1.0
+    far = (((distance - 5.0) * distance + 8.0) * distance - 4.0) * -0.5
+    return np.where(distance < 1.0, near, np.where(distance < 2.0, far, 0.0))
+
+
+#: Of the distance, in source px or, where the picture shrinks, in target px.
+_FILTERS: Mapping[Resize, Filter] = MappingProxyType({Resize.PILLOW_BILINEAR: _triangle, Resize.PILLOW_BICUBIC: _cubic})
+_KINDS: Mapping[Resize, Image.Resampling] = MappingProxyType(
+    {Resize.PILLOW_BILINEAR: Image.Resampling.BILINEAR, Resize.PILLOW_BICUBIC: Image.Resampling.BICUBIC}
+)

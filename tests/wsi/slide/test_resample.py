@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from tests.slides import he_tissue
-from wsi.slide.resample import antialias_weights, resize
+from wsi.model_card import Resize
+from wsi.slide.resample import antialias_weights, pillow_weights, resize, resize_as_pillow
 
 
 @pytest.mark.parametrize(("source", "target"), [(512, 256), (513, 256), (300, 224), (240, 240), (100, 224), (257, 31)])
@@ -51,3 +52,28 @@ def test_each_axis_of_a_rectangle_is_resized_by_its_own_factor(height: int, widt
     (ours,) = resize(pixels[None], target)
     assert ours.shape == (target, target, 3)
     assert np.abs(ours.round() - expected).max() <= 1
+
+
+KINDS = {Resize.PILLOW_BILINEAR: Image.Resampling.BILINEAR, Resize.PILLOW_BICUBIC: Image.Resampling.BICUBIC}
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.integers(1, 300), st.integers(1, 300), st.sampled_from(list(KINDS)), st.integers(0, 2**32))
+def test_pillows_weights_are_those_that_it_sums_with(source: int, target: int, kind: Resize, seed: int):
+    """Of rows, whose sums are then those of one axis."""
+    pixels = np.random.default_rng(seed).integers(0, 256, (4, source, 3), np.uint8)
+    expected = np.asarray(Image.fromarray(pixels).resize((target, 4), KINDS[kind]))
+    sums = np.einsum("yxc,tx->ytc", pixels.astype(np.int64), pillow_weights(source, target, kind)) + 2**21
+    ours = pixels if source == target else np.clip(sums >> 22, 0, 255)
+    np.testing.assert_array_equal(ours, expected)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_squares_are_resized_as_pillow_does_in_one_call_and_rectangles_across_first(kind: Resize):
+    square, tall = (np.random.default_rng(1).integers(0, 256, (2, side, 90, 3), np.uint8) for side in (90, 300))
+    for pixels, target in ((square, 41), (square, 200), (square, 90), (tall, 41)):
+        across = [Image.fromarray(tile).resize((target, tile.shape[0]), KINDS[kind]) for tile in pixels]
+        down = np.stack([np.asarray(tile.resize((target, target), KINDS[kind])) for tile in across])
+        np.testing.assert_array_equal(resize_as_pillow(pixels, target, kind), down)
+    once = np.asarray(Image.fromarray(square[0]).resize((41, 41), KINDS[kind]))
+    np.testing.assert_array_equal(resize_as_pillow(square, 41, kind)[0], once)

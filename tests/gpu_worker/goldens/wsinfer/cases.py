@@ -136,8 +136,7 @@ class Case:
 
     package: Callable[[Path], Path]
     slide: Callable[[Path], Path]
-    #: Of a score: 1e-4 where the network gets level 0 as it is, 2e-3 where level 0 is resized (WSInfer rounds twice to
-    #: whole grey values on the way, we do not), 1e-2 where we read a coarser level.
+    #: Of a score: 1e-5 where level 0 is read, resized or not, 1e-2 where we read a coarser level.
     tolerance: float
 
     @property
@@ -147,14 +146,14 @@ class Case:
 
 #: Both find the same tissue here, so that both take the same boxes unasked.
 BLOCKS = (
-    Case(two_logits, block_at_half_a_micron, 1e-4),
-    Case(one_logit, block_at_half_a_micron, 2e-3),
-    Case(fine, block_at_a_quarter, 2e-3),
+    Case(two_logits, block_at_half_a_micron, 1e-5),
+    Case(one_logit, block_at_half_a_micron, 1e-5),
+    Case(fine, block_at_a_quarter, 1e-5),
     Case(coarse, pyramid, 1e-2),
 )
 #: Each finds tissue in its own way here.
 REAL = (
-    Case(two_logits_at_0499, real_region, 1e-4),
-    Case(one_logit, real_region, 2e-3),
-    Case(fine, real_region, 2e-3),
+    Case(two_logits_at_0499, real_region, 1e-5),
+    Case(one_logit, real_region, 1e-5),
+    Case(fine, real_region, 1e-5),
 )
