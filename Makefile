@@ -9,10 +9,12 @@ TOOLS := .tools
 WHEELS := .bundles/wheels
 # jsii wants a Node that is still maintained; what the machine has may be older.
 export JSII_NODE := $(CURDIR)/$(TOOLS)/node_modules/node/bin/node
+# npm's scripts for the page run on that Node too.
+WEB_NPM := PATH="$(dir $(JSII_NODE)):$$PATH" npm --prefix web --loglevel error
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo up down setup check check-infra format test synth deploy deploy-emulated openapi formats lock clean
+.PHONY: help demo up down setup web check check-infra format test synth deploy deploy-emulated openapi formats lock clean
 
 help:  ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
@@ -20,19 +22,22 @@ help:  ## what there is
 demo: $(VENV)/.ready $(MINISTACK)/.ready  ## one real slide through the whole stack on this machine, live
 	@$(BIN)/python -m local demo
 
-up: $(VENV)/.ready $(MINISTACK)/.ready  ## start the embedded stack and leave it running
+up: $(VENV)/.ready $(MINISTACK)/.ready web/dist/index.html  ## start the embedded stack with the page and leave it running
 	@$(BIN)/python -m local up
 
 down: $(VENV)/.ready  ## stop it
 	@$(BIN)/python -m local down
 
-setup: $(VENV)/.ready-all $(MINISTACK)/.ready $(TOOLS)/.ready $(WHEELS)/.ready-lambda $(WHEELS)/.ready-host  ## install everything: models in torch, tests, checks
+setup: $(VENV)/.ready-all $(MINISTACK)/.ready $(TOOLS)/.ready $(WHEELS)/.ready-lambda $(WHEELS)/.ready-host web/dist/index.html  ## install everything: models in torch, tests, checks
 
-check: $(VENV)/.ready-all  ## lint, types, import contracts
+web: web/dist/index.html  ## install what the page is made with, and build it
+
+check: $(VENV)/.ready-all web/dist/index.html  ## lint, types, import contracts; the page's size
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/lint-imports
 	@$(BIN)/pyright
+	@$(WEB_NPM) run --silent check
 
 format: $(VENV)/.ready-all  ## put the code in shape
 	@$(BIN)/ruff check --fix .
@@ -43,12 +48,13 @@ check-infra: $(VENV)/.ready-all $(TOOLS)/.ready $(WHEELS)/.ready-lambda  ## the 
 	@$(BIN)/python -m tools.worker_lock --check
 
 test: setup  ## the whole test-suite
+	@$(WEB_NPM) test --silent
 	@$(BIN)/python -m pytest $(TEST_OPTIONS)
 
-synth: $(VENV)/.ready-all $(TOOLS)/.ready $(WHEELS)/.ready-lambda  ## CloudFormation templates into cdk.out/, or of CONTEXT="-c environment=prod …"
+synth: $(VENV)/.ready-all $(TOOLS)/.ready $(WHEELS)/.ready-lambda web/dist/index.html  ## CloudFormation templates into cdk.out/, or of CONTEXT="-c environment=prod …"
 	@$(BIN)/python tools/synth.py $(CONTEXT)
 
-deploy: $(VENV)/.ready-all $(TOOLS)/.ready $(WHEELS)/.ready-lambda  ## all stacks into the AWS account of your credentials: docs/deploy.md
+deploy: $(VENV)/.ready-all $(TOOLS)/.ready $(WHEELS)/.ready-lambda web/dist/index.html  ## all stacks into the AWS account of your credentials: docs/deploy.md
 	@PATH="$(dir $(JSII_NODE)):$$PATH" $(TOOLS)/node_modules/.bin/cdk deploy --all --require-approval any-change $(CONTEXT)
 
 deploy-emulated: $(VENV)/.ready-all $(MINISTACK)/.ready $(TOOLS)/.ready $(WHEELS)/.ready-host  ## the stacks, deployed to an emulator of AWS here, and a slide through them
@@ -94,6 +100,14 @@ $(TOOLS)/.ready: tools/package.json tools/package-lock.json tools/.npmrc
 	@cp tools/package.json tools/package-lock.json tools/.npmrc $(TOOLS)/
 	@npm ci --prefix $(TOOLS) --loglevel error --no-progress
 	@touch $@
+
+web/node_modules/.ready: web/package.json web/package-lock.json web/.npmrc $(TOOLS)/.ready
+	@echo "Installing what the page is made with into web/node_modules …"
+	@$(WEB_NPM) ci --no-progress
+	@touch $@
+
+web/dist/index.html: $(shell find web/src web/public -type f) web/index.html web/vite.config.ts web/node_modules/.ready
+	@$(WEB_NPM) run --silent build -- --logLevel warn
 
 # What the functions' code is bundled with, so that a synth needs no network.
 $(WHEELS)/.ready-%: constraints.txt cdk/wheels.py requirements/lambda-api.txt requirements/lambda-slides.txt requirements/lambda-migrations.txt $(VENV)/.ready-all

@@ -38,12 +38,14 @@ def api_app(
     authorizer: LambdaHandler,
     *,
     public_paths: Collection[str],
-    root: Callable[[web.Request], web.Response] | None = None,
+    page: Callable[[web.Request], web.StreamResponse | None] | None = None,
 ) -> web.Application:
-    """One `ANY /{proxy+}` behind the authorizer; `public_paths` are reached without it. `root` answers GET / beside
-    the gateway, as the page's own origin would."""
+    """One `ANY /{proxy+}` behind the authorizer; `public_paths` are reached without it. `page` is asked first, and
+    answers what is not the API's, as CloudFront does."""
 
-    async def serve(request: web.Request) -> web.Response:
+    async def serve(request: web.Request) -> web.StreamResponse:
+        if page and (of_page := page(request)) is not None:
+            return of_page
         if request.method == "OPTIONS":
             return web.Response(status=204, headers=CORS)
         body = await request.content.read(LARGEST_BODY + 1)
@@ -63,11 +65,7 @@ def api_app(
             log.exception("The API's handler failed.")
             return problem(502, "bad_gateway", "The service failed to answer; try again in a minute.")
 
-    async def serve_root(request: web.Request) -> web.Response:
-        return root(request) if root else await serve(request)
-
     app = web.Application(client_max_size=LARGEST_BODY + 1)
-    app.router.add_get("/", serve_root)
     app.router.add_route("*", r"/{proxy:[\s\S]*}", serve)
     return app
 

@@ -12,8 +12,6 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from aiohttp import web
-
 from adapters.appsync import SERVICE
 from adapters.aws_clients import AwsClients
 from adapters.postgres.migrate import migrate
@@ -28,13 +26,14 @@ from local.access import FIRST, SECOND, Access, kept_access
 from local.appsync.callers import Doorkeeper
 from local.appsync.server import appsync_app
 from local.environment import LocalCredentials
-from local.front_page import front_page, front_page_response
+from local.front_page import front_page
 from local.functions import Addresses
 from local.http_api import api_app
 from local.http_server import HttpServer
 from local.lambda_context import LambdaContext
 from local.ministack import MiniStack
 from local.options import DATABASE, MODELS, QUEUE_PREFIX, REGION, RESULTS, SHARED, SLIDES, StackOptions
+from local.page import Page
 from local.pollers import QueuePoller, Schedule
 from local.postgres import EmbeddedPostgres
 from local.stack_file import StackFile
@@ -167,16 +166,34 @@ class Stack:
         self._undo.callback(self._appsync.stop)
         api = functions.api_handler(self.addresses, realtime_url=self.realtime_url)
         self._api = HttpServer(
-            "api", lambda: api_app(api, authorizer, public_paths=PUBLIC_PATHS, root=lambda _: self._front_page())
+            "api", lambda: api_app(api, authorizer, public_paths=PUBLIC_PATHS, page=self._page().answer)
         )
         self._api.start()
         self._undo.callback(self._api.stop)
 
-    def _front_page(self) -> web.Response:
+    def _page(self) -> Page:
+        """Its configuration has the fields of cdk/web/stack.py, and says that people sign in by password."""
+        pushes = self.realtime_url.split("/graphql")[0]
+        return Page(
+            config={
+                "apiUrl": BASE_PATH,
+                "region": REGION,
+                "userPoolId": self.addresses.issuer.rsplit("/", 1)[-1],
+                "clientId": self.addresses.client_id,
+                "signInUrl": self.ministack.url,
+                "realtimeUrl": self.realtime_url,
+                "signIn": "password",
+            },
+            connect=(self.ministack.url, pushes),
+            images=(self.ministack.url,),
+            addresses=self._front_page,
+        )
+
+    def _front_page(self) -> str:
         openapi = f"{self.api_url}/openapi.json"
         addresses = {"API": self.api_url, "Description": openapi, "Subscriptions": self.realtime_url}
         routes: Mapping[str, Any] = json.loads(OPENAPI.read_text())
-        return front_page_response(front_page(addresses, routes))
+        return front_page(addresses, routes)
 
     def _start_pollers(self) -> None:
         queues = SqsQueues(self.clients, QUEUE_PREFIX)

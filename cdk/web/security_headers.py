@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import aws_cdk as cdk
 from aws_cdk import aws_cloudfront as cloudfront
 from constructs import Construct
+
+from adapters.settings.page_policy import page_policy
 
 #: Features of the browser that the page has no use for.
 _NO_FEATURES = ("camera", "microphone", "geolocation", "payment", "usb", "display-capture", "browsing-topics")
@@ -21,7 +23,7 @@ class SecurityHeaders(cloudfront.ResponseHeadersPolicy):
             id,
             security_headers_behavior=cloudfront.ResponseSecurityHeadersBehavior(
                 content_security_policy=cloudfront.ResponseHeadersContentSecurityPolicy(
-                    content_security_policy=_policy(connect, images), override=True
+                    content_security_policy=page_policy(connect=connect, images=images), override=True
                 ),
                 strict_transport_security=cloudfront.ResponseHeadersStrictTransportSecurity(
                     access_control_max_age=cdk.Duration.days(730), include_subdomains=True, override=True
@@ -42,23 +44,6 @@ class SecurityHeaders(cloudfront.ResponseHeadersPolicy):
                 ]
             ),
         )
-
-
-def _policy(connect: Sequence[str], images: Sequence[str]) -> str:
-    directives: Mapping[str, Sequence[str]] = {
-        "default-src": ("'none'",),
-        "script-src": ("'self'",),
-        "style-src": ("'self'",),
-        "font-src": ("'self'",),
-        "img-src": ("'self'", "data:", "blob:", *images),
-        "connect-src": ("'self'", *connect),
-        "worker-src": ("'self'",),
-        "manifest-src": ("'self'",),
-        "base-uri": ("'none'",),
-        "form-action": ("'self'",),
-        "frame-ancestors": ("'none'",),
-    }
-    return "; ".join(f"{name} {' '.join(sources)}" for name, sources in directives.items())
 
 
 def _header(name: str, value: str) -> cloudfront.ResponseCustomHeader:

@@ -43,8 +43,8 @@ def token(stack, user):
     return sign_in(stack.clients, stack.addresses.client_id, user.email, user.password)
 
 
-def test_a_browser_finds_the_page_at_the_root(stack):
-    answer = httpx.get(stack.api_url.removesuffix("api/v1/wsi"))
+def test_a_browser_finds_the_list_of_addresses(stack):
+    answer = httpx.get(stack.api_url.replace("api/v1/wsi", "stack.html"))
     assert answer.status_code == 200
     assert answer.headers["content-type"].startswith("text/html")
     assert stack.api_url in answer.text

@@ -1,0 +1,91 @@
+"""The built page in Debian's chromium, on the embedded stack. Where a part is missing these tests are skipped, and
+with BROWSER_TESTS=required, as in .ci/run, they fail.
+
+Playwright's event loop runs in the main thread for as long as it is started: it ends with this package's tests, so
+that others can run theirs.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from typing import NoReturn
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from local.ministack import PYTHON
+from local.options import StackOptions
+from local.page import BUILT
+from local.stack import Stack
+from tests.stack.lab import Lab
+from tests.web.person import Person
+from wsi.records.identity import Role
+
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
+ARGUMENTS = [
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+]
+SIZE = {"width": 1280, "height": 800}
+
+
+def missing(reason: str) -> NoReturn:
+    if os.environ.get("BROWSER_TESTS") == "required":
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="package")
+def browser() -> Iterator[Browser]:
+    found = next(filter(None, map(shutil.which, CHROMIUM)), None)
+    if found is None:
+        missing("There is no chromium on the PATH: `apt-get install chromium` installs it.")
+    if not (BUILT / "index.html").is_file():
+        missing("The page is not built: `make web` builds it.")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=found, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="package")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    if not PYTHON.exists():
+        missing("MiniStack is not installed here: `make setup` installs it.")
+    stack = Stack(tmp_path_factory.mktemp("stack"), StackOptions(workers=1, durable=False))
+    stack.start()
+    yield stack
+    stack.stop()
+
+
+@pytest.fixture(scope="package")
+def lab(stack: Stack) -> Iterator[Lab]:
+    """What the API knows of the first tenant, for setting the scene."""
+    lab = Lab(stack)
+    yield lab
+    lab.transport.close()
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """Of a fresh browser: no session, no theme."""
+    context = browser.new_context(viewport=SIZE)
+    context.set_default_timeout(10_000)
+    yield context.new_page()
+    context.close()
+
+
+@pytest.fixture
+def person(page: Page, stack: Stack) -> Person:
+    """In front of the page, signed in nowhere. At the end of the test the browser must have had nothing to say."""
+    return Person(page=page, origin=stack.as_json()["page_url"].rstrip("/"), users=stack.access.users)
+
+
+@pytest.fixture
+def analyst(person: Person) -> Iterator[Person]:
+    """Signed in as the analyst of the first tenant."""
+    person.sign_in(Role.ANALYST)
+    yield person
+    assert person.complaints == []

@@ -1,0 +1,65 @@
+import { NavLink } from 'react-router';
+import { may, useMe } from '../session/roles';
+import { useSession, useSessionState } from '../session/context';
+import { Button } from '../ui/Button';
+import { FEATURES } from './feature';
+import { useTheme } from './theme';
+
+export function Header() {
+  const me = useMe();
+  const places = FEATURES.flatMap(({ navigation }) => navigation ?? [])
+    .filter(({ role }) => role === 'viewer' || may(me.data?.role, role))
+    .sort((one, other) => one.order - other.order);
+  return (
+    <header className="border-b border-line bg-raised">
+      <div className="mx-auto flex min-h-14 max-w-7xl flex-wrap items-center gap-x-6 gap-y-1 px-4 py-1.5">
+        <NavLink to="/slides" className="flex items-center gap-2 font-semibold">
+          <img src="/icon.svg" alt="" className="size-6" />
+          Tessera
+        </NavLink>
+        <nav aria-label="Main">
+          <ul className="flex gap-1">
+            {places.map(({ label, to }) => (
+              <li key={to}>
+                <NavLink
+                  to={to}
+                  className="block rounded-md px-3 py-1.5 text-sm text-muted hover:bg-sunken hover:text-ink aria-[current=page]:bg-sunken aria-[current=page]:font-medium aria-[current=page]:text-ink"
+                >
+                  {label}
+                </NavLink>
+              </li>
+            ))}
+          </ul>
+        </nav>
+        <Person />
+      </div>
+    </header>
+  );
+}
+
+function Person() {
+  const session = useSession();
+  const { email } = useSessionState();
+  const me = useMe();
+  const [theme, setTheme] = useTheme();
+  return (
+    <div className="ml-auto flex flex-wrap items-center gap-1 text-sm">
+      <Button
+        look="quiet"
+        aria-pressed={theme === 'dark'}
+        onClick={() => {
+          setTheme(theme === 'dark' ? 'light' : 'dark');
+        }}
+      >
+        Dark mode
+      </Button>
+      <span className="px-2 text-muted">
+        {email}
+        {me.data && ` · ${me.data.role}`}
+      </span>
+      <Button look="quiet" onClick={() => void session.end()}>
+        Sign out
+      </Button>
+    </div>
+  );
+}

@@ -1,0 +1,32 @@
+import { Suspense } from 'react';
+import { Outlet, ScrollRestoration } from 'react-router';
+import { useMe } from '../session/roles';
+import { Loading } from '../ui/Loading';
+import { Problem } from '../ui/Problem';
+import { Header } from './Header';
+
+/** What surrounds every page. */
+export function Shell() {
+  const me = useMe();
+  return (
+    <>
+      <a
+        href="#main"
+        className="sr-only focus:not-sr-only focus:fixed focus:top-2 focus:left-2 focus:z-50 focus:rounded-md focus:bg-raised focus:px-4 focus:py-2"
+      >
+        Skip to the content
+      </a>
+      <Header />
+      <main id="main" tabIndex={-1} className="mx-auto max-w-7xl px-4 py-6">
+        {me.isError ? (
+          <Problem error={me.error} onRetry={() => void me.refetch()} />
+        ) : (
+          <Suspense fallback={<Loading className="h-96" />}>
+            <Outlet />
+          </Suspense>
+        )}
+      </main>
+      <ScrollRestoration />
+    </>
+  );
+}

@@ -1,0 +1,49 @@
+/** What Cognito gives who has signed in. */
+export interface Tokens {
+  access: string; // for the API and for subscriptions
+  refresh: string;
+  email: string;
+  expiresAt: number; // ms since 1970, by this machine's clock
+}
+
+interface TokenAnswer {
+  access_token: string;
+  id_token: string;
+  expires_in: number; // s
+}
+
+/** From the moment of the answer, not from the token's own times: this machine's clock may be off. */
+export function tokensOf(answer: TokenAnswer, refresh: string, now: number): Tokens {
+  const claims = claimsOf(answer.id_token);
+  const email = claims['email'];
+  return {
+    access: answer.access_token,
+    refresh,
+    email: typeof email === 'string' ? email : 'signed in',
+    expiresAt: now + answer.expires_in * 1000,
+  };
+}
+
+/** Not verified: the page shows them; whoever decides by a token, the API, verifies it. */
+function claimsOf(jwt: string): Record<string, unknown> {
+  const payload = (jwt.split('.')[1] ?? '').replaceAll('-', '+').replaceAll('_', '/');
+  const bytes = Uint8Array.from(atob(payload), (character) => character.charCodeAt(0));
+  return JSON.parse(new TextDecoder().decode(bytes)) as Record<string, unknown>;
+}
+
+const KEY = 'tessera.tokens';
+
+/** In this tab until it is closed: a reload stays signed in, another tab signs in anew. */
+export class TokenStore {
+  constructor(private readonly storage: Storage) {}
+
+  read(): Tokens | null {
+    const held = this.storage.getItem(KEY);
+    return held === null ? null : (JSON.parse(held) as Tokens);
+  }
+
+  write(tokens: Tokens | null): void {
+    if (tokens) this.storage.setItem(KEY, JSON.stringify(tokens));
+    else this.storage.removeItem(KEY);
+  }
+}

@@ -1,0 +1,57 @@
+import type { ReactNode } from 'react';
+
+export interface Column<Row> {
+  title: string;
+  cell: (row: Row) => ReactNode;
+  isNumber?: boolean;
+  hideTitle?: boolean; // of a picture or of buttons
+  isRowHeader?: boolean; // what a row is called; one column
+}
+
+interface Props<Row> {
+  caption: string; // for those who do not see the page's title
+  columns: readonly Column<Row>[];
+  rows: readonly Row[];
+  keyOf: (row: Row) => string;
+}
+
+export function Table<Row>({ caption, columns, rows, keyOf }: Props<Row>) {
+  return (
+    // It scrolls by itself where the window is narrow, by keyboard too.
+    // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex
+    <div role="region" aria-label={caption} tabIndex={0} className="overflow-x-auto rounded-lg border border-line bg-raised">
+      <table className="w-full text-sm">
+        <caption className="sr-only">{caption}</caption>
+        <thead>
+          <tr className="border-b border-line text-left text-muted">
+            {columns.map(({ title, isNumber, hideTitle }) => (
+              <th key={title} scope="col" className={`px-4 py-2.5 font-medium ${isNumber ? 'text-right' : ''}`}>
+                <span className={hideTitle ? 'sr-only' : ''}>{title}</span>
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={keyOf(row)} className="border-b border-line align-middle last:border-0">
+              {columns.map((column) => (
+                <Cell key={column.title} column={column} row={row} />
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Cell<Row>({ column: { cell, isNumber, isRowHeader }, row }: { column: Column<Row>; row: Row }) {
+  const look = `px-4 py-2.5 text-left ${isNumber ? 'text-right tabular-nums' : ''}`;
+  return isRowHeader ? (
+    <th scope="row" className={`${look} font-medium`}>
+      {cell(row)}
+    </th>
+  ) : (
+    <td className={look}>{cell(row)}</td>
+  );
+}
