@@ -50,18 +50,19 @@ class Models:
     def load(self, plan: Plan) -> LoadedModel:
         """Raises ModelError, UnsuitableDevice, DeviceLost."""
         card = plan.card
-        if card.digest not in self._loaded:
+        key = card.identity  # a package registered before may be read otherwise under a newer name
+        if key not in self._loaded:
             package, began = None, time.monotonic()
             if plan.package_uri is not None:
                 package = fetch_package(card, plan.package_uri, self._packages, self._bucket, self._cache)
             fetched = time.monotonic()
-            self._loaded[card.digest] = self._ready(card, package)
+            self._loaded[key] = self._ready(card, package)
             self._on_phase(card, "weights", fetched - began)
             self._on_phase(card, "warm_up", time.monotonic() - fetched)
-        self._loaded.move_to_end(card.digest)
+        self._loaded.move_to_end(key)
         while len(self._loaded) > KEPT:
             self._loaded.popitem(last=False)
-        return self._loaded[card.digest]
+        return self._loaded[key]
 
     def _ready(self, card: ModelCard, package: Path | None) -> LoadedModel:
         """A device that is full is asked again without the models of shards before."""

@@ -13,6 +13,7 @@ from tests.wsi.plans import plan
 from wsi.builtin_models import STAIN_DENSITY
 from wsi.errors import ModelError, UnsuitableDevice
 from wsi.memory.objects import MemoryObjects
+from wsi.model_card import Resize
 
 BUCKET = "tessera-models"
 
@@ -102,3 +103,12 @@ def test_two_models_stay_loaded_where_there_is_room():
     for number in (1, 2, 1, 2, 3, 2, 1):
         models.load(plan_of(number))
     assert loads == [1, 2, 3, 1]
+
+
+def test_a_package_that_two_registrations_read_otherwise_is_two_models():
+    models = models_on_a_device_of(9, loads := [])
+    before = plan_of(1)
+    after = replace(before, card=replace(before.card, resize=Resize.PILLOW_BILINEAR))
+    for each in (before, after, before):
+        assert models.load(each).card == each.card
+    assert len(loads) == 2
