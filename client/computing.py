@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing, contextmanager
 
 from client.inputs import UsageError
-from client.progress import complain
 from client.shards import Computing, InThisProcess, ModelToRun
 from client.spread import Spread
 from gpu_worker.all_devices import ALL, NONE_HERE, cuda_devices
@@ -17,15 +16,22 @@ from wsi.errors import ModelError
 
 
 @contextmanager
-def computing(device: str, models: Sequence[ModelToRun], workers: int | None) -> Generator[Computing]:
+def computing(
+    device: str,
+    models: Sequence[ModelToRun],
+    workers: int | None,
+    *,
+    on_lost: Callable[[str], None] = lambda sentence: None,
+) -> Generator[Computing]:
     """`device`: "cpu" | "cuda" | "cuda:all"; with one GPU the last two are the same. `workers`: decoders a device.
-    Raises UsageError for a model or a device that is not there, and what loading raises."""
+    `on_lost` is told of a device that the others go on without. Raises UsageError for a model or a device that is not
+    there, and what loading raises."""
     devices = cuda_devices() if device == ALL else ()
     if device == ALL and not devices:
         raise UsageError(NONE_HERE)
     if len(devices) > 1:
         with _stated_wrongly():
-            spread = Spread(devices, models, workers, on_lost=complain)
+            spread = Spread(devices, models, workers, on_lost=on_lost)
         with closing(spread):
             yield spread
         return

@@ -18,7 +18,6 @@ from client.outcomes import Outcome, SlideOutcome
 from client.partial import Partial, alone_in
 from client.shards import Computing, ModelToRun, Planned, Watched, cut
 from client.sources import plan_uris
-from gpu_worker.models.package import read_package
 from wsi.builtin_models import BUILTIN
 from wsi.errors import ModelError, SlideRejected, SourceChanged
 from wsi.jobs import result_identity
@@ -33,6 +32,8 @@ from wsi.stitching import stitch
 
 def choose_card(name: str) -> tuple[ModelCard, Path | None]:
     """A built-in model by its name, or a package folder; its weights are not loaded. Raises UsageError."""
+    from gpu_worker.models.package import read_package  # whoever has a card needs no schema of packages
+
     package = None if name in BUILTIN else Path(name)
     if package is not None and not package.is_dir():
         raise UsageError(f"There is no built-in model or package folder {name}; built in: {', '.join(BUILTIN)}")

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
-from rich.box import SIMPLE_HEAD
-from rich.markup import escape
-from rich.table import Table
+if TYPE_CHECKING:
+    from rich.table import Table
 
 OK = 0
 USAGE = 2  #: the command was called wrongly; nothing ran
@@ -74,6 +74,10 @@ _STYLE = {
 
 
 def table(outcomes: Sequence[SlideOutcome]) -> Table:
+    from rich.box import SIMPLE_HEAD  # who runs a slide without the command needs none of it
+    from rich.markup import escape
+    from rich.table import Table
+
     drawn = Table(
         caption=summary_line(outcomes), caption_justify="left", highlight=False, box=SIMPLE_HEAD, pad_edge=False
     )

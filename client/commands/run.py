@@ -92,7 +92,7 @@ def run(
     # A model's code, numpy and the readers are loaded for this command alone.
     from client.batch import folders, run_batch
     from client.computing import computing
-    from client.local_run import choose_card, choose_models, run_slide
+    from client.local_run import choose_models, run_slide
     from client.opened import OpenSlides
     from client.shards import Watched
     from client.sources import Sources
@@ -105,7 +105,7 @@ def run(
     outline = read_region(region_geojson, region_frame) if region_geojson is not None else None
     options = JobOptions(allow_upsampling=allow_upsampling, fast=fast, outline=outline)
     if dry_run:
-        cards = {card.name: card for card, _ in map(choose_card, model)}
+        cards = {one.card.name: one.card for one in choose_models(model, "cpu")}
         raise typer.Exit(_estimate(each_with(slides, cards), sources, options, dollars_per_hour, as_json))
     if as_json:
         raise UsageError("--json is for --dry-run; a run writes summary.json")
@@ -115,7 +115,7 @@ def run(
     runs = each_with(slides, {one.card.name: one for one in chosen})
     named = {slide.name: one for slide, one in runs}
     with (
-        computing(device.value, chosen, workers) as where,
+        computing(device.value, chosen, workers, on_lost=complain) as where,
         closing(OpenSlides(sources)) as open_slides,
     ):
         try:
