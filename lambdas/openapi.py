@@ -9,6 +9,7 @@ from typing import Any
 from aws_lambda_powertools.event_handler import APIGatewayRestResolver
 
 from lambdas.schemas.common import Problem
+from lambdas.tiles_description import tile_paths, tile_schemas
 
 OPEN = "health"  #: tag of what needs no credential
 TITLE = "Tessera"
@@ -29,6 +30,8 @@ def openapi_json(app: APIGatewayRestResolver) -> str:
     for unused in ("HTTPValidationError", "ResponseValidationError", "ValidationError"):
         schemas.pop(unused, None)
     schemas["Problem"] = Problem.model_json_schema()
+    schemas |= tile_schemas()
+    schema["paths"] |= tile_paths()
     schema["components"]["securitySchemes"] = {
         "authorization": {
             "type": "apiKey",

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from adapters.appsync import AppSyncPublisher
 from adapters.aws_clients import AwsClients
@@ -21,7 +22,19 @@ from adapters.s3.objects import S3Objects
 from adapters.s3.slides import S3SlideStore
 from adapters.ses import SesMail
 from adapters.settings import metrics
-from adapters.settings.processes import Api, Authorizer, Aws, Database, Notify, Owner, Relay, SlideJobs, Stitch, Sweep
+from adapters.settings.processes import (
+    Api,
+    Authorizer,
+    Aws,
+    Database,
+    Notify,
+    Owner,
+    Relay,
+    SlideJobs,
+    Stitch,
+    Sweep,
+    Tiles,
+)
 from adapters.sqs import SqsQueues
 from adapters.webhooks import LambdaWebhooks
 from wsi.ports.ledger import Identities, SystemLedger, TenantLedger
@@ -29,6 +42,9 @@ from wsi.ports.notices import Mail, Webhooks
 from wsi.ports.objects import Objects, SlideStore
 from wsi.ports.push import Publisher
 from wsi.ports.queues import Queues
+
+if TYPE_CHECKING:  # it needs numpy, which most functions go without
+    from wsi.kept_views import SlideRecords
 
 SCRATCH = Path("/tmp")  #: a Lambda's only writable folder
 
@@ -69,6 +85,14 @@ class SlideJobsWiring:
     scratch: Path = SCRATCH
     max_scratch_bytes: int
     shard_tiles: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TilesWiring:
+    ledger: SlideRecords
+    slides: SlideStore
+    objects: Objects
+    page_origins: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,6 +161,16 @@ def slide_jobs_wiring(settings: SlideJobs) -> SlideJobsWiring:
         queues=SqsQueues(clients, settings.queue_prefix),
         max_scratch_bytes=settings.max_scratch_bytes,
         shard_tiles=settings.shard_tiles,
+    )
+
+
+def tiles_wiring(settings: Tiles) -> TilesWiring:
+    clients = _clients(settings)
+    return TilesWiring(
+        ledger=PostgresTenantLedger(_connections(settings, settings.region)),
+        slides=S3SlideStore(clients, settings.slides_bucket, settings.allowed, settings),
+        objects=S3Objects(clients, settings.results_bucket),
+        page_origins=settings.origins,
     )
 
 

@@ -7,17 +7,23 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 from uuid import UUID
 
-from wsi.ports.ledger import TenantLedger
 from wsi.ports.objects import Objects, SlideStore
 from wsi.records.identity import Actor
+from wsi.records.slides import Slide
 from wsi.viewing import View, check_viewable, open_view, view_etag
 
 KEPT: Final = 8  #: slides; the index of 1,000,000 tiles takes 30 MB
 #: s, for which what SQL said holds: so long a deleted or archived slide may still be shown, if its bytes are there.
 CHECKED_SECONDS: Final = 300.0
+
+
+class SlideRecords(Protocol):
+    """What a viewer needs of `wsi.ports.ledger.TenantLedger`."""
+
+    def slide(self, actor: Actor, slide_id: UUID) -> Slide: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +38,7 @@ class KeptViews:
     def __init__(
         self,
         *,
-        ledger: TenantLedger,
+        ledger: SlideRecords,
         slides: SlideStore,
         objects: Objects,
         clock: Callable[[], float] = time.monotonic,

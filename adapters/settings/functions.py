@@ -7,6 +7,7 @@ from collections.abc import Mapping
 #: s, by function: how long an invocation may take.
 TIMEOUTS: Mapping[str, int] = {
     "api": 29,  # API Gateway hangs up then
+    "tiles": 20,  # three tries of a read, and the slide's index before
     "authorizer": 10,
     "relay": 30,
     "inspect": 300,

@@ -52,15 +52,20 @@ class Authorizer(Aws, Database):
     client_id: str  #: app client that tokens must be made for
 
 
-class Api(Aws, Database, SlideBuckets, QueueNames):
-    results_bucket: str
-    dollars_per_gpu_hour: float = Field(default=0.53, gt=0)
-    realtime_url: str | None = None  #: of the AppSync subscriptions, told to clients by /health
+class Pages(Environment):
+    """Pages of other origins than the API's own."""
+
     page_origins: str = ""  #: comma-separated, exact; pages from there may read answers
 
     @property
     def origins(self) -> frozenset[str]:
         return frozenset(origin for origin in self.page_origins.split(",") if origin)
+
+
+class Api(Aws, Database, SlideBuckets, QueueNames, Pages):
+    results_bucket: str
+    dollars_per_gpu_hour: float = Field(default=0.53, gt=0)
+    realtime_url: str | None = None  #: of the AppSync subscriptions, told to clients by /health
 
 
 class SlideJobs(Aws, Database, SlideBuckets, QueueNames, Reads):
@@ -69,6 +74,14 @@ class SlideJobs(Aws, Database, SlideBuckets, QueueNames, Reads):
     results_bucket: str
     max_scratch_bytes: int = Field(default=8 * 1024**3, gt=0)
     shard_tiles: int | None = Field(default=None, gt=0)  #: fixed shard size; None: by the model's rate
+
+
+class Tiles(Aws, Database, SlideBuckets, Reads, Pages):
+    """A viewer waits: whoever gets no answer in time asks again by himself."""
+
+    results_bucket: str
+    read_attempts: int = Field(default=3, gt=0)
+    read_request_seconds: float = Field(default=5.0, gt=0)
 
 
 class Heavy(SlideJobs):

@@ -29,7 +29,9 @@ def test_the_first_event_builds_what_all_events_share(monkeypatch):
     assert built == ["eu-central-1"]
 
 
-@pytest.mark.parametrize("name", ["api", "authorizer", "inspect", "plan", "stitch", "relay", "sweep", "administer"])
+@pytest.mark.parametrize(
+    "name", ["api", "tiles", "authorizer", "inspect", "plan", "stitch", "relay", "sweep", "administer"]
+)
 def test_a_lambda_without_its_settings_names_those_that_lack(monkeypatch, name):
     monkeypatch.delenv("TESSERA_DATABASE_DSN", raising=False)
     with pytest.raises(ValidationError, match="database_dsn"):

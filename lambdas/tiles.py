@@ -1,0 +1,121 @@
+"""Tiles for the viewer: `GET /slides/{id}/pyramid`, `/thumbnail` and `/tiles/{level}/{x}_{y}.jpeg?v=`.
+
+A function of its own, since it reads slides and is asked forty times a second: without the resolver of the API, which
+would take as long as a tile, and without SQL after the first question about a slide. Its contract: docs/tiles.md.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+from uuid import UUID
+
+from adapters.settings.problems import BASE_PATH, MEDIA_TYPE
+from adapters.settings.processes import Tiles
+from lambdas.cold_start import Handler, entry
+from lambdas.cors import readable_by
+from lambdas.logs import logger_for
+from lambdas.problem_json import NO_SUCH_ROUTE, RETRY_AFTER_SECONDS, UNEXPECTED, problem_json
+from lambdas.rest_events import TRACEPARENT, actor_in, begin_trace
+from lambdas.schemas.pyramid import Pyramid
+from lambdas.wiring import TilesWiring, tiles_wiring
+from wsi.errors import Invalid, SourceChanged, TesseraError
+from wsi.kept_views import KeptViews
+from wsi.records.identity import Actor
+from wsi.viewing import thumbnail_jpeg, view_tile
+
+logger = logger_for("tiles")
+
+UNREADABLE: Final = "Tessera-Unreadable"  #: header: tiles of the file that are hatched in this one
+FOR_EVER: Final = "private, max-age=31536000, immutable"
+A_DAY: Final = "private, max-age=86400"
+SOME_MINUTES: Final = "private, max-age=300"
+
+_NUMBER: Final = r"(\d{1,9})"
+_ROUTE: Final = re.compile(
+    rf"{BASE_PATH}/slides/([^/]+)/(?:(pyramid)|(thumbnail)|tiles/{_NUMBER}/{_NUMBER}_{_NUMBER}\.jpeg)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    status: int
+    media_type: str
+    body: str | bytes
+    headers: Mapping[str, str]
+
+    def as_event(self) -> dict[str, Any]:
+        picture = isinstance(self.body, bytes)
+        text = base64.b64encode(self.body).decode() if isinstance(self.body, bytes) else self.body
+        headers = {name: [value] for name, value in {"Content-Type": self.media_type, **self.headers}.items()}
+        return {"statusCode": self.status, "multiValueHeaders": headers, "body": text, "isBase64Encoded": picture}
+
+
+def make_handler(wiring: TilesWiring) -> Handler:
+    views = KeptViews(ledger=wiring.ledger, slides=wiring.slides, objects=wiring.objects)
+
+    def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
+        traceparent = begin_trace(event)
+        answer = _answered(event, wiring, views, traceparent)
+        return readable_by(wiring.page_origins, event, answer.as_event())
+
+    return handle
+
+
+def _answered(event: Mapping[str, Any], wiring: TilesWiring, views: KeptViews, traceparent: str) -> _Answer:
+    try:
+        return _route(event, wiring, views, traceparent)
+    except TesseraError as error:
+        logger.info("refused", extra={"code": error.code, "status": error.status, TRACEPARENT: traceparent})
+        headers = {"Retry-After": str(RETRY_AFTER_SECONDS)} if error.retryable else {}
+        return _problem(error.code, error.status, error.sentence, traceparent, headers)
+    except Exception:
+        logger.exception("unexpected", extra={TRACEPARENT: traceparent})
+        return _problem("internal", 500, UNEXPECTED, traceparent, {})
+
+
+def _route(event: Mapping[str, Any], wiring: TilesWiring, views: KeptViews, traceparent: str) -> _Answer:
+    actor = actor_in(event)
+    found = _ROUTE.fullmatch(event["path"])
+    if found is None or event["httpMethod"] != "GET":
+        return _problem("no_such_route", 404, NO_SUCH_ROUTE, traceparent, {})
+    slide, pyramid, thumbnail, *tile = found.groups()
+    slide_id = _uuid(slide)
+    if pyramid:
+        answer = Pyramid.of(slide_id, views.view(actor, slide_id))
+        return _Answer(200, "application/json", answer.model_dump_json(), {"Cache-Control": SOME_MINUTES})
+    if thumbnail:
+        jpeg = thumbnail_jpeg(wiring.ledger.slide(actor, slide_id), wiring.objects)
+        return _Answer(200, "image/jpeg", jpeg, {"Cache-Control": A_DAY})
+    asked: Mapping[str, str] = event.get("queryStringParameters") or {}
+    return _tile(actor, slide_id, asked, tile, views)
+
+
+def _tile(actor: Actor, slide_id: UUID, asked: Mapping[str, str], tile: list[str], views: KeptViews) -> _Answer:
+    if "v" not in asked:
+        raise Invalid("The address of a tile ends with ?v= and the etag of the slide's pyramid.")
+    view = views.view(actor, slide_id)
+    if asked["v"] != view.etag:
+        raise SourceChanged("This address is of another version of the slide's tiles: load its pyramid again.")
+    level, column, row = map(int, tile)
+    made = view_tile(view, level, column, row)
+    marked = {UNREADABLE: str(made.unreadable)} if made.unreadable else {}
+    return _Answer(200, "image/jpeg", made.jpeg, {"Cache-Control": FOR_EVER, **marked})
+
+
+def _uuid(text: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError as error:
+        raise Invalid("The id of the slide is none.") from error
+
+
+def _problem(code: str, status: int, detail: str, traceparent: str, headers: Mapping[str, str]) -> _Answer:
+    body = problem_json(code, status, detail, traceparent)
+    return _Answer(status, MEDIA_TYPE, body, {"Cache-Control": "no-store", **headers})
+
+
+handler = entry(Tiles, tiles_wiring, make_handler)

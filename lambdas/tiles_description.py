@@ -1,0 +1,52 @@
+"""The routes of `lambdas.tiles` as OpenAPI: they have no resolver that would describe them."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from adapters.settings.problems import BASE_PATH
+from lambdas.schemas.pyramid import Pyramid
+
+REFERENCES: Final = "#/components/schemas/{model}"
+_ID: Final = {"type": "string", "format": "uuid"}
+_NUMBER: Final = {"type": "integer", "minimum": 0}
+_JPEG: Final = {"schema": {"type": "string", "format": "binary"}}
+
+
+def tile_paths() -> dict[str, Any]:
+    slide = _parameter("slide_id", _ID)
+    tile = [slide, *(_parameter(name, _NUMBER) for name in ("level", "x", "y"))]
+    etag = {
+        "name": "v",
+        "in": "query",
+        "required": True,
+        "schema": {"type": "string"},
+        "description": "`etag` of the pyramid.",
+    }
+    pyramid = {"application/json": {"schema": {"$ref": REFERENCES.format(model="Pyramid")}}}
+    jpeg = {"image/jpeg": _JPEG}
+    found = {
+        "pyramid": _operation("What a viewer can ask of the slide", [slide], pyramid),
+        "thumbnail": _operation("A picture for lists, at most 512 pixels", [slide], jpeg),
+        "tiles/{level}/{x}_{y}.jpeg": _operation("One tile for a viewer", [*tile, etag], jpeg),
+    }
+    return {f"{BASE_PATH}/slides/{{slide_id}}/{path}": {"get": operation} for path, operation in found.items()}
+
+
+def tile_schemas() -> dict[str, Any]:
+    """By name."""
+    schema = Pyramid.model_json_schema(ref_template=REFERENCES)
+    return {**schema.pop("$defs"), "Pyramid": schema}
+
+
+def _parameter(name: str, schema: dict[str, Any]) -> dict[str, Any]:
+    return {"name": name, "in": "path", "required": True, "schema": schema}
+
+
+def _operation(summary: str, parameters: list[Any], content: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "tags": ["viewer"],
+        "summary": summary,
+        "parameters": parameters,
+        "responses": {"200": {"description": "Successful Response", "content": content}},
+    }
