@@ -36,6 +36,7 @@ def _demo(folder: Path, console: Console) -> bool:
     console.print(f"slide    {slide}")
     stack, is_ours = up(folder, StackOptions())
     console.print(f"stack    {'started' if is_ours else 'was running'}, {stack['api_url']}")
+    console.print(f"page     {stack['page_url']}")
     try:
         return _run(stack, slide, folder, console, began)
     finally:

@@ -6,6 +6,7 @@ import { Shell } from './Shell';
 export const ROUTES: RouteObject[] = [
   {
     element: <Shell />,
+    errorElement: <BrokenPage />,
     children: [
       {
         errorElement: <BrokenPage />,

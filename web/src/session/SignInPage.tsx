@@ -25,13 +25,16 @@ export function SignInPage() {
 }
 
 function Hosted({ signIn }: { signIn: HostedSignIn }) {
+  const session = useSession();
+  const go = () => {
+    signIn.go(window.location.pathname + window.location.search).catch((error: unknown) => {
+      session.refuse(sentenceOf(error));
+    });
+  };
   return (
     <div className="mt-4 flex flex-col gap-4">
       <p className="text-sm text-muted">You sign in on a page of your organisation’s user pool and come back here.</p>
-      <Button
-        look="primary"
-        onClick={() => void signIn.go(window.location.pathname + window.location.search)}
-      >
+      <Button look="primary" onClick={go}>
         Sign in
       </Button>
     </div>

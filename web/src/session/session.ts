@@ -1,4 +1,5 @@
 import type { Credentials } from '../api/client';
+import { sentenceOf } from '../api/problem';
 import { type SignIn, SignInRefused } from './sign_in';
 import type { TokenStore, Tokens } from './tokens';
 
@@ -50,11 +51,16 @@ export class Session implements Credentials {
     return (await this.renew(this.tokens)).access;
   }
 
-  /** Whatever the issuer says to it, this tab forgets the tokens. */
+  /** This tab forgets the tokens, whatever the issuer says to it; when it could not be told, the notice says so. */
   async end(): Promise<void> {
     const { tokens } = this;
     this.set(null, null);
-    if (tokens) await this.signIn.leave(tokens);
+    if (tokens === null) return;
+    try {
+      await this.signIn.leave(tokens);
+    } catch (error) {
+      this.refuse(`You are signed out in this tab, but the sign-in service could not be told: ${sentenceOf(error)}`);
+    }
   }
 
   /** What the sign-in page tells first. */

@@ -55,6 +55,7 @@ export class FakeApi {
       headers: new Headers(headers),
       body: typeof body === 'string' ? (JSON.parse(body) as unknown) : undefined,
     });
+    if (init?.signal?.aborted) return Promise.reject(new DOMException('The caller went away.', 'AbortError'));
     const told = this.replies[`${method} ${address}`] ?? { status: 404, body: { type: '/problems/not_found' } };
     const reply = Array.isArray(told) ? (told.length > 1 ? told.shift() : told[0]) : told;
     if (reply === undefined || reply instanceof Error) return Promise.reject(reply ?? new TypeError('no reply'));

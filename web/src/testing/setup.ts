@@ -1,16 +1,25 @@
 import '@testing-library/jest-dom/vitest';
 import { cleanup } from '@testing-library/react';
-import { afterEach, beforeEach, vi } from 'vitest';
+import { afterEach, beforeEach, expect, vi } from 'vitest';
 
 // What jsdom does not have.
 window.matchMedia = (media: string) =>
   Object.assign(new EventTarget(), { matches: false, media, onchange: null }) as unknown as MediaQueryList;
 window.scrollTo = () => undefined;
+HTMLDialogElement.prototype.showModal = function () {
+  this.open = true;
+};
+HTMLDialogElement.prototype.close = function () {
+  this.open = false;
+};
+
+/** A warning of React is a fault of ours. */
+let complaints: string[] = [];
 
 beforeEach(() => {
-  // A warning of React is a fault of ours.
+  complaints = [];
   vi.spyOn(console, 'error').mockImplementation((...told: unknown[]) => {
-    throw new Error(told.map(String).join(' '));
+    complaints.push(told.map(String).join(' '));
   });
 });
 
@@ -18,4 +27,5 @@ afterEach(() => {
   cleanup();
   sessionStorage.clear();
   localStorage.clear();
+  expect(complaints).toEqual([]);
 });

@@ -33,7 +33,7 @@ export function SlideFilters({ filter, onChange }: Props) {
     };
   }, [typed, filter, onChange]);
   return (
-    <search className="mb-4 flex flex-wrap gap-3">
+    <div role="search" className="mb-4 flex flex-wrap gap-3">
       <TextField
         label="Name"
         type="search"
@@ -53,6 +53,6 @@ export function SlideFilters({ filter, onChange }: Props) {
           onChange({ ...filter, status: stateOf(event.target.value) });
         }}
       />
-    </search>
+    </div>
   );
 }
