@@ -39,6 +39,7 @@ from wsi.records.jobs import JobOptions
 BATCH: Final = 256
 #: Tiles of the slide before the measured one: kernels are chosen and graphs recorded on each device.
 WARM: Final = 16 * BATCH
+LOGIT: Final = 1000.0  #: of the heatmap's range
 TABLES: Final = ("tiles.csv", "tiles.geojson.gz", "heatmap.ome.tif", "tissue.png", "tile_quality.csv")
 
 
@@ -57,6 +58,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         ]
         here = partial(computing, asked.device, [model], asked.workers)
         one = _arm("one device, this process", here, slides, model, folder / "one")
+        scores = {row.split(b",", 4)[4] for row in one.tables["tiles.csv"].splitlines()[1:]}
+        print(f"    {len(scores):,} different rows of scores")
         for count in sorted({1, len(devices)}):
             spread = partial(_spread, devices[:count], model, asked.workers)
             many = _arm(f"{count} of {len(devices)}, a process each", spread, slides, model, folder / str(count))
@@ -163,8 +166,9 @@ def _network(folder: Path) -> ModelToRun:
         tile_px=256,
         input_px=256,
         mpp=0.5,
-        columns=(OutputColumn(name="prob_Other"), OutputColumn(name="prob_Tumor")),
-        activation=Activation.SOFTMAX,
+        # Logits: a softmax of seeded weights is 0 or 1, and would say little of equal bytes.
+        columns=tuple(OutputColumn(name=name, low=-LOGIT, high=LOGIT) for name in ("logit_0", "logit_1")),
+        activation=Activation.NONE,
         mean=MEAN,
         std=DEVIATION,
         batch=BATCH,

@@ -39,6 +39,7 @@ class _Process:
     connection: Connection
     shards: list[int] = field(default_factory=list[int])  #: given to it and not saved
     unsaved: int = 0  #: tiles of them that it told of
+    ready: bool = False  #: its models are loaded
     works: bool = False  #: at a slide
     lost: DeviceLost | None = None  #: why it is about to end
 
@@ -150,6 +151,8 @@ class Spread:
     def close(self) -> None:
         for process in self._processes:
             process.connection.close()
+            if not process.ready:
+                process.handle.kill()  # it hears nothing while it loads
         for process in self._processes:
             process.end()
         self._processes.clear()
@@ -238,7 +241,7 @@ def _start(device: OneDevice) -> _Process:
 def _await_ready(process: _Process) -> None:
     match process.hear():
         case Ready():
-            return
+            process.ready = True
         case Failed(error):
             raise error
         case _:
