@@ -122,7 +122,7 @@ class WebhookSend(Environment):
 class Worker(Aws, Database, SlideBuckets, QueueNames, Reads):
     results_bucket: str
     models_bucket: str
-    device: str = "cpu"
+    device: str = "cpu"  #: "cpu", "cuda", "cuda:1", or "cuda:all": a process a GPU, below a parent
     idle_seconds: float = Field(default=IDLE_SECONDS, ge=0)  #: exits after so long without work; 0: never
     lease_seconds: float = Field(default=180.0, gt=0)
     #: Without a step: the shard fails as stuck. The longest honest steps, loading and compiling a large model, and a
@@ -130,10 +130,10 @@ class Worker(Aws, Database, SlideBuckets, QueueNames, Reads):
     stuck_seconds: float = Field(default=600.0, gt=0)
     checkpoint_seconds: float = Field(default=10.0, gt=0)
     checkpoint_batches: int = Field(default=8, gt=0)
-    decode_workers: int | None = Field(default=None, gt=0)  #: None: as many as suit the device
+    decode_workers: int | None = Field(default=None, gt=0)  #: of each device; None: as many as suit it
     #: On the CPU too: a codec that a damaged tile brings down costs that tile, not the worker.
     decode_in_processes: bool = False
     model_cache: str = "/tmp/tessera-models"
     scratch: str = "/tmp/tessera-scratch"
     max_scratch_bytes: int = Field(default=200 * 1024**3, gt=0)
-    health_port: int | None = None
+    health_port: int | None = None  #: with cuda:all the parent's, for all; its workers have the next ones
