@@ -7,7 +7,7 @@ from typing import Any
 
 from adapters.settings import processes, queues
 from adapters.settings.functions import BATCHES, TIMEOUTS, WOKEN
-from lambdas import api, authorizer, inspect, notify, plan, relay, stitch, sweep, webhook_send, wiring
+from lambdas import api, authorizer, inspect, notify, plan, relay, stitch, sweep, tiles, webhook_send, wiring
 from lambdas.cold_start import Handler
 from local.options import QUEUE_PREFIX, RESULTS, SHARED, SLIDES, StackOptions
 from local.pollers import Mapped, Schedule
@@ -48,6 +48,13 @@ def api_handler(at: Addresses, *, realtime_url: str) -> Handler:
         realtime_url=realtime_url,
     )
     return api.make_handler(wiring.api_wiring(settings))
+
+
+def tiles_handler(at: Addresses) -> Handler:
+    settings = processes.Tiles(
+        **at.common(at.api_dsn), slides_bucket=SLIDES, results_bucket=RESULTS, allowed_buckets=SHARED
+    )
+    return tiles.make_handler(wiring.tiles_wiring(settings))
 
 
 def queue_functions(at: Addresses, options: StackOptions, *, graphql_url: str) -> tuple[Mapped, ...]:

@@ -7,6 +7,7 @@ import base64
 import fnmatch
 import json
 import logging
+import re
 import time
 import uuid
 from collections.abc import Callable, Collection, Mapping
@@ -15,6 +16,8 @@ from typing import Any
 
 from aiohttp import web
 
+from adapters.settings.problems import BASE_PATH
+from adapters.settings.tile_routes import PICTURE, TILE_PATHS
 from local.lambda_context import LambdaContext
 
 log = logging.getLogger(__name__)
@@ -25,6 +28,7 @@ LARGEST_BODY = 10 * 1024**2  #: bytes, REST API quota
 STAGE = "local"
 ARN = f"arn:aws:execute-api:local:000000000000:local/{STAGE}"
 TEXT = ("text/", "application/json", "application/problem+json", "application/xml", "application/x-www-form-urlencoded")
+_OF_TILES = re.compile(f"{BASE_PATH}/(?:" + "|".join(re.sub(r"\{\w+\}", "[^/]+", path) for path in TILE_PATHS) + ")")
 CORS = {
     "Access-Control-Allow-Origin": "*",
     "Access-Control-Allow-Headers": "Authorization,Content-Type,Idempotency-Key,traceparent",
@@ -39,9 +43,10 @@ def api_app(
     *,
     public_paths: Collection[str],
     page: Callable[[web.Request], web.StreamResponse | None] | None = None,
+    tiles: LambdaHandler | None = None,
 ) -> web.Application:
-    """One `ANY /{proxy+}` behind the authorizer; `public_paths` are reached without it. `page` is asked first, and
-    answers what is not the API's, as CloudFront does."""
+    """One `ANY /{proxy+}` behind the authorizer, and beside it GET of what `tiles` answers; `public_paths` are reached
+    without the authorizer. `page` is asked first, and answers what is not the API's, as CloudFront does."""
 
     async def serve(request: web.Request) -> web.StreamResponse:
         if page and (of_page := page(request)) is not None:
@@ -59,10 +64,14 @@ def api_app(
             if refused is not None:
                 return refused
         event = proxy_event(request, body, context)
+        name, function = "api", api
+        if tiles is not None and request.method == "GET" and _OF_TILES.fullmatch(request.path):
+            name, function = "tiles", tiles
         try:
-            return to_response(await asyncio.to_thread(api, event, LambdaContext("api")))
+            answer = await asyncio.to_thread(function, event, LambdaContext(name))
+            return to_response(answer, accept=request.headers.get("Accept", ""))
         except Exception:
-            log.exception("The API's handler failed.")
+            log.exception("The handler of %s failed.", name)
             return problem(502, "bad_gateway", "The service failed to answer; try again in a minute.")
 
     app = web.Application(client_max_size=LARGEST_BODY + 1)
@@ -149,12 +158,15 @@ def _text(body: bytes) -> str | None:
         return None
 
 
-def to_response(answer: Mapping[str, Any]) -> web.Response:
-    """Raises when the answer is not in the proxy format: API Gateway calls that a malformed response, 502."""
+def to_response(answer: Mapping[str, Any], *, accept: str) -> web.Response:
+    """Raises when the answer is not in the proxy format: API Gateway calls that a malformed response, 502. Bytes are
+    handed out as such when the first type of `accept` is one of pictures, and else as the base64 that they came in."""
     text = answer.get("body") or ""
+    wanted = accept.split(",")[0].partition(";")[0].strip() == PICTURE
+    as_bytes = wanted and answer.get("isBase64Encoded")
     response = web.Response(
         status=int(answer["statusCode"]),
-        body=base64.b64decode(text) if answer.get("isBase64Encoded") else str(text).encode(),
+        body=base64.b64decode(text) if as_bytes else str(text).encode(),
     )
     for name, value in (answer.get("headers") or {}).items():
         response.headers[name] = str(value)

@@ -165,8 +165,9 @@ class Stack:
         self._appsync.start()
         self._undo.callback(self._appsync.stop)
         api = functions.api_handler(self.addresses, realtime_url=self.realtime_url)
+        tiles = functions.tiles_handler(self.addresses)
         self._api = HttpServer(
-            "api", lambda: api_app(api, authorizer, public_paths=PUBLIC_PATHS, page=self._page().answer)
+            "api", lambda: api_app(api, authorizer, public_paths=PUBLIC_PATHS, page=self._page().answer, tiles=tiles)
         )
         self._api.start()
         self._undo.callback(self._api.stop)

@@ -92,9 +92,52 @@ def test_bytes_travel_as_base64_both_ways(api, url):
         "isBase64Encoded": True,
         "headers": {"Content-Type": "image/jpeg", "ETag": '"1"'},
     }
-    answer = httpx.put(f"{url}/x", headers={**AUTHORIZED, "Content-Type": "image/png"}, content=b"\x89PNG")
+    sent = {**AUTHORIZED, "Content-Type": "image/png", "Accept": "image/jpeg"}
+    answer = httpx.put(f"{url}/x", headers=sent, content=b"\x89PNG")
     assert base64.b64decode(api.events[0]["body"]) == b"\x89PNG"
     assert (answer.status_code, answer.content, answer.headers["content-type"]) == (201, b"\xff\xd8", "image/jpeg")
+
+
+@pytest.mark.parametrize(
+    ("accept", "is_picture"),
+    [("image/jpeg", True), ("image/jpeg;q=0.9, */*", True), ("*/*", False), ("image/webp,image/jpeg", False)],
+)
+def test_a_picture_is_handed_out_to_whoever_asks_for_one_first(api, url, accept, is_picture):
+    text = base64.b64encode(b"\xff\xd8").decode()
+    api.answer = {"statusCode": 200, "body": text, "isBase64Encoded": True, "headers": {"Content-Type": "image/jpeg"}}
+    answer = httpx.get(f"{url}/x", headers={**AUTHORIZED, "Accept": accept})
+    assert answer.content == (b"\xff\xd8" if is_picture else text.encode())
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "function"),
+    [
+        ("GET", "slides/1/pyramid", "tiles"),
+        ("GET", "slides/1/thumbnail", "tiles"),
+        ("GET", "slides/1/tiles/2/3_4.jpeg", "tiles"),
+        ("POST", "slides/1/pyramid", "api"),
+        ("GET", "slides/1", "api"),
+        ("GET", "slides/1/tiles/2", "api"),
+        ("GET", "slides/1/tiles/2/3_4.jpeg/5", "api"),
+        ("GET", "jobs/1/pyramid", "api"),
+    ],
+)
+def test_tiles_have_a_function_of_their_own_behind_the_same_authorizer(api, method, path, function):
+    asked = []
+
+    def tiles(event, context):
+        asked.append((context.function_name, event["requestContext"]["authorizer"]["tenant"]))
+        return {"statusCode": 200, "body": "{}"}
+
+    server = HttpServer("api", lambda: api_app(api.handle, api.authorize, public_paths=(), tiles=tiles))
+    server.start()
+    try:
+        address = f"{server.url}/api/v1/wsi/{path}"
+        assert httpx.request(method, address).status_code == 401
+        assert httpx.request(method, address, headers=AUTHORIZED).status_code == 200
+    finally:
+        server.stop()
+    assert (asked, len(api.events)) == (([("tiles", "t")], 0) if function == "tiles" else ([], 1))
 
 
 def test_text_that_is_not_utf8_travels_as_base64(api, url):
