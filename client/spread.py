@@ -128,25 +128,32 @@ class Spread:
         for process in self._processes:
             process.works = True
             process.tell(begin)
-        while any(process.works for process in self._processes):
-            run.steer()
-            for process in _heard(self._processes):
-                message = process.hear()
-                if message is not None:
-                    run.take(process, message)
-                    continue
-                self._processes.remove(process)
-                self._last_end = process.ending()
-                run.lose(process, self._last_end)
-                process.connection.close()
-                if self._processes:
-                    self._on_lost(f"{process.device.title} ended, and the other devices go on without it")
+        try:
+            while any(process.works for process in self._processes):
+                run.steer()
+                for process in _heard(self._processes):
+                    message = process.hear()
+                    if message is not None:
+                        run.take(process, message)
+                    else:
+                        self._lose(process, run)
+        except BaseException:
+            self.close()  # they are in the middle of a slide that nobody asks for any more
+            raise
         if run.error is not None:
             raise run.error
         if run.unsaved:
             if watched.stop.is_set():
                 raise KeyboardInterrupt
             raise self._last_end or ProcessEnded("No process is left: run the same command again.")
+
+    def _lose(self, process: _Process, run: _Run) -> None:
+        self._processes.remove(process)
+        self._last_end = process.ending()
+        process.connection.close()
+        run.lose(process, self._last_end)
+        if self._processes:
+            self._on_lost(f"{process.device.title} ended, and the other devices go on without it")
 
     def close(self) -> None:
         for process in self._processes:

@@ -35,6 +35,11 @@ Model = TypeVar("Model")
 class Device(StrEnum):
     CPU = "cpu"
     CUDA = "cuda"
+
+
+class Devices(StrEnum):
+    CPU = "cpu"
+    CUDA = "cuda"
     CUDA_ALL = "cuda:all"
 
 
@@ -61,8 +66,8 @@ def run(
     optical_path: OpticalPath = None,
     focal_plane: FocalPlane = None,
     device: Annotated[
-        Device, typer.Option(help="Where the model runs; on all GPUs a slide is shared, with a process a GPU.")
-    ] = Device.CPU,
+        Devices, typer.Option(help="Where the model runs; all GPUs share each slide, with a process a GPU.")
+    ] = Devices.CPU,
     allow_upsampling: AllowUpsampling = False,
     fast: Fast = False,
     region_geojson: RegionGeojson = None,
@@ -111,7 +116,7 @@ def run(
         raise UsageError("--json is for --dry-run; a run writes summary.json")
     if out is None:
         raise UsageError("name a folder for the results: --out DIR")
-    chosen = choose_models(model, "cuda" if device is not Device.CPU else "cpu")
+    chosen = choose_models(model, "cpu" if device is Devices.CPU else "cuda")
     runs = each_with(slides, {one.card.name: one for one in chosen})
     named = {slide.name: one for slide, one in runs}
     with (

@@ -182,6 +182,19 @@ def test_an_error_in_a_process_is_raised_as_it_is_and_the_next_slide_runs(
     assert run.tables == alone
 
 
+def test_an_error_outside_of_the_processes_leaves_none_behind(spread: Spread, slide, model, tmp_path) -> None:
+    pids = spread.pids
+
+    def fail(tiles: int) -> None:
+        raise OSError("no terminal")
+
+    with pytest.raises(OSError, match="no terminal"):
+        Run(slide, tmp_path, model, at=fail)(spread)
+    assert not any(_lives(str(pid)) for pid in pids)
+    with pytest.raises(ProcessEnded):
+        Run(slide, tmp_path, model)(spread)
+
+
 def test_a_model_that_can_not_be_loaded_is_told_before_the_first_slide(model: ModelToRun) -> None:
     with pytest.raises(ModelError, match="not magic"):
         Spread(TWO, [replace(model, card=replace(model.card, kind="magic"))])
