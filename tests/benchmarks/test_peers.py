@@ -56,6 +56,12 @@ def test_a_numpy_model_is_run_tile_by_tile(slide):
     assert np.allclose(np.stack(found), [tiles[index] for index in range(16)], atol=1e-3)
 
 
+def test_stains_of_floats_are_those_of_bytes(slide):
+    floats, pixels = (torch.cat(seen(slide, how)[1]) for how in ("floats", "bytes"))
+    found = peers.stains_of_floats(floats).numpy()
+    assert np.allclose(found, [densities(tile) for tile in pixels.numpy()], atol=1e-4)
+
+
 def test_the_start_counts_for_the_processors_and_not_for_the_clock(slide):
     took, batches = seen(slide, "floats", workers=1)
     assert sum(map(len, batches)) == took.cpu_patches == 16
