@@ -1,8 +1,8 @@
-"""Slides for `benchmarks.tiles_per_second`: as many tiles as a large slide has, in a file of some 100 MB.
+"""Slides for `benchmarks.tiles_per_second`: as many tiles and bytes as a large slide has.
 
-Thousands of distinct tiles are encoded in parallel, and a level's tiles share them in turn, row by row, so that
-neighbours lie beside each other in the file as scanners write them. All of the slide is tissue. Whoever reads it can
-tell no difference to a file in which every tile is distinct, except that its bytes are in the page cache.
+Thousands of distinct tiles are encoded in parallel and written again and again, row by row, as scanners write them.
+Each has its own place: tiles that shared their bytes would be read once for many, and in another order than a scanner's
+(a reader goes by place). All of the slide is tissue.
 
 Needs numpy and Pillow only.
 """
@@ -99,42 +99,54 @@ def write(
     across = math.isqrt(patches - 1) + 1
     side = across * workload.box
     tables, tiles = _encoded(workload, distinct, seed, processes or os.cpu_count() or 1)
-    data = bytearray(HEAD)
-    places = np.empty(len(tiles), np.int64)
-    for number, tile in enumerate(tiles):
-        places[number] = len(data)
-        data += tile
     sizes = np.array([len(tile) for tile in tiles])
-    link = FIRST_LINK
-    for downsample in (1, OVERVIEW):
-        width = max(1, side // downsample)
-        count = math.ceil(width / workload.tile) ** 2
-        picks = np.arange(count) % len(tiles)
-        shape = f"{side}x{side} [0,0 {side}x{side}] ({workload.tile}x{workload.tile})"
-        facts = f"Aperio Image Library v12.0.15\r\n{shape} -> {width}x{width}|AppMag = 20|MPP = {workload.mpp}"
-        fields = (
-            (256, "long", [width]),
-            (257, "long", [width]),
-            (258, "short", [8, 8, 8]),
-            (259, "short", [33005 if workload.codec == "jpeg2000" else 7]),
-            (262, "short", [6 if workload.codec == "ycbcr" else 2]),
-            (270, "ascii", facts.encode() + b"\0"),
-            (277, "short", [3]),
-            (284, "short", [1]),
-            (322, "long", [workload.tile]),
-            (323, "long", [workload.tile]),
-            (324, "long8", places[picks].tolist()),
-            (325, "long", sizes[picks].tolist()),
-            *([(347, "bytes", tables)] if tables else []),
-            *([(530, "short", [2, 2])] if workload.codec == "ycbcr" else []),
-        )
-        link = write_directory(data, link, fields)
+    levels = [max(1, side // downsample) for downsample in (1, OVERVIEW)]
+    counts = [math.ceil(width / workload.tile) ** 2 for width in levels]
+    picks = np.arange(sum(counts)) % len(tiles)
+    data = bytearray()
+    for _ in range(2):  # where the tiles begin is known once the directories are laid out
+        places = len(data) + np.cumsum(sizes[picks]) - sizes[picks]
+        data, link, done = bytearray(HEAD), FIRST_LINK, 0
+        for width, count in zip(levels, counts, strict=True):
+            its = slice(done, done + count)
+            fields = _fields(workload, side, width, tables, places[its].tolist(), sizes[picks[its]].tolist())
+            link, done = write_directory(data, link, fields), done + count
     path = folder / "slide.svs"
-    path.write_bytes(data)
+    block = b"".join(tiles)
+    whole, rest = divmod(len(picks), len(tiles))
+    with path.open("wb") as file:
+        file.write(data)
+        for _ in range(whole):
+            file.write(block)
+        file.write(block[: int(sizes[:rest].sum())])
     y, x = np.divmod(np.arange(across * across, dtype=np.int32), across)
     origins = np.stack([x, y], axis=1) * workload.box
     return Slide(
         path=path, workload=workload, origins=origins, distinct=len(tiles), mean_tile_bytes=float(sizes.mean())
+    )
+
+
+def _fields(
+    workload: Workload, side: int, width: int, tables: bytes, places: list[int], sizes: list[int]
+) -> tuple[tuple[int, str, list[int] | bytes], ...]:
+    """Of the directory of a level of `width` px of a slide of `side` px."""
+    shape = f"{side}x{side} [0,0 {side}x{side}] ({workload.tile}x{workload.tile})"
+    facts = f"Aperio Image Library v12.0.15\r\n{shape} -> {width}x{width}|AppMag = 20|MPP = {workload.mpp}"
+    return (
+        (256, "long", [width]),
+        (257, "long", [width]),
+        (258, "short", [8, 8, 8]),
+        (259, "short", [33005 if workload.codec == "jpeg2000" else 7]),
+        (262, "short", [6 if workload.codec == "ycbcr" else 2]),
+        (270, "ascii", facts.encode() + b"\0"),
+        (277, "short", [3]),
+        (284, "short", [1]),
+        (322, "long", [workload.tile]),
+        (323, "long", [workload.tile]),
+        (324, "long8", places),
+        (325, "long", sizes),
+        *([(347, "bytes", tables)] if tables else []),
+        *([(530, "short", [2, 2])] if workload.codec == "ycbcr" else []),
     )
 
 
