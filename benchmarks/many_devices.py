@@ -1,5 +1,6 @@
-"""One slide on one device and on all of them, by the same function as `tessera run`: tiles a second, and whether the
-results are the same to the last byte. `python -m benchmarks.many_devices` on a machine with GPUs; `--device cpu` for
+"""One slide on one device and on all of them, by the same function as `tessera run` until its tables are written (for
+which machines that are lent for their GPUs lack a codec): tiles a second, and whether the results of all tiles are the
+same to the last byte. `python -m benchmarks.many_devices` on a machine with GPUs; `--device cpu` for
 `stain-density` in this process and in two.
 
 ResNet50 with two classes and seeded weights, in fp16, as a TorchScript package; workload A of `benchmarks.workloads`
@@ -22,6 +23,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
+
 from benchmarks.workloads import DISTINCT, PATCHES, WORKLOADS, write
 from client.computing import computing
 from client.inputs import SlideInput
@@ -40,7 +43,6 @@ BATCH: Final = 256
 #: Tiles of the slide before the measured one: kernels are chosen and graphs recorded on each device.
 WARM: Final = 16 * BATCH
 LOGIT: Final = 1000.0  #: of the heatmap's range
-TABLES: Final = ("tiles.csv", "tiles.geojson.gz", "heatmap.ome.tif", "tissue.png", "tile_quality.csv")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -58,12 +60,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         ]
         here = partial(computing, asked.device, [model], asked.workers)
         one = _arm("one device, this process", here, slides, model, folder / "one")
-        scores = {row.split(b",", 4)[4] for row in one.tables["tiles.csv"].splitlines()[1:]}
-        print(f"    {len(scores):,} different rows of scores")
+        scores = np.frombuffer(one.scores, "<f4").reshape(-1, one.columns)
+        print(f"    {len(np.unique(scores, axis=0)):,} different rows of scores")
         for count in sorted({1, len(devices)}):
             spread = partial(_spread, devices[:count], model, asked.workers)
             many = _arm(f"{count} of {len(devices)}, a process each", spread, slides, model, folder / str(count))
-            same = many.tables == one.tables
+            same = (many.scores, many.looks) == (one.scores, one.looks)
             print(f"    {many.rate / one.rate:.2f} times one device in this process; equal bytes: {same}")
             if not same:
                 return 1
@@ -76,25 +78,49 @@ def _spread(devices: Sequence[OneDevice], model: ModelToRun, workers: int | None
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Arm:
-    rate: float  #: tiles a second, from the plan to the last shard
-    tables: dict[str, bytes] = field(repr=False)
+    tiles: int
+    seconds: float  #: from the plan to the last shard
+    scores: bytes = field(repr=False)  #: float32 of each tile and column, in the order of tiles
+    columns: int
+    looks: bytes = field(repr=False)  #: of each tile, what `tile_quality.csv` tells
+
+    @property
+    def rate(self) -> float:
+        return self.tiles / self.seconds
+
+
+class _Computed(Exception):
+    """The shards are there: what a run does besides is the same work whatever the devices."""
+
+    def __init__(self, arm: Arm) -> None:
+        super().__init__()
+        self.arm = arm
 
 
 class _Timed:
-    """Seconds of computing alone: digest, tissue and tables are the same work whatever the devices."""
-
     def __init__(self, inner: Computing) -> None:
         self._inner = inner
-        self.seconds = 0.0
 
     @property
     def devices(self) -> int:
         return self._inner.devices
 
     def compute(self, planned: Planned, model: ModelToRun, watched: Watched) -> None:
+        """Raises _Computed."""
         began = time.perf_counter()
         self._inner.compute(planned, model, watched)
-        self.seconds = time.perf_counter() - began
+        seconds = time.perf_counter() - began
+        shards = [planned.partial.shard(index) for index in range(len(planned.plan.shard_sizes))]
+        order = np.argsort(np.concatenate([shard.tiles for shard in shards]))
+        raise _Computed(
+            Arm(
+                tiles=len(order),
+                seconds=seconds,
+                scores=np.concatenate([shard.scores for shard in shards])[order].tobytes(),
+                columns=len(model.card.columns),
+                looks=np.concatenate([shard.quality for shard in shards if shard.quality is not None])[order].tobytes(),
+            )
+        )
 
 
 def _arm(
@@ -104,37 +130,29 @@ def _arm(
     model: ModelToRun,
     out: Path,
 ) -> Arm:
+    """Of the last slide."""
     began = time.perf_counter()
     with where() as entered:
         ready = time.perf_counter() - began
-        timed, tiles, whole = _Timed(entered), 0, 0.0
-        for slide in slides:
-            watched = Watched(
-                stop=threading.Event(),
-                on_planned=lambda count: None,
-                on_tiles=lambda count: None,
-                on_copy=lambda done, total: None,
-            )
-            began = time.perf_counter()
-            with closing(OpenedSlide(SlideInput(location=str(slide)), Sources())) as opened:
-                outcome = run_slide(
-                    opened,
-                    slide.parent.name,
-                    out / slide.parent.name,
-                    model,
-                    computing=timed,
-                    watched=watched,
-                    options=JobOptions(),
-                )
-            tiles, whole = outcome.tiles - outcome.unreadable, time.perf_counter() - began
-    rate = tiles / timed.seconds
-    print(
-        f"{name:28} {rate:10,.0f} tiles/s; {tiles:,} tiles in {timed.seconds:.1f} s, {whole:.1f} s with digest, tissue "
-        f"and tables; models ready after {ready:.1f} s",
-        flush=True,
+        *_, arm = [_run(slide, out / slide.parent.name, model, _Timed(entered)) for slide in slides]
+    print(f"{name:28} {arm.rate:10,.0f} tiles/s; {arm.tiles:,} tiles in {arm.seconds:.1f} s; models ready after "
+          f"{ready:.1f} s", flush=True)  # fmt: skip
+    return arm
+
+
+def _run(slide: Path, out: Path, model: ModelToRun, timed: _Timed) -> Arm:
+    watched = Watched(
+        stop=threading.Event(),
+        on_planned=lambda count: None,
+        on_tiles=lambda count: None,
+        on_copy=lambda done, total: None,
     )
-    measured = out / slides[-1].parent.name
-    return Arm(rate=rate, tables={table: (measured / table).read_bytes() for table in TABLES})
+    with closing(OpenedSlide(SlideInput(location=str(slide)), Sources())) as opened:
+        try:
+            run_slide(opened, "slide", out, model, computing=timed, watched=watched, options=JobOptions())
+        except _Computed as computed:
+            return computed.arm
+    raise RuntimeError("the slide holds no tissue")
 
 
 def _slide(folder: Path, patches: int, distinct: int) -> Path:
