@@ -44,20 +44,13 @@ class PillowResize:
         shape = (count, 3, height, width)
         planes = torch.empty(shape, dtype=self._dtype, device=self._device).copy_(pixels.permute(0, 3, 1, 2))
         if width != side:
-            planes = self._across(planes.view(-1, width)).view(count, 3, height, side)
+            axis, rows = self._axis(width, across=True), planes.view(1, -1, width)
+            planes = axis.greys((rows, axis.fine.unsqueeze(0)), (rows, axis.coarse.unsqueeze(0)))
         if height != side:
-            planes = self._down(planes.view(count * 3, height, side)).view(count, 3, side, side)
-        return planes.permute(0, 2, 3, 1)
-
-    def _across(self, rows: torch.Tensor) -> torch.Tensor:
-        """[m, width] -> [m, side]."""
-        axis = self._axis(rows.shape[1], across=True)
-        return axis.rounded(_rows_times(rows, axis.coarse), _rows_times(rows, axis.fine))
-
-    def _down(self, planes: torch.Tensor) -> torch.Tensor:
-        """[m, height, side] -> [m, side, side]."""
-        axis = self._axis(planes.shape[1], across=False)
-        return axis.rounded(_times_each(axis.coarse, planes), _times_each(axis.fine, planes))
+            axis, planes = self._axis(height, across=False), planes.view(count * 3, height, side)
+            fine, coarse = (half.expand(count * 3, side, height) for half in (axis.fine, axis.coarse))
+            planes = axis.greys((fine, planes), (coarse, planes))
+        return planes.view(count, 3, side, side).permute(0, 2, 3, 1)
 
     def _axis(self, length: int, *, across: bool) -> _Axis:
         if (length, across) not in self._axes:
@@ -76,30 +69,37 @@ class PillowResize:
         return torch.from_numpy(np.ascontiguousarray(half)).to(self._device, self._dtype)
 
 
-def _rows_times(rows: torch.Tensor, matrix: torch.Tensor) -> torch.Tensor:
-    """In fp32, whatever the factors are."""
-    return torch.mm(rows, matrix, out_dtype=torch.float32) if rows.is_cuda else rows @ matrix
-
-
-def _times_each(matrix: torch.Tensor, planes: torch.Tensor) -> torch.Tensor:
-    each = matrix.expand(len(planes), *matrix.shape)
-    return torch.bmm(each, planes, out_dtype=torch.float32) if planes.is_cuda else torch.bmm(each, planes)
+Factors = tuple[torch.Tensor, torch.Tensor]  #: [m, a, b] and [m, b, c]
 
 
 @dataclass(frozen=True, slots=True)
 class _Axis:
+    """Weights along one axis, as `Halves`; across they stand in columns."""
+
     coarse: torch.Tensor
     fine: torch.Tensor
     shift: int
     cuts: bool  #: whether sums may lie outside 0..255
 
-    def rounded(self, coarse: torch.Tensor, fine: torch.Tensor) -> torch.Tensor:
-        """(coarse * 2 ** shift + fine + 2 ** 21) >> 22 of the sums, in the type of the factors."""
-        rest = PILLOW_BITS - self.shift
-        total = fine.div_(2.0**self.shift, rounding_mode="floor").add_(2.0 ** (rest - 1)).add_(coarse)
-        greys = torch.empty(total.shape, dtype=self.coarse.dtype, device=total.device)
-        torch.div(total, 2.0**rest, rounding_mode="floor", out=greys)
+    def greys(self, fine: Factors, coarse: Factors) -> torch.Tensor:
+        """(coarse * 2 ** shift + fine + 2 ** 21) >> 22 of the products, in the type of their factors."""
+        sums = _product(fine).add_(2.0 ** (PILLOW_BITS - 1)).div_(2.0**self.shift, rounding_mode="floor")
+        _add_product(sums, coarse)
+        greys = torch.empty(sums.shape, dtype=self.coarse.dtype, device=sums.device)
+        torch.div(sums, 2.0 ** (PILLOW_BITS - self.shift), rounding_mode="floor", out=greys)
         return greys.clamp_(0, 255) if self.cuts else greys
+
+
+def _product(factors: Factors) -> torch.Tensor:
+    """In fp32, whatever the factors are."""
+    return torch.bmm(*factors, out_dtype=torch.float32) if factors[0].is_cuda else torch.bmm(*factors)
+
+
+def _add_product(sums: torch.Tensor, factors: Factors) -> None:
+    if sums.is_cuda:
+        torch.baddbmm(sums, *factors, out_dtype=torch.float32, out=sums)
+    else:
+        sums.baddbmm_(*factors)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ def halves(weights: NDArray[np.int32]) -> Halves:
     coarse = (weights + (1 << shift - 1)) >> shift
     fine = weights - (coarse << shift)
     largest = max(255 * int(np.abs(half).sum(axis=1).max()) for half in (coarse, fine))
-    # Half a grey value, and what the fine sum carries over to the coarse one, are far less than this.
+    # With half a grey value, of which the coarse sum gets its part with what the fine one carries over.
     if largest + (1 << PILLOW_BITS - 1) >= _FP32:
         target, source = weights.shape
         raise ModelError(f"Boxes of {source} px are too large to be shrunken to {target} px as Pillow does.")

