@@ -35,7 +35,7 @@ def computing(
         with closing(spread):
             yield spread
         return
-    device = "cuda" if devices else device
+    device = next((one.name for one in devices), device)
     with _stated_wrongly():
         loaded = {model.card.digest: load_model(model.card, model.package, device) for model in models}
     decoders, budget = decoders_for(device, workers)

@@ -3,7 +3,7 @@
 Prometheus' rules: base units in the name, counters end in _total. Where no type is said, a name without it is a
 summary, told as NAME_sum and NAME_count, with one observation a shard. Series of shards carry {model, version} of
 `OF_A_MODEL`, of the first `MODELS` that a process meets; later ones share "other". No label tells of a job, a slide or
-a tenant.
+a tenant. Where several GPUs share a machine (device cuda:all), every series has the label gpu.
 """
 
 from __future__ import annotations

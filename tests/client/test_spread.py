@@ -25,7 +25,7 @@ from client.opened import OpenedSlide
 from client.outcomes import Outcome, SlideOutcome
 from client.partial import FOLDER
 from client.shard_messages import portable
-from client.shards import Computing, ModelToRun, Watched
+from client.shards import Computing, InThisProcess, ModelToRun, Watched
 from client.sources import Sources
 from client.spread import ProcessEnded, Spread
 from gpu_worker.all_devices import OneDevice, cuda_devices
@@ -255,6 +255,15 @@ def test_ctrl_c_leaves_checkpoints_and_the_same_command_goes_on(slide, alone, tm
     done = subprocess.run(command(slide, out), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert {name: (out / name).read_bytes() for name in TABLES} == alone
+
+
+def test_one_gpu_is_computed_on_in_the_command_itself(model, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("client.computing.cuda_devices", lambda: TWO[:1])
+    with computing("cuda:all", [model], 1) as where:
+        assert isinstance(where, InThisProcess)
+    monkeypatch.setattr("client.computing.cuda_devices", lambda: TWO)
+    with computing("cuda:all", [model], 1) as where:
+        assert where.devices == 2
 
 
 def test_processes_end_with_a_parent_that_is_killed(slide, tmp_path) -> None:

@@ -15,6 +15,7 @@ import httpx
 import pytest
 
 from adapters.settings import processes
+from adapters.settings import worker_metrics as names
 from local import children
 from local.environment import child_environ
 from local.options import MODELS, QUEUE_PREFIX, RESULTS, SHARED, SLIDES
@@ -24,11 +25,11 @@ from wsi.states import JobState, ShardState
 
 pytestmark = pytest.mark.stack
 
-#: `python -m gpu_worker` on a machine whose driver knows two GPUs.
+#: `python -m gpu_worker` on a machine whose driver knows so many GPUs.
 PROGRAM = """
 import gpu_worker.__main__ as worker
 from gpu_worker.all_devices import OneDevice
-worker.cuda_devices = lambda: tuple(OneDevice(title=f"cuda:{n}", name="cpu") for n in range(2))
+worker.cuda_devices = lambda: tuple(OneDevice(title=f"cuda:{{n}}", name="cpu") for n in range({gpus}))
 worker.main()
 """
 
@@ -52,7 +53,12 @@ def port() -> int:
 
 
 @pytest.fixture
-def parent(lab: Lab, tmp_path: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
+def gpus() -> int:
+    return 2
+
+
+@pytest.fixture
+def parent(lab: Lab, tmp_path: Path, port: int, gpus: int) -> Iterator[subprocess.Popen[bytes]]:
     settings = processes.Worker(
         **lab.stack.addresses.common(lab.stack.addresses.system_dsn),
         slides_bucket=SLIDES,
@@ -68,7 +74,7 @@ def parent(lab: Lab, tmp_path: Path, port: int) -> Iterator[subprocess.Popen[byt
         model_cache=str(tmp_path / "models"),
         scratch=str(tmp_path / "scratch"),
     )
-    command = [sys.executable, "-c", PROGRAM]
+    command = [sys.executable, "-c", PROGRAM.format(gpus=gpus)]
     started = children.start(command, env=child_environ(settings.environ()), log=tmp_path / "parent.log", cwd=ROOT)
     yield started
     children.stop(started, seconds=90)
@@ -121,3 +127,14 @@ def test_a_worker_that_is_killed_ends_the_parent_once_the_other_has_given_its_sh
     assert "the worker is leaving" in reasons
     lab.stack.workers.start()
     assert lab.wait(job, seconds=240).tiles_inferred == 10_000
+
+
+@pytest.mark.parametrize("gpus", [1])
+def test_one_gpu_needs_no_parent(parent: subprocess.Popen[bytes], port: int) -> None:
+    eventually(lambda: live(port), seconds=60, what="a worker that lives")
+    said = asked(port, "metrics")
+    assert said is not None
+    assert names.LEASES_HELD in said.text
+    assert "gpu=" not in said.text
+    parent.send_signal(signal.SIGTERM)
+    assert parent.wait(90) == 0
