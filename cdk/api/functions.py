@@ -1,4 +1,4 @@
-"""The functions: one behind the gateway, the others behind queues and schedules, each with what its code calls."""
+"""The functions: two behind the gateway, the others behind queues and schedules, each with what its code calls."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ AT_ONCE = {"relay": 2, "inspect": 10, "plan": 10, "stitch": 5, "notify": 5}
 SCHEDULED = ("relay", "sweep")
 
 SLIDES_MIB = 4096  #: inspect and plan: the coarsest level of a slide as pixels, several times over
+TILES_MIB = 1_769  #: one processor, which a tile is decoded on; eight indexes of 1,000,000 tiles take 240
 SCRATCH_MIB = 10_240  #: the most that Lambda gives: a copy of what only OpenSlide can read
 MAX_SCRATCH_BYTES = 8 * 1024**3
 
@@ -54,6 +55,7 @@ class Functions(Construct):
         self._make_api(realtime)
         self._make_slide_jobs()
         self._make_stitch()
+        self._make_tiles()
         self._make_relay(realtime)
         self._make_sweep()
         self._make_notices()
@@ -115,6 +117,21 @@ class Functions(Construct):
         access.read(data.results)
         access.write(data.results, "*/jobs/*", actions=("s3:PutObject", "s3:AbortMultipartUpload"))
         access.send("wake")
+
+    def _make_tiles(self) -> None:
+        """It reads slides and what inspection kept of them, and writes nothing. Its calls at once are bounded by the
+        gateway, as those of the API: what it reserved would be taken from all others (F-7)."""
+        data = self._data
+        settings = processes.Tiles(
+            **self._common(API_ROLE),
+            **self._buckets,
+            page_origins=",".join(self._deployment.origins),
+        )
+        access = self._add("tiles", AssetKind.SLIDES, settings, memory_mib=TILES_MIB)
+        access.connect(API_ROLE)
+        access.read(data.slides)
+        access.read_foreign_slides()
+        access.read_below(data.results, "*/slides/*")  # what inspection kept
 
     def _make_relay(self, realtime: RealtimeStack) -> None:
         settings = processes.Relay(

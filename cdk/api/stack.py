@@ -44,6 +44,7 @@ class ApiStack(cdk.Stack):
             network=network,
             authorizer=auth.authorizer,
             function=self.functions["api"],
+            tiles=self.functions["tiles"],
         ).rest_api
         self.url = self.api.url
         Firewall(

@@ -17,6 +17,7 @@ SETTINGS: dict[str, type[Environment]] = {
     "inspect": processes.SlideJobs,
     "plan": processes.SlideJobs,
     "stitch": processes.Stitch,
+    "tiles": processes.Tiles,
     "relay": processes.Relay,
     "sweep": processes.Sweep,
     "notify": processes.Notify,
@@ -107,7 +108,8 @@ def test_who_reads_the_database_is_in_the_private_subnets_and_comes_after_the_mi
 
 
 @pytest.mark.parametrize(
-    ("name", "role"), [("api", "tessera_api"), ("plan", "tessera_system"), ("relay", "tessera_system")]
+    ("name", "role"),
+    [("api", "tessera_api"), ("tiles", "tessera_api"), ("plan", "tessera_system"), ("relay", "tessera_system")],
 )
 def test_a_function_connects_as_the_role_of_its_kind(templates: Templates, name: str, role: str) -> None:
     (resource,) = actions(templates, name)["rds-db:connect"]
@@ -119,10 +121,16 @@ def test_who_reads_and_writes_encrypted_objects_may_use_the_key_for_both_F41(tem
     assert {"s3:GetObject", "kms:Decrypt", "kms:GenerateDataKey"} <= set(actions(templates, name))
 
 
-def test_planning_reads_what_inspection_kept_and_nothing_else_of_the_results(templates: Templates) -> None:
-    resources = [str(resource) for resource in actions(templates, "plan")["s3:GetObject"]]
+@pytest.mark.parametrize("name", ["plan", "tiles"])
+def test_who_needs_what_inspection_kept_reads_nothing_else_of_the_results(templates: Templates, name: str) -> None:
+    resources = [str(resource) for resource in actions(templates, name)["s3:GetObject"]]
     (kept,) = [resource for resource in resources if "Results" in resource]
     assert "/*/slides/*" in kept
+
+
+def test_a_viewers_function_only_reads(templates: Templates) -> None:
+    done = {action for action in actions(templates, "tiles") if action.partition(":")[0] in ("s3", "sqs", "kms")}
+    assert done == {"s3:GetObject", "s3:ListBucket", "kms:Decrypt"}
 
 
 @pytest.mark.parametrize("name", ["relay", "sweep", "notify"])
@@ -177,7 +185,7 @@ def test_buckets_of_customers_are_read_by_name_and_nothing_else_is_done_to_them(
             assert done == {"s3:GetObject", "s3:ListBucket"}, name
             assert actions(templates, name)["kms:Decrypt"].count(key) == 1
             assert key not in actions(templates, name).get("kms:GenerateDataKey", [])
-    assert readers == {"api", "inspect", "plan"}
+    assert readers == {"api", "inspect", "plan", "tiles"}
 
 
 def test_without_named_buckets_no_role_reads_beyond_our_own(dev: Templates) -> None:

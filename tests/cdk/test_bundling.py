@@ -23,7 +23,7 @@ UNZIPPED_LIMIT = 235 * MB
 #: What a function of that asset imports first.
 HANDLERS = {
     AssetKind.API: {"api", "authorizer", "relay", "sweep", "notify", "webhook_send", "administer"},
-    AssetKind.SLIDES: {"inspect", "plan", "stitch"},
+    AssetKind.SLIDES: {"inspect", "plan", "stitch", "tiles"},
     AssetKind.MIGRATIONS: {"migrate"},
 }
 OURS = ("wsi", "adapters", "lambdas")
