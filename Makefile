@@ -60,8 +60,9 @@ deploy: $(VENV)/.ready-all $(TOOLS)/.ready $(WHEELS)/.ready-lambda web/dist/inde
 deploy-emulated: $(VENV)/.ready-all $(MINISTACK)/.ready $(TOOLS)/.ready $(WHEELS)/.ready-host  ## the stacks, deployed to an emulator of AWS here, and a slide through them
 	@$(BIN)/python -m local.emulated
 
-openapi: $(VENV)/.ready  ## write docs/openapi.json anew
+openapi: $(VENV)/.ready web/node_modules/.ready  ## write docs/openapi.json anew, and the page's types of it
 	@$(BIN)/python -m lambdas.openapi > docs/openapi.json
+	@$(WEB_NPM) run --silent types
 
 formats: $(VENV)/.ready  ## write docs/formats.md and docs/card.schema.json anew
 	@$(BIN)/python -m tools.formats > docs/formats.md

@@ -28,6 +28,15 @@ export default defineConfig(
       'no-console': 'error',
     },
   },
+  {
+    files: ['src/features/*/*.{ts,tsx}'],
+    rules: {
+      'no-restricted-imports': [
+        'error',
+        { patterns: [{ regex: String.raw`^\.\./(?!\.\.)`, message: 'Features meet by address and query key, not by import.' }] },
+      ],
+    },
+  },
   { files: ['**/*.js'], extends: [tseslint.configs.disableTypeChecked] },
   { files: ['tools/*.js'], rules: { 'no-console': 'off' }, languageOptions: { globals: { process: 'readonly', console: 'readonly', URL: 'readonly' } } },
 );

@@ -25,6 +25,7 @@ def test_somebody_signs_in_and_sees_the_slides_of_their_organisation(slides, ana
     expect(page.get_by_role("row", name="prostate-014.svs")).to_contain_text("Ready")
     expect(page.get_by_role("row", name="no-scale.svs")).to_contain_text("Rejected")
     expect(page.get_by_text("analyst@first.example · analyst")).to_be_visible()
+    expect(page.locator("td img")).to_have_count(2)
     assert analyst.violations() == []
     analyst.look("slides")
 
@@ -102,5 +103,14 @@ def test_another_organisation_sees_none_of_the_slides(slides, person):
 
 def test_nobody_else_is_asked_for_anything(slides, analyst, stack):
     analyst.page.get_by_role("link", name="prostate-014.svs").wait_for()
-    ours = (analyst.origin, stack.ministack.url)
+    ours = (analyst.origin, stack.ministack.url, f"blob:{analyst.origin}")
     assert [url for url in analyst.requests if not url.startswith(ours)] == []
+
+
+@pytest.mark.parametrize("width", [820, 1280])
+def test_nothing_sticks_out_on_a_tablet_and_on_a_small_screen(slides, analyst, width):
+    page = analyst.page
+    page.set_viewport_size({"width": width, "height": 800})
+    page.get_by_role("link", name="prostate-014.svs").wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert analyst.violations() == []

@@ -46,9 +46,10 @@ export class ApiClient {
     return this.json('delete', route, asked);
   }
 
-  /** A picture; `address` as the API names it, below its base. */
-  async image(address: string, manner: Manner = {}): Promise<Blob> {
-    const answer = await this.send('get', address, { ...manner }, 'image/jpeg');
+  /** Of a route that answers with a picture. */
+  async image<R extends RouteOf<'get'>>(route: R, asked: Asked<'get', R>): Promise<Blob> {
+    const call: Call = asked;
+    const answer = await this.send('get', addressOf(route, call), call, 'image/jpeg');
     return answer.blob();
   }
 

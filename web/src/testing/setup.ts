@@ -6,6 +6,8 @@ import { afterEach, beforeEach, expect, vi } from 'vitest';
 window.matchMedia = (media: string) =>
   Object.assign(new EventTarget(), { matches: false, media, onchange: null }) as unknown as MediaQueryList;
 window.scrollTo = () => undefined;
+URL.createObjectURL = () => 'blob:thumbnail';
+URL.revokeObjectURL = () => undefined;
 HTMLDialogElement.prototype.showModal = function () {
   this.open = true;
 };

@@ -279,6 +279,53 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/wsi/slides/{slide_id}/pyramid": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What a viewer can ask of the slide */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    slide_id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Successful Response */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Pyramid"];
+                    };
+                };
+                /** @description What went wrong, in one sentence. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/wsi/slides/{slide_id}/restore": {
         parameters: {
             query?: never;
@@ -290,6 +337,106 @@ export interface paths {
         put?: never;
         /** Bring the slide back from the archive */
         post: operations["restore_api_v1_wsi_slides__slide_id__restore_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/wsi/slides/{slide_id}/thumbnail": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A picture for lists, at most 512 pixels */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    slide_id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Successful Response */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "image/jpeg": string;
+                    };
+                };
+                /** @description What went wrong, in one sentence. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/wsi/slides/{slide_id}/tiles/{level}/{x}_{y}.jpeg": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One tile for a viewer */
+        get: {
+            parameters: {
+                query: {
+                    /** @description `etag` of the pyramid. */
+                    v: string;
+                };
+                header?: never;
+                path: {
+                    slide_id: string;
+                    level: number;
+                    x: number;
+                    y: number;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Successful Response */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "image/jpeg": string;
+                    };
+                };
+                /** @description What went wrong, in one sentence. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -973,6 +1120,90 @@ export interface components {
              * @example /problems/not_found
              */
             type: string;
+        };
+        /** Pyramid */
+        Pyramid: {
+            /**
+             * Bounds
+             * @description x, y, width, height in pixels of level 0: what was scanned, where the format tells.
+             */
+            bounds: [
+                number,
+                number,
+                number,
+                number
+            ] | null;
+            /**
+             * Etag
+             * @description Of all that decides the tiles; it is `v` of their addresses.
+             */
+            etag: string;
+            /** Height */
+            height: number;
+            /**
+             * Levels
+             * @description Coarsest first.
+             */
+            levels: components["schemas"]["PyramidLevel"][];
+            /**
+             * Mpp X
+             * @description Microns a pixel of level 0.
+             */
+            mpp_x: number | null;
+            /** Mpp Y */
+            mpp_y: number | null;
+            /**
+             * Note
+             * @description To be shown beside the picture: why less can be seen than the file holds.
+             */
+            note: string | null;
+            /**
+             * Tile Url
+             * @description Of a tile, with {level}, {x} (column) and {y} (row) to be filled in.
+             */
+            tile_url: string;
+            /**
+             * Warnings
+             * @description Of inspection.
+             */
+            warnings: string[];
+            /**
+             * Width
+             * @description Pixels of level 0 of the file.
+             */
+            width: number;
+        };
+        /** PyramidLevel */
+        PyramidLevel: {
+            /** Columns */
+            columns: number;
+            /**
+             * Downsample
+             * @description Pixels of level 0 of the file per pixel of this level.
+             */
+            downsample: number;
+            /** Height */
+            height: number;
+            /** Rows */
+            rows: number;
+            /**
+             * Source
+             * @description file: a level of the file. made: shrunk from the next finer one. overview: from the one picture that inspection keeps.
+             * @enum {string}
+             */
+            source: "file" | "made" | "overview";
+            /** Tile Height */
+            tile_height: number;
+            /**
+             * Tile Width
+             * @description Pixels; tiles of the last column end with the level.
+             */
+            tile_width: number;
+            /**
+             * Width
+             * @description Pixels of this level.
+             */
+            width: number;
         };
         /**
          * RestoreTier

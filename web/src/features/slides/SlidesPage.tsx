@@ -8,10 +8,16 @@ import { Page } from '../../ui/Page';
 import { Problem } from '../../ui/Problem';
 import { SlideStatus } from '../../ui/statuses';
 import { type Column, Table } from '../../ui/Table';
+import { Thumbnail } from '../../ui/Thumbnail';
 import { SlideFilters, stateOf } from './SlideFilters';
 import { type Slide, type SlideFilter, useSlides } from './slides';
 
 const COLUMNS: readonly Column<Slide>[] = [
+  {
+    title: 'Picture',
+    hideTitle: true,
+    cell: ({ slide_id, status }) => <Thumbnail slideId={slide_id} exists={status === 'READY'} />,
+  },
   {
     title: 'Slide',
     isRowHeader: true,

@@ -1,0 +1,39 @@
+import { useQuery } from '@tanstack/react-query';
+import { useEffect, useState } from 'react';
+import { useApi } from '../api/context';
+
+/**
+ * The whole slide in small, its label never; an empty field of the same size until it is there, and where there is
+ * none. It stands beside the slide's name, so that it has no text of its own.
+ */
+export function Thumbnail({ slideId, exists }: { slideId: string; exists: boolean }) {
+  const api = useApi();
+  const { data } = useQuery({
+    queryKey: ['thumbnail', slideId],
+    queryFn: ({ signal }) => api.image('/slides/{slide_id}/thumbnail', { path: { slide_id: slideId }, signal }),
+    enabled: exists,
+    staleTime: Infinity, // a slide's pixels never change
+  });
+  const address = useAddress(data);
+  return (
+    <div className="flex h-12 w-16 items-center justify-center overflow-hidden rounded bg-sunken">
+      {address && <img src={address} alt="" className="max-h-full max-w-full" />}
+    </div>
+  );
+}
+
+/** Under which an image element finds the bytes: it can not send the credential that fetching them took. */
+function useAddress(blob: Blob | undefined): string | null {
+  const [address, setAddress] = useState<string | null>(null);
+  useEffect(() => {
+    if (blob === undefined) return undefined;
+    const made = URL.createObjectURL(blob);
+    // eslint-disable-next-line react-hooks/set-state-in-effect -- made and given back in pairs
+    setAddress(made);
+    return () => {
+      URL.revokeObjectURL(made);
+      setAddress(null);
+    };
+  }, [blob]);
+  return address;
+}
