@@ -13,7 +13,7 @@ from typing import Any, Final
 import obstore
 from obstore.store import HTTPStore
 
-from wsi.slide.ranges import ByteRange
+from wsi.slide.ranges import ByteRange, Data
 
 #: Requests under way, as `adapters.settings.reads` has them for a slide.
 CONNECTIONS: Final = 16
@@ -28,10 +28,10 @@ class HttpRangeSource:
         threading.Thread(target=self._loop.run_forever, name="range-reads", daemon=True).start()
 
     def read(self, byte_range: ByteRange) -> bytes:
-        return self._begin(byte_range).result()
+        return bytes(self._begin(byte_range).result())
 
-    def read_many(self, ranges: Sequence[ByteRange]) -> Iterator[bytes]:
-        flying: deque[Future[bytes]] = deque()
+    def read_many(self, ranges: Sequence[ByteRange]) -> Iterator[Data]:
+        flying: deque[Future[Data]] = deque()
         for byte_range in ranges:
             flying.append(self._begin(byte_range))
             if len(flying) >= CONNECTIONS:
@@ -39,9 +39,10 @@ class HttpRangeSource:
         while flying:
             yield flying.popleft().result()
 
-    def _begin(self, byte_range: ByteRange) -> Future[bytes]:
+    def _begin(self, byte_range: ByteRange) -> Future[Data]:
         return asyncio.run_coroutine_threadsafe(self._fetch(byte_range), self._loop)
 
-    async def _fetch(self, byte_range: ByteRange) -> bytes:
-        data = await obstore.get_range_async(self._store, self._key, start=byte_range.start, end=byte_range.end)
-        return bytes(data)
+    async def _fetch(self, byte_range: ByteRange) -> Data:
+        return memoryview(
+            await obstore.get_range_async(self._store, self._key, start=byte_range.start, end=byte_range.end)
+        )

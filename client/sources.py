@@ -13,7 +13,7 @@ from client.inputs import SlideInput, UsageError
 from wsi.digests import PART_SIZE, file_digest, slide_digest
 from wsi.errors import SourceMissing
 from wsi.slide.opening import local_source
-from wsi.slide.ranges import ByteRange, RangeSource
+from wsi.slide.ranges import ByteRange, Data, RangeSource
 from wsi.slide.source import SlideSource
 from wsi.slides import referenced_digest
 
@@ -82,6 +82,6 @@ def plan_uris(slide: SlideInput, source: SlideSource) -> tuple[tuple[str, str, s
     return tuple((name, uri, file.etag) for (name, file), uri in zip(source.files, uris, strict=True))
 
 
-def _parts(file: RangeSource) -> Iterator[bytes]:
+def _parts(file: RangeSource) -> Iterator[Data]:
     starts = range(0, file.size, PART_SIZE)
     return file.read_many([ByteRange(start, min(start + PART_SIZE, file.size)) for start in starts])

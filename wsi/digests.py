@@ -18,7 +18,7 @@ def composite_digest(part_digests: Sequence[str]) -> str:
     return f"{hashlib.sha256(joined).hexdigest()}-{len(part_digests)}"
 
 
-def file_digest(parts: Iterable[bytes]) -> str:
+def file_digest(parts: Iterable[bytes | memoryview]) -> str:
     """Of one file, from the bytes of its parts in order; one part is in memory at a time."""
     return composite_digest([hashlib.sha256(part).hexdigest() for part in parts])
 

@@ -25,7 +25,7 @@ from adapters.aws_clients import AwsClients
 from adapters.settings.reads import Reads
 from wsi.errors import SourceChanged, SourceError, SourceMissing, SourceTruncated, SourceUnavailable
 from wsi.ports.objects import StoredObject
-from wsi.slide.ranges import ByteRange
+from wsi.slide.ranges import ByteRange, Data
 
 if TYPE_CHECKING:
     from obstore.store import S3Credential  # exists for type checkers only
@@ -128,18 +128,18 @@ class S3RangeSource:
     def read(self, byte_range: ByteRange) -> bytes:
         """Exactly `byte_range.size` bytes. Raises SourceMissing, SourceTruncated, SourceChanged, SourceUnavailable."""
         self._check(byte_range)
-        return self._reads.submit(self._fetch(byte_range)).result()
+        return bytes(self._reads.submit(self._fetch(byte_range)).result())
 
-    def read_many(self, ranges: Sequence[ByteRange]) -> Iterator[bytes]:
+    def read_many(self, ranges: Sequence[ByteRange]) -> Iterator[Data]:
         """In the order asked for, within the connections of a slide and the bytes in flight of the process."""
         for byte_range in ranges:
             self._check(byte_range)
         return self._ahead(ranges)
 
-    def _ahead(self, ranges: Sequence[ByteRange]) -> Generator[bytes]:
+    def _ahead(self, ranges: Sequence[ByteRange]) -> Generator[Data]:
         """The first range that nobody has waited for yet takes no allowance: two readers never wait for each other."""
         allowance, most = self._reads.allowance, self._reads.limits.read_slide_connections
-        flying: deque[tuple[int, Future[bytes]]] = deque()  # (allowance taken, answer)
+        flying: deque[tuple[int, Future[Data]]] = deque()  # (allowance taken, answer)
         waiting = deque(ranges)
         try:
             while waiting or flying:
@@ -158,7 +158,7 @@ class S3RangeSource:
         if byte_range.start < 0 or byte_range.end > self.size:
             raise SourceTruncated(f"The file ends at byte {self.size}, before {byte_range.end}.")
 
-    async def _fetch(self, byte_range: ByteRange) -> bytes:
+    async def _fetch(self, byte_range: ByteRange) -> Data:
         """Raises what can not pass at once, SourceUnavailable after the last attempt."""
         if not byte_range.size:
             return b""
@@ -174,7 +174,7 @@ class S3RangeSource:
             await asyncio.sleep(random.uniform(0, longest))
         raise AssertionError("the last attempt returns or raises")
 
-    async def _once(self, byte_range: ByteRange) -> bytes:
+    async def _once(self, byte_range: ByteRange) -> Data:
         wanted = (byte_range.start, byte_range.end)
         try:
             answer = await obstore.get_async(
@@ -185,7 +185,7 @@ class S3RangeSource:
                 raise SourceChanged(_CHANGED)
             if answer.range != wanted:
                 raise SourceUnavailable("The object store sent other bytes than it was asked for.")
-            data = bytes(await answer.bytes_async())
+            data = memoryview(await answer.bytes_async())
         except PreconditionError as error:
             raise SourceChanged(_CHANGED) from error
         except (FileNotFoundError, PermissionDeniedError, UnauthenticatedError) as error:

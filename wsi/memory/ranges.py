@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from wsi.errors import SourceChanged, SourceMissing, SourceTruncated
-from wsi.slide.ranges import ByteRange
+from wsi.slide.ranges import ByteRange, Data
 
 
 class MemoryRangeSource:
@@ -36,7 +36,7 @@ class MemoryRangeSource:
             raise SourceChanged("The slide was replaced while it was read; upload or register it again.")
         return held[0][byte_range.start : byte_range.end]
 
-    def read_many(self, ranges: Sequence[ByteRange]) -> Iterator[bytes]:
+    def read_many(self, ranges: Sequence[ByteRange]) -> Iterator[Data]:
         for byte_range in ranges:
             self._check(byte_range)
         return map(self.read, ranges)

@@ -14,7 +14,7 @@ from wsi.slide.coding import Codec, Reduction
 from wsi.slide.decoding import TileDecoding
 from wsi.slide.encoded import EncodedTiles
 from wsi.slide.index import LevelIndex, Pieces, SlideIndex
-from wsi.slide.ranges import ByteRange
+from wsi.slide.ranges import ByteRange, Data
 from wsi.slide.slide import RGB, WHITE, EncodedTile
 from wsi.slide.source import SlideSource
 
@@ -134,14 +134,14 @@ class _Gathering:
         self._held: dict[int, dict[int, bytes]] = {}
 
     def add(
-        self, pieces: NDArray[np.int64], starts: NDArray[np.int64], ends: NDArray[np.int64], data: bytes
+        self, pieces: NDArray[np.int64], starts: NDArray[np.int64], ends: NDArray[np.int64], data: Data
     ) -> EncodedTiles | None:
         """The tiles that these pieces complete."""
         whole: list[EncodedTile] = []
         for piece, start, end in zip(pieces.tolist(), starts.tolist(), ends.tolist(), strict=True):
             tile = int(self._of[piece])
             held = self._held.setdefault(tile, {})
-            held[piece] = data[start:end]
+            held[piece] = bytes(data[start:end])
             places = range(int(self._first[tile]), int(self._first[tile + 1]))
             if len(held) == len(places):
                 del self._held[tile]

@@ -12,6 +12,9 @@ from typing import Protocol
 
 from wsi.errors import SourceChanged, SourceError, SourceMissing, SourceTruncated
 
+#: Bytes as a client library holds them: to copy megabytes costs a fresh page for every four kilobytes.
+Data = bytes | memoryview
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class ByteRange:
@@ -36,7 +39,7 @@ class RangeSource(Protocol):
         """Exactly `byte_range.size` bytes, or an error."""
         ...
 
-    def read_many(self, ranges: Sequence[ByteRange]) -> Iterator[bytes]:
+    def read_many(self, ranges: Sequence[ByteRange]) -> Iterator[Data]:
         """The bytes of each range, in the order asked for; implementations fetch several at a time."""
         ...
 
@@ -79,7 +82,7 @@ class FileSource:
             raise SourceTruncated(f"The file ends at byte {byte_range.start + len(data)}, before {byte_range.end}.")
         return data
 
-    def read_many(self, ranges: Sequence[ByteRange]) -> Iterator[bytes]:
+    def read_many(self, ranges: Sequence[ByteRange]) -> Iterator[Data]:
         return map(self.read, ranges)
 
     def close(self) -> None:

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from wsi.slide.ranges import ByteRange, RangeSource
+from wsi.slide.ranges import ByteRange, Data, RangeSource
 from wsi.slide.source import SlideSource
 
 
@@ -44,7 +44,7 @@ class CountedSource:
         self._reads.add(len(data))
         return data
 
-    def read_many(self, ranges: Sequence[ByteRange]) -> Iterator[bytes]:
+    def read_many(self, ranges: Sequence[ByteRange]) -> Iterator[Data]:
         for data in self._source.read_many(ranges):
             self._reads.add(len(data))
             yield data

@@ -11,7 +11,7 @@ from typing import Final
 
 from wsi.errors import RejectReason, SlideRejected
 from wsi.slide.coalescing import coalesce
-from wsi.slide.ranges import ByteRange, RangeSource
+from wsi.slide.ranges import ByteRange, Data, RangeSource
 
 LEAST, MOST = 4_096, 32_768  #: bytes of a window
 SMALL: Final = 131_072  #: bytes of a file that is asked for as a whole: its pixels cost less than four requests
@@ -55,8 +55,10 @@ class Held:
                     end = at
         return ByteRange(start, end)
 
-    def joined(self, wanted: ByteRange, rest: ByteRange, data: bytes) -> bytes:
+    def joined(self, wanted: ByteRange, rest: ByteRange, data: Data) -> Data:
         """All of `wanted`, of which `data` was asked for as its `rest`."""
+        if rest == wanted:
+            return data
         return b"".join((*self._between(wanted.start, rest.start), data, *self._between(rest.end, wanted.end)))
 
     def _between(self, start: int, end: int) -> Iterator[bytes]:
@@ -85,11 +87,11 @@ class Windows:
         wanted = ByteRange(offset, offset + size)
         rest = self._held.rest(wanted)
         if rest.size and size > KEPT:
-            return self._held.joined(wanted, rest, self._source.read(rest))
+            return bytes(self._held.joined(wanted, rest, self._source.read(rest)))
         if rest.size:
             asked = self._held.rest(ByteRange(rest.start, max(rest.end, min(rest.start + self.window, self.size))))
             self._held.add(asked.start, self._source.read(asked))
-        return self._held.joined(wanted, ByteRange(offset, offset), b"")
+        return bytes(self._held.joined(wanted, ByteRange(offset, offset), b""))
 
     def prefetch(self, ranges: Sequence[ByteRange]) -> None:
         """Asks for what is to be read soon, all together and neighbours in one request. Ranges that lie past the end
@@ -100,7 +102,7 @@ class Windows:
         if sum(run.size for run in runs) > MAX_PREFETCH:
             return
         for run, data in zip(runs, self._source.read_many(runs), strict=True):
-            self._held.add(run.start, data)
+            self._held.add(run.start, bytes(data))
 
 
 class EndsHeld:
@@ -115,7 +117,7 @@ class EndsHeld:
         tail = ByteRange(max(head.end, size - side), size)
         runs = [run.byte_range for run in coalesce([(0, head), (1, tail)])] if tail.size else [head]
         for run, data in zip(runs, source.read_many(runs), strict=True):
-            self._held.add(run.start, data)
+            self._held.add(run.start, bytes(data))
 
     @property
     def size(self) -> int:
@@ -126,9 +128,9 @@ class EndsHeld:
         return self._source.etag
 
     def read(self, byte_range: ByteRange) -> bytes:
-        return next(self.read_many([byte_range]))
+        return bytes(next(self.read_many([byte_range])))
 
-    def read_many(self, ranges: Sequence[ByteRange]) -> Iterator[bytes]:
+    def read_many(self, ranges: Sequence[ByteRange]) -> Iterator[Data]:
         rests = [self._held.rest(wanted) for wanted in ranges]
         asked = self._source.read_many([rest for rest in rests if rest.size])
         for wanted, rest in zip(ranges, rests, strict=True):

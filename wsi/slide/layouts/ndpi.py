@@ -75,7 +75,7 @@ def index(file: Tiff, source: RangeSource) -> SlideIndex:
     if any(after.width >= before.width for before, after in pairwise(pages)):
         raise unsupported("The file's levels are not in the order that scanners write them in.")
     heads = source.read_many([page.head for page in pages])
-    levels = tuple(_level(page, pages[0], head) for page, head in zip(pages, heads, strict=True))
+    levels = tuple(_level(page, pages[0], bytes(head)) for page, head in zip(pages, heads, strict=True))
     said = mpp.resolve((replace(resolution(in_focus[0]), source="hamamatsu"),))
     inspection = Inspection(
         format="ndpi",
