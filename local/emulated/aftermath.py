@@ -10,7 +10,7 @@ from local.emulated.installation import EmulatedInstallation
 from local.emulated.report import Report
 from local.emulated.synthesis import QUEUE_PREFIX
 
-ON_THE_WAY = ("migrate", "administer", "authorizer", "api", "relay", "inspect", "plan", "stitch", "sweep")
+ON_THE_WAY = ("migrate", "administer", "authorizer", "api", "relay", "inspect", "plan", "stitch", "tiles", "sweep")
 SETTLE_SECONDS = 15.0  #: until the last wake-ups are gone
 
 

@@ -17,6 +17,7 @@ from adapters.cognito import sign_in
 from adapters.deploying import DeploymentFailed
 from adapters.provisioning import confirmed_user
 from adapters.settings.problems import BASE_PATH
+from adapters.settings.tile_routes import PICTURE
 from local.emulated.browser import upload_from_a_page
 from local.emulated.host_worker import HostWorker
 from local.emulated.installation import EmulatedInstallation
@@ -60,6 +61,7 @@ class Journey:
             code = worker.stop()
         report.check("the worker drained on SIGTERM", code == 0, f"exit {code}, {worker.log}")
         self._compare(slide)
+        self._look_at_tiles()
         upload_from_a_page(self._http, self._as(TENANT), report)
         self._throw_away(worker.settings.slides_bucket)
 
@@ -154,6 +156,21 @@ class Journey:
         self._report.check(f"results: {', '.join(sorted(got))}", names == got != set(), str(sorted(names)))
         same = {one for one in names & got if _bytes(alone / one) == _bytes(self._results / one)}
         self._report.check("byte for byte those of tessera run", same | {SUMMARY} == names, f"equal are: {same}")
+
+    def _look_at_tiles(self) -> None:
+        """Of the first slide: its coarsest and finest level, by the function of their own."""
+        own, rival = ({**self._as(tenant), "Accept": PICTURE} for tenant in (TENANT, RIVAL))
+        with self._report.step("a viewer asks for the pyramid and two tiles") as note:
+            slide = self._get("/slides")["items"][-1]["slide_id"]
+            pyramid = self._get(f"/slides/{slide}/pyramid")
+            address = pyramid["tile_url"].removeprefix(BASE_PATH)
+            places = [address.format(level=level, x=0, y=0) for level in (0, len(pyramid["levels"]) - 1)]
+            tiles = [self._http.get(place, headers=own) for place in places]
+            foreign = self._http.get(places[0], headers=rival)
+            note(f"{len(pyramid['levels'])} levels")
+        pictures = [tile.status_code == 200 and tile.content.startswith(b"\xff\xd8") for tile in tiles]
+        self._report.check("both are JPEGs", all(pictures), str([tile.content[:200] for tile in tiles]))
+        self._report.check("the other tenant finds no such tile", _is_problem(foreign, 404), foreign.text)
 
     def _throw_away(self, bucket: str) -> None:
         deploying = self._installation.deploying
