@@ -109,6 +109,12 @@ describe('the hosted page', () => {
   });
 });
 
+it('leaves the session of the hosted page even when revoking fails', async () => {
+  const tab = browser(500, {});
+  await expect(tab.signIn.leave({ access: 'a', refresh: 'r', email: 'e', expiresAt: 0 })).rejects.toThrow('status 500');
+  expect(tab.went).toHaveLength(1);
+});
+
 describe('a password', () => {
   const answering = (status: number, body: object): typeof fetch => () => Promise.resolve(Response.json(body, { status }));
   const given = { AccessToken: 'access', IdToken: GIVEN.id_token, ExpiresIn: 3600 };

@@ -84,8 +84,12 @@ export function hostedSignIn(config: Config, browser: Browser): HostedSignIn {
     refresh: ({ refresh }) => tokens({ grant_type: 'refresh_token', refresh_token: refresh }, refresh),
 
     async leave({ refresh }) {
-      await ask('/oauth2/revoke', { token: refresh });
-      browser.go(`${config.signInUrl}/logout?${new URLSearchParams({ ...client, logout_uri: home }).toString()}`);
+      try {
+        await ask('/oauth2/revoke', { token: refresh });
+      } finally {
+        // Else the hosted page would let the next person in as this one.
+        browser.go(`${config.signInUrl}/logout?${new URLSearchParams({ ...client, logout_uri: home }).toString()}`);
+      }
     },
   };
 }
