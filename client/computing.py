@@ -37,7 +37,7 @@ def computing(
         return
     device = next((one.name for one in devices), device)
     with _stated_wrongly():
-        loaded = {model.card.digest: load_model(model.card, model.package, device) for model in models}
+        loaded = {model.card.identity: load_model(model.card, model.package, device) for model in models}
     decoders, budget = decoders_for(device, workers)
     with closing(decoders), Engine(decoders, budget) as engine:
         yield InThisProcess(loaded, engine)

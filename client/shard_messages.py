@@ -27,7 +27,7 @@ class BeginSlide:
     slide: SlideInput
     etags: tuple[str, ...]  #: of its files, in their order
     index: bytes | None  #: the reader's, so that opening reads nothing
-    model: str  #: digest of its card
+    model: str  #: identity of its card
     folder: Path  #: where the plan lies, and results go
     key: str  #: of the partial results
 

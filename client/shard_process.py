@@ -61,7 +61,7 @@ class _Task:
 def main(connection: Connection) -> None:
     setup: Setup = connection.recv()
     try:
-        loaded = {model.card.digest: load_model(model.card, model.package, setup.device) for model in setup.models}
+        loaded = {model.card.identity: load_model(model.card, model.package, setup.device) for model in setup.models}
     except Exception as error:  # noqa: BLE001  # a process border: the parent raises it
         connection.send(Failed(portable(error)))
         return

@@ -90,14 +90,14 @@ class InThisProcess:
     devices = 1
 
     def __init__(self, loaded: Mapping[str, LoadedModel], engine: Engine) -> None:
-        """`loaded`: by the digest of the card."""
+        """`loaded`: by the identity of the card."""
         self._loaded = loaded
         self._engine = engine
 
     def compute(self, planned: Planned, model: ModelToRun, watched: Watched) -> None:
         waiting = _Waiting(planned.unfinished(watched))
         measuring = Measuring(planned.reads, model.device)
-        loaded = self._loaded[model.card.digest]
+        loaded = self._loaded[model.card.identity]
         whole = compute_shards(planned, loaded, measuring, self._engine, watched, waiting)
         if waiting.left or not whole:
             raise KeyboardInterrupt

@@ -121,7 +121,7 @@ class Spread:
             slide=planned.slide,
             etags=tuple(file.etag for _, file in planned.source.files),
             index=planned.reader.index_bytes(),
-            model=model.card.digest,
+            model=model.card.identity,
             folder=planned.partial.folder.parent,
             key=planned.partial.key,
         )
