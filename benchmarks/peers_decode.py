@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
 import resource
 import time
 from collections.abc import Callable
@@ -12,6 +11,8 @@ from functools import partial
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from typing import Any, Final
+
+from gpu_worker.decoding.choice import KEPT_CORES, cores
 
 #: Tiles that each process holds encoded and goes over again and again.
 TILES: Final = 512
@@ -75,8 +76,9 @@ def openslide(slide: Path, part: int) -> Decode:
 def decode_alone(
     slide: Path, *, processes: int | None = None, seconds: float = 3.0, make: Callable[[Path, int], Decode] = ours
 ) -> Decoded:
-    """All processes begin together. `make` runs in each of them and must be importable. Raises what ends one."""
-    number = processes or max(1, (os.cpu_count() or 1) - 2)
+    """As many as the worker has, unless told otherwise; all begin together. `make` runs in each of them and must be
+    importable. Raises what ends one."""
+    number = processes or max(1, cores() - KEPT_CORES)
     context = multiprocessing.get_context("spawn")
     barrier = context.Barrier(number)
     with context.Pool(number, initializer=_begin, initargs=(barrier,)) as pool:

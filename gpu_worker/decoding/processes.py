@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 #: Jobs sent to a process: the one it works at, and the next, so that it never waits for us.
 AHEAD: Final = 2
 #: Bytes of a job that lie in shared memory; larger ones travel through the socket.
-SLAB: Final = 8 * 1024**2
+SLAB: Final = 4 * 1024**2
 #: Deaths without a finished job between them, a process, after which it is not the tiles.
 MOST_DEATHS: Final = 3
 _CELL: Final = 8  #: bytes of the number of jobs that a process began
@@ -109,7 +109,7 @@ class ProcessDecoders:
     @property
     def tiles_a_job(self) -> int:
         """Handing out a job and hearing of it takes some 0.2 ms of this process, whatever its size."""
-        return 128
+        return 64
 
     def wait_until_ready(self) -> None:
         """Until every process has loaded its codecs. Work may be submitted before."""

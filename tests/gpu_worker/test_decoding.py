@@ -78,7 +78,7 @@ def test_how_rows_look_is_measured_where_they_lie(decoders):
 
 
 def test_a_tile_larger_than_a_slab_travels_too(processes):
-    side = 1700
+    side = 1200
     raw = TileDecoding(Coding(codec=Codec.NONE, colour=Colour.RGB), side, side, holes=False)
     pixels = np.full((side, side, 3), 77, np.uint8)
     assert pixels.nbytes > SLAB
