@@ -34,13 +34,13 @@ class HostWorker:
             processes.Worker.from_environ({one["name"]: one["value"] for one in container["env"]}), installation
         )
         self.credentials = installation.deploying.session_of(self.role, name="worker")
-        self._arguments: list[str] = container.get("args", [])
+        _, *self._arguments = container["args"]  # of the image's own Python
         self._installation = installation
         self._child: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
         self._child = children.start(
-            [sys.executable, "-m", "gpu_worker", *self._arguments],
+            [sys.executable, *self._arguments],
             env={**child_environ(self.settings.environ()), **self.credentials},
             log=self.log,
             cwd=ROOT,
