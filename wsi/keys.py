@@ -14,16 +14,21 @@ def slide_file(tenant: UUID, slide: UUID, number: int) -> str:
     return f"{tenant}/slides/{slide}/{number:05d}"
 
 
+def kept_prefix(tenant: UUID, slide: UUID) -> str:
+    """In the results bucket: what inspection keeps of a slide."""
+    return f"{tenant}/slides/{slide}/"
+
+
 def thumbnail(tenant: UUID, slide: UUID) -> str:
-    return f"{tenant}/slides/{slide}/thumbnail.jpeg"
+    return f"{kept_prefix(tenant, slide)}thumbnail.jpeg"
 
 
 def slide_index(tenant: UUID, slide: UUID) -> str:
-    return f"{tenant}/slides/{slide}/index"
+    return f"{kept_prefix(tenant, slide)}index"
 
 
 def tissue_mask(tenant: UUID, slide: UUID) -> str:
-    return f"{tenant}/slides/{slide}/tissue-mask.json"
+    return f"{kept_prefix(tenant, slide)}tissue-mask.json"
 
 
 def job_prefix(tenant: UUID, job: UUID) -> str:

@@ -1,4 +1,4 @@
-"""Slides: taken by reference from an allow-listed bucket, and deleted with their files and thumbnail."""
+"""Slides: taken by reference from an allow-listed bucket, and deleted with their files and what inspection kept."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ def register_slide(
 
 
 def delete_slide(actor: Actor, slide_id: UUID, *, ledger: TenantLedger, slides: SlideStore, objects: Objects) -> None:
-    """any -> DELETED, then all versions of its files in our bucket, of its thumbnail, and of its jobs' plans, which
-    hold its files' names. Files by reference stay where they are, and so do results, which hold no name. Idempotent:
+    """any -> DELETED, then all versions of its files in our bucket, of what inspection kept, and of its jobs' plans,
+    which hold its files' names. Files by reference stay where they are, and so do results, which hold no name. Idempotent:
     called again, it deletes what a death left. Raises Conflict while a live job reads it."""
     require(actor, Role.ANALYST)
     slide = ledger.delete_slide(actor, slide_id)
@@ -72,7 +72,7 @@ def delete_slide(actor: Actor, slide_id: UUID, *, ledger: TenantLedger, slides: 
     for file in slide.files:
         if file.uri.startswith(slides.uri("")):
             slides.delete(file.uri)
-    objects.delete_below(keys.thumbnail(slide.tenant, slide.id))
+    objects.delete_below(keys.kept_prefix(slide.tenant, slide.id))
     for job in _jobs_of(actor, slide_id, ledger):
         objects.delete_below(keys.plan(job.tenant, job.id))
 

@@ -70,8 +70,8 @@ def test_only_what_lies_in_an_allowed_bucket_is_registered(analyst, installation
 
 def test_a_deleted_slide_leaves_nothing_of_ours(analyst, installation):
     slide = installation.uploaded(5)
-    thumbnail = f"{slide.tenant}/slides/{slide.id}/thumbnail.jpeg"
-    installation.objects.put(thumbnail, b"jpeg")
+    for kept in (keys.thumbnail, keys.slide_index, keys.tissue_mask):
+        installation.objects.put(kept(slide.tenant, slide.id), b"of inspection")
     for _ in range(2):
         assert analyst("DELETE", f"/slides/{slide.id}").status == 204
     assert installation.objects.held == {}
