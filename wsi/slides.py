@@ -64,8 +64,8 @@ def register_slide(
 
 def delete_slide(actor: Actor, slide_id: UUID, *, ledger: TenantLedger, slides: SlideStore, objects: Objects) -> None:
     """any -> DELETED, then all versions of its files in our bucket, of what inspection kept, and of its jobs' plans,
-    which hold its files' names. Files by reference stay where they are, and so do results, which hold no name. Idempotent:
-    called again, it deletes what a death left. Raises Conflict while a live job reads it."""
+    which hold its files' names. Files by reference stay where they are, and so do results, which hold no name.
+    Idempotent: called again, it deletes what a death left. Raises Conflict while a live job reads it."""
     require(actor, Role.ANALYST)
     slide = ledger.delete_slide(actor, slide_id)
     drop_uploads(slide, slides)
