@@ -6,6 +6,7 @@ import base64
 from dataclasses import dataclass
 from uuid import UUID
 
+from wsi import keys
 from wsi.errors import Conflict, Invalid
 from wsi.ports.ledger import TenantLedger
 from wsi.ports.objects import Objects
@@ -28,10 +29,17 @@ class LinkedShard:
     url: str  #: presigned; a secret: never logged
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Partial:
+    shards: tuple[LinkedShard, ...]
+    after: str  #: what to give next time
+    plan_url: str | None  #: presigned, of the plan that says where the shards' tile numbers lie; None without shards
+
+
 def partial_results(
     actor: Actor, job_id: UUID, *, after: str | None, limit: int, ledger: TenantLedger, objects: Objects
-) -> tuple[tuple[LinkedShard, ...], str]:
-    """Links to the finished shards that the holder of `after` has not seen, and the next `after`.
+) -> Partial:
+    """Links to the finished shards that the holder of `after` has not seen, and to their plan.
 
     Shards finish in no order, so the cursor is the set of shards seen, one bit each. Raises NotFound, Invalid.
     """
@@ -49,7 +57,9 @@ def partial_results(
         )
         for shard in fresh
     )
-    return links, _after(seen)
+    return Partial(
+        shards=links, after=_after(seen), plan_url=_plan_link(actor, job_id, ledger, objects) if fresh else None
+    )
 
 
 def result_links(actor: Actor, job_id: UUID, *, ledger: TenantLedger, objects: Objects) -> tuple[Linked, ...]:
@@ -62,6 +72,11 @@ def result_links(actor: Actor, job_id: UUID, *, ledger: TenantLedger, objects: O
     return tuple(
         Linked(file=file, url=objects.link(file.key, filename=file.name, seconds=LINK_SECONDS)) for file in files
     )
+
+
+def _plan_link(actor: Actor, job_id: UUID, ledger: TenantLedger, objects: Objects) -> str:
+    job = ledger.job(actor, job_id)
+    return objects.link(job.plan_key or keys.plan(job.tenant, job.id), filename="plan.json.gz", seconds=LINK_SECONDS)
 
 
 def _seen(after: str | None) -> int:

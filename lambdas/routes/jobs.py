@@ -117,10 +117,11 @@ def partial(
     after: Annotated[str | None, Query(max_length=4096, description="`after` of the last answer.")] = None,
     limit: Limit = 100,
 ) -> PartialResults:
-    shards, after = job_results.partial_results(
+    found = job_results.partial_results(
         caller, job_id, after=after, limit=limit, ledger=wiring.ledger, objects=wiring.objects
     )
-    return PartialResults(items=[PartialShard.of(shard) for shard in shards], after=after)
+    items = [PartialShard.of(shard) for shard in found.shards]
+    return PartialResults(items=items, after=found.after, plan_url=found.plan_url)
 
 
 @router.get("/jobs/<job_id>/results", tags=["jobs"], summary="Links to the result files")

@@ -266,6 +266,10 @@ class PartialShard(Answer):
 class PartialResults(Answer):
     items: list[PartialShard]
     after: str = Field(description="Give it back to get only the shards that finished since.")
+    plan_url: str | None = Field(
+        description="The plan (gzipped JSON), for 15 minutes: where each tile number of the shards lies. Null without "
+        "shards."
+    )
 
 
 class ResultAnswer(Answer):

@@ -208,11 +208,12 @@ def test_partial_results_are_those_that_finished_since_the_last_look(analyst, sl
     finish_shard(installation, job, 2, 30)
     first = analyst("GET", f"/jobs/{job}/partial").body
     assert [(item["shard"], item["tiles"]) for item in first["items"]] == [(2, 30)]
+    assert first["plan_url"] == installation.objects.link("plan", filename="plan.json.gz", seconds=900)
     finish_shard(installation, job, 0, 10)
     second = analyst("GET", f"/jobs/{job}/partial", query={"after": first["after"]}).body
     assert [item["shard"] for item in second["items"]] == [0]
     third = analyst("GET", f"/jobs/{job}/partial", query={"after": second["after"]}).body
-    assert (third["items"], third["after"]) == ([], second["after"])
+    assert (third["items"], third["after"], third["plan_url"]) == ([], second["after"], None)
     assert analyst("GET", f"/jobs/{job}/partial", query={"after": "!"}).status == 422
 
 

@@ -1059,6 +1059,11 @@ export interface components {
             after: string;
             /** Items */
             items: components["schemas"]["PartialShard"][];
+            /**
+             * Plan Url
+             * @description The plan (gzipped JSON), for 15 minutes: where each tile number of the shards lies. Null without shards.
+             */
+            plan_url: string | null;
         };
         /** PartialShard */
         PartialShard: {
