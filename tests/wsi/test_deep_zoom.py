@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wsi.deep_zoom import (
@@ -140,6 +140,7 @@ def test_the_tiles_of_a_level_fill_it_without_overlap(levels, data):
     assert all(level.box(-1, 0) is None and level.box(0, level.rows) is None for level in of_file(levels))
 
 
+@settings(deadline=None)  # strips of 4 px are gathered by the hundred
 @given(files(), st.data())
 def test_a_tile_needs_bounded_many_pixels_of_the_file_and_all_that_lie_under_it(levels, data):
     for level in of_file(levels):
