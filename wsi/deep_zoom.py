@@ -21,9 +21,10 @@ STEP: Final = 1.9  #: times coarser than the one before, at least: a file's leve
 LEAST_SIDE, MOST_SIDE = 128, 1024  #: px of a tile: smaller ones cost requests, larger ones patience
 USUAL_SIDE: Final = 256  #: px of tiles that are put together, at least
 CUT_SIDE: Final = 512  #: px of tiles that are cut out of larger ones, and of an overview's
-#: px of the file that a tile may need: as many as the largest tile that a reader takes, which are decoded in 0.2 s.
+#: px of the file that a tile may need: as many as the largest tile that a reader takes. At 0.14 ms for 256 x 256 px of
+#: JPEG, and 2.4 of JPEG 2000, they are decoded in 0.04 s and 0.6 s.
 MOST_PIXELS: Final = 4096 * 4096
-MOST_TILES: Final = 1024  #: of the file; each has its own place in it, and some tenths of a millisecond
+MOST_TILES: Final = 1024  #: of the file; each has a place of its own there, and a call of its decoder
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
