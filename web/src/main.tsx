@@ -1,6 +1,7 @@
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { ApiClient } from './api/client';
+import { pushFrom } from './api/live/push';
 import { App } from './app/App';
 import { Fatal } from './app/ErrorPages';
 import { applyTheme } from './app/theme';
@@ -17,7 +18,11 @@ try {
   const session = await beginSession(config);
   root.render(
     <StrictMode>
-      <App session={session} api={new ApiClient(config.apiUrl, session)} />
+      <App
+        session={session}
+        api={new ApiClient(config.apiUrl, session)}
+        push={pushFrom(config.realtimeUrl, session)}
+      />
     </StrictMode>,
   );
 } catch (error) {

@@ -3,20 +3,24 @@ import { useEffect, useState } from 'react';
 import { RouterProvider } from 'react-router';
 import type { ApiClient } from '../api/client';
 import { ApiContext } from '../api/context';
+import { PushContext } from '../api/live/context';
+import type { Subscribe } from '../api/live/push';
 import type { Session } from '../session/session';
 import { SessionContext, useSessionState } from '../session/context';
 import { SignInPage } from '../session/SignInPage';
 import { Toasts } from '../ui/Toasts';
 import { makeRouter } from './router';
 
-/** `api` asks in the name of who is signed in to `session`. */
-export function App({ api, session }: { api: ApiClient; session: Session }) {
+/** `api` asks, and `push` listens, in the name of who is signed in to `session`. */
+export function App({ api, push = null, session }: { api: ApiClient; push?: Subscribe | null; session: Session }) {
   return (
     <SessionContext value={session}>
       <ApiContext value={api}>
-        <Toasts>
-          <Signed />
-        </Toasts>
+        <PushContext value={push}>
+          <Toasts>
+            <Signed />
+          </Toasts>
+        </PushContext>
       </ApiContext>
     </SessionContext>
   );
