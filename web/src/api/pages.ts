@@ -1,4 +1,4 @@
-import { useInfiniteQuery } from '@tanstack/react-query';
+import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 
 /** A page of a list, as all lists of the API have it. */
 export interface Page<Item> {
@@ -9,13 +9,15 @@ export interface Page<Item> {
 interface Options<Item> {
   /** ms between two looks, or false; decided on what is there. */
   lookAgain?: (items: readonly Item[]) => number | false;
+  /** Another key is another view of the same list: what was shown stays until its rows are there. */
+  isOneList?: boolean;
 }
 
 /** The list up to where somebody has asked for more; `key` holds all that the pages depend on. */
 export function usePages<Item>(
   key: readonly unknown[],
   read: (cursor: string | undefined, signal: AbortSignal) => Promise<Page<Item>>,
-  { lookAgain }: Options<Item> = {},
+  { lookAgain, isOneList = false }: Options<Item> = {},
 ) {
   const query = useInfiniteQuery({
     queryKey: key,
@@ -23,6 +25,7 @@ export function usePages<Item>(
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (last: Page<Item>) => last.next_cursor ?? undefined,
     refetchInterval: ({ state }) => lookAgain?.(state.data?.pages.flatMap((page) => page.items) ?? []) ?? false,
+    ...(isOneList ? { placeholderData: keepPreviousData } : {}),
   });
   return { ...query, items: query.data?.pages.flatMap((page) => page.items) ?? [] };
 }

@@ -8,6 +8,21 @@ window.matchMedia = (media: string) =>
 window.scrollTo = () => undefined;
 URL.createObjectURL = () => 'blob:thumbnail';
 URL.revokeObjectURL = () => undefined;
+window.IntersectionObserver = class implements IntersectionObserver {
+  readonly root = null;
+  readonly rootMargin = '';
+  readonly scrollMargin = '';
+  readonly thresholds = [];
+  constructor(private readonly told: IntersectionObserverCallback) {}
+  observe(target: Element) {
+    this.told([{ isIntersecting: true, target } as IntersectionObserverEntry], this); // all is in view
+  }
+  unobserve() {}
+  disconnect() {}
+  takeRecords() {
+    return [];
+  }
+};
 HTMLDialogElement.prototype.showModal = function () {
   this.open = true;
 };

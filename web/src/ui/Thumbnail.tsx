@@ -1,22 +1,32 @@
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { useApi } from '../api/context';
+import { useSeen } from './in_view';
+
+const SIZES = { small: 'h-12 w-16', large: 'aspect-4/3 w-full' } as const;
+
+interface Props {
+  slideId: string;
+  exists: boolean; // inspection keeps one of slides that are ready
+  size?: keyof typeof SIZES;
+}
 
 /**
  * The whole slide in small, its label never; an empty field of the same size until it is there, and where there is
- * none. It stands beside the slide's name, so that it has no text of its own.
+ * none. It stands beside the slide's name, so that it has no text of its own. It is fetched when it comes into view.
  */
-export function Thumbnail({ slideId, exists }: { slideId: string; exists: boolean }) {
+export function Thumbnail({ slideId, exists, size = 'small' }: Props) {
   const api = useApi();
+  const [ref, isSeen] = useSeen();
   const { data } = useQuery({
     queryKey: ['thumbnail', slideId],
     queryFn: ({ signal }) => api.image('/slides/{slide_id}/thumbnail', { path: { slide_id: slideId }, signal }),
-    enabled: exists,
+    enabled: exists && isSeen,
     staleTime: Infinity, // a slide's pixels never change
   });
   const address = useAddress(data);
   return (
-    <div className="flex h-12 w-16 items-center justify-center overflow-hidden rounded bg-sunken">
+    <div ref={ref} className={`flex items-center justify-center overflow-hidden rounded bg-sunken ${SIZES[size]}`}>
       {address && <img src={address} alt="" className="max-h-full max-w-full" />}
     </div>
   );

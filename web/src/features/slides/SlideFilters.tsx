@@ -1,10 +1,8 @@
-import { useEffect, useState } from 'react';
+import { useCallback } from 'react';
+import { SearchField } from '../../ui/SearchField';
 import { Select } from '../../ui/Select';
 import { SLIDE_STATES, type SlideState } from '../../ui/statuses';
-import { TextField } from '../../ui/TextField';
 import type { SlideFilter } from './slides';
-
-const PAUSE = 300; // ms in typing after which it is looked for
 
 const STATES = Object.keys(SLIDE_STATES) as SlideState[];
 const OPTIONS = [
@@ -22,28 +20,15 @@ interface Props {
 }
 
 export function SlideFilters({ filter, onChange }: Props) {
-  const [typed, setTyped] = useState(filter.q);
-  useEffect(() => {
-    if (typed.trim() === filter.q) return undefined;
-    const timer = setTimeout(() => {
-      onChange({ ...filter, q: typed.trim() });
-    }, PAUSE);
-    return () => {
-      clearTimeout(timer);
-    };
-  }, [typed, filter, onChange]);
+  const search = useCallback(
+    (q: string) => {
+      onChange({ ...filter, q });
+    },
+    [filter, onChange],
+  );
   return (
     <div role="search" className="mb-4 flex flex-wrap gap-3">
-      <TextField
-        label="Name"
-        type="search"
-        className="w-72"
-        maxLength={200}
-        value={typed}
-        onChange={(event) => {
-          setTyped(event.target.value);
-        }}
-      />
+      <SearchField label="Name" value={filter.q} onSearch={search} />
       <Select
         label="Status"
         className="w-48"

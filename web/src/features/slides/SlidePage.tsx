@@ -1,46 +1,85 @@
-import type { ReactNode } from 'react';
-import { useParams } from 'react-router';
-import { bytes, moment, number } from '../../ui/format';
+import { Link, useParams } from 'react-router';
+import { inspectionOf } from '../../api/inspection';
+import { useMay } from '../../session/roles';
+import { ButtonLink } from '../../ui/Button';
 import { Loading } from '../../ui/Loading';
 import { Page } from '../../ui/Page';
 import { Problem } from '../../ui/Problem';
-import { SlideStatus } from '../../ui/statuses';
+import { Thumbnail } from '../../ui/Thumbnail';
+import { newJobAddress } from './selection';
+import { SlideDeeds } from './SlideDeeds';
+import { SlideFacts } from './SlideFacts';
+import { SlideJobs } from './SlideJobs';
 import { type Slide, useSlide } from './slides';
 
 export default function SlidePage() {
   const { slideId = '' } = useParams();
   const slide = useSlide(slideId);
   return (
-    <Page title={slide.data?.name ?? 'Slide'}>
+    <Page title={slide.data?.name ?? 'Slide'} actions={slide.data && <Ways slide={slide.data} />}>
       {slide.isError && <Problem error={slide.error} onRetry={() => void slide.refetch()} />}
-      {slide.isPending && <Loading label="Loading the slide" className="h-64" />}
-      {slide.data && <Facts slide={slide.data} />}
+      {slide.isPending && <Loading label="Loading the slide" className="h-96" />}
+      {slide.data && <Seen slide={slide.data} />}
     </Page>
   );
 }
 
-function Facts({ slide }: { slide: Slide }) {
+function Ways({ slide }: { slide: Slide }) {
+  const mayWrite = useMay('analyst');
+  const isReady = slide.status === 'READY';
   return (
-    <dl className="grid max-w-3xl grid-cols-[10rem_1fr] gap-y-2 rounded-lg border border-line bg-raised p-5 text-sm">
-      <Fact name="Status">
-        <SlideStatus status={slide.status} />
-        {slide.sentence && <p className="mt-1">{slide.sentence}</p>}
-      </Fact>
-      <Fact name="Added">{moment(slide.created_at)}</Fact>
-      <Fact name="Size">
-        {bytes(slide.size)} in {number(slide.files)} {slide.files === 1 ? 'file' : 'files'}
-      </Fact>
-      {slide.mpp !== null && <Fact name="Stated scale">{number(slide.mpp, 4)} µm a pixel</Fact>}
-      {slide.restored_until && <Fact name="Restored until">{moment(slide.restored_until)}</Fact>}
-    </dl>
+    <>
+      {isReady && <ButtonLink to={`/view/${slide.slide_id}`}>Look at it</ButtonLink>}
+      {mayWrite && <SlideDeeds slide={slide} />}
+      {mayWrite && slide.status === 'REJECTED' && (
+        <ButtonLink look="primary" to="/upload">
+          Upload it again
+        </ButtonLink>
+      )}
+      {mayWrite && isReady && (
+        <ButtonLink look="primary" to={newJobAddress([slide.slide_id])}>
+          Analyse it
+        </ButtonLink>
+      )}
+    </>
   );
 }
 
-function Fact({ name, children }: { name: string; children: ReactNode }) {
+function Seen({ slide }: { slide: Slide }) {
+  const warnings = inspectionOf(slide)?.warnings ?? [];
+  const isReady = slide.status === 'READY';
+  const picture = <Thumbnail slideId={slide.slide_id} exists={isReady} size="large" />;
   return (
     <>
-      <dt className="text-muted">{name}</dt>
-      <dd>{children}</dd>
+      <div className="grid items-start gap-5 md:grid-cols-[2fr_3fr]">
+        {isReady ? (
+          <Link to={`/view/${slide.slide_id}`} aria-label={`Look at ${slide.name}`} className="block rounded-lg border border-line">
+            {picture}
+          </Link>
+        ) : (
+          <div className="rounded-lg border border-line">{picture}</div>
+        )}
+        <div className="flex flex-col gap-4">
+          {warnings.length > 0 && <Warnings warnings={warnings} />}
+          <SlideFacts slide={slide} />
+        </div>
+      </div>
+      <SlideJobs slideId={slide.slide_id} />
     </>
+  );
+}
+
+function Warnings({ warnings }: { warnings: readonly string[] }) {
+  return (
+    <section aria-labelledby="warnings" className="rounded-lg bg-warn-soft px-5 py-3 text-sm text-warn">
+      <h2 id="warnings" className="font-semibold">
+        What inspection noticed
+      </h2>
+      <ul className="mt-1 list-disc pl-5">
+        {warnings.map((warning) => (
+          <li key={warning}>{warning}</li>
+        ))}
+      </ul>
+    </section>
   );
 }

@@ -2,34 +2,10 @@ import { screen, waitFor, within } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
 import { describe, expect, it } from 'vitest';
 import { expectAccessible } from '../../testing/axe';
-import { FakeApi, type Reply } from '../../testing/fakes';
+import { FakeApi } from '../../testing/fakes';
 import { renderPage } from '../../testing/render';
-import type { Slide } from './slides';
-
-const ME: Reply = { body: { tenant: 't', subject: 'user:1', role: 'analyst' } };
-
-function slide(name: string, changes: Partial<Slide> = {}): Slide {
-  return {
-    slide_id: `id-${name}`,
-    name,
-    status: 'READY',
-    reason: null,
-    sentence: null,
-    files: 1,
-    size: 3_210_000_000,
-    digest: null,
-    mpp: null,
-    optical_path: null,
-    focal_plane: null,
-    inspection: null,
-    restored_until: null,
-    created_at: '2026-11-28T12:00:00Z',
-    version: 1,
-    ...changes,
-  };
-}
-
-const page = (items: Slide[], next_cursor: string | null = null): Reply => ({ body: { items, next_cursor } });
+import { MOST, newJobAddress, toggled, withAll } from './selection';
+import { ME, VIEWER, page, slide } from './testing';
 
 describe('the list of slides', () => {
   it('shows each with its status in words, its size and why it was rejected', async () => {
@@ -104,5 +80,52 @@ describe('the list of slides', () => {
     });
     expect(screen.getByText('3.2 GB in 1 file')).toBeVisible();
     await expectAccessible();
+  });
+});
+
+describe('choosing slides', () => {
+  const archived = slide('c.svs', { status: 'ARCHIVED', sentence: 'Restore it with POST /slides/c/restore.' });
+  const replies = {
+    'GET /me': ME,
+    'GET /slides': page([slide('a.svs'), slide('b.svs'), archived]),
+    'GET /slides?q=zz&limit=50': page([]),
+  };
+
+  it('leads to a job each, and holds while the list is searched', async () => {
+    renderPage('/slides', new FakeApi(replies));
+    await userEvent.click(await screen.findByRole('checkbox', { name: 'Choose a.svs' }));
+    expect(screen.getByText('1 slide chosen')).toBeVisible();
+    expect(screen.getByRole('link', { name: 'Analyse it' })).toHaveAttribute('href', '/jobs/new?slide=id-a.svs');
+    await userEvent.click(screen.getByRole('button', { name: 'Choose all shown' }));
+    await userEvent.type(screen.getByLabelText('Name'), 'zz');
+    expect(await screen.findByRole('heading', { name: 'No slide matches' })).toBeVisible();
+    const both = '/jobs/new?slide=id-a.svs&slide=id-b.svs';
+    expect(screen.getByRole('link', { name: 'Analyse them' })).toHaveAttribute('href', both);
+    await expectAccessible();
+    await userEvent.click(screen.getByRole('button', { name: 'Choose none' }));
+    expect(screen.queryByRole('link', { name: 'Analyse them' })).toBeNull();
+  });
+
+  it('is not offered for what can not be analysed, and the page says why in its own words', async () => {
+    renderPage('/slides', new FakeApi(replies));
+    expect(await screen.findByRole('checkbox', { name: 'Choose c.svs' })).toBeDisabled();
+    expect(screen.getByText(/It lies in the archive/)).toBeVisible();
+    expect(screen.queryByText(/POST/)).toBeNull();
+  });
+
+  it('is not offered to viewers', async () => {
+    renderPage('/slides', new FakeApi({ ...replies, 'GET /me': VIEWER }));
+    expect(await screen.findByText('a.svs')).toBeVisible();
+    expect(screen.queryByRole('checkbox')).toBeNull();
+    expect(screen.queryByRole('link', { name: 'Upload slides' })).toBeNull();
+  });
+
+  it('ends at so many as one submission takes', () => {
+    const many = Array.from({ length: MOST + 10 }, (_, at) => slide(String(at)));
+    const all = withAll(new Set(), many);
+    expect(all.size).toBe(MOST);
+    expect(toggled(all, 'one more')).toEqual(all);
+    expect(toggled(all, 'id-0').size).toBe(MOST - 1);
+    expect(newJobAddress(all).length).toBeLessThan(4000);
   });
 });

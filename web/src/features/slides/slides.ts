@@ -1,11 +1,13 @@
 /** What this feature asks the API for. */
-import { useQuery } from '@tanstack/react-query';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useApi } from '../../api/context';
 import { usePages } from '../../api/pages';
 import type { Schema } from '../../api/routes';
-import { SLIDE_STATES, type SlideState } from '../../ui/statuses';
+import { JOB_STATES, SLIDE_STATES, type SlideState } from '../../ui/statuses';
 
 export type Slide = Schema<'SlideAnswer'>;
+export type Job = Schema<'JobAnswer'>;
+export type Tier = Schema<'RestoreTier'>;
 
 export interface SlideFilter {
   q: string;
@@ -19,7 +21,7 @@ export function useSlides(filter: SlideFilter) {
   return usePages<Slide>(
     ['slides', filter],
     (cursor, signal) => api.get('/slides', { query: { ...filter, cursor: cursor ?? null, limit: 50 }, signal }),
-    { lookAgain: (slides) => (slides.some(isMoving) ? SOON : false) },
+    { lookAgain: (slides) => (slides.some(isMoving) ? SOON : false), isOneList: true },
   );
 }
 
@@ -30,6 +32,44 @@ export function useSlide(id: string) {
     queryFn: ({ signal }) => api.get('/slides/{slide_id}', { path: { slide_id: id }, signal }),
     refetchInterval: ({ state }) => (state.data && isMoving(state.data) ? SOON : false),
   });
+}
+
+export function useJobsOf(slideId: string) {
+  const api = useApi();
+  return usePages<Job>(
+    ['jobs', { slide_id: slideId }],
+    (cursor, signal) => api.get('/jobs', { query: { slide_id: slideId, cursor: cursor ?? null, limit: 10 }, signal }),
+    { lookAgain: (jobs) => (jobs.some(({ status }) => JOB_STATES[status].isPassing) ? SOON : false) },
+  );
+}
+
+export type Deed = { kind: 'archive' } | { kind: 'restore'; tier: Tier } | { kind: 'delete' };
+
+/** Archives, restores or deletes the slide; what is shown of it is read anew. */
+export function useDeed({ slide_id }: Slide, onDone: (deed: Deed) => void) {
+  const api = useApi();
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: async (deed: Deed): Promise<void> => {
+      const path = { slide_id };
+      if (deed.kind === 'archive') await api.post('/slides/{slide_id}/archive', { path });
+      else if (deed.kind === 'restore') await api.post('/slides/{slide_id}/restore', { path, body: { tier: deed.tier } });
+      else await api.delete('/slides/{slide_id}', { path });
+    },
+    onSuccess: (_, deed) => {
+      onDone(deed);
+      if (deed.kind === 'delete') queries.removeQueries({ queryKey: ['slide', slide_id] });
+      return Promise.all([
+        queries.invalidateQueries({ queryKey: ['slides'] }),
+        queries.invalidateQueries({ queryKey: ['slide', slide_id] }),
+      ]);
+    },
+  });
+}
+
+/** Why nothing can be analysed, in words for the page: the API's on an archived slide name a route. */
+export function sentenceOn({ status, sentence }: Slide): string | null {
+  return status === 'ARCHIVED' ? 'It lies in the archive. Restore it to look at it or to analyse it again.' : sentence;
 }
 
 const isMoving = (slide: Slide) => SLIDE_STATES[slide.status].isPassing;

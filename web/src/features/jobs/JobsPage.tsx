@@ -1,0 +1,76 @@
+import { useCallback, useMemo } from 'react';
+import { useSearchParams } from 'react-router';
+import { useMay } from '../../session/roles';
+import { ButtonLink } from '../../ui/Button';
+import { EmptyState } from '../../ui/EmptyState';
+import { moment } from '../../ui/format';
+import { Loading } from '../../ui/Loading';
+import { Page } from '../../ui/Page';
+import { Problem } from '../../ui/Problem';
+import { ShowMore } from '../../ui/ShowMore';
+import { type Column, Table } from '../../ui/Table';
+import { JobFilters, filterOf, searchOf } from './JobFilters';
+import { JobProgress } from './JobProgress';
+import { JobName, JobPicture } from './JobSlide';
+import { type Job, type JobFilter, useJobs } from './jobs';
+
+const COLUMNS: readonly Column<Job>[] = [
+  { title: 'Picture', hideTitle: true, cell: (job) => <JobPicture {...job} /> },
+  { title: 'Slide', isRowHeader: true, cell: (job) => <JobName {...job} /> },
+  {
+    title: 'Model',
+    cell: ({ model, model_version }) => (
+      <>
+        {model}
+        <p className="text-muted">{model_version}</p>
+      </>
+    ),
+  },
+  { title: 'Status', cell: (job) => <JobProgress job={job} /> },
+  { title: 'Priority', cell: ({ priority }) => <span className="capitalize">{priority}</span> },
+  { title: 'Asked for', cell: ({ created_at }) => <time dateTime={created_at}>{moment(created_at)}</time> },
+];
+
+export default function JobsPage() {
+  const [filter, setFilter] = useFilter();
+  const jobs = useJobs(filter);
+  const mayAnalyse = useMay('analyst');
+  return (
+    <Page title="Jobs" actions={mayAnalyse && <ButtonLink to="/slides">Choose slides to analyse</ButtonLink>}>
+      <JobFilters filter={filter} onChange={setFilter} />
+      {jobs.isError && <Problem error={jobs.error} onRetry={() => void jobs.refetch()} />}
+      {jobs.isPending && <Loading label="Loading jobs" className="h-96" />}
+      {jobs.isSuccess && jobs.items.length === 0 && <Nothing filter={filter} />}
+      {jobs.items.length > 0 && (
+        <>
+          <Table caption="Jobs, newest first" columns={COLUMNS} rows={jobs.items} keyOf={(job) => job.job_id} />
+          <ShowMore pages={jobs} />
+        </>
+      )}
+    </Page>
+  );
+}
+
+function Nothing({ filter }: { filter: JobFilter }) {
+  return filter.q || filter.status || filter.model ? (
+    <EmptyState title="No job matches">Look for another slide or label, or choose another status or model.</EmptyState>
+  ) : (
+    <EmptyState title="No jobs yet" action={<ButtonLink to="/slides">Go to the slides</ButtonLink>}>
+      A job is one model over one slide. Those of your organisation appear here with their progress.
+    </EmptyState>
+  );
+}
+
+/** In the address, so that it can be sent to a colleague and survives the way back. */
+function useFilter(): [JobFilter, (filter: JobFilter) => void] {
+  const [search, setSearch] = useSearchParams();
+  const text = search.toString();
+  const filter = useMemo(() => filterOf(new URLSearchParams(text)), [text]);
+  const setFilter = useCallback(
+    (next: JobFilter) => {
+      setSearch(searchOf(next), { replace: true });
+    },
+    [setSearch],
+  );
+  return [filter, setFilter];
+}

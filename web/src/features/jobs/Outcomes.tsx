@@ -1,0 +1,60 @@
+import { useEffect, useRef } from 'react';
+import { Link } from 'react-router';
+import { sentenceOf } from '../../api/problem';
+import { Badge } from '../../ui/Badge';
+import { Button, ButtonLink } from '../../ui/Button';
+import type { Slide } from './jobs';
+import { type Outcome, isRefused, succeeded } from './submission';
+
+interface Props {
+  outcomes: readonly Outcome[];
+  slides: readonly Slide[];
+  isBusy: boolean;
+  onTryAgain: () => void;
+}
+
+/** After several slides were sent and some were refused: the others' jobs go on. */
+export function Outcomes({ outcomes, slides, isBusy, onTryAgain }: Props) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    heading.current?.focus(); // the button that was pressed is gone
+  }, []);
+  const refused = outcomes.filter(isRefused);
+  const started = outcomes.length - refused.length;
+  const nameOf = (id: string) => slides.find(({ slide_id }) => slide_id === id)?.name ?? 'Slide';
+  return (
+    <section aria-labelledby="outcomes">
+      <h2 ref={heading} id="outcomes" tabIndex={-1} className="mb-3 text-base font-semibold focus-visible:outline-none">
+        {started === 0 ? 'No job was started' : `${started} of ${outcomes.length} jobs were started`}
+      </h2>
+      <ul className="divide-y divide-line rounded-lg border border-line bg-raised">
+        {outcomes.map((outcome) => (
+          <li key={outcome.slideId} className="flex flex-wrap items-center gap-x-4 gap-y-1 px-4 py-3 text-sm">
+            <span className="w-64 font-medium break-words">{nameOf(outcome.slideId)}</span>
+            {succeeded(outcome) ? (
+              <>
+                <Badge tone="good">{outcome.job.reused ? 'Had finished before' : 'Started'}</Badge>
+                <Link to={`/jobs/${outcome.job.job_id}`} className="text-accent hover:underline">
+                  Watch it<span className="sr-only">: {nameOf(outcome.slideId)}</span>
+                </Link>
+              </>
+            ) : (
+              <>
+                <Badge tone="bad">Not started</Badge>
+                <span>{sentenceOf(outcome.error)}</span>
+              </>
+            )}
+          </li>
+        ))}
+      </ul>
+      <div className="mt-4 flex flex-wrap gap-2">
+        <ButtonLink look="primary" to="/jobs">
+          Go to the jobs
+        </ButtonLink>
+        <Button busy={isBusy} onClick={onTryAgain}>
+          Try {refused.length === 1 ? 'the other one' : `the other ${refused.length}`} again
+        </Button>
+      </div>
+    </section>
+  );
+}

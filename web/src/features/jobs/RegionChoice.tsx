@@ -1,0 +1,111 @@
+import { useState } from 'react';
+import { CONTROL, Field } from '../../ui/Field';
+import { Select } from '../../ui/Select';
+import { TextField } from '../../ui/TextField';
+import { type Draft, type GeoJson, SIDES, type Side } from './draft';
+
+const REGIONS: readonly { value: Draft['region']; label: string }[] = [
+  { value: 'whole', label: 'The whole slide' },
+  { value: 'rectangle', label: 'A rectangle' },
+  { value: 'drawn', label: 'Drawn areas (GeoJSON)' },
+];
+
+const FRAMES: readonly { value: Draft['frame']; label: string }[] = [
+  { value: 'qupath', label: 'As QuPath shows the slide' },
+  { value: 'full', label: 'The corner of the full picture' },
+];
+
+const NAMES: Record<Side, string> = { x: 'Left', y: 'Top', width: 'Width', height: 'Height' };
+const LARGEST = 5_000_000; // bytes of a file; a request to the API holds little more
+
+interface Props {
+  draft: Draft;
+  onChange: (changes: Partial<Draft>) => void;
+  fault: string | undefined;
+}
+
+export function RegionChoice({ draft, onChange, fault }: Props) {
+  return (
+    <div className="flex flex-col gap-3">
+      <Select
+        label="What is analysed"
+        className="max-w-xs"
+        options={REGIONS}
+        value={draft.region}
+        onChange={({ target }) => {
+          onChange({ region: REGIONS.find(({ value }) => value === target.value)?.value ?? 'whole' });
+        }}
+      />
+      {draft.region === 'rectangle' && (
+        <fieldset>
+          <legend className="text-sm text-muted">Pixels of the full resolution, from the upper left corner</legend>
+          <div className="mt-1 grid max-w-xl grid-cols-2 gap-3 sm:grid-cols-4">
+            {SIDES.map((side) => (
+              <TextField
+                key={side}
+                label={NAMES[side]}
+                inputMode="numeric"
+                aria-invalid={fault !== undefined || undefined}
+                value={draft.rectangle[side]}
+                onChange={({ target }) => {
+                  onChange({ rectangle: { ...draft.rectangle, [side]: target.value } });
+                }}
+              />
+            ))}
+          </div>
+          {fault && <p className="mt-1 text-sm text-bad">{fault}</p>}
+        </fieldset>
+      )}
+      {draft.region === 'drawn' && <DrawnRegion draft={draft} onChange={onChange} fault={fault} />}
+    </div>
+  );
+}
+
+function DrawnRegion({ draft, onChange, fault }: Props) {
+  const [wrong, setWrong] = useState<string | undefined>(undefined);
+  const take = async (file: File | undefined) => {
+    const read = file && (await readDrawing(file));
+    setWrong(typeof read === 'string' ? read : undefined);
+    onChange({ drawn: file && typeof read === 'object' ? { name: file.name, geojson: read } : null });
+  };
+  return (
+    <div className="grid max-w-xl gap-3 sm:grid-cols-2">
+      <Field
+        label="File of GeoJSON"
+        hint="As QuPath exports annotations. What lies in its polygons is analysed, tissue or not."
+        error={wrong ?? fault}
+      >
+        {(wiring) => (
+          <input
+            {...wiring}
+            type="file"
+            accept=".geojson,.json,application/geo+json,application/json"
+            className={CONTROL}
+            onChange={({ target }) => void take(target.files?.[0])}
+          />
+        )}
+      </Field>
+      <Select
+        label="Counted from"
+        options={FRAMES}
+        value={draft.frame}
+        onChange={({ target }) => {
+          onChange({ frame: target.value === 'full' ? 'full' : 'qupath' });
+        }}
+      />
+    </div>
+  );
+}
+
+/** The file's GeoJSON, or why it is none; the API looks at the polygons. */
+export async function readDrawing(file: File): Promise<GeoJson | string> {
+  if (file.size > LARGEST) return 'The file is larger than 5 MB: export fewer or simpler polygons.';
+  try {
+    const value: unknown = JSON.parse(await file.text());
+    // QuPath exports several annotations as a list of features too.
+    if (Array.isArray(value)) return { type: 'FeatureCollection', features: value };
+    return typeof value === 'object' && value !== null ? (value as GeoJson) : 'The file holds no GeoJSON.';
+  } catch {
+    return 'The file is no JSON.';
+  }
+}

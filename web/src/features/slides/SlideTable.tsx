@@ -1,0 +1,74 @@
+import { Link } from 'react-router';
+import { bytes, moment } from '../../ui/format';
+import { ShowMore } from '../../ui/ShowMore';
+import { SlideStatus } from '../../ui/statuses';
+import { type Column, Table } from '../../ui/Table';
+import { Thumbnail } from '../../ui/Thumbnail';
+import { type Selection, canBeChosen, toggled } from './selection';
+import { type Slide, sentenceOn, type useSlides } from './slides';
+
+const COLUMNS: readonly Column<Slide>[] = [
+  {
+    title: 'Picture',
+    hideTitle: true,
+    cell: ({ slide_id, status }) => <Thumbnail slideId={slide_id} exists={status === 'READY'} />,
+  },
+  {
+    title: 'Slide',
+    isRowHeader: true,
+    cell: (slide) => {
+      const sentence = sentenceOn(slide);
+      return (
+        <>
+          <Link to={`/slides/${slide.slide_id}`} className="break-words text-accent hover:underline">
+            {slide.name}
+          </Link>
+          {sentence && <p className="max-w-prose font-normal text-muted">{sentence}</p>}
+        </>
+      );
+    },
+  },
+  { title: 'Status', cell: ({ status }) => <SlideStatus status={status} /> },
+  { title: 'Size', isNumber: true, cell: ({ size }) => bytes(size) },
+  { title: 'Added', cell: ({ created_at }) => <time dateTime={created_at}>{moment(created_at)}</time> },
+];
+
+interface Props {
+  slides: ReturnType<typeof useSlides>;
+  chosen: Selection;
+  onChoose: ((chosen: Selection) => void) | undefined; // for those who may analyse
+}
+
+export function SlideTable({ slides, chosen, onChoose }: Props) {
+  const choice = onChoose && choiceColumn(chosen, onChoose);
+  return (
+    <>
+      <Table
+        caption="Slides, newest first"
+        columns={choice ? [choice, ...COLUMNS] : COLUMNS}
+        rows={slides.items}
+        keyOf={(slide) => slide.slide_id}
+      />
+      <ShowMore pages={slides} />
+    </>
+  );
+}
+
+function choiceColumn(chosen: Selection, onChoose: (chosen: Selection) => void): Column<Slide> {
+  return {
+    title: 'Choice',
+    hideTitle: true,
+    cell: (slide) => (
+      <input
+        type="checkbox"
+        aria-label={`Choose ${slide.name}`}
+        className="block size-6 accent-accent disabled:opacity-40"
+        checked={chosen.has(slide.slide_id)}
+        disabled={!canBeChosen(slide)}
+        onChange={() => {
+          onChoose(toggled(chosen, slide.slide_id));
+        }}
+      />
+    ),
+  };
+}
