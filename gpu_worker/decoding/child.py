@@ -1,5 +1,5 @@
-"""A decoder process: `python -m gpu_worker.decoding.child CONNECTION MEMORY BYTES CELL`, the first two open
-descriptors.
+"""A decoder process: `python -m gpu_worker.decoding.child CONNECTION MEMORY BYTES CELL WHOLE`, the first two open
+descriptors (`gpu_worker.decoding.memory`).
 
 It holds numpy and the codecs, no torch, no slide and no credentials, and ends with its parent, whose end closes the
 connection. Signals are the parent's business: one that tells the whole group to leave must not take away the decoders
@@ -8,7 +8,6 @@ of a batch that the parent still finishes.
 
 from __future__ import annotations
 
-import mmap
 import signal
 import sys
 import time
@@ -19,6 +18,7 @@ import numpy as np
 
 from gpu_worker.decoding import wire
 from gpu_worker.decoding.jobs import Job, Memory, Recipe
+from gpu_worker.decoding.memory import mapped
 
 
 def main(connection: Connection, memory: Memory, cell: int) -> None:
@@ -55,5 +55,5 @@ def _answer(connection: Connection, answer: tuple[Any, Exception | None, float])
 if __name__ == "__main__":
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, signal.SIG_IGN)
-    _connection, _memory, _bytes, _cell = map(int, sys.argv[1:])
-    main(Connection(_connection), np.frombuffer(mmap.mmap(_memory, _bytes), np.uint8), _cell)
+    _connection, _memory, _bytes, _cell, _whole = map(int, sys.argv[1:])
+    main(Connection(_connection), mapped(_memory, _bytes, whole=bool(_whole)), _cell)

@@ -31,7 +31,7 @@ def decoders_for(device: str, workers: int | None = None, *, isolated: bool = Fa
         return decoders, CPU_BUDGET
     from gpu_worker.decoding.page_lock import page_locked  # loads torch
 
-    decoders = ProcessDecoders(workers or max(1, cores() - KEPT_CORES), max(RESERVED, GPU_BUDGET))
+    decoders = ProcessDecoders(workers or max(1, cores() - KEPT_CORES), max(RESERVED, GPU_BUDGET), whole=True)
     decoders.at_end(page_locked(decoders.memory))
     return decoders, GPU_BUDGET
 

@@ -64,9 +64,11 @@ class _Process:
 
 
 class ProcessDecoders:
-    def __init__(self, workers: int, memory_bytes: int) -> None:
-        """Raises OSError where memory can not be shared by descriptor (it can on Linux)."""
+    def __init__(self, workers: int, memory_bytes: int, *, whole: bool = False) -> None:
+        """`whole`: the memory will be taken from the machine anyway, so that every process maps it before its first
+        job. Raises OSError where memory can not be shared by descriptor (it can on Linux)."""
         self._workers = workers
+        self._whole = whole
         slabs, begin = workers * AHEAD, -(-memory_bytes // mmap.PAGESIZE) * mmap.PAGESIZE
         cells = begin + slabs * SLAB
         self._size = cells + workers * _CELL
@@ -165,7 +167,7 @@ class ProcessDecoders:
         with theirs:
             command = [sys.executable, "-m", "gpu_worker.decoding.child"]
             handle = subprocess.Popen(
-                [*command, str(theirs.fileno()), str(self._descriptor), str(self._size), str(cell)],
+                [*command, *map(str, (theirs.fileno(), self._descriptor, self._size, cell, int(self._whole)))],
                 pass_fds=(theirs.fileno(), self._descriptor),
                 stdin=subprocess.DEVNULL,
                 # One thread each: the processes are as many as the cores.

@@ -44,9 +44,9 @@ def scattered(encoded: EncodedTiles, decoding=RAW) -> ScatterTiles:
     return ScatterTiles(Recipe(ROWS, 0, decoding, 1, 255), encoded, np.arange(count + 1), pieces)
 
 
-@pytest.fixture(scope="module")
-def processes():
-    with closing(ProcessDecoders(2, ROWS.count * ROWS.row_bytes)) as decoders:
+@pytest.fixture(scope="module", params=[False, True], ids=["page by page", "mapped whole"])
+def processes(request):
+    with closing(ProcessDecoders(2, ROWS.count * ROWS.row_bytes, whole=request.param)) as decoders:
         yield decoders
 
 
