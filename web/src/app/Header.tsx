@@ -31,6 +31,7 @@ export function Header() {
             ))}
           </ul>
         </nav>
+        {FEATURES.map(({ status: Status }, index) => Status && <Status key={index} />)}
         <Person />
       </div>
     </header>

@@ -1,15 +1,16 @@
-import { Suspense } from 'react';
+import { type ReactNode, Suspense } from 'react';
 import { Outlet, ScrollRestoration } from 'react-router';
 import { useMe } from '../session/roles';
 import { Loading } from '../ui/Loading';
 import { Problem } from '../ui/Problem';
+import { FEATURES } from './feature';
 import { Header } from './Header';
 
 /** What surrounds every page. */
 export function Shell() {
   const me = useMe();
   return (
-    <>
+    <Around>
       <a
         href="#main"
         className="sr-only focus:not-sr-only focus:fixed focus:top-2 focus:left-2 focus:z-50 focus:rounded-md focus:bg-raised focus:px-4 focus:py-2"
@@ -27,6 +28,10 @@ export function Shell() {
         )}
       </main>
       <ScrollRestoration />
-    </>
+    </Around>
   );
+}
+
+function Around({ children }: { children: ReactNode }) {
+  return FEATURES.reduceRight((within, { around: Outer }) => (Outer ? <Outer>{within}</Outer> : within), children);
 }

@@ -1,3 +1,4 @@
+import type { ComponentType, ReactNode } from 'react';
 import type { RouteObject } from 'react-router';
 import type { Role } from '../session/roles';
 
@@ -6,6 +7,10 @@ export interface Feature {
   routes: RouteObject[]; // below the shell, without a leading slash
   /** A place in the header, in the order of `order`; offered from this role on. */
   navigation?: { label: string; to: string; order: number; role: Role };
+  /** Around header and pages, for what goes on while somebody walks from page to page. */
+  around?: ComponentType<{ children: ReactNode }>;
+  /** In the header: how that is going. */
+  status?: ComponentType;
 }
 
 /** Found by their place, so that adding a feature changes no file of another. */

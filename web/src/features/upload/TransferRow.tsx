@@ -1,0 +1,121 @@
+import { Link } from 'react-router';
+import { Badge } from '../../ui/Badge';
+import { Button, ButtonLink } from '../../ui/Button';
+import { bytes, number } from '../../ui/format';
+import type { Line } from './view';
+import { isEnded } from './view';
+import { PHASES, chosen, progressOf } from './words';
+
+interface Props {
+  line: Line;
+  onPause: () => void;
+  onResume: () => void;
+  onCancel: () => void;
+  onRemove: () => void;
+}
+
+export function TransferRow({ line, ...does }: Props) {
+  const { name, phase, sentence, size, arrived } = line;
+  const isQuiet = isEnded(line) || phase === 'inspecting';
+  return (
+    <li className="grid gap-x-4 gap-y-1.5 border-b border-line px-4 py-3 last:border-0 md:grid-cols-[1fr_14rem]">
+      <div className="min-w-0">
+        <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
+          <span className="min-w-0 text-sm font-medium break-all">
+            {phase === 'ready' && line.slideId !== null ? (
+              <Link to={`/slides/${line.slideId}`} className="text-accent hover:underline">
+                {name}
+              </Link>
+            ) : (
+              name
+            )}
+          </span>
+          <Badge tone={PHASES[phase].tone}>{PHASES[phase].label}</Badge>
+        </div>
+        <progress
+          aria-label={`Upload of ${name}`}
+          max={100}
+          value={Math.floor((arrived / size) * 100)}
+          className={`mt-2 block h-1.5 w-full overflow-hidden rounded-full bg-sunken ${isEnded(line) ? 'invisible' : ''}`}
+        />
+        <p className="mt-1.5 text-sm text-muted tabular-nums">
+          {[isQuiet ? bytes(size) : progressOf(line), factsOf(line)].filter(Boolean).join(' · ')}
+        </p>
+        {sentence !== null && (
+          <p role={phase === 'failed' ? 'alert' : undefined} className="mt-1 max-w-prose text-sm text-bad">
+            {sentence}
+          </p>
+        )}
+      </div>
+      <div className="flex items-start justify-end gap-2">
+        <Actions line={line} {...does} />
+      </div>
+    </li>
+  );
+}
+
+function Actions({ line: { name, phase, slideId }, onPause, onResume, onCancel, onRemove }: Props) {
+  switch (phase) {
+    case 'waiting':
+    case 'checking':
+    case 'sending':
+      return (
+        <>
+          <Button aria-label={`Pause ${name}`} onClick={onPause}>
+            Pause
+          </Button>
+          <CancelButton name={name} onCancel={onCancel} />
+        </>
+      );
+    case 'paused':
+    case 'failed':
+      return (
+        <>
+          <Button aria-label={`${phase === 'paused' ? 'Resume' : 'Try again'} ${name}`} onClick={onResume}>
+            {phase === 'paused' ? 'Resume' : 'Try again'}
+          </Button>
+          <CancelButton name={name} onCancel={onCancel} />
+        </>
+      );
+    case 'finishing':
+    case 'inspecting':
+      return null; // the server is at it, for seconds
+    case 'ready':
+      return (
+        <>
+          <ButtonLink to={`/jobs/new?slide=${slideId ?? ''}`} aria-label={`Analyse ${name}`}>
+            Analyse
+          </ButtonLink>
+          <RemoveButton name={name} onRemove={onRemove} />
+        </>
+      );
+    case 'rejected':
+    case 'cancelled':
+      return <RemoveButton name={name} onRemove={onRemove} />;
+  }
+}
+
+function CancelButton({ name, onCancel }: { name: string; onCancel: () => void }) {
+  return (
+    <Button look="quiet" aria-label={`Cancel ${name}`} onClick={onCancel}>
+      Cancel
+    </Button>
+  );
+}
+
+function RemoveButton({ name, onRemove }: { name: string; onRemove: () => void }) {
+  return (
+    <Button look="quiet" aria-label={`Remove ${name} from this list`} onClick={onRemove}>
+      Remove
+    </Button>
+  );
+}
+
+/** "24 files in case-7 · 0.25 µm a pixel stated" */
+function factsOf({ fileCount, folder, choice }: Line): string {
+  const stated = chosen(choice);
+  const place = folder.slice(0, -1).split('/').at(-1);
+  return [fileCount > 1 && `${number(fileCount)} files${place ? ` in ${place}` : ''}`, stated && `${stated} stated`]
+    .filter(Boolean)
+    .join(' · ');
+}

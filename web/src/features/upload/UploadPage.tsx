@@ -1,0 +1,69 @@
+import { useCallback, useState } from 'react';
+import { sentenceOf } from '../../api/problem';
+import { useMay, useMe } from '../../session/roles';
+import { EmptyState } from '../../ui/EmptyState';
+import { Page } from '../../ui/Page';
+import { useToasts } from '../../ui/toast_context';
+import { useUploads, useUploadsView } from './context';
+import { DropZone } from './DropZone';
+import { groupSlides } from './grouping';
+import { Options } from './Options';
+import { NOTHING_TYPED, choiceOf } from './options';
+import type { Picked } from './picked';
+import { Strays } from './Strays';
+import { TransferList } from './TransferList';
+import { UnfinishedUploads } from './UnfinishedUploads';
+
+export default function UploadPage() {
+  const me = useMe();
+  const isAllowed = useMay('analyst');
+  return (
+    <Page title="Upload">
+      {isAllowed && <Upload />}
+      {me.isSuccess && !isAllowed && (
+        <EmptyState title="Your role does not upload slides">Ask an admin of your organisation for the role of an analyst.</EmptyState>
+      )}
+    </Page>
+  );
+}
+
+function Upload() {
+  const uploads = useUploads();
+  const { strays } = useUploadsView();
+  const say = useToasts();
+  const [typed, setTyped] = useState(NOTHING_TYPED);
+  const { wrong } = choiceOf(typed);
+  const take = useCallback(
+    (picked: Promise<Picked[]>) => {
+      const { choice, wrong } = choiceOf(typed);
+      const [first] = Object.values(wrong);
+      if (first !== undefined) {
+        say.failed(`Correct the advanced fields first. ${first}`);
+        return;
+      }
+      const add = async () => {
+        const found = await groupSlides(await picked);
+        uploads.add(found.slides, choice, found.strays);
+        setTyped(NOTHING_TYPED);
+      };
+      add().catch((error: unknown) => {
+        say.failed(`What you chose could not be read: ${sentenceOf(error)}`);
+      });
+    },
+    [uploads, typed, say],
+  );
+  return (
+    <>
+      <DropZone onPick={take} />
+      <Options typed={typed} wrong={wrong} onChange={setTyped} />
+      <Strays
+        strays={strays}
+        onClose={() => {
+          uploads.dropStrays();
+        }}
+      />
+      <UnfinishedUploads />
+      <TransferList />
+    </>
+  );
+}

@@ -1,0 +1,82 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { useApi } from '../../api/context';
+import { useToasts } from '../../ui/toast_context';
+import { UploadsContext } from './context';
+import { digestInWorker } from './digest';
+import { wait } from './patience';
+import { put } from './put';
+import { UploadServer } from './server';
+import { Uploads } from './uploads';
+
+/** Holds the uploads above all pages, and ends them with the session. */
+export function UploadsProvider({ children }: { children: ReactNode }) {
+  const api = useApi();
+  const queries = useQueryClient();
+  const [uploads] = useState(
+    () =>
+      new Uploads({
+        server: new UploadServer(api),
+        digest: digestInWorker(),
+        put,
+        pause: wait,
+        now: () => performance.now(),
+        onSlides: () => void queries.invalidateQueries({ queryKey: ['slides'] }),
+      }),
+  );
+  useEffect(
+    () => () => {
+      uploads.stop();
+    },
+    [uploads],
+  );
+  useWarningBeforeClosing(uploads);
+  useReconnecting(uploads);
+  useNewsOfTheEnd(uploads);
+  return <UploadsContext value={uploads}>{children}</UploadsContext>;
+}
+
+function useWarningBeforeClosing(uploads: Uploads) {
+  useEffect(() => {
+    const warn = (event: BeforeUnloadEvent) => {
+      if (uploads.current().isSending) event.preventDefault();
+    };
+    window.addEventListener('beforeunload', warn);
+    return () => {
+      window.removeEventListener('beforeunload', warn);
+    };
+  }, [uploads]);
+}
+
+function useReconnecting(uploads: Uploads) {
+  useEffect(() => {
+    const goOn = () => {
+      uploads.resumeAll({ broken: true });
+    };
+    window.addEventListener('online', goOn);
+    return () => {
+      window.removeEventListener('online', goOn);
+    };
+  }, [uploads]);
+}
+
+/** For whoever has gone to another page meanwhile, and for those who listen. */
+function useNewsOfTheEnd(uploads: Uploads) {
+  const say = useToasts();
+  const wasGoing = useRef(false);
+  useEffect(
+    () =>
+      uploads.subscribe(() => {
+        const { isGoing, lines } = uploads.current();
+        if (wasGoing.current && !isGoing) {
+          const count = (phase: string) => lines.filter((line) => line.phase === phase).length;
+          const ready = count('ready');
+          if (count('failed') > 0) say.failed('An upload has stopped. See the page Upload.');
+          else if (count('rejected') > 0) say.failed('A slide was rejected. See the page Upload.');
+          else if (ready > 0) say.done(ready === 1 ? 'The slide is ready.' : `${ready} slides are ready.`);
+        }
+        wasGoing.current = isGoing;
+      }),
+    [uploads, say],
+  );
+}

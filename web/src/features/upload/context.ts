@@ -1,0 +1,16 @@
+import { createContext, use, useSyncExternalStore } from 'react';
+import type { Uploads } from './uploads';
+import type { View } from './view';
+
+export const UploadsContext = createContext<Uploads | null>(null);
+
+export function useUploads(): Uploads {
+  const uploads = use(UploadsContext);
+  if (uploads === null) throw new Error('useUploads needs an UploadsContext above it.');
+  return uploads;
+}
+
+export function useUploadsView(): View {
+  const uploads = useUploads();
+  return useSyncExternalStore(uploads.subscribe, uploads.current);
+}

@@ -1,0 +1,34 @@
+/** The fields of the advanced options, as they are typed. */
+import { type Choice, NO_CHOICE } from './server';
+
+export interface Typed {
+  mpp: string;
+  opticalPath: string;
+  focalPlane: string;
+}
+
+export const NOTHING_TYPED: Typed = { mpp: '', opticalPath: '', focalPlane: '' };
+
+export type Wrong = Partial<Record<keyof Typed, string>>;
+
+/** Limits are those of the API: docs/openapi.json, NewUpload. */
+export function choiceOf(typed: Typed): { choice: Choice; wrong: Wrong } {
+  const mpp = typed.mpp.trim().replace(',', '.');
+  const opticalPath = typed.opticalPath.trim();
+  const focalPlane = typed.focalPlane.trim();
+  const wrong: Wrong = {};
+  if (mpp && !(Number(mpp) > 0 && Number(mpp) <= 100)) wrong.mpp = 'Give microns a pixel, such as 0.25.';
+  if (opticalPath.length > 64) wrong.opticalPath = 'An identifier has at most 64 characters.';
+  if (focalPlane && !(/^\d+$/.test(focalPlane) && Number(focalPlane) >= 1 && Number(focalPlane) <= 10_000)) {
+    wrong.focalPlane = 'Give a whole number from 1.';
+  }
+  if (Object.keys(wrong).length > 0) return { choice: NO_CHOICE, wrong };
+  return {
+    choice: {
+      mpp: mpp ? Number(mpp) : null,
+      opticalPath: opticalPath || null,
+      focalPlane: focalPlane ? Number(focalPlane) : null,
+    },
+    wrong,
+  };
+}
