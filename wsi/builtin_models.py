@@ -11,8 +11,8 @@ from types import MappingProxyType
 
 from wsi.model_card import ModelCard, OutputColumn
 
-#: Raise a model's number when its code changes a single value: the digest changes with it, and old results are not
-#: taken for new ones.
+#: Raise a model's number, and its card's version, when its code changes a single value: the digest changes with it, so
+#: that old results are not taken for new ones, and an installation registers no version twice.
 ALGORITHM_VERSIONS: Mapping[str, int] = MappingProxyType({"stain-density": 2, "epithelium": 1})
 
 
@@ -35,7 +35,7 @@ def _with_digest(card: ModelCard) -> ModelCard:
 STAIN_DENSITY = _with_digest(
     ModelCard(
         name="stain-density",
-        version="1.0",
+        version="1.1",
         digest="",
         kind="builtin",
         tile_px=256,
