@@ -1,0 +1,245 @@
+"""The viewer on the embedded stack: a real slide, its heatmap, two results side by side."""
+
+from __future__ import annotations
+
+import csv
+import io
+import logging
+import math
+import re
+from dataclasses import dataclass
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from client.api import Job, Slide
+from tests.shared_slides import shared_slide
+from tests.stack.lab import Lab
+from tests.web.person import Person
+
+logger = logging.getLogger(__name__)
+
+pytestmark = pytest.mark.stack
+
+SLIDE = "real/aperio-jpeg-20x.CMU-1-Small-Region.svs"
+
+#: Of the overlay: how many of its pixels are not empty, and the sum of their colours, so that a change is seen.
+OVERLAY = """
+() => {
+  const canvas = document.querySelector('canvas[data-overlay]');
+  const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext('2d', { willReadFrequently: true });
+  copy.drawImage(canvas, 0, 0);
+  const { data } = copy.getImageData(0, 0, canvas.width, canvas.height);
+  let painted = 0, sum = 0;
+  for (let at = 0; at < data.length; at += 4) {
+    if (data[at + 3] > 0) { painted += 1; sum += data[at] + 2 * data[at + 1] + 3 * data[at + 2] + 5 * data[at + 3]; }
+  }
+  return [painted, sum];
+}
+"""
+
+#: ms from the begin of the load to the frame in which the slide is first seen.
+FIRST_TILE = """
+() => new Promise((resolve) => {
+  const pixel = new OffscreenCanvas(1, 1).getContext('2d', { willReadFrequently: true });
+  const look = () => {
+    const canvas = document.querySelector('.openseadragon-canvas canvas:not([data-overlay])');
+    if (canvas && canvas.width > 0) {
+      pixel.drawImage(canvas, -(canvas.width >> 1), -(canvas.height >> 1));
+      if (pixel.getImageData(0, 0, 1, 1).data[3] > 0) return resolve(performance.now());
+    }
+    requestAnimationFrame(look);
+  };
+  look();
+})
+"""
+
+
+@dataclass(frozen=True)
+class Scene:
+    slide: Slide
+    job: Job
+    other: Job  #: of the same slide
+    tiles: list[dict[str, str]]  #: rows of tiles.csv of `job`
+
+
+@pytest.fixture(scope="module")
+def scene(lab: Lab) -> Scene:
+    slide = lab.upload(shared_slide(SLIDE))
+    job = lab.run(slide)
+    other = lab.run(slide, mpp=0.25)  # so that its tiles are twice as large
+    table = lab.results(job)["tiles.csv"].decode()
+    return Scene(slide=slide, job=job, other=other, tiles=list(csv.DictReader(io.StringIO(table))))
+
+
+def overlay(page: Page) -> tuple[int, int]:
+    painted, total = page.evaluate(OVERLAY)
+    return painted, total
+
+
+def settled(page: Page) -> tuple[int, int]:
+    """The overlay once two looks at it agree."""
+    before = overlay(page)
+    for _ in range(40):
+        page.wait_for_timeout(100)
+        now = overlay(page)
+        if now == before and now[0] > 0:
+            return now
+        before = now
+    raise AssertionError(f"the overlay does not come to rest, or stays empty: {before}")
+
+
+def look_at(person: Person, scene: Scene, query: str = "", place: str = "") -> Page:
+    person.page.goto(f"{person.origin}/view/{scene.slide.slide_id}?{query}{place}")
+    person.page.evaluate(FIRST_TILE)
+    return person.page
+
+
+def test_the_first_tile_is_on_the_screen_within_a_second(scene: Scene, analyst: Person) -> None:
+    page = analyst.page
+    seen: list[float] = []
+    for _ in range(3):
+        page.goto(f"{analyst.origin}/view/{scene.slide.slide_id}")
+        seen.append(page.evaluate(FIRST_TILE))
+    logger.info("first tile on the screen after %s ms", [round(ms) for ms in seen])
+    assert min(seen) < 1000
+    page.wait_for_timeout(1000)
+    assert "#" not in page.url, "the address says where one looks only after somebody moved"
+    expect(page.get_by_role("heading", level=1)).to_have_text(SLIDE.rpartition("/")[2])
+    expect(page.get_by_role("img", name=re.compile("Scale bar: .* (µm|mm)"))).to_be_visible()
+    assert analyst.violations() == []
+
+
+def test_the_heatmap_lies_over_the_slide_and_changes_with_what_is_chosen(scene: Scene, analyst: Person) -> None:
+    page = look_at(analyst, scene, f"job={scene.job.job_id}")
+    expect(page.get_by_text(f"{len(scene.tiles)} tiles with scores")).to_be_visible()
+    first = settled(page)
+    analyst.look("viewer")
+    page.get_by_label("Class").select_option("nuclear_fraction")
+    of_class = settled(page)
+    assert of_class != first
+    page.get_by_label("Colours", exact=True).select_option("Magma")
+    in_magma = settled(page)
+    assert in_magma != of_class
+    page.get_by_label("Opacity").fill("0.2")
+    faint = settled(page)
+    assert faint[0] == in_magma[0]
+    assert faint[1] < in_magma[1]
+    page.get_by_label("Hide scores below").fill("0.2")
+    assert settled(page)[0] < faint[0]
+    page.get_by_label("Heatmap", exact=True).uncheck()
+    page.wait_for_timeout(300)
+    assert overlay(page) == (0, 0)
+    page.get_by_label("Outline of the tissue").check()
+    assert settled(page)[0] > 0
+    assert analyst.violations() == []
+
+
+def at(page: Page, x: float, y: float) -> tuple[float, float]:
+    """Where a level-0 pixel is on the screen. The address says what lies in the middle of the stage."""
+    expect(page).to_have_url(re.compile("&z="))
+    middle_x, middle_y, zoom = (float(part.split("=")[1]) for part in page.url.split("#")[1].split("&"))
+    box = page.get_by_role("application").first.bounding_box()
+    assert box is not None
+    left, top = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    return left + (x - middle_x) * zoom, top + (y - middle_y) * zoom
+
+
+def middle_of(tile: dict[str, str]) -> tuple[float, float]:
+    return float(tile["minx"]) + float(tile["width"]) / 2, float(tile["miny"]) + float(tile["height"]) / 2
+
+
+def test_pointing_at_a_tile_shows_the_scores_that_tiles_csv_has(scene: Scene, analyst: Person) -> None:
+    page = look_at(analyst, scene, f"job={scene.job.job_id}", "#x=1110&y=1483&z=0.2")
+    expect(page.get_by_text("tiles with scores")).to_be_visible()
+    page.get_by_role("button", name="Zoom in").click()
+    settled(page)
+    page.wait_for_timeout(600)  # until the address has followed
+    inside = [tile for tile in scene.tiles if 600 < middle_of(tile)[0] < 1600 and 900 < middle_of(tile)[1] < 2000]
+    assert len(inside) > 5
+    for tile in inside[:6]:
+        page.mouse.move(*at(page, *middle_of(tile)))
+        table = page.get_by_role("table", name="Scores of this tile")
+        for column in ("haematoxylin_od", "eosin_od", "dab_od", "nuclear_fraction"):
+            row = table.get_by_role("row", name=column)
+            expect(row.get_by_role("cell")).to_have_text(f"{round(float(tile[column]), 4):g}")
+    assert analyst.violations() == []
+
+
+def test_the_highest_tiles_are_reached_by_keyboard(scene: Scene, analyst: Person) -> None:
+    page = look_at(analyst, scene, f"job={scene.job.job_id}")
+    page.get_by_text("Highest tiles").press("Enter")
+    page.get_by_role("button", name=re.compile("^Go to tile 1, ")).press("Enter")
+    highest = max(scene.tiles, key=lambda tile: float(tile["haematoxylin_od"]))
+    table = page.get_by_role("table", name="Scores of this tile")
+    expect(table.get_by_role("row", name="haematoxylin_od").get_by_role("cell")).to_have_text(
+        f"{round(float(highest['haematoxylin_od']), 4):g}"
+    )
+    x, y = (math.floor(value + 0.5) for value in middle_of(highest))  # as a browser rounds
+    expect(page).to_have_url(re.compile(f"#x={x}&y={y}&z="))
+
+
+def test_the_keyboard_moves_and_zooms_and_the_address_says_where(scene: Scene, analyst: Person) -> None:
+    page = look_at(analyst, scene, place="#x=1000&y=1000&z=0.5")
+    page.get_by_role("application").focus()
+    page.keyboard.press("+")
+    page.keyboard.press("ArrowRight")
+    expect(page).not_to_have_url(re.compile("&z=0.5$"))
+    x, _, zoom = (float(part.split("=")[1]) for part in page.url.split("#")[1].split("&"))
+    assert x > 1000
+    assert zoom > 0.5
+    shared = page.url
+    page.goto(f"{analyst.origin}/slides")
+    page.goto(shared)
+    page.evaluate(FIRST_TILE)
+    page.get_by_role("button", name="Zoom in").click()
+    page.wait_for_timeout(1000)
+    assert float(page.url.split("z=")[1]) == pytest.approx(2 * zoom, rel=0.02)
+
+
+def test_two_results_stand_side_by_side_and_move_together(scene: Scene, analyst: Person) -> None:
+    page = look_at(analyst, scene, f"job={scene.job.job_id}&job={scene.other.job_id}")
+    expect(page.get_by_text("tiles with scores")).to_have_count(2)
+    page.get_by_role("button", name="Zoom in").click()
+    settled(page)
+    page.wait_for_timeout(600)
+    expect(page.get_by_role("application")).to_have_count(2)
+    bars = page.get_by_role("img", name=re.compile("Scale bar"))
+    expect(bars).to_have_count(2)
+    assert bars.nth(0).get_attribute("aria-label") == bars.nth(1).get_attribute("aria-label")
+    assert analyst.violations() == []
+    analyst.look("viewer-side-by-side")
+    page.get_by_label("Beside it").select_option("The slide alone")
+    expect(page).to_have_url(re.compile(f"job={scene.job.job_id}&beside=slide#"))
+    expect(page.get_by_text("tiles with scores")).to_have_count(1)
+    expect(page.get_by_role("application")).to_have_count(2)
+    page.get_by_label("Beside it").select_option("Nothing")
+    expect(page.get_by_role("application")).to_have_count(1)
+
+
+def test_every_result_is_downloaded_with_a_word_on_what_opens_it(scene: Scene, lab: Lab, analyst: Person) -> None:
+    page = look_at(analyst, scene, f"job={scene.job.job_id}")
+    page.get_by_text("Files of this job").click()
+    expect(page.get_by_text("Drag it onto the open slide in QuPath")).to_be_visible()
+    results = lab.results(scene.job)
+    for name in results:
+        expect(page.get_by_role("button", name=re.compile(f"^{re.escape(name)}"))).to_be_visible()
+    with page.expect_download() as download:
+        page.get_by_role("button", name=re.compile("^tiles.csv")).click()
+    assert download.value.suggested_filename == "tiles.csv"
+    assert download.value.path().read_bytes() == results["tiles.csv"]
+    assert analyst.violations() == []
+
+
+@pytest.mark.parametrize("width", [820, 1280])
+def test_it_holds_in_the_dark_and_on_a_tablet(scene: Scene, analyst: Person, width: int) -> None:
+    page = analyst.page
+    page.set_viewport_size({"width": width, "height": 1180 if width == 820 else 800})
+    page.get_by_role("button", name="Dark mode").click()
+    look_at(analyst, scene, f"job={scene.job.job_id}")
+    page.get_by_label("Outline of the tissue").check()
+    page.get_by_label("Class").select_option("nuclear_fraction")
+    settled(page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert analyst.violations() == []
+    analyst.look("viewer-dark" if width == 1280 else "viewer-tablet")

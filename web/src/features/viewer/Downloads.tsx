@@ -1,0 +1,55 @@
+import { useMutation } from '@tanstack/react-query';
+import { useApi } from '../../api/context';
+import { Button } from '../../ui/Button';
+import { bytes } from '../../ui/format';
+import { Problem } from '../../ui/Problem';
+import { type ResultFile, resultFiles } from './outcome';
+
+/** Which tool opens what. */
+const TOOLS: Record<string, string> = {
+  'summary.json': 'Counts, model and settings. Any text editor or browser.',
+  'tiles.csv': 'A row a tile. Excel, R, Python; columns as WSInfer writes them.',
+  'tile_quality.csv': 'Sharpness and ink of each tile. Excel, R, Python.',
+  'tiles.geojson.gz': 'Drag it onto the open slide in QuPath 0.4 or newer.',
+  'heatmap.ome.tif': 'QuPath, Fiji with Bio-Formats, napari.',
+  'tissue.png': 'What was analysed. Any picture viewer.',
+  'mask.ome.tif': 'QuPath, Fiji with Bio-Formats, napari.',
+  'objects.geojson.gz': 'Drag it onto the open slide in QuPath 0.4 or newer.',
+  'features.h5': 'Embeddings, as TRIDENT writes them. Python with h5py.',
+};
+
+/** Links last for minutes and are audited, so that one is asked for when it is used. */
+export function Downloads({ jobId, files }: { jobId: string; files: readonly ResultFile[] }) {
+  const api = useApi();
+  const download = useMutation({
+    mutationFn: async (name: string) => {
+      const file = (await resultFiles(api, jobId)).find((found) => found.name === name);
+      if (file === undefined) throw new Error(`The job has no result ${name} any more: reload the page.`);
+      window.location.assign(file.url); // sent as an attachment: the page stays
+    },
+  });
+  return (
+    <details>
+      <summary className="cursor-pointer text-sm font-medium">Files of this job</summary>
+      {download.isError && <Problem error={download.error} />}
+      <ul className="mt-2 flex flex-col gap-2">
+        {files.map(({ name, size }) => (
+          <li key={name} className="text-xs">
+            <Button
+              look="quiet"
+              className="-ml-3.5"
+              busy={download.isPending && download.variables === name}
+              onClick={() => {
+                download.mutate(name);
+              }}
+            >
+              {name}
+              <span className="font-normal text-muted">{bytes(size)}</span>
+            </Button>
+            {TOOLS[name] && <p className="text-muted">{TOOLS[name]}</p>}
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
+}

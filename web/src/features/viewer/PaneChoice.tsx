@@ -1,0 +1,49 @@
+import { moment } from '../../ui/format';
+import { Select } from '../../ui/Select';
+import { JOB_STATES } from '../../ui/statuses';
+import type { Panes } from './address';
+import type { Job } from './queries';
+
+const NONE = '';
+const SLIDE = 'slide';
+
+/** Its status where it has not simply succeeded. */
+const named = (job: Job) =>
+  [job.model, moment(job.created_at), ...(job.status === 'COMPLETED' ? [] : [JOB_STATES[job.status].label])].join(' · ');
+
+interface Props {
+  jobs: readonly Job[];
+  panes: Panes;
+  onChange: (panes: Panes) => void;
+}
+
+/** Whose result lies over the slide, and what stands beside it. */
+export function PaneChoice({ jobs, panes, onChange }: Props) {
+  const options = jobs.map((job) => ({ value: job.job_id, label: named(job) }));
+  const [first, second] = panes;
+  const beside = second ?? (panes.length === 2 ? SLIDE : NONE);
+  return (
+    <div className="flex flex-col gap-3">
+      <Select
+        label="Result"
+        value={first ?? NONE}
+        options={[{ value: NONE, label: 'None: the slide alone' }, ...options]}
+        onChange={({ target }) => {
+          const chosen = target.value === NONE ? null : target.value;
+          onChange(panes.length === 2 && chosen !== null ? [chosen, panes[1]] : [chosen]);
+        }}
+      />
+      {first !== null && (
+        <Select
+          label="Beside it"
+          value={beside}
+          options={[{ value: NONE, label: 'Nothing' }, { value: SLIDE, label: 'The slide alone' }, ...options]}
+          onChange={({ target }) => {
+            if (target.value === NONE) onChange([first]);
+            else onChange([first, target.value === SLIDE ? null : target.value]);
+          }}
+        />
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,131 @@
+import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { useQueryClient } from '@tanstack/react-query';
+import { useApi } from '../../api/context';
+import { ApiProblem } from '../../api/problem';
+import { Problem } from '../../ui/Problem';
+import type { Engine } from './engine';
+import { openEngine } from './openseadragon_engine';
+import { type Layers, paint } from './paint';
+import type { Place } from './place';
+import type { Pyramid } from './queries';
+import { ScaleBar } from './ScaleBar';
+
+interface Props {
+  slideId: string;
+  pyramid: Pyramid;
+  label: string;
+  layers: Layers;
+  start: () => Place | null; // null: all of the slide
+  miniMap: boolean;
+  onEngine: (engine: Engine | null) => void;
+  onMove: (place: Place) => void;
+  onRest: (place: Place) => void;
+  onPoint: (at: { x: number; y: number } | null) => void; // level-0 px
+  children: ReactNode; // what lies over the picture
+}
+
+/** A slide that is panned and zoomed, and what is drawn over it. */
+export function Stage({ slideId, pyramid, label, layers, children, ...rest }: Props) {
+  const api = useApi();
+  const queries = useQueryClient();
+  const place = useRef<HTMLDivElement>(null);
+  const held = useRef<Engine | null>(null);
+  const latest = useRef({ ...rest, layers });
+  const [scale, setScale] = useState<number | null>(null);
+  const [problem, setProblem] = useState<unknown>(null);
+
+  useEffect(() => {
+    latest.current = { ...rest, layers };
+    held.current?.redraw();
+  });
+
+  useEffect(() => {
+    const element = place.current;
+    if (element === null) return undefined;
+    let isGone = false;
+    const opened = openEngine(element, {
+      pyramid,
+      label,
+      start: latest.current.start(),
+      miniMap: latest.current.miniMap,
+      tile: (level, x, y, signal) =>
+        api.image('/slides/{slide_id}/tiles/{level}/{x}_{y}.jpeg', {
+          path: { slide_id: slideId, level, x, y },
+          query: { v: pyramid.etag },
+          signal,
+        }),
+      paint: (context, frame) => {
+        paint(context, frame, latest.current.layers);
+      },
+      onFrame: (frame) => {
+        setScale(frame.scale);
+      },
+      onMove: (to) => {
+        latest.current.onMove(to);
+      },
+      onRest: (at) => {
+        latest.current.onRest(at);
+      },
+      onProblem: (error) => {
+        setProblem(error);
+        const isOld = error instanceof ApiProblem && error.code === 'source_changed';
+        if (isOld) void queries.invalidateQueries({ queryKey: ['pyramid', slideId] });
+      },
+    });
+    opened.then(
+      (engine) => {
+        if (isGone) {
+          engine.close();
+          return;
+        }
+        held.current = engine;
+        latest.current.onEngine(engine);
+      },
+      (error: unknown) => {
+        setProblem(error);
+      },
+    );
+    return () => {
+      isGone = true;
+      held.current?.close();
+      held.current = null;
+      latest.current.onEngine(null);
+    };
+  }, [api, queries, slideId, pyramid, label]);
+
+  const point = (event: React.PointerEvent<HTMLDivElement>) => {
+    const frame = held.current?.frame();
+    const corner = event.currentTarget.getBoundingClientRect();
+    if (frame === undefined) return;
+    rest.onPoint({
+      x: frame.left + (event.clientX - corner.left) / frame.scale,
+      y: frame.top + (event.clientY - corner.top) / frame.scale,
+    });
+  };
+
+  return (
+    <div
+      className="relative min-w-0 grow overflow-hidden rounded-lg border border-line bg-sunken"
+      onPointerMoveCapture={point}
+      onPointerDownCapture={point}
+      onPointerLeave={() => {
+        rest.onPoint(null);
+      }}
+    >
+      <div ref={place} className="absolute inset-0" />
+      {scale !== null && <ScaleBar scale={scale} mpp={pyramid.mpp_x} />}
+      {children}
+      {problem !== null && (
+        <div className="absolute inset-x-3 bottom-14">
+          <Problem
+            error={problem}
+            onRetry={() => {
+              setProblem(null);
+              held.current?.retry();
+            }}
+          />
+        </div>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,38 @@
+import { Link, useParams } from 'react-router';
+import { Loading } from '../../ui/Loading';
+import { Page } from '../../ui/Page';
+import { Problem } from '../../ui/Problem';
+import { usePyramid, useSlide } from './queries';
+import { Viewing } from './Viewing';
+
+export default function ViewerPage() {
+  const { slideId = '' } = useParams();
+  const slide = useSlide(slideId);
+  const pyramid = usePyramid(slideId);
+  return (
+    <Page
+      title={slide.data?.name ?? 'Slide'}
+      actions={
+        <Link to={`/slides/${slideId}`} className="text-sm text-accent hover:underline">
+          About this slide
+        </Link>
+      }
+    >
+      {pyramid.isError && <Problem error={pyramid.error} onRetry={() => void pyramid.refetch()} />}
+      {pyramid.isPending && <Loading label="Loading the slide" className="h-[max(26rem,calc(100dvh-11rem))]" />}
+      {pyramid.data && (
+        <>
+          {[pyramid.data.note, ...pyramid.data.warnings].map(
+            (sentence) =>
+              sentence && (
+                <p key={sentence} className="mb-2 rounded-md bg-warn-soft px-3 py-2 text-sm text-warn">
+                  {sentence}
+                </p>
+              ),
+          )}
+          <Viewing key={slideId} slideId={slideId} pyramid={pyramid.data} />
+        </>
+      )}
+    </Page>
+  );
+}

@@ -1,0 +1,118 @@
+import { useRef, useState } from 'react';
+import { Problem } from '../../ui/Problem';
+import { usePanes } from './address';
+import { Keys } from './Keys';
+import { LookPanel } from './LookPanel';
+import { PaneChoice } from './PaneChoice';
+import { OBJECTS, type Pyramid, TISSUE, useJobsOf } from './queries';
+import { ResultPanel } from './ResultPanel';
+import type { Tile } from './scores';
+import { CHOICE, SETTINGS, type Shown, useShown } from './shown';
+import { Stage } from './Stage';
+import { StageButtons } from './StageButtons';
+import { TileCard } from './TileCard';
+import { useTogether } from './together';
+
+const SHARE = 6; // a tile that one goes to takes a sixth of the stage
+
+const SIDES = ['Left', 'Right'] as const;
+
+type Point = { x: number; y: number } | null; // level-0 px
+
+/** The slide with one result, or two panes of it that move together. */
+export function Viewing({ slideId, pyramid }: { slideId: string; pyramid: Pyramid }) {
+  const [panes, setPanes] = usePanes();
+  const jobs = useJobsOf(slideId);
+  const [settings, setSettings] = useState(SETTINGS);
+  const [choices, setChoices] = useState([CHOICE, CHOICE] as const);
+  const [point, setPoint] = useState<Point>(null);
+  const root = useRef<HTMLDivElement>(null);
+  const { lead, hold, start, move, rest } = useTogether();
+  const left = useShown(panes[0], pyramid, slideId, settings, choices[0]);
+  const right = useShown(panes[1] ?? null, pyramid, slideId, settings, choices[1]);
+  const shown: readonly Shown[] = panes.length === 2 ? [left, right] : [left];
+  const has = (name: string) => shown.some(({ outcome }) => outcome?.files.some((file) => file.name === name));
+
+  const pointAt = (next: Point) => {
+    // Anew only where it is another tile: a pointer moves hundreds of times a second.
+    setPoint((held) => (shown.every((pane) => cellAt(pane, held) === cellAt(pane, next)) ? held : next));
+  };
+  const goTo = ({ box: { x, y, width, height } }: Tile) => {
+    const centre = { x: x + width / 2, y: y + height / 2 };
+    const across = (root.current?.clientWidth ?? 0) / panes.length;
+    lead?.goTo({ ...centre, zoom: across / SHARE / width });
+    setPoint(centre);
+  };
+
+  return (
+    <div
+      ref={root}
+      className="flex flex-col gap-4 bg-surface lg:h-[max(26rem,calc(100dvh-11rem))] lg:flex-row [&:fullscreen]:h-full [&:fullscreen]:p-3"
+    >
+      <div className="flex h-[max(24rem,60dvh)] min-w-0 grow gap-2 lg:h-full">
+        {shown.map((pane, number) => {
+          const tile = tileAt(pane, point);
+          return (
+            <Stage
+              key={number}
+              slideId={slideId}
+              pyramid={pyramid}
+              label={labelOf(number, shown.length)}
+              layers={{ ...pane.layers, marked: tile?.box ?? null }}
+              miniMap={number === shown.length - 1}
+              start={start}
+              onEngine={(engine) => {
+                hold(number, engine);
+              }}
+              onMove={(place) => {
+                move(number, place);
+              }}
+              onRest={rest}
+              onPoint={pointAt}
+            >
+              {number === 0 && <StageButtons engine={lead} onFullScreen={() => void toggleFullScreen(root.current)} />}
+              {tile && pane.outcome && <TileCard tile={tile} columns={pane.outcome.columns} shown={pane.column} />}
+            </Stage>
+          );
+        })}
+      </div>
+      <aside aria-label="Results" className="grid shrink-0 content-start items-start gap-3 px-1 md:grid-cols-2 md:gap-x-6 lg:w-72 lg:grid-cols-1 lg:overflow-y-auto">
+        {jobs.isError && <Problem error={jobs.error} onRetry={() => void jobs.refetch()} />}
+        <PaneChoice jobs={jobs.data ?? []} panes={panes} onChange={setPanes} />
+        {panes[0] !== null && (
+          <LookPanel settings={settings} hasMask={has(TISSUE)} hasObjects={has(OBJECTS)} onChange={setSettings} />
+        )}
+        {shown.map((pane, number) =>
+          panes[number] == null ? null : (
+            <ResultPanel
+              key={number}
+              side={shown.length === 1 ? null : (SIDES[number] ?? null)}
+              shown={pane}
+              choice={choices[number] ?? CHOICE}
+              map={settings.map}
+              onChoose={(choice) => {
+                setChoices(([one, other]) => (number === 0 ? [choice, other] : [one, choice]));
+              }}
+              onGo={goTo}
+            />
+          ),
+        )}
+        <Keys />
+      </aside>
+    </div>
+  );
+}
+
+function labelOf(number: number, panes: number): string {
+  const which = panes === 1 ? 'Slide' : `${SIDES[number]} slide`;
+  return `${which}: arrow keys move it, plus and minus zoom`;
+}
+
+const cellAt = ({ outcome }: Shown, point: Point) => (outcome && point ? outcome.scores.cellAt(point.x, point.y) : -1);
+
+const tileAt = (pane: Shown, point: Point) => pane.outcome?.scores.tile(cellAt(pane, point)) ?? null;
+
+async function toggleFullScreen(element: HTMLElement | null): Promise<void> {
+  if (document.fullscreenElement) await document.exitFullscreen();
+  else await element?.requestFullscreen();
+}

@@ -1,0 +1,216 @@
+import type OpenSeadragon from 'openseadragon';
+import type { Engine, OpenEngine, Opening } from './engine';
+import type { Frame } from './paint';
+import { type Place, hashOf } from './place';
+import type { Pyramid } from './queries';
+
+const MOST_ENLARGED = 4; // px on the screen a level-0 px
+const TILES_AT_ONCE = 8;
+const TILES_KEPT = 400; // decoded ones of 256 x 256 px are 0.26 MB each
+const OTHERS_KEYS = new Set(['KeyR', 'KeyF', 'KeyJ', 'KeyK']); // of OpenSeadragon: turning and flipping mislead here
+const KNOWN_KEYS = new Set(['Equal', 'Minus']); // it knows + and - by their place on American keyboards
+const KEY_STEP = 1.5;
+
+const loading = import('openseadragon'); // beside the first questions to the API
+
+export const openEngine: OpenEngine = async (element, opening) => {
+  const { default: library } = await loading;
+  keepStylesOut();
+  const { pyramid } = opening;
+  const viewer = library({
+    element,
+    // A source of our own: TileSource takes what it needs from these functions.
+    tileSources: tileSource(library, opening),
+    drawer: 'canvas',
+    showNavigationControl: false,
+    showNavigator: opening.miniMap,
+    navigatorPosition: 'TOP_RIGHT',
+    navigatorAutoFade: false,
+    navigatorSizeRatio: 0.16,
+    navigatorOpacity: 1,
+    navigatorBackground: 'var(--color-raised)',
+    navigatorBorderColor: 'var(--color-line)',
+    navigatorDisplayRegionColor: 'var(--color-accent)',
+    maxZoomPixelRatio: MOST_ENLARGED,
+    imageLoaderLimit: TILES_AT_ONCE,
+    maxImageCacheCount: TILES_KEPT,
+    visibilityRatio: 0.3,
+    animationTime: matchMedia('(prefers-reduced-motion: reduce)').matches ? 0 : 0.4,
+    gestureSettingsMouse: { clickToZoom: false, dblClickToZoom: true },
+    gestureSettingsTouch: { clickToZoom: false, dblClickToZoom: true },
+    gestureSettingsPen: { clickToZoom: false, dblClickToZoom: true },
+  });
+  nameParts(viewer, opening);
+  const overlay = new Overlay(viewer.canvas);
+  const frame = () => frameOf(viewer, pyramid);
+  let isFollowing = false;
+  let said = ''; // of where it rests: the address of a slide that nobody moved stays as it was
+  const follow = (place: Place, immediately: boolean) => {
+    const zoom = (place.zoom * pyramid.width) / viewer.viewport.getContainerSize().x;
+    viewer.viewport.zoomTo(zoom, undefined, immediately);
+    viewer.viewport.panTo(new library.Point(place.x / pyramid.width, place.y / pyramid.width), immediately);
+  };
+  const zoomBy = (factor: number) => {
+    viewer.viewport.zoomBy(factor);
+    viewer.viewport.applyConstraints();
+  };
+  const say = () => {
+    if (!isFollowing) opening.onMove(placeOf(viewer, pyramid));
+  };
+  viewer.addHandler('update-viewport', () => {
+    const now = frame();
+    overlay.draw(now, (context) => {
+      opening.paint(context, now);
+    });
+    opening.onFrame(now);
+  });
+  viewer.addHandler('pan', say);
+  viewer.addHandler('zoom', say);
+  viewer.addHandler('animation-finish', () => {
+    const place = placeOf(viewer, pyramid);
+    if (said !== '' && said !== hashOf(place)) opening.onRest(place);
+    said = hashOf(place);
+  });
+  viewer.addHandler('canvas-key', (event) => {
+    const { code, key } = event.originalEvent;
+    if (OTHERS_KEYS.has(code)) event.preventDefaultAction = true;
+    if (!KNOWN_KEYS.has(code) && (key === '+' || key === '-')) zoomBy(key === '+' ? KEY_STEP : 1 / KEY_STEP);
+  });
+  await new Promise<void>((resolve) => {
+    viewer.addOnceHandler('open', () => {
+      if (opening.start) follow(opening.start, true);
+      said = hashOf(placeOf(viewer, pyramid));
+      resolve();
+    });
+  });
+  const engine: Engine = {
+    frame,
+    place: () => placeOf(viewer, pyramid),
+    goTo: (place) => {
+      follow(place, false);
+    },
+    follow: (place) => {
+      isFollowing = true;
+      follow(place, true);
+      isFollowing = false;
+    },
+    zoomBy,
+    home: () => {
+      viewer.viewport.goHome();
+    },
+    redraw: () => {
+      viewer.forceRedraw();
+    },
+    retry: () => {
+      viewer.world.resetItems();
+    },
+    close: () => {
+      viewer.destroy();
+    },
+  };
+  return engine;
+};
+
+/** OpenSeadragon adds a style sheet where it finds none of this name; the page's policy has no inline styles. */
+function keepStylesOut(): void {
+  const name = 'data-openseadragon-mobile-css';
+  if (document.querySelector(`style[${name}]`)) return;
+  const none = document.createElementNS(null, 'style'); // of no namespace: found by its name, and no sheet
+  none.setAttribute(name, 'false');
+  document.head.append(none);
+}
+
+function tileSource(library: typeof OpenSeadragon, { pyramid, tile, onProblem }: Opening) {
+  const level = (number: number) => {
+    const found = pyramid.levels[number];
+    if (found === undefined) throw new RangeError(`There is no level ${number}.`);
+    return found;
+  };
+  const leaving = new WeakMap<object, AbortController>();
+  return {
+    width: pyramid.width,
+    height: pyramid.height,
+    tileOverlap: 0,
+    minLevel: 0,
+    maxLevel: pyramid.levels.length - 1,
+    getLevelScale: (number: number) => level(number).width / pyramid.width,
+    getNumTiles: (number: number) => new library.Point(level(number).columns, level(number).rows),
+    getTileWidth: (number: number) => level(number).tile_width,
+    getTileHeight: (number: number) => level(number).tile_height,
+    getTileUrl: (number: number, x: number, y: number) =>
+      pyramid.tile_url.replace('{level}', String(number)).replace('{x}', String(x)).replace('{y}', String(y)),
+    // By the page's own client, which renews tokens, waits for a busy server and knows the API's sentences.
+    downloadTileStart: (job: OpenSeadragon.ImageJob & { tile: OpenSeadragon.Tile }) => {
+      const going = new AbortController();
+      leaving.set(job, going);
+      tile(job.tile.level, job.tile.x, job.tile.y, going.signal).then(
+        (blob) => {
+          job.finish(blob, null, 'rasterBlob');
+        },
+        (error: unknown) => {
+          if (going.signal.aborted) return; // it knows
+          onProblem(error);
+          job.fail(String(error), null);
+        },
+      );
+    },
+    downloadTileAbort: (job: OpenSeadragon.ImageJob) => {
+      leaving.get(job)?.abort();
+    },
+  };
+}
+
+function nameParts(viewer: OpenSeadragon.Viewer, { label, miniMap }: Opening): void {
+  viewer.canvas.setAttribute('role', 'application');
+  viewer.canvas.setAttribute('aria-label', label);
+  if (miniMap) {
+    viewer.navigator.element.setAttribute('aria-hidden', 'true'); // the keyboard moves the slide itself
+    for (const part of viewer.navigator.element.querySelectorAll('[tabindex]')) part.setAttribute('tabindex', '-1');
+  }
+}
+
+/** The viewport's unit is the slide's width. */
+function frameOf(viewer: OpenSeadragon.Viewer, pyramid: Pyramid): Frame {
+  const bounds = viewer.viewport.getBounds(true);
+  const { x: width, y: height } = viewer.viewport.getContainerSize();
+  return {
+    left: bounds.x * pyramid.width,
+    top: bounds.y * pyramid.width,
+    scale: width / (bounds.width * pyramid.width),
+    width,
+    height,
+  };
+}
+
+/** Where it will be once it has come to rest. */
+function placeOf(viewer: OpenSeadragon.Viewer, pyramid: Pyramid): Place {
+  const centre = viewer.viewport.getCenter();
+  const zoom = (viewer.viewport.getZoom() * viewer.viewport.getContainerSize().x) / pyramid.width;
+  return { x: centre.x * pyramid.width, y: centre.y * pyramid.width, zoom };
+}
+
+class Overlay {
+  private readonly canvas = document.createElement('canvas');
+
+  constructor(parent: HTMLElement) {
+    this.canvas.dataset['overlay'] = '';
+    this.canvas.setAttribute('aria-hidden', 'true');
+    this.canvas.className = 'pointer-events-none absolute inset-0 size-full';
+    parent.append(this.canvas);
+  }
+
+  draw({ width, height }: Frame, paint: (context: CanvasRenderingContext2D) => void): void {
+    const context = this.canvas.getContext('2d');
+    if (context === null) return;
+    const ratio = window.devicePixelRatio;
+    const [wide, high] = [Math.round(width * ratio), Math.round(height * ratio)];
+    if (this.canvas.width !== wide || this.canvas.height !== high) {
+      this.canvas.width = wide;
+      this.canvas.height = high;
+    }
+    context.setTransform(1, 0, 0, 1, 0, 0);
+    context.clearRect(0, 0, wide, high);
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    paint(context);
+  }
+}

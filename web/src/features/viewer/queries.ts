@@ -1,0 +1,101 @@
+/** What the viewer asks the API for. */
+import { useQuery } from '@tanstack/react-query';
+import { useApi } from '../../api/context';
+import type { Schema } from '../../api/routes';
+import { JOB_STATES, type JobState } from '../../ui/statuses';
+import { ringsIn, pathOf } from './outlines';
+import { finalOutcome, resultFile } from './outcome';
+import { inflated } from './npz';
+import { tissueOutline } from './tissue';
+
+export type Pyramid = Schema<'Pyramid'>;
+export type Job = Schema<'JobAnswer'>;
+export type Slide = Schema<'SlideAnswer'>;
+
+export const TISSUE = 'tissue.png';
+export const OBJECTS = 'objects.geojson.gz';
+
+const SOON = 3000; // ms between two looks at a job that goes on
+
+const WITH_RESULTS: readonly JobState[] = ['COMPLETED', 'COMPLETED_WITH_UNREADABLE_TILES'];
+export const hasResults = ({ status }: Job) => WITH_RESULTS.includes(status);
+export const isPassing = ({ status }: Job) => JOB_STATES[status].isPassing;
+
+export function useSlide(slideId: string) {
+  const api = useApi();
+  return useQuery({
+    queryKey: ['slide', slideId],
+    queryFn: ({ signal }) => api.get('/slides/{slide_id}', { path: { slide_id: slideId }, signal }),
+  });
+}
+
+export function usePyramid(slideId: string) {
+  const api = useApi();
+  return useQuery({
+    queryKey: ['pyramid', slideId],
+    queryFn: ({ signal }) => api.get('/slides/{slide_id}/pyramid', { path: { slide_id: slideId }, signal }),
+    staleTime: Infinity, // asked for again only when a tile says that it is of another version
+  });
+}
+
+/** The latest hundred of a slide. */
+export function useJobsOf(slideId: string) {
+  const api = useApi();
+  return useQuery({
+    queryKey: ['jobs', { slide_id: slideId }],
+    queryFn: async ({ signal }) => (await api.get('/jobs', { query: { slide_id: slideId, limit: 100 }, signal })).items,
+  });
+}
+
+export function useJob(jobId: string | null) {
+  const api = useApi();
+  return useQuery({
+    queryKey: ['job', jobId],
+    queryFn: ({ signal }) => api.get('/jobs/{job_id}', { path: { job_id: jobId ?? '' }, signal }),
+    enabled: jobId !== null,
+    refetchInterval: ({ state }) => (state.data && isPassing(state.data) ? SOON : false),
+  });
+}
+
+export function useFinalOutcome(job: Job | undefined) {
+  const api = useApi();
+  return useQuery({
+    queryKey: ['outcome', job?.job_id],
+    queryFn: ({ signal }) => finalOutcome(api, job?.job_id ?? '', signal),
+    enabled: job !== undefined && hasResults(job),
+    structuralSharing: false, // it holds megabytes of scores
+    staleTime: Infinity,
+  });
+}
+
+/** In level-0 px; null where the job has no mask. */
+export function useTissue(job: Job | undefined, slide: Pyramid, isShown: boolean) {
+  const api = useApi();
+  return useQuery({
+    queryKey: ['tissue', job?.job_id],
+    queryFn: async ({ signal }) => {
+      const answer = await resultFile(api, job?.job_id ?? '', TISSUE, signal);
+      return answer === null ? null : tissueOutline(await answer.blob(), slide);
+    },
+    enabled: isShown && job !== undefined && hasResults(job),
+    structuralSharing: false,
+    staleTime: Infinity,
+  });
+}
+
+/** Of what a model segmented, in level-0 px. */
+export function useObjects(job: Job | undefined, isShown: boolean) {
+  const api = useApi();
+  return useQuery({
+    queryKey: ['objects', job?.job_id],
+    queryFn: async ({ signal }) => {
+      const answer = await resultFile(api, job?.job_id ?? '', OBJECTS, signal);
+      if (answer === null) return null;
+      const text = new TextDecoder().decode(await inflated(new Uint8Array(await answer.arrayBuffer()), 'gzip'));
+      return pathOf(ringsIn(JSON.parse(text) as Parameters<typeof ringsIn>[0]));
+    },
+    enabled: isShown && job !== undefined && hasResults(job),
+    structuralSharing: false,
+    staleTime: Infinity,
+  });
+}

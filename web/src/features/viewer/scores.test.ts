@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest';
+import { paintedCells } from './picture';
+import { placed } from './paint';
+import { type Grid, Scores } from './scores';
+
+const GRID: Grid = { side: 100, side_y: 50, stride: 100, stride_y: 50, columns: 4, rows: 3 };
+const COLUMN = { name: 'tumour', low: 0, high: 1 };
+
+function filled(): Scores {
+  const scores = new Scores(GRID, 2, 1);
+  scores.put(100, 50, [0.25, 0.75]);
+  scores.put(300, 100, [1, 0]);
+  scores.put(0, 0, [0.5, 0.5]);
+  scores.putUnreadable(200, 0, 'tile 7 is damaged');
+  return scores;
+}
+
+describe('the scores of a job', () => {
+  it('are found by the place that is pointed at', () => {
+    const scores = filled();
+    expect(scores.tile(scores.cellAt(199.9, 50))).toEqual({
+      cell: 5,
+      box: { x: 100, y: 50, width: 100, height: 50 },
+      scores: [0.25, 0.75],
+    });
+    expect(scores.tile(scores.cellAt(200, 49))).toMatchObject({ scores: null, reason: 'tile 7 is damaged' });
+    expect(scores.tile(scores.cellAt(0, 149))).toBeNull();
+    expect([scores.cellAt(-1, 0), scores.cellAt(400, 0), scores.cellAt(0, 150)]).toEqual([-1, -1, -1]);
+    expect(scores.tile(-1)).toBeNull();
+  });
+
+  it('grow beyond what was expected, and a tile that comes twice counts once', () => {
+    const scores = filled();
+    scores.put(0, 0, [0.1, 0.2]);
+    expect(scores.count).toBe(3);
+    expect(scores.tile(0)?.scores?.[0]).toBeCloseTo(0.1, 6);
+  });
+
+  it('refuse a tile beside the grid', () => {
+    expect(() => {
+      filled().put(400, 0, [1, 1]);
+    }).toThrow('lies beside the grid');
+  });
+
+  it('name the highest tiles of a column first', () => {
+    const scores = filled();
+    expect(scores.top(0, 2).map(({ cell }) => cell)).toEqual([11, 0]);
+    expect(scores.top(1, 9).map(({ cell }) => cell)).toEqual([5, 0, 11]);
+  });
+
+  it('of half a million tiles are painted and searched in less than a second each', () => {
+    const scores = new Scores({ ...GRID, columns: 1000, rows: 500 }, 2, 500_000);
+    for (let cell = 0; cell < 500_000; cell += 1) scores.put((cell % 1000) * 100, Math.floor(cell / 1000) * 50, [cell / 5e5, 0]);
+    const begin = performance.now();
+    expect(paintedCells(scores, COLUMN, { column: 0, map: 'viridis', threshold: -Infinity })).toHaveLength(2_000_000);
+    expect(scores.top(0, 1)[0]?.cell).toBe(499_999);
+    expect(performance.now() - begin).toBeLessThan(2000);
+  });
+});
+
+describe('the picture of the heatmap', () => {
+  const pixel = (pixels: ArrayLike<number>, cell: number) => Array.from(pixels).slice(cell * 4, cell * 4 + 4);
+
+  it('has one pixel a cell, in the colour of its score', () => {
+    const pixels = paintedCells(filled(), COLUMN, { column: 0, map: 'viridis', threshold: -Infinity });
+    expect(pixel(pixels, 11)).toEqual([0xfd, 0xe7, 0x25, 255]);
+    expect(pixel(pixels, 1)).toEqual([0, 0, 0, 0]);
+    expect(pixel(pixels, 2)).toEqual([0, 0, 0, 0]); // unreadable: hatched, and no colour of a score
+  });
+
+  it('leaves out what lies below the threshold and clips what lies beside the range', () => {
+    const look = { column: 0, map: 'viridis', threshold: 0.5 } as const;
+    const pixels = paintedCells(filled(), { ...COLUMN, high: 0.5 }, look);
+    expect(pixel(pixels, 5)[3]).toBe(0);
+    expect(pixel(pixels, 0)).toEqual(pixel(pixels, 11));
+  });
+});
+
+it('a box lies on the screen where the slide does', () => {
+  const frame = { left: 50, top: 20, scale: 0.5, width: 800, height: 600 };
+  expect(placed({ x: 100, y: 50, width: 100, height: 50 }, frame)).toEqual({ x: 25, y: 15, width: 50, height: 25 });
+});

@@ -1,0 +1,81 @@
+/** A pane's job, from the API to what is drawn over the slide. */
+import { useMemo } from 'react';
+import type { ColourMap } from './colours';
+import type { Outcome } from './outcome';
+import { type Layers, NO_LAYERS } from './paint';
+import { useGrowing } from './partial';
+import { heatmapPicture } from './picture';
+import { type Job, type Pyramid, isPassing, useFinalOutcome, useJob, useObjects, useTissue } from './queries';
+import type { Column } from './scores';
+
+/** For all panes. */
+export interface Settings {
+  heatmap: boolean;
+  opacity: number; // 0 to 1
+  map: ColourMap;
+  tissue: boolean;
+  objects: boolean;
+}
+
+/** Of one pane. */
+export interface Choice {
+  column: number;
+  threshold: number | null; // null: the column's lowest
+}
+
+export const SETTINGS: Settings = { heatmap: true, opacity: 0.6, map: 'viridis', tissue: false, objects: true };
+export const CHOICE: Choice = { column: 0, threshold: null };
+
+export interface Shown {
+  job: Job | undefined;
+  outcome: Outcome | null;
+  column: Column | undefined; // that is shown
+  tiles: number; // that are there by now
+  layers: Layers;
+  isWaiting: boolean; // for scores that will come
+  error: unknown; // null: none
+  retry: () => void;
+}
+
+export function useShown(jobId: string | null, pyramid: Pyramid, slideId: string, settings: Settings, choice: Choice): Shown {
+  const asked = useJob(jobId);
+  const isOthers = asked.data !== undefined && asked.data.slide_id !== slideId;
+  const job = isOthers ? undefined : asked.data;
+  const final = useFinalOutcome(job);
+  const growing = useGrowing(job);
+  const tissue = useTissue(job, pyramid, settings.tissue);
+  const objects = useObjects(job, settings.objects);
+  const outcome = final.data ?? growing.outcome;
+  const tiles = final.data ? final.data.scores.count : growing.tiles;
+  const column = outcome?.columns[choice.column] ?? outcome?.columns[0];
+  const layers = useMemo<Layers>(() => {
+    if (outcome === null || column === undefined || tiles < 0) return NO_LAYERS;
+    const { scores } = outcome;
+    const look = {
+      column: outcome.columns.indexOf(column),
+      map: settings.map,
+      threshold: choice.threshold ?? -Infinity,
+    };
+    const picture = settings.heatmap ? heatmapPicture(scores, column, look) : null;
+    return {
+      heatmap: picture && { picture, grid: scores.grid, opacity: settings.opacity },
+      unreadable: settings.heatmap ? scores.unreadable.map((cell) => scores.box(cell)) : [],
+      tissue: (settings.tissue && tissue.data) || null,
+      objects: (settings.objects && objects.data) || null,
+      marked: null,
+    };
+  }, [outcome, column, tiles, choice.threshold, settings, tissue.data, objects.data]);
+  const others = isOthers ? new Error('This job is of another slide: choose one of this slide.') : null;
+  return {
+    job,
+    outcome,
+    column,
+    tiles,
+    layers,
+    isWaiting: asked.isLoading || final.isLoading || (job !== undefined && outcome === null && isPassing(job)),
+    error: others ?? asked.error ?? final.error ?? growing.error ?? tissue.error ?? objects.error,
+    retry: () => {
+      for (const query of [asked, final, tissue, objects]) if (query.isError) void query.refetch();
+    },
+  };
+}
