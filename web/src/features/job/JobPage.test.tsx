@@ -1,0 +1,325 @@
+import { act, fireEvent, screen, waitFor, within } from '@testing-library/react';
+import userEvent from '@testing-library/user-event';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Job } from '../../api/live/job_update';
+import { pushFrom } from '../../api/live/push';
+import { expectAccessible } from '../../testing/axe';
+import { FakeApi, type Reply, signedIn } from '../../testing/fakes';
+import { FakeSocket } from '../../testing/fake_socket';
+import { aJob, pushed } from '../../testing/jobs';
+import { renderPage } from '../../testing/render';
+import type { JobEvent } from './history';
+import type { ResultFile, Summary } from './outcome';
+
+const ENDED = { finished_at: '2026-11-28T12:05:00Z', shards_remaining: 0 } satisfies Partial<Job>;
+const COMPLETED = aJob({ ...ENDED, status: 'COMPLETED', version: 5, progress: 1, tiles_inferred: 1000 });
+const FAILED = aJob({
+  ...ENDED,
+  status: 'FAILED',
+  version: 4,
+  reason: 'poison_shard',
+  sentence: 'Part 2 of the slide failed 3 times, so the job was stopped.',
+});
+
+const event = (seq: number, kind: string, detail: JobEvent['detail'] = {}): JobEvent => ({
+  seq,
+  kind,
+  version: 3,
+  detail,
+  at: `2026-11-28T12:00:${String(seq).padStart(2, '0')}Z`,
+});
+
+const page = (items: unknown[], next_cursor: string | null = null): Reply => ({ body: { items, next_cursor } });
+
+const file = (name: string): ResultFile => ({
+  name,
+  size: 1200,
+  sha256: 'a'.repeat(64),
+  media_type: 'text/csv',
+  url: `https://bucket.example/${name}?signed`,
+});
+
+const SUMMARY: Summary = {
+  tiles: { planned: 1000, inferred: 997, unreadable: 3 },
+  quality: { measured: 997, mostly_white: 12, with_pen: 0 },
+  unreadable: ['file tile 3', 'file tile 4', 'file tile 3: the JPEG ends early; file tile 4'].map((tiles) => ({
+    reason: `${tiles}: the JPEG ends early`,
+  })),
+  slide: { width: 46_000, height: 32_914, mpp: 0.499, mpp_y: 0.499, tissue_um2: 91_234_000, tissue_fraction: 0.25 },
+  model: { mpp: 0.5 },
+  numerics: {},
+  warnings: ['Pen marks were left out.'],
+  code_version: '1.0',
+  run: { inference: { seconds: 154, hardware: ['NVIDIA A10G'] } },
+};
+
+function api(jobs: Job[], replies: Record<string, Reply | Reply[]> = {}, role = 'analyst'): FakeApi {
+  return new FakeApi({
+    'GET /me': { body: { tenant: 't', subject: 'user:1', role } },
+    'GET /jobs/job-1': jobs.map((body) => ({ body })),
+    'GET /jobs/job-1/events': page([event(1, 'moved', { state: 'QUEUED' })]),
+    'GET /slides/slide-1': { body: { slide_id: 'slide-1', name: 'prostate.svs', status: 'UPLOADED' } },
+    ...replies,
+  });
+}
+
+const show = (fake: FakeApi) => renderPage('/jobs/job-1', fake);
+
+async function showLive(fake: FakeApi): Promise<FakeSocket> {
+  const session = signedIn();
+  renderPage('/jobs/job-1', fake, session, pushFrom('ws://push.example/graphql/realtime', session, FakeSocket.connect));
+  await waitFor(() => {
+    expect(FakeSocket.made).toHaveLength(1);
+  });
+  act(() => {
+    FakeSocket.last.admit();
+  });
+  return FakeSocket.last;
+}
+
+const readings = (fake: FakeApi) => fake.seen.filter(({ address }) => address === '/jobs/job-1').length;
+
+describe('a job that runs', () => {
+  beforeEach(() => {
+    FakeSocket.made.length = 0;
+  });
+
+  it('shows its stage, its tiles and what is known of the time, which is nothing at first', async () => {
+    show(api([aJob({ tiles_per_second: null, eta_seconds: null })]));
+    expect(await screen.findByRole('heading', { level: 1, name: 'stain-density on prostate.svs' })).toBeVisible();
+    expect(screen.getByRole('progressbar', { name: 'Tiles' })).toHaveValue(40);
+    expect(screen.getByText('400 of 1,000 · 40 %')).toBeVisible();
+    expect(screen.getByRole('listitem', { current: 'step' })).toHaveTextContent('Running, now');
+    expect(screen.getByText('Time left').nextSibling).toHaveTextContent('–');
+    expect(screen.getByText('Parts done').nextSibling).toHaveTextContent('1 of 4');
+    await expectAccessible();
+  });
+
+  it('follows what is pushed without asking, and asks for the last word', async () => {
+    const results = page([file('tiles.csv')]);
+    const fake = api([aJob(), aJob(), COMPLETED], { 'GET /jobs/job-1/results': results });
+    const socket = await showLive(fake);
+    expect(await screen.findByText('Live')).toBeVisible();
+    await waitFor(() => {
+      expect(readings(fake)).toBe(2);
+    });
+    for (const [seq, tiles, shown] of [
+      [5, 500, '500 of 1,000 · 50 %'],
+      [7, 700, '700 of 1,000 · 70 %'],
+      [6, 600, '700 of 1,000 · 70 %'], // late
+    ] as const) {
+      const counts = { progress: tiles / 1000, tiles_inferred: tiles - 7, tiles_unreadable: 7 };
+      act(() => {
+        socket.push(pushed(aJob({ progress_seq: seq, ...counts })));
+      });
+      expect(await screen.findByText(shown)).toBeVisible();
+    }
+    expect(screen.getByText('7 (1 %)')).toBeVisible();
+    expect(screen.getByText('about 20 s')).toBeVisible();
+    expect(readings(fake)).toBe(2);
+    act(() => {
+      socket.push(pushed(COMPLETED));
+    });
+    expect(await screen.findByRole('link', { name: 'Download tiles.csv' })).toBeVisible();
+    expect(readings(fake)).toBe(3);
+    expect(socket.readyState).toBe(3);
+    expect(screen.getByText('Took').nextSibling).toHaveTextContent('5 min');
+  });
+
+  it('says so when it looks by itself, and when a machine is waited for', async () => {
+    show(api([aJob({ waiting_for_capacity: true })]));
+    expect(await screen.findByText('Looking every 2 seconds')).toBeVisible();
+    expect(screen.getByText(/a machine is being started/)).toBeVisible();
+    await expectAccessible();
+  });
+
+  it('reads the stage aloud, and no number that changes each second', async () => {
+    const socket = await showLive(api([aJob({ status: 'PLANNING', version: 2, progress: 0 })]));
+    const spoken = await screen.findByText('Planning.');
+    expect(spoken).toHaveAttribute('role', 'status');
+    act(() => {
+      socket.push(pushed(aJob()));
+    });
+    expect(await screen.findByText('400 of 1,000 · 40 %')).toBeVisible();
+    act(() => {
+      socket.push(pushed(aJob({ progress_seq: 5, progress: 0.5, tiles_inferred: 500 })));
+    });
+    expect(await screen.findByText('500 of 1,000 · 50 %')).toBeVisible();
+    expect(spoken).toHaveTextContent(/^Running\.$/);
+  });
+
+  it('is cancelled after a question', async () => {
+    const cancelled = aJob({ ...ENDED, status: 'CANCELLED', version: 4 });
+    const fake = api([aJob()], { 'POST /jobs/job-1/cancel': { body: cancelled } });
+    show(fake);
+    await userEvent.click(await screen.findByRole('button', { name: 'Cancel the job' }));
+    const dialog = screen.getByRole('dialog', { name: 'Cancel this job?' });
+    await expectAccessible();
+    await userEvent.click(within(dialog).getByRole('button', { name: 'Cancel the job' }));
+    expect(await screen.findByRole('button', { name: 'Try again' })).toBeVisible();
+    expect(screen.getByText('The job was cancelled.')).toBeVisible();
+    expect(screen.getByRole('listitem', { current: 'step' })).toHaveTextContent('Running, stopped here');
+  });
+
+  it('is not to be cancelled by who may only look', async () => {
+    show(api([aJob()], {}, 'viewer'));
+    expect(await screen.findByRole('link', { name: 'Look at it on the slide' })).toHaveAttribute(
+      'href',
+      '/view/slide-1?job=job-1',
+    );
+    expect(screen.queryByRole('button', { name: 'Cancel the job' })).toBeNull();
+  });
+
+  it('stays on screen when the API is away', async () => {
+    const fake = api([], { 'GET /jobs/job-1': [{ body: aJob() }, new TypeError('Failed to fetch')] });
+    await showLive(fake);
+    expect(await screen.findByRole('alert')).toHaveTextContent('The server can not be reached.');
+    expect(screen.getByText('400 of 1,000 · 40 %')).toBeVisible();
+  });
+});
+
+describe('a job that failed', () => {
+  it('says why, what to do, and what to quote', async () => {
+    show(api([FAILED]));
+    const failure = await screen.findByRole('region', { name: 'The job failed' });
+    expect(failure).toHaveTextContent('Part 2 of the slide failed 3 times, so the job was stopped.');
+    expect(failure).toHaveTextContent('Try again: the parts that are done are kept.');
+    expect(failure).toHaveTextContent('poison_shard');
+    expect(failure).toHaveTextContent(FAILED.traceparent);
+    await expectAccessible();
+  });
+
+  it('is tried again as a new job, one however often it is pressed', async () => {
+    const busy = { status: 503, body: { type: '/problems/busy', detail: 'Try again in a minute.' } };
+    const fake = api([FAILED], {
+      'POST /jobs/job-1/retry': [busy, { status: 202, body: aJob({ job_id: 'job-2' }) }],
+      'GET /jobs/job-2': { body: aJob({ job_id: 'job-2', retry_of: 'job-1' }) },
+      'GET /jobs/job-2/events': page([]),
+    });
+    show(fake);
+    await userEvent.click(await screen.findByRole('button', { name: 'Try again' }));
+    expect(await screen.findByRole('link', { name: 'the job before' })).toHaveAttribute('href', '/jobs/job-1');
+    const keys = fake.seen.filter(({ method }) => method === 'POST').map(({ headers }) => headers.get('Idempotency-Key'));
+    expect(keys).toHaveLength(2);
+    expect(new Set(keys).size).toBe(1);
+  });
+});
+
+describe('a job that ended well', () => {
+  const results = page(['summary.json', 'tiles.csv', 'tiles.geojson.gz'].map(file));
+
+  beforeEach(() => {
+    vi.stubGlobal('fetch', () => Promise.resolve(Response.json(SUMMARY)));
+  });
+
+  it('has its figures, its files with what opens them, and a way to the viewer', async () => {
+    show(api([COMPLETED], { 'GET /jobs/job-1/results': results }));
+    const files = await screen.findByRole('table', { name: 'Result files' });
+    expect(within(files).getAllByRole('rowheader').map((cell) => cell.textContent)).toEqual([
+      expect.stringContaining('tiles.geojson.gz'),
+      expect.stringContaining('tiles.csv'),
+      expect.stringContaining('summary.json'),
+    ]);
+    expect(within(files).getByRole('row', { name: /tiles\.geojson/ })).toHaveTextContent('QuPath');
+    expect(screen.getByRole('link', { name: 'Download tiles.csv' })).toHaveAttribute('href', file('tiles.csv').url);
+    expect(await screen.findByText('91.2 mm², 25 % of the slide')).toBeVisible();
+    expect(screen.getByText(/3 of 1,000 tiles could not be read .* the JPEG ends early \(3\)/)).toBeVisible();
+    expect(screen.getByText(/Of 997 tiles 12 are mostly glass; .* tile_quality\.csv/)).toBeVisible();
+    expect(screen.getByText('Pen marks were left out.')).toBeVisible();
+    await expectAccessible();
+  });
+
+  it('fetches fresh links in place of those that have run out', async () => {
+    const fake = api([COMPLETED], { 'GET /jobs/job-1/results': results });
+    show(fake);
+    const link = await screen.findByRole('link', { name: 'Download tiles.csv' });
+    const asked = () => fake.seen.filter(({ address }) => address.endsWith('/results')).length;
+    expect(asked()).toBe(1);
+    vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 15 * 60_000);
+    expect(fireEvent.click(link), 'the browser does not follow it').toBe(false);
+    await waitFor(() => {
+      expect(asked()).toBe(2);
+    });
+  });
+
+  it('says that the summary could not be read, and still offers it', async () => {
+    vi.stubGlobal('fetch', () => Promise.resolve(new Response(null, { status: 403 })));
+    show(api([COMPLETED], { 'GET /jobs/job-1/results': results }));
+    expect(await screen.findByText(/summary\.json could not be read \(status 403\)/)).toBeVisible();
+    expect(screen.getByRole('link', { name: 'Download summary.json' })).toBeVisible();
+  });
+
+  it('found no tissue, in words', async () => {
+    const none = aJob({ ...ENDED, status: 'NO_TISSUE', tiles_planned: 0, tiles_inferred: 0, progress: 1, shards_total: 0 });
+    show(api([none], { 'GET /jobs/job-1/results': results }));
+    expect(await screen.findByText('none, since no tissue was found')).toBeVisible();
+    expect(screen.getAllByText(/, not needed/)).toHaveLength(2);
+    await expectAccessible();
+  });
+});
+
+describe('what happened', () => {
+  it('is told newest first, all of it when asked for, read page by page', async () => {
+    const first = [event(1, 'moved', { state: 'QUEUED' }), event(2, 'moved', { state: 'PLANNING' })];
+    const second = [
+      event(3, 'moved', { state: 'RUNNING' }),
+      event(4, 'shard_leased', { shard: 0, attempt: 1 }),
+      event(5, 'shard_released', { shard: 0, attempt: 1, reason: 'The worker’s lease ran out.' }),
+      event(6, 'shard_leased', { shard: 0, attempt: 2 }),
+      event(7, 'shard_committed', { shard: 0, attempt: 2, tiles: 2048, unreadable: 4 }),
+      event(8, 'shard_failed', { shard: 1, attempt: 1, reason: 'The fetch stage hangs.' }),
+      event(9, 'shard_leased', { shard: 2, attempt: 1 }),
+    ];
+    const fake = api([aJob({ shards_remaining: 4 })], { 'GET /jobs/job-1/events': [page(first, '2'), page(second)] });
+    show(fake);
+    const log = await screen.findByRole('region', { name: 'What happened' });
+    await userEvent.click(await within(log).findByRole('button', { name: 'Show all 9' }));
+    expect(within(log).getAllByRole('listitem').map((item) => item.textContent.slice(8))).toEqual([
+      'Part 3 begun',
+      'Part 2 failed: The fetch stage hangs.',
+      'Part 1 done: 2,048 tiles, 4 of them unreadable',
+      'Part 1 begun again, attempt 2',
+      'Part 1 given back: The worker’s lease ran out.',
+      'Part 1 begun',
+      'Planned; its parts wait for workers',
+      'Planning began',
+      'Asked for',
+    ]);
+    expect(screen.getByText('Begun again').nextSibling).toHaveTextContent('1 part');
+    expect(screen.getByText('Parts done').nextSibling).toHaveTextContent('1 of 4');
+    const asked = fake.seen.map(({ address }) => address).filter((address) => address.includes('events'));
+    expect(asked).toEqual(['/jobs/job-1/events?limit=100', '/jobs/job-1/events?cursor=2&limit=100']);
+    await expectAccessible();
+  });
+
+  it('goes on at its last page when the job has moved', async () => {
+    const fake = api([aJob()], {
+      'GET /jobs/job-1/events': [page([event(1, 'moved', { state: 'QUEUED' })], '1'), page([event(2, 'moved', { state: 'RUNNING' })])],
+    });
+    FakeSocket.made.length = 0;
+    const socket = await showLive(fake);
+    expect(await screen.findByText('Planned; its parts wait for workers')).toBeVisible();
+    const asked = () => fake.seen.map(({ address }) => address).filter((address) => address.includes('events'));
+    const before = asked().length;
+    const hidden = vi.spyOn(document, 'hidden', 'get').mockReturnValue(true);
+    act(() => {
+      socket.push(pushed(aJob({ status: 'STITCHING', version: 4 })));
+    });
+    expect((await screen.findAllByText('Putting results together'))[0]).toBeVisible();
+    expect(asked(), 'nobody looks at a hidden tab').toHaveLength(before);
+    hidden.mockReturnValue(false);
+    act(() => {
+      document.dispatchEvent(new Event('visibilitychange'));
+    });
+    await waitFor(() => {
+      expect(asked().slice(before)).toEqual(['/jobs/job-1/events?cursor=1&limit=100']);
+    });
+  });
+});
+
+it('is not there, in the sentence of the API', async () => {
+  const missing = { status: 404, body: { type: '/problems/not_found', detail: 'There is no job with this id.' } };
+  show(api([], { 'GET /jobs/job-1': missing }));
+  expect(await screen.findByRole('alert')).toHaveTextContent('There is no job with this id.');
+  await expectAccessible();
+});
