@@ -25,7 +25,7 @@ export function Table<Row>({ caption, columns, rows, keyOf }: Props<Row>) {
         <thead>
           <tr className="border-b border-line text-left text-muted">
             {columns.map(({ title, isNumber, hideTitle }) => (
-              <th key={title} scope="col" className={`px-4 py-2.5 font-medium ${isNumber ? 'text-right' : ''}`}>
+              <th key={title} scope="col" className={`px-4 py-2.5 font-medium ${isNumber ? 'text-right' : ''} ${hideTitle ? 'w-px' : ''}`}>
                 <span className={hideTitle ? 'sr-only' : ''}>{title}</span>
               </th>
             ))}

@@ -26,8 +26,8 @@ export function Thumbnail({ slideId, exists, size = 'small' }: Props) {
   });
   const address = useAddress(data);
   return (
-    <div ref={ref} className={`flex items-center justify-center overflow-hidden rounded bg-sunken ${SIZES[size]}`}>
-      {address && <img src={address} alt="" className="max-h-full max-w-full" />}
+    <div ref={ref} className={`flex shrink-0 items-center justify-center overflow-hidden rounded bg-sunken ${SIZES[size]}`}>
+      {address && <img src={address} alt="" className="size-full object-contain" />}
     </div>
   );
 }

@@ -21,14 +21,21 @@ const COLUMNS: readonly Column<Job>[] = [
     title: 'Model',
     cell: ({ model, model_version }) => (
       <>
-        {model}
+        <span className="whitespace-nowrap">{model}</span>
         <p className="text-muted">{model_version}</p>
       </>
     ),
   },
   { title: 'Status', cell: (job) => <JobProgress job={job} /> },
-  { title: 'Priority', cell: ({ priority }) => <span className="capitalize">{priority}</span> },
-  { title: 'Asked for', cell: ({ created_at }) => <time dateTime={created_at}>{moment(created_at)}</time> },
+  {
+    title: 'Asked for',
+    cell: ({ created_at, priority }) => (
+      <div className="min-w-24">
+        <time dateTime={created_at}>{moment(created_at)}</time>
+        {priority !== 'normal' && <p className="text-muted capitalize">{priority} priority</p>}
+      </div>
+    ),
+  },
 ];
 
 export default function JobsPage() {

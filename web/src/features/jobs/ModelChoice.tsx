@@ -60,7 +60,7 @@ function Offered({ model, isChosen, isInvalid, onChoose }: OfferedProps) {
         onChange={onChoose}
         aria-describedby={`${id}-card`}
         data-invalid={isInvalid || undefined}
-        className="mt-0.5 size-5 shrink-0 accent-accent"
+        className="relative z-1 mt-0.5 size-5 shrink-0 accent-accent"
       />
       <div className="min-w-0 text-sm">
         {/* The label covers the card, so that a click anywhere on it chooses. */}

@@ -35,7 +35,8 @@ export function Outcomes({ outcomes, slides, isBusy, onTryAgain }: Props) {
               <>
                 <Badge tone="good">{outcome.job.reused ? 'Had finished before' : 'Started'}</Badge>
                 <Link to={`/jobs/${outcome.job.job_id}`} className="text-accent hover:underline">
-                  Watch it<span className="sr-only">: {nameOf(outcome.slideId)}</span>
+                  {outcome.job.reused ? 'See its result' : 'Watch it'}
+                  <span className="sr-only">: {nameOf(outcome.slideId)}</span>
                 </Link>
               </>
             ) : (

@@ -21,7 +21,6 @@ const WORDS: Record<Deed['kind'], { verb: string; question: string; done: (name:
 /** What an analyst can do with the slide in the state that it is in, each after a question. */
 export function SlideDeeds({ slide }: { slide: Slide }) {
   const [asked, setAsked] = useState<Deed['kind'] | null>(null);
-  const [tier, setTier] = useState<Tier>('standard');
   const say = useToasts();
   const navigate = useNavigate();
   const deed = useDeed(slide, ({ kind }) => {
@@ -47,54 +46,68 @@ export function SlideDeeds({ slide }: { slide: Slide }) {
           {WORDS[kind].verb}
         </Button>
       ))}
-      {asked && (
-        <Dialog
-          title={WORDS[asked].question}
-          open
-          onClose={close}
-          actions={
-            <>
-              <Button onClick={close}>Leave it as it is</Button>
-              <Button
-                look={asked === 'delete' ? 'danger' : 'primary'}
-                busy={deed.isPending}
-                onClick={() => {
-                  deed.mutate(asked === 'restore' ? { kind: asked, tier } : { kind: asked });
-                }}
-              >
-                {WORDS[asked].verb}
-              </Button>
-            </>
-          }
-        >
-          <p className="mb-3 font-medium break-words">{slide.name}</p>
-          {asked === 'archive' && (
-            <p>
-              It costs little to keep there, and can be neither looked at nor analysed until it is restored, which takes
-              hours. Results of its jobs stay.
-            </p>
-          )}
-          {asked === 'delete' && (
-            <p>Its files are deleted for good, with all their versions. Results of its jobs stay. This can not be undone.</p>
-          )}
-          {asked === 'restore' && (
-            <Select
-              label="How soon it is needed"
-              options={TIERS}
-              value={tier}
-              onChange={(event) => {
-                setTier(event.target.value === 'bulk' ? 'bulk' : 'standard');
-              }}
-            />
-          )}
-          {deed.isError && (
-            <div className="mt-3">
-              <Problem error={deed.error} />
-            </div>
-          )}
-        </Dialog>
-      )}
+      <Question slide={slide} kind={asked ?? 'delete'} isOpen={asked !== null} deed={deed} onClose={close} />
     </>
+  );
+}
+
+interface QuestionProps {
+  slide: Slide;
+  kind: Deed['kind'];
+  isOpen: boolean;
+  deed: ReturnType<typeof useDeed>;
+  onClose: () => void;
+}
+
+/** It stays in the page while it is closed, so that it gives the focus back to the button that opened it. */
+function Question({ slide, kind, isOpen, deed, onClose }: QuestionProps) {
+  const [tier, setTier] = useState<Tier>('standard');
+  return (
+    <Dialog
+      title={WORDS[kind].question}
+      open={isOpen}
+      onClose={onClose}
+      actions={
+        <>
+          <Button onClick={onClose}>Leave it as it is</Button>
+          <Button
+            look={kind === 'delete' ? 'danger' : 'primary'}
+            busy={deed.isPending}
+            onClick={() => {
+              deed.mutate(kind === 'restore' ? { kind, tier } : { kind });
+            }}
+          >
+            {WORDS[kind].verb}
+          </Button>
+        </>
+      }
+    >
+      <p className="mb-3 font-medium break-words">{slide.name}</p>
+      {kind === 'archive' && (
+        <p>
+          It costs little to keep there, and can be neither looked at nor analysed until it is restored, which takes
+          hours. Results of its jobs stay.
+        </p>
+      )}
+      {kind === 'delete' && (
+        <p>Its files are deleted for good, with all their versions. Results of its jobs stay. This can not be undone.</p>
+      )}
+      {kind === 'restore' && (
+        <Select
+          label="How soon it is needed"
+          options={TIERS}
+          value={tier}
+          onChange={(event) => {
+            setTier(event.target.value === 'bulk' ? 'bulk' : 'standard');
+          }}
+        />
+      )}
+      {deed.isError && (
+        <div className="mt-3">
+          <Problem error={deed.error} />
+        </div>
+      )}
+    </Dialog>
   );
 }
 

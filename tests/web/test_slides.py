@@ -1,0 +1,111 @@
+"""Slides in a list and each on its page: chosen, looked at, deleted."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.slides import write_svs
+from wsi.records.identity import Role
+
+pytestmark = pytest.mark.stack
+
+
+@pytest.fixture(scope="module")
+def slides(lab, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("slides")
+    names = ("biopsy-021.svs", "biopsy-022.svs", "biopsy-023.svs")
+    return [lab.upload(write_svs(folder / name, width=3000, height=2000)) for name in names]
+
+
+@pytest.fixture
+def biopsies(slides, analyst):
+    analyst.page.goto(f"{analyst.origin}/slides?q=biopsy")
+    analyst.page.get_by_role("row", name="biopsy-021.svs").wait_for()
+    return analyst
+
+
+def test_slides_are_chosen_for_one_submission_with_their_pictures_in_sight(biopsies):
+    page = biopsies.page
+    expect(page.locator("td img")).to_have_count(3)
+    place = page.get_by_role("table").bounding_box()
+    page.get_by_label("Choose biopsy-021.svs").check()
+    page.get_by_label("Choose biopsy-022.svs").check()
+    expect(page.get_by_text("2 slides chosen")).to_be_visible()
+    assert page.get_by_role("table").bounding_box() == place
+    assert biopsies.violations() == []
+    biopsies.look("slides-chosen")
+    page.set_viewport_size({"width": 820, "height": 1180})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 820
+    biopsies.look("slides-tablet")
+    page.get_by_role("link", name="Analyse them").click()
+    expect(page.get_by_role("heading", name="2 slides, a job each")).to_be_visible()
+
+
+def test_the_page_of_a_slide_tells_what_inspection_found(biopsies):
+    page = biopsies.page
+    page.get_by_role("link", name="biopsy-021.svs").click()
+    expect(page.get_by_text("0.5 µm per pixel, as the scanner wrote it")).to_be_visible()
+    expect(page.get_by_text("3,000 × 2,000 pixels, 1.5 × 1 mm")).to_be_visible()
+    expect(page.get_by_role("heading", name="No jobs yet")).to_be_visible()
+    expect(page.locator("main img")).to_be_visible()
+    assert biopsies.violations() == []
+    biopsies.look("slide")
+    page.set_viewport_size({"width": 820, "height": 1180})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 820
+    biopsies.look("slide-tablet")
+
+
+def test_a_slide_is_deleted_after_a_question(lab, analyst, tmp_path):
+    lab.upload(write_svs(tmp_path / "mistake.svs", width=1000, height=1000))
+    page = analyst.page
+    page.goto(f"{analyst.origin}/slides?q=mistake")
+    page.get_by_role("link", name="mistake.svs").click()
+    page.get_by_role("button", name="Delete").click()
+    dialog = page.get_by_role("dialog", name="Delete this slide?")
+    expect(dialog).to_be_visible()
+    assert analyst.violations() == []
+    analyst.look("slide-delete")
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    expect(page.get_by_role("button", name="Delete")).to_be_focused()
+    page.get_by_role("button", name="Delete").click()
+    dialog.get_by_role("button", name="Delete").click()
+    expect(page.get_by_text("mistake.svs was deleted.")).to_be_visible()
+    page.goto(f"{analyst.origin}/slides?q=mistake")
+    expect(page.get_by_role("heading", name="No slide matches")).to_be_visible()
+
+
+def test_an_archived_slide_says_how_it_comes_back(lab, analyst, tmp_path):
+    lab.upload(write_svs(tmp_path / "old-case.svs", width=1000, height=1000))
+    page = analyst.page
+    page.goto(f"{analyst.origin}/slides?q=old-case")
+    page.get_by_role("link", name="old-case.svs").click()
+    page.get_by_role("button", name="Archive").click()
+    page.get_by_role("dialog").get_by_role("button", name="Archive").click()
+    expect(page.get_by_text("old-case.svs was archived.")).to_be_visible()
+    expect(page.get_by_text("It lies in the archive.")).to_be_visible()
+    page.get_by_role("button", name="Restore").click()
+    page.get_by_label("How soon it is needed").select_option("bulk")
+    assert analyst.violations() == []
+    analyst.look("slide-restore")
+    page.get_by_role("dialog").get_by_role("button", name="Restore").click()
+    expect(page.get_by_text("Being restored", exact=True)).to_be_visible()
+
+
+def test_a_viewer_is_offered_nothing_that_writes(slides, person):
+    person.sign_in(Role.VIEWER, path=f"/slides/{slides[0].slide_id}")
+    page = person.page
+    expect(page.get_by_role("link", name="Look at it")).to_be_visible()
+    expect(page.get_by_role("link", name="Analyse it")).to_have_count(0)
+    expect(page.get_by_role("button", name="Delete")).to_have_count(0)
+    page.get_by_role("link", name="Slides").click()
+    expect(page.get_by_role("row", name="biopsy-021.svs")).to_be_visible()
+    expect(page.get_by_role("checkbox")).to_have_count(0)
+    assert person.complaints == []
+
+
+def test_another_organisation_gets_no_page_of_a_slide(slides, person):
+    person.sign_in(Role.ANALYST, tenant="second", path=f"/slides/{slides[0].slide_id}")
+    expect(person.page.get_by_role("alert").first).to_be_visible()
+    assert "biopsy" not in person.page.content()
