@@ -211,6 +211,7 @@ def test_a_job_is_cancelled_after_a_second_thought_and_tried_again(analyst, lab,
     page.get_by_role("button", name="Cancel the job").click()
     dialog.get_by_role("button", name="Cancel the job").click()
     status(page, "Cancelled")
+    expect(page.get_by_role("heading", level=1)).to_be_focused()
     assert lab.api.job(job.job_id).status == "CANCELLED"
     analyst.look("job-cancelled")
     page.get_by_role("button", name="Try again").click()

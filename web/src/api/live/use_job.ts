@@ -13,8 +13,9 @@ export interface LiveJob {
   again: () => void; // watches anew, after a refusal
 }
 
-/** A job as it is now, for as long as the component is there. Once a job and page: each call has a connection. */
-export function useJob(jobId: string): LiveJob {
+/** A job as it is now, for as long as the component is there; null watches nothing. Once a job and page: each call has a
+ * connection. */
+export function useJob(jobId: string | null): LiveJob {
   const api = useApi();
   const queries = useQueryClient();
   const subscribe = use(PushContext);
@@ -25,7 +26,7 @@ export function useJob(jobId: string): LiveJob {
       queryOptions({
         queryKey: ['job', jobId],
         queryFn: async ({ signal }) => {
-          const snapshot = await api.get('/jobs/{job_id}', { path: { job_id: jobId }, signal });
+          const snapshot = await api.get('/jobs/{job_id}', { path: { job_id: jobId ?? '' }, signal });
           return withSnapshot(queries.getQueryData<Job>(['job', jobId]), snapshot);
         },
         enabled: false, // by itself: it is asked when the watch says so
@@ -35,19 +36,18 @@ export function useJob(jobId: string): LiveJob {
   );
   const { data, error, dataUpdatedAt } = useQuery(query);
 
-  useEffect(
-    () =>
-      watch({
-        jobId,
-        read: async () => isFinal(await queries.query(query)),
-        subscribe,
-        onUpdate: (update) => {
-          queries.setQueryData(query.queryKey, (known) => known && withUpdate(known, update));
-        },
-        onLink: setLink,
-      }),
-    [queries, query, subscribe, jobId, round],
-  );
+  useEffect(() => {
+    if (jobId === null) return undefined;
+    return watch({
+      jobId,
+      read: async () => isFinal(await queries.query(query)),
+      subscribe,
+      onUpdate: (update) => {
+        queries.setQueryData(query.queryKey, (known) => known && withUpdate(known, update));
+      },
+      onLink: setLink,
+    });
+  }, [queries, query, subscribe, jobId, round]);
 
   return {
     job: data,

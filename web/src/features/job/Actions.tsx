@@ -1,5 +1,5 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { useNavigate } from 'react-router';
 import { useApi } from '../../api/context';
 import { type Job, isFinal, withSnapshot } from '../../api/live/job_update';
@@ -32,6 +32,14 @@ function Cancel({ job }: { job: Job }) {
   const queries = useQueryClient();
   const toasts = useToasts();
   const [isAsking, setAsking] = useState(false);
+  const isPressed = useRef(false);
+  useEffect(
+    () => () => {
+      // The button goes with the job's end, and takes the focus with it.
+      if (isPressed.current && document.activeElement === document.body) document.querySelector('h1')?.focus();
+    },
+    [],
+  );
   const close = () => {
     setAsking(false);
   };
@@ -70,6 +78,7 @@ function Cancel({ job }: { job: Job }) {
               look="danger"
               busy={cancelling.isPending}
               onClick={() => {
+                isPressed.current = true;
                 cancelling.mutate();
               }}
             >

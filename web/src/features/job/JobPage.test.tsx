@@ -158,6 +158,7 @@ describe('a job that runs', () => {
     await userEvent.click(within(dialog).getByRole('button', { name: 'Cancel the job' }));
     expect(await screen.findByRole('button', { name: 'Try again' })).toBeVisible();
     expect(screen.getByText('The job was cancelled.')).toBeVisible();
+    expect(screen.getByRole('heading', { level: 1 })).toHaveFocus();
     expect(screen.getByRole('listitem', { current: 'step' })).toHaveTextContent('Running, stopped here');
   });
 
