@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import logging
 import math
 import re
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from client.api import Job, Slide
+from local.stack import Stack
 from tests.shared_slides import shared_slide
+from tests.slides import write_svs
 from tests.stack.lab import Lab
 from tests.web.person import Person
+from wsi.records.identity import Role
 
 logger = logging.getLogger(__name__)
 
@@ -133,6 +138,65 @@ def test_the_heatmap_lies_over_the_slide_and_changes_with_what_is_chosen(scene: 
     page.get_by_label("Outline of the tissue").check()
     assert settled(page)[0] > 0
     assert analyst.violations() == []
+
+
+def test_the_heatmap_fills_in_while_the_job_runs(lab: Lab, analyst: Person, tmp_path: Path) -> None:
+    # Three shards: some seconds of work each for one core.
+    slide = lab.upload(write_svs(tmp_path / "large.svs", width=24_000, height=24_000, levels=(1, 4, 16)))
+    job = lab.submit(slide)
+    page = analyst.page
+    page.goto(f"{analyst.origin}/view/{slide.slide_id}?job={job.job_id}")
+    page.evaluate(FIRST_TILE)
+    found = page.get_by_text(re.compile(r"^[1-9][\d,]* of 5,776$"))
+    expect(found).to_be_visible(timeout=60_000)
+    expect(page.get_by_text("Running", exact=True)).to_be_visible()
+    part = settled(page)[0]
+    assert analyst.violations() == []
+    analyst.look("viewer-running")
+    expect(page.get_by_text("5,776 tiles with scores")).to_be_visible(timeout=60_000)
+    expect(page.get_by_text("Completed", exact=True)).to_be_visible(timeout=60_000)
+    assert settled(page)[0] > part
+    expect(page.get_by_text("Files of this job")).to_be_visible()
+
+
+def test_tiles_that_could_not_be_read_are_hatched_and_say_why(lab: Lab, analyst: Person) -> None:
+    slide = lab.upload(shared_slide("derived/cmu-small-region.two-tiles-damaged.svs"))
+    job = lab.run(slide)
+    summary = json.loads(lab.results(job)["summary.json"])
+    page = analyst.page
+    page.goto(f"{analyst.origin}/view/{slide.slide_id}?job={job.job_id}")
+    page.evaluate(FIRST_TILE)
+    expect(page.get_by_text(f", {len(summary['unreadable'])} unreadable (hatched)")).to_be_visible()
+    page.get_by_role("button", name="Zoom in").click()
+    settled(page)
+    page.wait_for_timeout(600)
+    tile = summary["unreadable"][0]
+    page.mouse.move(*at(page, tile["minx"] + 20, tile["miny"] + 20))
+    expect(page.get_by_text("Could not be read.")).to_be_visible()
+    expect(page.get_by_text(tile["reason"])).to_be_visible()
+    assert analyst.violations() == []
+    analyst.look("viewer-unreadable")
+
+
+def test_a_finger_chooses_a_tile_and_the_whole_screen_is_filled(scene: Scene, browser: Browser, stack: Stack) -> None:
+    context = browser.new_context(viewport={"width": 820, "height": 1180}, has_touch=True)
+    page = context.new_page()
+    person = Person(page=page, origin=stack.as_json()["page_url"].rstrip("/"), users=stack.access.users)
+    person.sign_in(Role.VIEWER)
+    look_at(person, scene, f"job={scene.job.job_id}", "#x=1110&y=1483&z=0.3")
+    expect(page.get_by_text("tiles with scores")).to_be_visible()
+    box = page.get_by_role("application").bounding_box()
+    assert box is not None
+    page.touchscreen.tap(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    expect(page.get_by_role("table", name="Scores of this tile")).to_be_visible()
+    page.get_by_role("button", name="Full screen").tap()
+    page.wait_for_timeout(500)
+    assert page.evaluate("document.fullscreenElement !== null")
+    page.get_by_role("button", name="Full screen").tap()
+    page.wait_for_timeout(500)
+    assert page.evaluate("document.fullscreenElement === null")
+    context.close()
+    assert person.complaints == []
 
 
 def at(page: Page, x: float, y: float) -> tuple[float, float]:

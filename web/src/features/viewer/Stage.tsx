@@ -108,8 +108,8 @@ export function Stage({ slideId, pyramid, label, layers, children, ...rest }: Pr
       className="relative min-w-0 grow overflow-hidden rounded-lg border border-line bg-sunken"
       onPointerMoveCapture={point}
       onPointerDownCapture={point}
-      onPointerLeave={() => {
-        rest.onPoint(null);
+      onPointerLeave={({ pointerType }) => {
+        if (pointerType === 'mouse') rest.onPoint(null); // a finger that was lifted has chosen
       }}
     >
       <div ref={place} className="absolute inset-0" />

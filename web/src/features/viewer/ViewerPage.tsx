@@ -1,7 +1,9 @@
+import { useEffect } from 'react';
 import { Link, useParams } from 'react-router';
 import { Loading } from '../../ui/Loading';
 import { Page } from '../../ui/Page';
 import { Problem } from '../../ui/Problem';
+import { loadEngine } from './openseadragon_engine';
 import { usePyramid, useSlide } from './queries';
 import { Viewing } from './Viewing';
 
@@ -9,6 +11,7 @@ export default function ViewerPage() {
   const { slideId = '' } = useParams();
   const slide = useSlide(slideId);
   const pyramid = usePyramid(slideId);
+  useEffect(() => void loadEngine(), []);
   return (
     <Page
       title={slide.data?.name ?? 'Slide'}

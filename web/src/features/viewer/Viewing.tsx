@@ -39,8 +39,7 @@ export function Viewing({ slideId, pyramid }: { slideId: string; pyramid: Pyrami
   };
   const goTo = ({ box: { x, y, width, height } }: Tile) => {
     const centre = { x: x + width / 2, y: y + height / 2 };
-    const across = (root.current?.clientWidth ?? 0) / panes.length;
-    lead?.goTo({ ...centre, zoom: across / SHARE / width });
+    if (lead !== null) lead.goTo({ ...centre, zoom: lead.frame().width / SHARE / width });
     setPoint(centre);
   };
 

@@ -11,10 +11,14 @@ const OTHERS_KEYS = new Set(['KeyR', 'KeyF', 'KeyJ', 'KeyK']); // of OpenSeadrag
 const KNOWN_KEYS = new Set(['Equal', 'Minus']); // it knows + and - by their place on American keyboards
 const KEY_STEP = 1.5;
 
-const loading = import('openseadragon'); // beside the first questions to the API
+let loading: ReturnType<typeof loadLibrary> | null = null;
+const loadLibrary = () => import('openseadragon');
+
+/** To be called once the first questions to the API are on their way: reading the library keeps the page busy. */
+export const loadEngine = () => (loading ??= loadLibrary());
 
 export const openEngine: OpenEngine = async (element, opening) => {
-  const { default: library } = await loading;
+  const { default: library } = await loadEngine();
   keepStylesOut();
   const { pyramid } = opening;
   const viewer = library({

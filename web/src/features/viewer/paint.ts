@@ -18,8 +18,6 @@ export interface Layers {
   marked: Box | null; // the tile that is pointed at, or that was chosen
 }
 
-export const NO_LAYERS: Layers = { heatmap: null, unreadable: [], tissue: null, objects: null, marked: null };
-
 const INK = '#16202a';
 const PAPER = '#ffffff';
 const SMALLEST_HATCHED = 6; // px on the screen; below it the hatch would be noise

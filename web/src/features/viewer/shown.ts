@@ -2,7 +2,7 @@
 import { useMemo } from 'react';
 import type { ColourMap } from './colours';
 import type { Outcome } from './outcome';
-import { type Layers, NO_LAYERS } from './paint';
+import type { Layers } from './paint';
 import { useGrowing } from './partial';
 import { heatmapPicture } from './picture';
 import { type Job, type Pyramid, isPassing, useFinalOutcome, useJob, useObjects, useTissue } from './queries';
@@ -46,25 +46,27 @@ export function useShown(jobId: string | null, pyramid: Pyramid, slideId: string
   const tissue = useTissue(job, pyramid, settings.tissue);
   const objects = useObjects(job, settings.objects);
   const outcome = final.data ?? growing.outcome;
-  const tiles = final.data ? final.data.scores.count : growing.tiles;
+  const tiles = final.data ? final.data.scores.count + final.data.scores.unreadable.length : growing.tiles;
   const column = outcome?.columns[choice.column] ?? outcome?.columns[0];
-  const layers = useMemo<Layers>(() => {
-    if (outcome === null || column === undefined || tiles < 0) return NO_LAYERS;
-    const { scores } = outcome;
-    const look = {
-      column: outcome.columns.indexOf(column),
-      map: settings.map,
-      threshold: choice.threshold ?? -Infinity,
-    };
-    const picture = settings.heatmap ? heatmapPicture(scores, column, look) : null;
-    return {
-      heatmap: picture && { picture, grid: scores.grid, opacity: settings.opacity },
-      unreadable: settings.heatmap ? scores.unreadable.map((cell) => scores.box(cell)) : [],
+  const threshold = choice.threshold ?? -Infinity;
+  const { map } = settings;
+  const heatmap = useMemo(() => {
+    if (outcome === null || column === undefined || tiles === 0) return null; // `tiles`: the scores grow in place
+    const { scores, columns } = outcome;
+    const picture = heatmapPicture(scores, column, { column: columns.indexOf(column), map, threshold });
+    const unreadable = scores.unreadable.map((cell) => scores.box(cell));
+    return { picture, grid: scores.grid, unreadable };
+  }, [outcome, column, tiles, map, threshold]);
+  const layers = useMemo<Layers>(
+    () => ({
+      heatmap: settings.heatmap && heatmap?.picture ? { ...heatmap, picture: heatmap.picture, opacity: settings.opacity } : null,
+      unreadable: settings.heatmap && heatmap ? heatmap.unreadable : [],
       tissue: (settings.tissue && tissue.data) || null,
       objects: (settings.objects && objects.data) || null,
       marked: null,
-    };
-  }, [outcome, column, tiles, choice.threshold, settings, tissue.data, objects.data]);
+    }),
+    [heatmap, settings, tissue.data, objects.data],
+  );
   const others = isOthers ? new Error('This job is of another slide: choose one of this slide.') : null;
   return {
     job,
