@@ -28,7 +28,10 @@ export function CancelDialog({ name, onClose, onCancel }: Props) {
         </>
       }
     >
-      <p className="break-all">What has arrived of {name} is deleted from the server. To keep it for later, pause instead.</p>
+      <p>
+        What has arrived of <span className="break-all">{name}</span> is deleted from the server. To keep it for later,
+        pause instead.
+      </p>
     </Dialog>
   );
 }

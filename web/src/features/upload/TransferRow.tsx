@@ -42,7 +42,7 @@ export function TransferRow({ line, ...does }: Props) {
           {[isQuiet ? bytes(size) : progressOf(line), factsOf(line)].filter(Boolean).join(' · ')}
         </p>
         {sentence !== null && (
-          <p role={phase === 'failed' ? 'alert' : undefined} className="mt-1 max-w-prose text-sm text-bad">
+          <p role="alert" className="mt-1 max-w-prose text-sm text-bad">
             {sentence}
           </p>
         )}

@@ -10,6 +10,7 @@ import { CancelDialog } from './CancelDialog';
 import { useUploadsView } from './context';
 import { forget } from './remembered';
 import { UploadServer } from './server';
+import type { Line } from './view';
 
 const KEY = ['slides', 'unfinished'];
 
@@ -18,8 +19,7 @@ export function UnfinishedUploads() {
   const api = useApi();
   const { lines } = useUploadsView();
   const found = useQuery({ queryKey: KEY, queryFn: ({ signal }) => unfinished(new UploadServer(api), signal) });
-  const here = new Set(lines.map(({ slideId }) => slideId));
-  const rest = (found.data ?? []).filter(({ slideId }) => !here.has(slideId));
+  const rest = (found.data ?? []).filter((one) => !lines.some((line) => isTakenUp(one, line)));
   if (found.isError) return <Problem error={found.error} onRetry={() => void found.refetch()} />;
   if (rest.length === 0) return null;
   return (
@@ -37,6 +37,11 @@ export function UnfinishedUploads() {
       </ul>
     </section>
   );
+}
+
+/** A slide that was just chosen has no id until it is known which upload it is. */
+function isTakenUp(one: Unfinished, { slideId, name, size }: Line): boolean {
+  return slideId === null ? one.name === name && one.size === size : one.slideId === slideId;
 }
 
 function UnfinishedRow({ one }: { one: Unfinished }) {

@@ -71,8 +71,9 @@ function useNewsOfTheEnd(uploads: Uploads) {
         if (wasGoing.current && !isGoing) {
           const count = (phase: string) => lines.filter((line) => line.phase === phase).length;
           const ready = count('ready');
-          if (count('failed') > 0) say.failed('An upload has stopped. See the page Upload.');
-          else if (count('rejected') > 0) say.failed('A slide was rejected. See the page Upload.');
+          const isElsewhere = window.location.pathname !== '/upload'; // where the sentence stands
+          if (isElsewhere && count('failed') > 0) say.failed('An upload has stopped. See the page Upload.');
+          else if (isElsewhere && count('rejected') > 0) say.failed('A slide was rejected. See the page Upload.');
           else if (ready > 0) say.done(ready === 1 ? 'The slide is ready.' : `${ready} slides are ready.`);
         }
         wasGoing.current = isGoing;

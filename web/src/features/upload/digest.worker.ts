@@ -1,15 +1,21 @@
 import type { Asked, Told } from './digest';
-import { UnreadableFile, sha256 } from './sha256';
+import { Digester, UnreadableFile } from './sha256';
+
+const digester = new Digester();
+let before: Promise<void> = Promise.resolve();
 
 async function answer({ id, part }: Asked): Promise<Told> {
   try {
-    return { id, sha256: await sha256(part) };
+    return { id, sha256: await digester.digest(part) };
   } catch (error) {
     if (error instanceof UnreadableFile) return { id, sha256: null };
     throw error;
   }
 }
 
-self.onmessage = async ({ data }: MessageEvent<Asked>) => {
-  self.postMessage(await answer(data));
+/** One after the other, so that one slice is in memory at a time. */
+self.onmessage = ({ data }: MessageEvent<Asked>) => {
+  before = before.then(async () => {
+    self.postMessage(await answer(data));
+  });
 };
