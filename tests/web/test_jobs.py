@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
@@ -42,7 +43,7 @@ def test_a_job_is_estimated_started_and_found_in_the_list(slides, analyst):
     counted = int(tiles.inner_text())
     page.get_by_label("Label").fill("study 7")
     assert analyst.violations() == []
-    analyst.look("new-job")
+    analyst.look("jobs-new")
     page.get_by_role("button", name="Start the job").dblclick()
     expect(page.get_by_text("The job was started.")).to_be_visible()
     expect(page).to_have_url(re.compile("/jobs/[0-9a-f-]{36}$"))
@@ -61,16 +62,34 @@ def test_what_does_not_fit_is_said_before_it_is_started(slides, analyst):
     expect(page.get_by_text("Does not fit: It has 0.9 µm per pixel; the model needs 0.5 or finer.")).to_be_visible()
     expect(page.get_by_text("It can not be counted")).to_be_visible()
     assert analyst.violations() == []
-    analyst.look("new-job-misfit")
+    analyst.look("jobs-new-misfit")
     page.get_by_text("More options", exact=True).click()
     page.get_by_label("Allow upsampling").check()
     expect(page.get_by_text("Note: It has 0.9 µm per pixel and is enlarged")).to_be_visible()
     expect(page.get_by_text("The tiles are counted exactly.")).to_be_visible()
     assert analyst.violations() == []
     page.get_by_role("button", name="Dark mode").click()
+    page.get_by_label("Compute again").scroll_into_view_if_needed()
     assert analyst.violations() == []
-    analyst.look("new-job-options-dark")
+    analyst.look("jobs-new-options-dark")
     analyst.complaints[:] = [told for told in analyst.complaints if "422" not in told]  # chromium's own, on the dry run
+
+
+def test_an_area_drawn_in_qupath_is_counted_in_place_of_the_tissue(slides, analyst, tmp_path):
+    drawn = [[0, 0], [1024, 0], [1024, 512], [0, 512], [0, 0]]
+    feature = {"type": "Feature", "geometry": {"type": "Polygon", "coordinates": [drawn]}, "properties": {}}
+    (tmp_path / "areas.geojson").write_text(json.dumps([feature]))
+    page = new_job(analyst, slides[0])
+    page.get_by_role("radio", name="stain-density").check()
+    page.get_by_text("More options", exact=True).click()
+    page.get_by_label("What is analysed").select_option("Drawn areas (GeoJSON)")
+    page.get_by_label("File of GeoJSON").set_input_files(tmp_path / "areas.geojson")
+    expect(page.get_by_role("region", name="What it takes").locator("dd").first).to_have_text("8")
+    page.get_by_label("What is analysed").select_option("A rectangle")
+    for side, pixels in (("Left", "1024"), ("Top", "1024"), ("Width", "512"), ("Height", "512")):
+        page.get_by_label(side).fill(pixels)
+    expect(page.get_by_role("region", name="What it takes").locator("dd").first).to_have_text("4")
+    assert analyst.violations() == []
 
 
 def test_several_slides_are_started_at_once_and_a_refused_one_keeps_no_other(slides, analyst):
@@ -79,14 +98,14 @@ def test_several_slides_are_started_at_once_and_a_refused_one_keeps_no_other(sli
     expect(page.get_by_text("Without 1 of 3 slides")).to_be_visible()
     page.set_viewport_size({"width": 820, "height": 1180})
     assert page.evaluate("document.documentElement.scrollWidth") <= 820
-    analyst.look("new-job-tablet")
+    analyst.look("jobs-new-tablet")
     page.get_by_role("button", name="Start 3 jobs").click()
-    heading = page.get_by_role("heading", name="2 of 3 jobs were started")
+    heading = page.get_by_role("heading", name="1 of 3 slides was refused; the others go on")
     expect(heading).to_be_focused()
     refused = page.get_by_role("listitem").filter(has_text="colon-coarse.svs")
     expect(refused).to_contain_text("Not started")
     assert analyst.violations() == []
-    analyst.look("new-jobs-refused")
+    analyst.look("jobs-new-refused")
     page.get_by_role("link", name="Go to the jobs").click()
     expect(page.get_by_role("row", name="colon-032.svs")).to_contain_text("Completed", timeout=60_000)
     expect(page.get_by_role("row", name="colon-coarse.svs")).to_have_count(0)

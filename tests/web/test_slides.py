@@ -50,10 +50,10 @@ def test_the_page_of_a_slide_tells_what_inspection_found(biopsies):
     expect(page.get_by_role("heading", name="No jobs yet")).to_be_visible()
     expect(page.locator("main img")).to_be_visible()
     assert biopsies.violations() == []
-    biopsies.look("slide")
+    biopsies.look("slides-one")
     page.set_viewport_size({"width": 820, "height": 1180})
     assert page.evaluate("document.documentElement.scrollWidth") <= 820
-    biopsies.look("slide-tablet")
+    biopsies.look("slides-one-tablet")
 
 
 def test_a_slide_is_deleted_after_a_question(lab, analyst, tmp_path):
@@ -65,7 +65,7 @@ def test_a_slide_is_deleted_after_a_question(lab, analyst, tmp_path):
     dialog = page.get_by_role("dialog", name="Delete this slide?")
     expect(dialog).to_be_visible()
     assert analyst.violations() == []
-    analyst.look("slide-delete")
+    analyst.look("slides-delete")
     page.keyboard.press("Escape")
     expect(dialog).to_be_hidden()
     expect(page.get_by_role("button", name="Delete")).to_be_focused()
@@ -88,7 +88,7 @@ def test_an_archived_slide_says_how_it_comes_back(lab, analyst, tmp_path):
     page.get_by_role("button", name="Restore").click()
     page.get_by_label("How soon it is needed").select_option("bulk")
     assert analyst.violations() == []
-    analyst.look("slide-restore")
+    analyst.look("slides-restore")
     page.get_by_role("dialog").get_by_role("button", name="Restore").click()
     expect(page.get_by_text("Being restored", exact=True)).to_be_visible()
 

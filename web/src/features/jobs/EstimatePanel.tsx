@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import { Button } from '../../ui/Button';
 import { duration, number } from '../../ui/format';
 import { type Estimated, money, tileCount } from './estimates';
 
@@ -10,7 +11,7 @@ interface Props {
 }
 
 /** What it would take, of one size while it is counted anew. */
-export function EstimatePanel({ estimated: { isCounting, total, refusals }, isAsked, isMeasured, slides }: Props) {
+export function EstimatePanel({ estimated: { isCounting, total, refusals, again }, isAsked, isMeasured, slides }: Props) {
   const shown = isAsked ? total : null;
   return (
     <section aria-labelledby="estimate" aria-busy={isAsked && isCounting}>
@@ -28,6 +29,11 @@ export function EstimatePanel({ estimated: { isCounting, total, refusals }, isAs
         {shown && words({ ...shown, isMeasured, refused: refusals.size, slides })}
         {isAsked && !isCounting && total === null && 'It can not be counted: the reason stands beside the slide.'}
       </p>
+      {isAsked && again && (
+        <Button look="quiet" busy={isCounting} onClick={again}>
+          Count again
+        </Button>
+      )}
     </section>
   );
 }

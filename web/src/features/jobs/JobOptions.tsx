@@ -47,7 +47,7 @@ export function JobOptions({ draft, onChange, faults, isOpen, onToggle, hasMpp, 
         {hasRegion && <RegionChoice draft={draft} onChange={onChange} fault={faults.region} />}
         <TextField
           label="Least tissue of a tile, in percent"
-          hint="Tiles with less are left out; 0 takes all."
+          hint="Tiles with less are left out; at 0 a trace of it is enough."
           error={faults.minTissue}
           className="max-w-xs"
           inputMode="decimal"

@@ -19,7 +19,7 @@ export function JobName({ job_id, slide_id, label }: Job) {
   const slide = useSlideOf(slide_id, isSeen);
   const name = slide.data?.name ?? (slide.isError ? 'A slide that is gone' : 'Job');
   return (
-    <div ref={ref} className="min-w-40">
+    <div ref={ref} className="min-w-32">
       <Link to={`/jobs/${job_id}`} className="break-words text-accent hover:underline">
         {name}
       </Link>

@@ -62,6 +62,16 @@ describe('the form for a job', () => {
     expect(screen.getByText(/near count/)).toBeVisible();
   });
 
+  it('counts again when told to, after a server that was busy', async () => {
+    const busy = { status: 503, body: { type: '/problems/busy', detail: 'Try again in a minute.' } };
+    const fake = api({ 'POST /jobs?dry_run=true': [busy, busy, busy, busy, { body: ESTIMATE }] });
+    renderPage('/jobs/new?slide=s1', fake);
+    await choose(/stain-density/);
+    await userEvent.click(await screen.findByRole('button', { name: 'Count again' }));
+    expect(await screen.findByText('1,204')).toBeVisible();
+    expect(screen.queryByRole('button', { name: 'Count again' })).toBeNull();
+  });
+
   it('counts once somebody pauses, and not again for a label', async () => {
     const fake = api();
     renderPage('/jobs/new?slide=s1', fake);
@@ -181,7 +191,7 @@ describe('the form for several slides', () => {
     await choose(/stain-density/);
     expect(await screen.findByText('3,612')).toBeVisible();
     await userEvent.click(screen.getByRole('button', { name: 'Start 3 jobs' }));
-    expect(await screen.findByRole('heading', { name: '2 of 3 jobs were started' })).toBeVisible();
+    expect(await screen.findByRole('heading', { name: '1 of 3 slides was refused; the others go on' })).toBeVisible();
     const items = screen.getAllByRole('listitem').filter((item) => /\.svs/.test(item.textContent));
     expect(items.map((item) => item.textContent)).toEqual([
       's1.svsStartedWatch it: s1.svs',

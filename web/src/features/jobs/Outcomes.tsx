@@ -20,12 +20,13 @@ export function Outcomes({ outcomes, slides, isBusy, onTryAgain }: Props) {
     heading.current?.focus(); // the button that was pressed is gone
   }, []);
   const refused = outcomes.filter(isRefused);
-  const started = outcomes.length - refused.length;
   const nameOf = (id: string) => slides.find(({ slide_id }) => slide_id === id)?.name ?? 'Slide';
   return (
     <section aria-labelledby="outcomes">
       <h2 ref={heading} id="outcomes" tabIndex={-1} className="mb-3 text-base font-semibold focus-visible:outline-none">
-        {started === 0 ? 'No job was started' : `${started} of ${outcomes.length} jobs were started`}
+        {refused.length === outcomes.length
+          ? 'No job was started'
+          : `${refused.length} of ${outcomes.length} slides ${refused.length === 1 ? 'was' : 'were'} refused; the others go on`}
       </h2>
       <ul className="divide-y divide-line rounded-lg border border-line bg-raised">
         {outcomes.map((outcome) => (

@@ -2,6 +2,7 @@
 import { useQueries } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { useApi } from '../../api/context';
+import { ApiProblem } from '../../api/problem';
 import type { Schema } from '../../api/routes';
 import { number } from '../../ui/format';
 import { type Body, estimatedBody } from './draft';
@@ -14,7 +15,7 @@ export interface Estimated {
   isCounting: boolean;
   total: Estimate | null; // of the slides that can be counted; null while any is
   refusals: ReadonlyMap<string, unknown>; // by slide id
-  again: () => void;
+  again: (() => void) | null; // where asking again may help
 }
 
 export function useEstimates(bodies: readonly Body[]): Estimated {
@@ -33,13 +34,12 @@ export function useEstimates(bodies: readonly Body[]): Estimated {
   });
   const isCounting = wished !== settled || found.some(({ isFetching }) => isFetching);
   const counts = found.flatMap(({ data }) => (data && 'exact' in data ? data : []));
+  const passing = found.filter(({ error }) => error instanceof ApiProblem && error.isPassing);
   return {
     isCounting,
     total: isCounting || counts.length === 0 ? null : sum(counts),
     refusals: new Map(found.flatMap(({ error }, at) => (error && asked[at] ? [[asked[at].slide_id, error]] : []))),
-    again: () => {
-      for (const query of found) if (query.isError) void query.refetch();
-    },
+    again: passing.length === 0 ? null : () => void Promise.all(passing.map((query) => query.refetch())),
   };
 }
 

@@ -61,6 +61,7 @@ export function newsOf(jobs: readonly Submitted[]): string {
   if (jobs.length === 1 && only) {
     return only.reused ? 'An equal job had finished: this is its result.' : 'The job was started.';
   }
-  const equal = reused > 0 ? ` ${reused} of them had finished before: their results are shown.` : '';
-  return `${jobs.length} jobs were started.${equal}`;
+  const started = jobs.length - reused;
+  const words = `${started} ${started === 1 ? 'job was' : 'jobs were'} started`;
+  return reused === 0 ? `${words}.` : `${words}; of the other ${reused} an equal one had finished, whose result is shown.`;
 }

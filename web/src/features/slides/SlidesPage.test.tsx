@@ -1,6 +1,6 @@
 import { screen, waitFor, within } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { expectAccessible } from '../../testing/axe';
 import { FakeApi } from '../../testing/fakes';
 import { renderPage } from '../../testing/render';
@@ -34,6 +34,14 @@ describe('the list of slides', () => {
     expect(api.seen.map(({ address }) => address)).not.toContain('/slides/id-b.svs/thumbnail');
     expect(api.seen.find(({ address }) => address.endsWith('thumbnail'))?.headers.get('Accept')).toBe('image/jpeg');
     await expectAccessible();
+  });
+
+  it('fetches no picture before its row comes into view', async () => {
+    vi.spyOn(window.IntersectionObserver.prototype, 'observe').mockImplementation(() => undefined);
+    const api = new FakeApi({ 'GET /me': ME, 'GET /slides': page([slide('a.svs')]) });
+    renderPage('/slides', api);
+    expect(await screen.findByText('a.svs')).toBeVisible();
+    expect(api.seen.map(({ address }) => address)).not.toContain('/slides/id-a.svs/thumbnail');
   });
 
   it('goes on at the cursor when more are asked for', async () => {
