@@ -284,7 +284,7 @@ def test_two_results_stand_side_by_side_and_move_together(scene: Scene, analyst:
 def test_every_result_is_downloaded_with_a_word_on_what_opens_it(scene: Scene, lab: Lab, analyst: Person) -> None:
     page = look_at(analyst, scene, f"job={scene.job.job_id}")
     page.get_by_text("Files of this job").click()
-    expect(page.get_by_text("Drag it onto the open slide in QuPath")).to_be_visible()
+    expect(page.get_by_text("Opens in: QuPath: drag it onto the open slide.")).to_be_visible()
     results = lab.results(scene.job)
     for name in results:
         expect(page.get_by_role("button", name=re.compile(f"^{re.escape(name)}"))).to_be_visible()

@@ -7,7 +7,7 @@ import { type Column, Table } from '../../ui/Table';
 import { Figures } from './Figures';
 import { LINK, type ResultFile, useResults, useSummary } from './outcome';
 import { isSuccess } from './stages';
-import { inOrder, toolFor } from './tools';
+import { inOrder, toolFor } from '../../ui/result_tools';
 
 /** The figures of a job that has ended well, and its files. */
 export function Results({ job }: { job: Job }) {

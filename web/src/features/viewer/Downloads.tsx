@@ -3,20 +3,8 @@ import { useApi } from '../../api/context';
 import { Button } from '../../ui/Button';
 import { bytes } from '../../ui/format';
 import { Problem } from '../../ui/Problem';
+import { inOrder, toolFor } from '../../ui/result_tools';
 import { type ResultFile, resultFiles } from './outcome';
-
-/** Which tool opens what. */
-const TOOLS: Record<string, string> = {
-  'summary.json': 'Counts, model and settings. Any text editor or browser.',
-  'tiles.csv': 'A row a tile. Excel, R, Python; columns as WSInfer writes them.',
-  'tile_quality.csv': 'Sharpness and ink of each tile. Excel, R, Python.',
-  'tiles.geojson.gz': 'Drag it onto the open slide in QuPath 0.4 or newer.',
-  'heatmap.ome.tif': 'QuPath, Fiji with Bio-Formats, napari.',
-  'tissue.png': 'What was analysed. Any picture viewer.',
-  'mask.ome.tif': 'QuPath, Fiji with Bio-Formats, napari.',
-  'objects.geojson.gz': 'Drag it onto the open slide in QuPath 0.4 or newer.',
-  'features.h5': 'Embeddings, as TRIDENT writes them. Python with h5py.',
-};
 
 /** Links last for minutes and are audited, so that one is asked for when it is used. */
 export function Downloads({ jobId, files }: { jobId: string; files: readonly ResultFile[] }) {
@@ -33,7 +21,7 @@ export function Downloads({ jobId, files }: { jobId: string; files: readonly Res
       <summary className="cursor-pointer text-sm font-medium">Files of this job</summary>
       {download.isError && <Problem error={download.error} />}
       <ul className="mt-2 flex flex-col gap-2">
-        {files.map(({ name, size }) => (
+        {inOrder(files).map(({ name, size }) => (
           <li key={name} className="text-xs">
             <Button
               look="quiet"
@@ -46,7 +34,9 @@ export function Downloads({ jobId, files }: { jobId: string; files: readonly Res
               {name}
               <span className="font-normal text-muted">{bytes(size)}</span>
             </Button>
-            {TOOLS[name] && <p className="text-muted">{TOOLS[name]}</p>}
+            <p className="text-muted">
+              {toolFor(name).what}. Opens in: {toolFor(name).opens}
+            </p>
           </li>
         ))}
       </ul>

@@ -7,9 +7,11 @@ import type { Job } from './queries';
 const NONE = '';
 const SLIDE = 'slide';
 
-/** Its status where it has not simply succeeded. */
-const named = (job: Job) =>
-  [job.model, moment(job.created_at), ...(job.status === 'COMPLETED' ? [] : [JOB_STATES[job.status].label])].join(' · ');
+/** With its status where it has not simply succeeded. */
+function named({ model, created_at, status, label }: Job): string {
+  const state = status === 'COMPLETED' ? null : JOB_STATES[status].label;
+  return [model, moment(created_at), label, state].filter(Boolean).join(' · ');
+}
 
 interface Props {
   jobs: readonly Job[];

@@ -140,7 +140,7 @@ describe('the viewer', () => {
   it('names what opens each file', async () => {
     renderPage('/view/s1?job=j1', api());
     await userEvent.click(await screen.findByText('Files of this job'));
-    expect(screen.getByText('A row a tile. Excel, R, Python; columns as WSInfer writes them.')).toBeVisible();
+    expect(screen.getByText(/^Scores of each tile. Opens in: Excel/)).toBeVisible();
     await expectAccessible();
   });
 

@@ -23,19 +23,7 @@ export default function ViewerPage() {
     >
       {pyramid.isError && <Problem error={pyramid.error} onRetry={() => void pyramid.refetch()} />}
       {pyramid.isPending && <Loading label="Loading the slide" className="h-[max(26rem,calc(100dvh-11rem))]" />}
-      {pyramid.data && (
-        <>
-          {[pyramid.data.note, ...pyramid.data.warnings].map(
-            (sentence) =>
-              sentence && (
-                <p key={sentence} className="mb-2 rounded-md bg-warn-soft px-3 py-2 text-sm text-warn">
-                  {sentence}
-                </p>
-              ),
-          )}
-          <Viewing key={slideId} slideId={slideId} pyramid={pyramid.data} />
-        </>
-      )}
+      {pyramid.data && <Viewing key={slideId} slideId={slideId} pyramid={pyramid.data} />}
     </Page>
   );
 }

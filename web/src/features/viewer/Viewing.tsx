@@ -76,6 +76,7 @@ export function Viewing({ slideId, pyramid }: { slideId: string; pyramid: Pyrami
         })}
       </div>
       <aside aria-label="Results" className="grid shrink-0 content-start items-start gap-3 px-1 md:grid-cols-2 md:gap-x-6 lg:w-72 lg:grid-cols-1 lg:overflow-y-auto">
+        <Notes sentences={[pyramid.note, ...pyramid.warnings]} />
         {jobs.isError && <Problem error={jobs.error} onRetry={() => void jobs.refetch()} />}
         <PaneChoice jobs={jobs.data ?? []} panes={panes} onChange={setPanes} />
         {panes[0] !== null && (
@@ -99,6 +100,19 @@ export function Viewing({ slideId, pyramid }: { slideId: string; pyramid: Pyrami
         <Keys />
       </aside>
     </div>
+  );
+}
+
+/** What the picture lacks. */
+function Notes({ sentences }: { sentences: readonly (string | null)[] }) {
+  const said = sentences.filter((sentence) => sentence !== null);
+  if (said.length === 0) return null;
+  return (
+    <ul className="flex flex-col gap-1 rounded-md bg-warn-soft px-3 py-2 text-xs text-warn md:col-span-full">
+      {said.map((sentence) => (
+        <li key={sentence}>{sentence}</li>
+      ))}
+    </ul>
   );
 }
 

@@ -1,8 +1,10 @@
 import type OpenSeadragon from 'openseadragon';
 import type { Engine, OpenEngine, Opening } from './engine';
 import type { Frame } from './paint';
+import { OverlayCanvas } from './overlay_canvas';
 import { type Place, hashOf } from './place';
 import type { Pyramid } from './queries';
+import { tileSource } from './tile_source';
 
 const MOST_ENLARGED = 4; // px on the screen a level-0 px
 const TILES_AT_ONCE = 8;
@@ -45,7 +47,7 @@ export const openEngine: OpenEngine = async (element, opening) => {
     gestureSettingsPen: { clickToZoom: false, dblClickToZoom: true },
   });
   nameParts(viewer, opening);
-  const overlay = new Overlay(viewer.canvas);
+  const overlay = new OverlayCanvas(viewer.canvas);
   const frame = () => frameOf(viewer, pyramid);
   let isFollowing = false;
   let said = ''; // of where it rests: the address of a slide that nobody moved stays as it was
@@ -124,46 +126,6 @@ function keepStylesOut(): void {
   document.head.append(none);
 }
 
-function tileSource(library: typeof OpenSeadragon, { pyramid, tile, onProblem }: Opening) {
-  const level = (number: number) => {
-    const found = pyramid.levels[number];
-    if (found === undefined) throw new RangeError(`There is no level ${number}.`);
-    return found;
-  };
-  const leaving = new WeakMap<object, AbortController>();
-  return {
-    width: pyramid.width,
-    height: pyramid.height,
-    tileOverlap: 0,
-    minLevel: 0,
-    maxLevel: pyramid.levels.length - 1,
-    getLevelScale: (number: number) => level(number).width / pyramid.width,
-    getNumTiles: (number: number) => new library.Point(level(number).columns, level(number).rows),
-    getTileWidth: (number: number) => level(number).tile_width,
-    getTileHeight: (number: number) => level(number).tile_height,
-    getTileUrl: (number: number, x: number, y: number) =>
-      pyramid.tile_url.replace('{level}', String(number)).replace('{x}', String(x)).replace('{y}', String(y)),
-    // By the page's own client, which renews tokens, waits for a busy server and knows the API's sentences.
-    downloadTileStart: (job: OpenSeadragon.ImageJob & { tile: OpenSeadragon.Tile }) => {
-      const going = new AbortController();
-      leaving.set(job, going);
-      tile(job.tile.level, job.tile.x, job.tile.y, going.signal).then(
-        (blob) => {
-          job.finish(blob, null, 'rasterBlob');
-        },
-        (error: unknown) => {
-          if (going.signal.aborted) return; // it knows
-          onProblem(error);
-          job.fail(String(error), null);
-        },
-      );
-    },
-    downloadTileAbort: (job: OpenSeadragon.ImageJob) => {
-      leaving.get(job)?.abort();
-    },
-  };
-}
-
 function nameParts(viewer: OpenSeadragon.Viewer, { label, miniMap }: Opening): void {
   viewer.canvas.setAttribute('role', 'application');
   viewer.canvas.setAttribute('aria-label', label);
@@ -191,30 +153,4 @@ function placeOf(viewer: OpenSeadragon.Viewer, pyramid: Pyramid): Place {
   const centre = viewer.viewport.getCenter();
   const zoom = (viewer.viewport.getZoom() * viewer.viewport.getContainerSize().x) / pyramid.width;
   return { x: centre.x * pyramid.width, y: centre.y * pyramid.width, zoom };
-}
-
-class Overlay {
-  private readonly canvas = document.createElement('canvas');
-
-  constructor(parent: HTMLElement) {
-    this.canvas.dataset['overlay'] = '';
-    this.canvas.setAttribute('aria-hidden', 'true');
-    this.canvas.className = 'pointer-events-none absolute inset-0 size-full';
-    parent.append(this.canvas);
-  }
-
-  draw({ width, height }: Frame, paint: (context: CanvasRenderingContext2D) => void): void {
-    const context = this.canvas.getContext('2d');
-    if (context === null) return;
-    const ratio = window.devicePixelRatio;
-    const [wide, high] = [Math.round(width * ratio), Math.round(height * ratio)];
-    if (this.canvas.width !== wide || this.canvas.height !== high) {
-      this.canvas.width = wide;
-      this.canvas.height = high;
-    }
-    context.setTransform(1, 0, 0, 1, 0, 0);
-    context.clearRect(0, 0, wide, high);
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    paint(context);
-  }
 }

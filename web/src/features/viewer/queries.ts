@@ -15,8 +15,6 @@ export type Slide = Schema<'SlideAnswer'>;
 export const TISSUE = 'tissue.png';
 export const OBJECTS = 'objects.geojson.gz';
 
-const SOON = 3000; // ms between two looks at a job that goes on
-
 const WITH_RESULTS: readonly JobState[] = ['COMPLETED', 'COMPLETED_WITH_UNREADABLE_TILES'];
 export const hasResults = ({ status }: Job) => WITH_RESULTS.includes(status);
 export const isPassing = ({ status }: Job) => JOB_STATES[status].isPassing;
@@ -42,18 +40,8 @@ export function usePyramid(slideId: string) {
 export function useJobsOf(slideId: string) {
   const api = useApi();
   return useQuery({
-    queryKey: ['jobs', { slide_id: slideId }],
+    queryKey: ['jobs', 'to look at', slideId], // in one piece, where the slide's page reads them by pages
     queryFn: async ({ signal }) => (await api.get('/jobs', { query: { slide_id: slideId, limit: 100 }, signal })).items,
-  });
-}
-
-export function useJob(jobId: string | null) {
-  const api = useApi();
-  return useQuery({
-    queryKey: ['job', jobId],
-    queryFn: ({ signal }) => api.get('/jobs/{job_id}', { path: { job_id: jobId ?? '' }, signal }),
-    enabled: jobId !== null,
-    refetchInterval: ({ state }) => (state.data && isPassing(state.data) ? SOON : false),
   });
 }
 

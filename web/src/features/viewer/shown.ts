@@ -1,11 +1,12 @@
 /** A pane's job, from the API to what is drawn over the slide. */
 import { useMemo } from 'react';
+import { useJob } from '../../api/live/use_job';
 import type { ColourMap } from './colours';
 import type { Outcome } from './outcome';
 import type { Layers } from './paint';
 import { useGrowing } from './partial';
 import { heatmapPicture } from './picture';
-import { type Job, type Pyramid, isPassing, useFinalOutcome, useJob, useObjects, useTissue } from './queries';
+import { type Job, type Pyramid, isPassing, useFinalOutcome, useObjects, useTissue } from './queries';
 import type { Column } from './scores';
 
 /** For all panes. */
@@ -38,9 +39,9 @@ export interface Shown {
 }
 
 export function useShown(jobId: string | null, pyramid: Pyramid, slideId: string, settings: Settings, choice: Choice): Shown {
-  const asked = useJob(jobId);
-  const isOthers = asked.data !== undefined && asked.data.slide_id !== slideId;
-  const job = isOthers ? undefined : asked.data;
+  const live = useJob(jobId);
+  const isOthers = live.job !== undefined && live.job.slide_id !== slideId;
+  const job = isOthers ? undefined : live.job;
   const final = useFinalOutcome(job);
   const growing = useGrowing(job);
   const tissue = useTissue(job, pyramid, settings.tissue);
@@ -74,10 +75,11 @@ export function useShown(jobId: string | null, pyramid: Pyramid, slideId: string
     column,
     tiles,
     layers,
-    isWaiting: asked.isLoading || final.isLoading || (job !== undefined && outcome === null && isPassing(job)),
-    error: others ?? asked.error ?? final.error ?? growing.error ?? tissue.error ?? objects.error,
+    isWaiting: (jobId !== null && live.job === undefined && live.error === null) || final.isLoading || (job !== undefined && outcome === null && isPassing(job)),
+    error: others ?? live.error ?? final.error ?? growing.error ?? tissue.error ?? objects.error,
     retry: () => {
-      for (const query of [asked, final, tissue, objects]) if (query.isError) void query.refetch();
+      if (live.error !== null) live.again();
+      for (const query of [final, tissue, objects]) if (query.isError) void query.refetch();
     },
   };
 }

@@ -1,0 +1,43 @@
+import type OpenSeadragon from 'openseadragon';
+import type { Opening } from './engine';
+
+/** The slide's pyramid (docs/tiles.md) as OpenSeadragon takes it. */
+export function tileSource(library: typeof OpenSeadragon, { pyramid, tile, onProblem }: Opening) {
+  const level = (number: number) => {
+    const found = pyramid.levels[number];
+    if (found === undefined) throw new RangeError(`There is no level ${number}.`);
+    return found;
+  };
+  const leaving = new WeakMap<object, AbortController>();
+  return {
+    width: pyramid.width,
+    height: pyramid.height,
+    tileOverlap: 0,
+    minLevel: 0,
+    maxLevel: pyramid.levels.length - 1,
+    getLevelScale: (number: number) => level(number).width / pyramid.width,
+    getNumTiles: (number: number) => new library.Point(level(number).columns, level(number).rows),
+    getTileWidth: (number: number) => level(number).tile_width,
+    getTileHeight: (number: number) => level(number).tile_height,
+    getTileUrl: (number: number, x: number, y: number) =>
+      pyramid.tile_url.replace('{level}', String(number)).replace('{x}', String(x)).replace('{y}', String(y)),
+    // By the page's own client, which renews tokens, waits for a busy server and knows the API's sentences.
+    downloadTileStart: (job: OpenSeadragon.ImageJob & { tile: OpenSeadragon.Tile }) => {
+      const going = new AbortController();
+      leaving.set(job, going);
+      tile(job.tile.level, job.tile.x, job.tile.y, going.signal).then(
+        (blob) => {
+          job.finish(blob, null, 'rasterBlob');
+        },
+        (error: unknown) => {
+          if (going.signal.aborted) return; // it knows
+          onProblem(error);
+          job.fail(String(error), null);
+        },
+      );
+    },
+    downloadTileAbort: (job: OpenSeadragon.ImageJob) => {
+      leaving.get(job)?.abort();
+    },
+  };
+}
