@@ -42,6 +42,18 @@ def test_slides_are_chosen_for_one_submission_with_their_pictures_in_sight(biops
     expect(page.get_by_role("heading", name="2 slides, a job each")).to_be_visible()
 
 
+def test_what_has_the_focus_is_never_below_the_bar_that_stays_in_sight(biopsies):
+    page = biopsies.page
+    page.set_viewport_size({"width": 1280, "height": 260})
+    page.get_by_role("link", name="biopsy-021.svs").focus()
+    for _ in range(4):
+        page.keyboard.press("Shift+Tab")
+        bar = page.get_by_role("button", name="Choose all shown").locator("..").bounding_box()
+        focused = page.evaluate("document.activeElement.getBoundingClientRect().toJSON()")
+        assert bar["y"] >= 0
+        assert focused["top"] >= bar["y"] + bar["height"]
+
+
 def test_the_page_of_a_slide_tells_what_inspection_found(biopsies):
     page = biopsies.page
     page.get_by_role("link", name="biopsy-021.svs").click()

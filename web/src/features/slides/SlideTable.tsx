@@ -7,6 +7,9 @@ import { Thumbnail } from '../../ui/Thumbnail';
 import { type Selection, canBeChosen, toggled } from './selection';
 import { type Slide, sentenceOn, type useSlides } from './slides';
 
+/** What takes the focus is scrolled to below the bar of choices, which stays at the top (WCAG 2.4.11). */
+const BELOW_BAR = 'scroll-mt-20';
+
 const COLUMNS: readonly Column<Slide>[] = [
   {
     title: 'Picture',
@@ -20,7 +23,7 @@ const COLUMNS: readonly Column<Slide>[] = [
       const sentence = sentenceOn(slide);
       return (
         <>
-          <Link to={`/slides/${slide.slide_id}`} className="break-words text-accent hover:underline">
+          <Link to={`/slides/${slide.slide_id}`} className={`${BELOW_BAR} break-words text-accent hover:underline`}>
             {slide.name}
           </Link>
           {sentence && <p className="max-w-prose font-normal text-muted">{sentence}</p>}
@@ -62,7 +65,7 @@ function choiceColumn(chosen: Selection, onChoose: (chosen: Selection) => void):
       <input
         type="checkbox"
         aria-label={`Choose ${slide.name}`}
-        className="block size-6 accent-accent disabled:opacity-40"
+        className={`${BELOW_BAR} block size-6 accent-accent disabled:opacity-40`}
         checked={chosen.has(slide.slide_id)}
         disabled={!canBeChosen(slide)}
         onChange={() => {
