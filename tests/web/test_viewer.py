@@ -28,6 +28,8 @@ pytestmark = pytest.mark.stack
 
 SLIDE = "real/aperio-jpeg-20x.CMU-1-Small-Region.svs"
 
+SCORED = re.compile(r"^[\d,]+ tiles with scores")
+
 #: Of the overlay: how many of its pixels are not empty, and the sum of their colours, so that a change is seen.
 OVERLAY = """
 () => {
@@ -184,7 +186,7 @@ def test_a_finger_chooses_a_tile_and_the_whole_screen_is_filled(scene: Scene, br
     person = Person(page=page, origin=stack.as_json()["page_url"].rstrip("/"), users=stack.access.users)
     person.sign_in(Role.VIEWER)
     look_at(person, scene, f"job={scene.job.job_id}", "#x=1110&y=1483&z=0.3")
-    expect(page.get_by_text("tiles with scores")).to_be_visible()
+    expect(page.get_by_text(SCORED)).to_be_visible()
     box = page.get_by_role("application").bounding_box()
     assert box is not None
     page.touchscreen.tap(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
@@ -215,7 +217,7 @@ def middle_of(tile: dict[str, str]) -> tuple[float, float]:
 
 def test_pointing_at_a_tile_shows_the_scores_that_tiles_csv_has(scene: Scene, analyst: Person) -> None:
     page = look_at(analyst, scene, f"job={scene.job.job_id}", "#x=1110&y=1483&z=0.2")
-    expect(page.get_by_text("tiles with scores")).to_be_visible()
+    expect(page.get_by_text(SCORED)).to_be_visible()
     page.get_by_role("button", name="Zoom in").click()
     settled(page)
     page.wait_for_timeout(600)  # until the address has followed
@@ -248,7 +250,7 @@ def test_the_keyboard_moves_and_zooms_and_the_address_says_where(scene: Scene, a
     page.get_by_role("application").focus()
     page.keyboard.press("+")
     page.keyboard.press("ArrowRight")
-    expect(page).not_to_have_url(re.compile("&z=0.5$"))
+    expect(page).not_to_have_url(re.compile("#x=1000&"))
     x, _, zoom = (float(part.split("=")[1]) for part in page.url.split("#")[1].split("&"))
     assert x > 1000
     assert zoom > 0.5
@@ -263,7 +265,7 @@ def test_the_keyboard_moves_and_zooms_and_the_address_says_where(scene: Scene, a
 
 def test_two_results_stand_side_by_side_and_move_together(scene: Scene, analyst: Person) -> None:
     page = look_at(analyst, scene, f"job={scene.job.job_id}&job={scene.other.job_id}")
-    expect(page.get_by_text("tiles with scores")).to_have_count(2)
+    expect(page.get_by_text(SCORED)).to_have_count(2)
     page.get_by_role("button", name="Zoom in").click()
     settled(page)
     page.wait_for_timeout(600)
@@ -275,7 +277,7 @@ def test_two_results_stand_side_by_side_and_move_together(scene: Scene, analyst:
     analyst.look("viewer-side-by-side")
     page.get_by_label("Beside it").select_option("The slide alone")
     expect(page).to_have_url(re.compile(f"job={scene.job.job_id}&beside=slide#"))
-    expect(page.get_by_text("tiles with scores")).to_have_count(1)
+    expect(page.get_by_text(SCORED)).to_have_count(1)
     expect(page.get_by_role("application")).to_have_count(2)
     page.get_by_label("Beside it").select_option("Nothing")
     expect(page.get_by_role("application")).to_have_count(1)
