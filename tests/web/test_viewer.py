@@ -297,6 +297,21 @@ def test_every_result_is_downloaded_with_a_word_on_what_opens_it(scene: Scene, l
     assert analyst.violations() == []
 
 
+def test_the_slide_leads_to_the_viewer_and_the_viewer_to_the_job(scene: Scene, analyst: Person) -> None:
+    page = analyst.page
+    page.goto(f"{analyst.origin}/slides/{scene.slide.slide_id}")
+    page.get_by_role("link", name="Look at it").click()
+    page.evaluate(FIRST_TILE)
+    page.get_by_label("Result", exact=True).select_option(scene.job.job_id)
+    expect(page.get_by_text(SCORED)).to_be_visible()
+    page.get_by_role("link", name=re.compile("^stain-density")).click()
+    expect(page).to_have_url(re.compile(f"/jobs/{scene.job.job_id}$"))
+    page.go_back()
+    expect(page.get_by_text(SCORED)).to_be_visible()
+    page.get_by_role("link", name="About this slide").click()
+    expect(page.get_by_role("link", name="Look at it")).to_be_visible()
+
+
 @pytest.mark.parametrize("width", [820, 1280])
 def test_it_holds_in_the_dark_and_on_a_tablet(scene: Scene, analyst: Person, width: int) -> None:
     page = analyst.page

@@ -16,6 +16,7 @@ import { useTogether } from './together';
 const SHARE = 6; // a tile that one goes to takes a sixth of the stage
 
 const SIDES = ['Left', 'Right'] as const;
+const LABELS = ['Slide: arrow keys move it, plus and minus zoom', 'Slide on the right: it moves with the left one'] as const;
 
 type Point = { x: number; y: number } | null; // level-0 px
 
@@ -56,9 +57,9 @@ export function Viewing({ slideId, pyramid }: { slideId: string; pyramid: Pyrami
               key={number}
               slideId={slideId}
               pyramid={pyramid}
-              label={labelOf(number, shown.length)}
+              label={LABELS[number] ?? ''}
               layers={{ ...pane.layers, marked: tile?.box ?? null }}
-              miniMap={number === shown.length - 1}
+              miniMap={number === 0}
               start={start}
               onEngine={(engine) => {
                 hold(number, engine);
@@ -114,11 +115,6 @@ function Notes({ sentences }: { sentences: readonly (string | null)[] }) {
       ))}
     </ul>
   );
-}
-
-function labelOf(number: number, panes: number): string {
-  const which = panes === 1 ? 'Slide' : `${SIDES[number]} slide`;
-  return `${which}: arrow keys move it, plus and minus zoom`;
 }
 
 const cellAt = ({ outcome }: Shown, point: Point) => (outcome && point ? outcome.scores.cellAt(point.x, point.y) : -1);

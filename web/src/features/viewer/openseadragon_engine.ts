@@ -23,10 +23,10 @@ export const openEngine: OpenEngine = async (element, opening) => {
   const { default: library } = await loadEngine();
   keepStylesOut();
   const { pyramid } = opening;
+  const { source, leave } = tileSource(library, opening);
   const viewer = library({
     element,
-    // A source of our own: TileSource takes what it needs from these functions.
-    tileSources: tileSource(library, opening),
+    tileSources: source, // TileSource takes what it needs from these functions
     drawer: 'canvas',
     showNavigationControl: false,
     showNavigator: opening.miniMap,
@@ -111,6 +111,7 @@ export const openEngine: OpenEngine = async (element, opening) => {
       viewer.world.resetItems();
     },
     close: () => {
+      leave();
       viewer.destroy();
     },
   };

@@ -33,7 +33,7 @@ export function paint(context: CanvasRenderingContext2D, frame: Frame, layers: L
   if (heatmap !== null) paintHeatmap(context, frame, heatmap);
   const inSight = unreadable.map((box) => placed(box, frame)).filter((box) => isInSight(box, frame));
   for (const box of inSight) paintHatch(context, box);
-  if (tissue !== null) paintPath(context, frame, tissue, 2);
+  if (tissue !== null) paintPath(context, frame, tissue, 1.5);
   if (objects !== null) paintPath(context, frame, objects, 1.5);
   if (marked !== null) paintMark(context, placed(marked, frame));
 }
@@ -79,7 +79,7 @@ function paintPath(context: CanvasRenderingContext2D, { left, top, scale }: Fram
   context.scale(scale, scale);
   context.translate(-left, -top);
   context.lineJoin = 'round';
-  for (const [colour, wide] of [[PAPER, width + 2], [INK, width]] as const) {
+  for (const [colour, wide] of [[PAPER, width + 1.5], [INK, width]] as const) {
     context.strokeStyle = colour;
     context.lineWidth = wide / scale;
     context.stroke(path);

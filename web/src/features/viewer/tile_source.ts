@@ -8,8 +8,8 @@ export function tileSource(library: typeof OpenSeadragon, { pyramid, tile, onPro
     if (found === undefined) throw new RangeError(`There is no level ${number}.`);
     return found;
   };
-  const leaving = new WeakMap<object, AbortController>();
-  return {
+  const going = new Map<OpenSeadragon.ImageJob, AbortController>();
+  const source = {
     width: pyramid.width,
     height: pyramid.height,
     tileOverlap: 0,
@@ -23,21 +23,34 @@ export function tileSource(library: typeof OpenSeadragon, { pyramid, tile, onPro
       pyramid.tile_url.replace('{level}', String(number)).replace('{x}', String(x)).replace('{y}', String(y)),
     // By the page's own client, which renews tokens, waits for a busy server and knows the API's sentences.
     downloadTileStart: (job: OpenSeadragon.ImageJob & { tile: OpenSeadragon.Tile }) => {
-      const going = new AbortController();
-      leaving.set(job, going);
-      tile(job.tile.level, job.tile.x, job.tile.y, going.signal).then(
+      const leaving = new AbortController();
+      going.set(job, leaving);
+      tile(job.tile.level, job.tile.x, job.tile.y, leaving.signal).then(
         (blob) => {
+          if (leaving.signal.aborted) return;
+          going.delete(job);
           job.finish(blob, null, 'rasterBlob');
         },
         (error: unknown) => {
-          if (going.signal.aborted) return; // it knows
+          if (leaving.signal.aborted) return; // it knows
+          going.delete(job);
           onProblem(error);
           job.fail(String(error), null);
         },
       );
     },
     downloadTileAbort: (job: OpenSeadragon.ImageJob) => {
-      leaving.get(job)?.abort();
+      going.get(job)?.abort();
+      going.delete(job);
     },
   };
+  /** Ends what is on its way: a viewer that is destroyed forgets it, and complains when it comes. */
+  const leave = () => {
+    for (const [job, leaving] of going) {
+      clearTimeout(job.jobId ?? undefined);
+      leaving.abort();
+    }
+    going.clear();
+  };
+  return { source, leave };
 }
