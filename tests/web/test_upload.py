@@ -204,6 +204,7 @@ def test_who_cancels_leaves_nothing_on_the_server(uploading, parts, large, lab, 
     uploading.look("upload-cancel")
     page.get_by_role("button", name="Cancel the upload").click()
     expect(row(page, cancelled.name)).to_contain_text("Cancelled")
+    expect(page.get_by_role("region", name="Uploads", exact=True)).to_be_focused()
     wait_for(page, lambda: [slide["state"] for slide in uploads_of(lab, cancelled.name)] == [SlideState.DELETED])
     (slide,) = uploads_of(lab, cancelled.name)
     open_ones = stack.clients.s3.list_multipart_uploads(Bucket="tessera-slides").get("Uploads", [])

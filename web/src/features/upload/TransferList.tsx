@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { Button } from '../../ui/Button';
 import { number } from '../../ui/format';
 import { ProgressBar } from '../../ui/ProgressBar';
@@ -6,7 +6,7 @@ import { useToasts } from '../../ui/toast_context';
 import { CancelDialog } from './CancelDialog';
 import { useUploads, useUploadsView } from './context';
 import { TransferRow } from './TransferRow';
-import { type View, isEnded } from './view';
+import { type Line, type View, isEnded } from './view';
 import { progressOf, slides } from './words';
 
 export function TransferList() {
@@ -15,9 +15,10 @@ export function TransferList() {
   const say = useToasts();
   const [asked, setAsked] = useState<string | null>(null);
   const { lines } = view;
+  const { list, keepFocus } = useKeptFocus(lines);
   if (lines.length === 0) return null;
   return (
-    <section aria-label="Uploads" className="mt-6 rounded-lg border border-line bg-raised">
+    <section ref={list} tabIndex={-1} aria-label="Uploads" className="mt-6 rounded-lg border border-line bg-raised">
       <Summary view={view} />
       <ul>
         {lines.map((line) => (
@@ -34,6 +35,7 @@ export function TransferList() {
               setAsked(line.key);
             }}
             onRemove={() => {
+              keepFocus();
               uploads.remove([line.key]);
             }}
           />
@@ -46,6 +48,7 @@ export function TransferList() {
         }}
         onCancel={() => {
           if (asked === null) return;
+          keepFocus();
           uploads.cancel(asked).catch((error: unknown) => {
             say.failed(error instanceof Error ? error.message : String(error));
           });
@@ -53,6 +56,21 @@ export function TransferList() {
       />
     </section>
   );
+}
+
+/** The focus stays here when the button that had it goes. */
+function useKeptFocus(lines: readonly Line[]) {
+  const list = useRef<HTMLElement>(null);
+  const isPressed = useRef(false);
+  useEffect(() => {
+    if (!isPressed.current || document.activeElement !== document.body) return;
+    isPressed.current = false;
+    (list.current ?? document.querySelector('h1'))?.focus();
+  }, [lines]);
+  const keepFocus = () => {
+    isPressed.current = true;
+  };
+  return { list, keepFocus };
 }
 
 function Summary({ view: { lines, total, isSending } }: { view: View }) {

@@ -7,7 +7,7 @@ import { Problem } from '../../ui/Problem';
 import { useToasts } from '../../ui/toast_context';
 import { type Unfinished, unfinished } from './begun_before';
 import { CancelDialog } from './CancelDialog';
-import { useUploadsView } from './context';
+import { useUploads, useUploadsView } from './context';
 import { forget } from './remembered';
 import { UploadServer } from './server';
 import type { Line } from './view';
@@ -17,8 +17,15 @@ const KEY = ['slides', 'unfinished'];
 /** Begun in this browser and broken off: by a reload, a closed tab, a machine that went to sleep. */
 export function UnfinishedUploads() {
   const api = useApi();
+  const uploads = useUploads();
   const { lines } = useUploadsView();
-  const found = useQuery({ queryKey: KEY, queryFn: ({ signal }) => unfinished(new UploadServer(api), signal) });
+  const found = useQuery({
+    queryKey: KEY,
+    queryFn: ({ signal }) => {
+      const taken = new Set(uploads.current().lines.flatMap(({ slideId }) => slideId ?? []));
+      return unfinished(new UploadServer(api), taken, signal);
+    },
+  });
   const rest = (found.data ?? []).filter((one) => !lines.some((line) => isTakenUp(one, line)));
   if (found.isError) return <Problem error={found.error} onRetry={() => void found.refetch()} />;
   if (rest.length === 0) return null;

@@ -113,6 +113,8 @@ describe('the page Upload', () => {
     await waitFor(() => {
       expect(store.of('a.svs').slide.status).toBe('DELETED');
     });
+    await userEvent.click(screen.getByRole('button', { name: 'Remove a.svs from this list' }));
+    expect(screen.getByRole('heading', { level: 1 })).toHaveFocus();
   });
 
   it('names uploads that broke off, and drops one when told to', async () => {

@@ -14,9 +14,14 @@ export interface Unfinished {
   begunAt: string;
 }
 
-/** Those of this browser that the server still waits for. */
-export async function unfinished(server: UploadServer, signal: AbortSignal): Promise<Unfinished[]> {
-  const found = await Promise.all((await ours(server, signal)).map((slide) => withArrived(server, slide, signal)));
+/** Those of this browser that the server still waits for, without those that are `taken` up already. */
+export async function unfinished(
+  server: UploadServer,
+  taken: ReadonlySet<string>,
+  signal: AbortSignal,
+): Promise<Unfinished[]> {
+  const left = (await ours(server, signal)).filter(({ slide_id }) => !taken.has(slide_id));
+  const found = await Promise.all(left.map((slide) => withArrived(server, slide, signal)));
   return found.filter((one) => one !== null);
 }
 

@@ -21,6 +21,7 @@ export class FakeStore extends FakeApi {
   readonly puts: string[] = []; // "file/n" of each part that came, repeats too
   most = 0; // parts in flight at once
   brokenPuts = 0; // so many fail from now on
+  lostCompletions = 0; // so many are done and not heard of
   verdict: Partial<Slide> = { status: 'READY' }; // of the inspection
   /** What each part waits for before it is taken. */
   gate: (part: string) => Promise<void> = () => Promise.resolve();
@@ -48,7 +49,7 @@ export class FakeStore extends FakeApi {
     if (noun === 'slides') return json(200, this.inspect(found));
     if (method === 'DELETE') return this.drop(found);
     if (verb === 'complete') return this.complete(found);
-    if (found.slide.status !== 'UPLOADING') return conflict('The upload was aborted. Start a new one.');
+    if (found.slide.status !== 'UPLOADING') return conflict('The upload is over.');
     return method === 'POST' ? this.grant(id, body) : this.held(found);
   };
 
@@ -113,7 +114,8 @@ export class FakeStore extends FakeApi {
   }
 
   private held({ parts }: Stored): Response {
-    const items = Array.from(parts, ([key, part]) => {
+    const inOrder = [...parts].sort(([one], [other]) => one.localeCompare(other, 'en', { numeric: true }));
+    const items = inOrder.map(([key, part]) => {
       const [file, n] = key.split('/').map(Number);
       return { file, n, ...part };
     });
@@ -121,6 +123,14 @@ export class FakeStore extends FakeApi {
   }
 
   private complete(stored: Stored): Response {
+    const answer = this.completed(stored);
+    if (this.lostCompletions === 0) return answer;
+    this.lostCompletions -= 1;
+    return json(503, { type: '/problems/busy', detail: 'Try again in a minute.' });
+  }
+
+  private completed(stored: Stored): Response {
+    if (stored.slide.status !== 'UPLOADING') return json(200, stored.slide);
     const size = [...stored.parts.values()].reduce((sum, part) => sum + part.size, 0);
     if (size !== stored.slide.size) return conflict('File number 0 lacks parts.');
     stored.slide = { ...stored.slide, status: 'UPLOADED' };

@@ -49,6 +49,7 @@ export class Transfer {
   private readonly digests = new Map<string, string>();
   private run = new AbortController();
   private opening: Promise<string> | null = null;
+  private isSent = false; // every part, so that the server may have put them together without our hearing of it
   private stored: Slide | null = null; // once the server has put the parts together
 
   constructor(
@@ -90,6 +91,7 @@ export class Transfer {
       if (this.slideId === null) return;
       await this.around.server.abort(this.slideId);
       forget(this.slideId);
+      this.onMove(); // the server's lists have changed only now
     } catch (error) {
       this.fail(error);
       throw error;
@@ -110,23 +112,34 @@ export class Transfer {
   }
 
   private async sendWhole(signal: AbortSignal): Promise<Slide> {
-    const id = await this.around.lanes.run(this.order, signal, () => this.opened(signal));
+    const id = await this.around.lanes.run(this.order, signal, () => this.opened());
+    if (!this.isSent) await this.sendMissing(id, signal);
+    this.isSent = true;
+    this.move('finishing');
+    try {
+      const slide = await this.patiently(signal, () => this.around.server.complete(id, signal));
+      forget(id);
+      return slide;
+    } catch (error) {
+      this.isSent = mayPass(error); // else the server lacks something
+      throw error;
+    }
+  }
+
+  private async sendMissing(id: string, signal: AbortSignal): Promise<void> {
     const { partSize, parts: held } = await this.patiently(signal, () => this.around.server.held(id, signal));
     const sizes = this.slide.files.map(({ file }) => file.size);
     const parts = partsOf(sizes, partSize);
     await this.compare(parts, held, signal);
     const missing = parts.filter((part) => !this.done.has(keyOf(part)));
     await this.sendAll(id, missing, signal);
-    this.move('finishing');
-    const slide = await this.patiently(signal, () => this.around.server.complete(id, signal));
-    forget(id);
-    return slide;
   }
 
-  private async opened(signal: AbortSignal): Promise<string> {
+  /** Not broken off by a pause: the server would have begun what nobody knows of. */
+  private async opened(): Promise<string> {
     if (this.slideId !== null) return this.slideId;
     const open = async () => {
-      const before = await this.around.begunBefore(this.slide, this.choice, signal);
+      const before = await this.around.begunBefore(this.slide, this.choice, new AbortController().signal);
       const id = before ?? (await this.around.server.begin(this.slide, this.choice));
       remember(id);
       this.slideId = id;

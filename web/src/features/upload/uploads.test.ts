@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { FakeStore } from './fake_store';
 import type { SlideToSend } from './grouping';
-import { remembered } from './remembered';
+import { remember, remembered } from './remembered';
 import { NO_CHOICE, UploadServer } from './server';
 import { sha256 } from './sha256';
 import { Uploads } from './uploads';
@@ -164,8 +164,32 @@ describe('uploads', () => {
     expect(uploads.current().lines).toEqual([]);
   });
 
+  it('are ended by a second try when the server ended them unheard', async () => {
+    const store = new FakeStore();
+    store.lostCompletions = 8;
+    const uploads = uploadsTo(store);
+    uploads.add([slide('a.svs', 'abcdefgh')], NO_CHOICE);
+    await reach(uploads, 'failed');
+    expect(uploads.current().lines[0]?.sentence).toBe('Try again in a minute.');
+    uploads.resume('0');
+    await reach(uploads, 'ready');
+    expect(store.puts).toHaveLength(2);
+  });
+
+  it('survive a pause and a resumption while they begin', async () => {
+    const store = new FakeStore();
+    remember('of another day');
+    const uploads = uploadsTo(store);
+    uploads.add([slide('a.svs', 'abc')], NO_CHOICE);
+    uploads.pause('0');
+    uploads.resume('0');
+    await reach(uploads, 'ready');
+    expect(store.uploads.size).toBe(1);
+  });
+
   it('leave nothing at the server when they are cancelled while they begin', async () => {
     const store = new FakeStore();
+    remember('of another day');
     const uploads = uploadsTo(store);
     uploads.add([slide('a.svs', 'abc')], NO_CHOICE);
     await uploads.cancel('0');

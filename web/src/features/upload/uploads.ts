@@ -7,7 +7,7 @@ import type { Put } from './put';
 import type { Choice, UploadServer } from './server';
 import { Speedometer } from './speed';
 import { Transfer } from './transfer';
-import { type View, isEnded, isGoing, viewOf } from './view';
+import { type View, isEnded, isGoing, isThere, viewOf } from './view';
 
 const PARALLEL = 4; // parts in flight over all slides, as the command line has it
 const TICK = 500; // ms between two looks at how far it is
@@ -70,7 +70,9 @@ export class Uploads {
   }
 
   pauseAll(): void {
-    for (const { key, phase } of this.transfers) if (phase !== 'inspecting') this.pause(key);
+    for (const transfer of this.transfers) {
+      if (transfer.phase !== 'finishing' && !isThere(transfer)) this.pause(transfer.key);
+    }
   }
 
   /** Those that were paused, and with `broken` those that failed for the connection alone. */
