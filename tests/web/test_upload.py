@@ -219,8 +219,11 @@ def test_nothing_sticks_out_while_slides_go_up(uploading, parts, large, width):
     wide = large.with_name(f"a-case-with-a-rather-long-name-{'0123456789' * 9}-{width}.svs")
     wide.hardlink_to(large)
     parts.last = 1
+    header = page.get_by_role("banner").bounding_box()
     choose(page, wide)
     wait_for(page, lambda: parts.sent == [1])
+    expect(row(page, wide.name)).to_contain_text("16.8 MB of 84.9 MB")
+    assert page.get_by_role("banner").bounding_box() == header
     page.get_by_text("Advanced: what the file does not say").click()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert uploading.violations() == []
