@@ -232,7 +232,7 @@ def test_models_are_listed_with_their_cards(callers, installation):
     last_page = callers.viewer("GET", "/models", query={"limit": "1", "cursor": first_page["next_cursor"]}).body
     assert [page["items"][0]["name"] for page in (first_page, last_page)] == ["stain-density", "zeta"]
     assert last_page["next_cursor"] is None
-    got = callers.viewer("GET", "/models/stain-density", query={"version": "1.0"}).body
+    got = callers.viewer("GET", "/models/stain-density", query={"version": "1.1"}).body
     assert got["card"]["mpp"] == 0.5
     assert callers.viewer("GET", "/models/unknown").status == 404
 

@@ -62,7 +62,7 @@ def test_a_job_is_accepted_and_pinned(analyst, slide, installation):
         False,
         False,
     )
-    assert (job["model_version"], len(job["model_digest"])) == ("1.0", 64)
+    assert (job["model_version"], len(job["model_digest"])) == ("1.1", 64)
     assert job["options"] == {
         "mpp": None,
         "region": [0, 0, 1000, 1000],
