@@ -12,7 +12,7 @@ from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from typing import Any, Final
 
-from gpu_worker.decoding.choice import KEPT_CORES, cores
+from gpu_worker.decoding.choice import beside_gpus
 
 #: Tiles that each process holds encoded and goes over again and again.
 TILES: Final = 512
@@ -78,7 +78,7 @@ def decode_alone(
 ) -> Decoded:
     """As many as the worker has, unless told otherwise; all begin together. `make` runs in each of them and must be
     importable. Raises what ends one."""
-    number = processes or max(1, cores() - KEPT_CORES)
+    number = processes or beside_gpus()
     context = multiprocessing.get_context("spawn")
     barrier = context.Barrier(number)
     with context.Pool(number, initializer=_begin, initargs=(barrier,)) as pool:

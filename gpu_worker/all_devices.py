@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from gpu_worker.decoding.choice import KEPT_CORES, cores
+from gpu_worker.decoding.choice import beside_gpus
 from gpu_worker.energy import LIBRARY
 
 ALL: Final = "cuda:all"
@@ -53,7 +53,7 @@ def decode_workers(devices: Sequence[OneDevice], stated: int | None) -> int | No
     process keeps. None: as many as suit, where models take the cores themselves."""
     if stated is not None or any(device.name == "cpu" for device in devices):
         return stated
-    return max(1, cores() // len(devices) - KEPT_CORES)
+    return beside_gpus(len(devices))
 
 
 def _stated(value: str) -> Iterator[str]:

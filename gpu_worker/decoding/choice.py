@@ -31,9 +31,14 @@ def decoders_for(device: str, workers: int | None = None, *, isolated: bool = Fa
         return decoders, CPU_BUDGET
     from gpu_worker.decoding.page_lock import page_locked  # loads torch
 
-    decoders = ProcessDecoders(workers or max(1, cores() - KEPT_CORES), max(RESERVED, GPU_BUDGET), whole=True)
+    decoders = ProcessDecoders(workers or beside_gpus(), max(RESERVED, GPU_BUDGET), whole=True)
     decoders.at_end(page_locked(decoders.memory))
     return decoders, GPU_BUDGET
+
+
+def beside_gpus(gpus: int = 1) -> int:
+    """Decoder processes of each of so many GPUs, whose own processes share the cores."""
+    return max(1, cores() // gpus - KEPT_CORES)
 
 
 def cores() -> int:

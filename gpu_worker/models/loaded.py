@@ -49,6 +49,7 @@ class Queueing(Protocol):
 
     def start(self, pixels: NDArray[np.uint8], numerics: Numerics) -> InFlight:
         """Returns at once. `pixels` must stay as they are until the scores are there; in page-locked memory
-        (`gpu_worker.ring`) the copy to the device runs beside the batch before. At most two batches may be in flight.
+        (`gpu_worker.decoding.page_lock`) the copy to the device runs beside the batch before. At most two batches may
+        be in flight.
         """
         ...

@@ -24,15 +24,15 @@ Value = Begun | Fetched | Sent
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
-    """Seconds of all works together."""
+class Seconds:
+    """Of all works together."""
 
     reading: float = 0.0  #: from asking the slide to its answer
     room: float = 0.0  #: waiting for room behind this stage
     asking: float = 0.0  #: of whoever gets, waiting for values
 
-    def __add__(self, more: Spent) -> Spent:
-        return Spent(self.reading + more.reading, self.room + more.room, self.asking + more.asking)
+    def __add__(self, more: Seconds) -> Seconds:
+        return Seconds(self.reading + more.reading, self.room + more.room, self.asking + more.asking)
 
 
 class Fetching:
@@ -44,7 +44,7 @@ class Fetching:
         self._capacity = capacity
         self._line: Channel[_Fetched] = Channel(0)
         self._now: _Fetched | None = None
-        self._through = Spent()  #: by works that are fetched and handed on
+        self._through = Seconds()  #: by works that are fetched and handed on
         self._begun: set[_Fetched] = set()
         self._lock = threading.Lock()
 
@@ -69,7 +69,7 @@ class Fetching:
         return value
 
     @property
-    def spent(self) -> Spent:
+    def spent(self) -> Seconds:
         with self._lock:
             spent = self._through
             for begun in self._begun:
@@ -110,8 +110,8 @@ class _Fetched:
         self.thread = threading.Thread(target=self._fetch, args=(work, most), name="fetch", daemon=True)
 
     @property
-    def spent(self) -> Spent:
-        return Spent(self._reading, self.values.put_waited, self.values.get_waited)
+    def spent(self) -> Seconds:
+        return Seconds(self._reading, self.values.put_waited, self.values.get_waited)
 
     def _fetch(self, work: Work, most: int) -> None:
         try:

@@ -4,7 +4,7 @@ import { Badge, type Tone } from './Badge';
 export type SlideState = Schema<'SlideState'>;
 export type JobState = Schema<'JobState'>;
 
-interface Shown {
+export interface Shown {
   label: string;
   tone: Tone;
   isPassing: boolean; // it goes on by itself, so that it is worth looking again
@@ -33,6 +33,11 @@ export const JOB_STATES: Record<JobState, Shown> = {
   FAILED: shown('Failed', 'bad'),
   CANCELLED: shown('Cancelled', 'plain'),
 };
+
+/** The one of `statuses` that `text` is; null: none, as of an address that was typed. */
+export function statusIn<Status extends string>(statuses: Record<Status, Shown>, text: string | null): Status | null {
+  return (Object.keys(statuses) as Status[]).find((status) => status === text) ?? null;
+}
 
 export function SlideStatus({ status }: { status: SlideState }) {
   return <Badge tone={SLIDE_STATES[status].tone}>{SLIDE_STATES[status].label}</Badge>;

@@ -1,18 +1,15 @@
 import { useCallback } from 'react';
 import { SearchField } from '../../ui/SearchField';
 import { Select } from '../../ui/Select';
-import { JOB_STATES, type JobState } from '../../ui/statuses';
+import { StatusSelect } from '../../ui/StatusSelect';
+import { JOB_STATES, statusIn } from '../../ui/statuses';
 import { type JobFilter, useModels } from './jobs';
-
-const STATES = Object.keys(JOB_STATES) as JobState[];
-const ALL = { value: '', label: 'All' };
-const STATUSES = [ALL, ...STATES.map((state) => ({ value: state, label: JOB_STATES[state].label }))];
 
 /** As it stands in the address. */
 export function filterOf(search: URLSearchParams): JobFilter {
   return {
     q: search.get('q') ?? '',
-    status: STATES.find((state) => state === search.get('status')) ?? null,
+    status: statusIn(JOB_STATES, search.get('status')),
     model: search.get('model') ?? null,
   };
 }
@@ -38,19 +35,18 @@ export function JobFilters({ filter, onChange }: Props) {
   return (
     <div role="search" className="mb-4 flex flex-wrap gap-3">
       <SearchField label="Slide or label" value={filter.q} onSearch={search} />
-      <Select
-        label="Status"
+      <StatusSelect
+        statuses={JOB_STATES}
         className="w-60"
-        options={STATUSES}
-        value={filter.status ?? ''}
-        onChange={({ target }) => {
-          onChange({ ...filter, status: STATES.find((state) => state === target.value) ?? null });
+        value={filter.status}
+        onChange={(status) => {
+          onChange({ ...filter, status });
         }}
       />
       <Select
         label="Model"
         className="w-48"
-        options={[ALL, ...[...names].sort().map((name) => ({ value: name, label: name }))]}
+        options={[{ value: '', label: 'All' }, ...[...names].sort().map((name) => ({ value: name, label: name }))]}
         value={filter.model ?? ''}
         onChange={({ target }) => {
           onChange({ ...filter, model: target.value || null });

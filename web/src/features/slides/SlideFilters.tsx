@@ -1,18 +1,8 @@
 import { useCallback } from 'react';
 import { SearchField } from '../../ui/SearchField';
-import { Select } from '../../ui/Select';
-import { SLIDE_STATES, type SlideState } from '../../ui/statuses';
+import { StatusSelect } from '../../ui/StatusSelect';
+import { SLIDE_STATES } from '../../ui/statuses';
 import type { SlideFilter } from './slides';
-
-const STATES = Object.keys(SLIDE_STATES) as SlideState[];
-const OPTIONS = [
-  { value: '', label: 'All' },
-  ...STATES.map((state) => ({ value: state, label: SLIDE_STATES[state].label })),
-];
-
-export function stateOf(text: string | null): SlideState | null {
-  return STATES.find((state) => state === text) ?? null;
-}
 
 interface Props {
   filter: SlideFilter;
@@ -29,13 +19,12 @@ export function SlideFilters({ filter, onChange }: Props) {
   return (
     <div role="search" className="mb-4 flex flex-wrap gap-3">
       <SearchField label="Name" value={filter.q} onSearch={search} />
-      <Select
-        label="Status"
+      <StatusSelect
+        statuses={SLIDE_STATES}
         className="w-48"
-        options={OPTIONS}
-        value={filter.status ?? ''}
-        onChange={(event) => {
-          onChange({ ...filter, status: stateOf(event.target.value) });
+        value={filter.status}
+        onChange={(status) => {
+          onChange({ ...filter, status });
         }}
       />
     </div>

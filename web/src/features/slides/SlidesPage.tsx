@@ -6,9 +6,10 @@ import { EmptyState } from '../../ui/EmptyState';
 import { Loading } from '../../ui/Loading';
 import { Page } from '../../ui/Page';
 import { Problem } from '../../ui/Problem';
+import { SLIDE_STATES, statusIn } from '../../ui/statuses';
 import { SelectionBar } from './SelectionBar';
 import { type Selection, withAll } from './selection';
-import { SlideFilters, stateOf } from './SlideFilters';
+import { SlideFilters } from './SlideFilters';
 import { SlideTable } from './SlideTable';
 import { type SlideFilter, useSlides } from './slides';
 
@@ -65,7 +66,7 @@ function Nothing({ filter }: { filter: SlideFilter }) {
 function useFilter(): [SlideFilter, (filter: SlideFilter) => void] {
   const [search, setSearch] = useSearchParams();
   const q = search.get('q') ?? '';
-  const status = stateOf(search.get('status'));
+  const status = statusIn(SLIDE_STATES, search.get('status'));
   const filter = useMemo(() => ({ q, status }), [q, status]);
   const setFilter = useCallback(
     (next: SlideFilter) => {
