@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -29,10 +30,16 @@ def complain(sentence: str) -> None:
     Console(stderr=True, highlight=False, soft_wrap=True, markup=False).print(f"tessera: {sentence}")
 
 
+def with_options(sentence: str) -> str:
+    """The sentence names fields of the API, as the page and programs know them; here each has an option."""
+    return re.sub("`(mpp|optical_path|focal_plane)`", lambda field: "--" + field[1].replace("_", "-"), sentence)
+
+
 def report(outcome: SlideOutcome) -> None:
     """Why a slide has no results: reason code and one sentence."""
     if outcome.outcome in (Outcome.REJECTED, Outcome.FAILED):
-        complain(f"{outcome.name}: {outcome.outcome.value} ({outcome.reason}): {outcome.sentence}")
+        sentence = with_options(outcome.sentence or "")
+        complain(f"{outcome.name}: {outcome.outcome.value} ({outcome.reason}): {sentence}")
 
 
 class TilesBar:

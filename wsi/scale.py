@@ -35,8 +35,8 @@ def grid_mpp(inspection: Inspection) -> Microns:
     if longer > ELONGATED:
         raise SlideRejected(
             RejectReason.ABSURD_MPP,
-            f"The file claims {mpp_x:.4g} microns per pixel across and {mpp_y:.4g} down, which no scanner makes: pass "
-            "the true resolution (`--mpp` on the command line, `mpp` in the upload).",
+            f"The file claims {mpp_x:.4g} microns per pixel across and {mpp_y:.4g} down, which no scanner makes: state "
+            "the true resolution with the slide (`mpp`).",
         )
     mean = (mpp_x + mpp_y) / 2
     return (mpp_x, mpp_y) if longer > SQUARE else (mean, mean)

@@ -15,7 +15,7 @@ from rich.table import Table
 from client.commands.options import FocalPlane, OpticalPath
 from client.inputs import UsageError, expand
 from client.outcomes import REJECTED
-from client.progress import complain, copy_bar
+from client.progress import complain, copy_bar, with_options
 from wsi.errors import RejectReason, SlideRejected, SourceError
 from wsi.records.slides import Choice
 
@@ -48,7 +48,7 @@ def inspect(
     try:
         facts = _facts(found[0], sources)
     except SlideRejected as error:
-        complain(f"rejected ({error.reason.value}): {error.sentence}")
+        complain(f"rejected ({error.reason.value}): {with_options(error.sentence)}")
         raise typer.Exit(REJECTED) from None
     except SourceError as error:
         complain(f"rejected ({error.code}): {error.sentence}")

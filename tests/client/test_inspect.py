@@ -75,7 +75,7 @@ def test_a_chosen_optical_path_is_inspected(tmp_path: Path) -> None:
     path = write_picture(tmp_path / "a.dcm", tissue(300, 200), Writing(paths=2), tissue(300, 200, 1))
     refused = inspect(path)
     assert refused.exit_code == 3
-    assert "--optical-path" in refused.output
+    assert "(--optical-path)" in refused.output
     assert inspect(path, "--optical-path", "2").exit_code == 0
 
 

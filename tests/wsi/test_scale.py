@@ -63,7 +63,7 @@ def test_pixels_up_to_twice_as_long_as_wide_are_read_in_boxes_that_are_square_in
 
 @pytest.mark.parametrize("stretched", [2.11, 2.54, 10.0, 1 / 2.54])
 def test_pixels_that_no_scanner_makes_are_refused(stretched):
-    with pytest.raises(SlideRejected, match="`--mpp` on the command line") as rejected:
+    with pytest.raises(SlideRejected, match=r"with the slide \(`mpp`\)") as rejected:
         grid_mpp(replace(inspection(), mpp_x=1.0, mpp_y=stretched))
     assert rejected.value.reason is RejectReason.ABSURD_MPP
 

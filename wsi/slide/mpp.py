@@ -22,7 +22,7 @@ _EXACT = 0.03  #: how far off such a factor may be, since each source rounds
 _AGREEING = 0.05  #: difference above which people are told
 _PER_INCH = {2: 1.0, 3: 2.54}  #: TIFF ResolutionUnit: inch, centimetre
 _APERIO_MPP = re.compile(r"\|\s*MPP\s*=\s*([0-9.eE+-]+)\s*(?:\||$)")
-_HOW = "pass the resolution in microns per pixel (`--mpp` on the command line, `mpp` in the upload)"
+_HOW = "state the resolution in microns per pixel with the slide (`mpp`)"  #: the field, whoever asks
 
 
 @dataclass(frozen=True, slots=True)

@@ -253,7 +253,7 @@ def test_parts_that_do_not_follow_each_other_are_refused(tmp_path: Path, picture
 @pytest.mark.parametrize(
     ("how", "reason", "words"),
     [
-        (Writing(paths=2), RejectReason.OPTICAL_PATHS, "choose one of optical paths 1, 2 (`--optical-path`"),
+        (Writing(paths=2), RejectReason.OPTICAL_PATHS, "choose one of optical paths 1, 2 (`optical_path`)"),
         (Writing(paths=2, sparse=True), RejectReason.OPTICAL_PATHS, "choose one of optical paths 1, 2 (`"),
         (Writing(paths=2, planes=3), RejectReason.OPTICAL_PATHS, "2 optical paths and 3 planes of focus"),
         (Writing(illumination="111743"), RejectReason.FLUORESCENCE, "a picture in fluorescence"),

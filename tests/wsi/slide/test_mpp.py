@@ -74,8 +74,7 @@ def test_no_resolution_says_how_to_give_one():
     with pytest.raises(SlideRejected) as caught:
         checked_mpp(inspection(None, None))
     assert caught.value.reason is RejectReason.NO_MPP
-    assert "`--mpp` on the command line" in caught.value.sentence
-    assert "`mpp` in the upload" in caught.value.sentence
+    assert "with the slide (`mpp`)" in caught.value.sentence
 
 
 @pytest.mark.parametrize("mpp", [0.0, -0.5, 0.04, 21.0, 25_400.0, math.inf, math.nan])
@@ -114,7 +113,7 @@ def test_the_vendors_own_field_is_taken_and_a_place_that_says_half_of_it_is_pass
 def test_sources_that_differ_by_the_factor_of_a_unit_are_a_conflict_that_names_both(factor: float):
     found = both(0.5, 0.5 * factor)
     assert found.conflict is not None
-    for words in ("0.5 (aperio)", f"{0.5 * factor:.4g} (tiff-resolution)", "`--mpp` on the command line"):
+    for words in ("0.5 (aperio)", f"{0.5 * factor:.4g} (tiff-resolution)", "with the slide (`mpp`)"):
         assert words in found.conflict
     assert not found.warnings
 

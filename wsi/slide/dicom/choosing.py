@@ -91,16 +91,15 @@ def several(paths: Sequence[OpticalPath], planes: int) -> SlideRejected:
     held, choices = list[str](), list[str]()
     if len(paths) > 1:
         held.append(f"{len(paths):,} optical paths")
-        choices.append(f"one of {_listed(paths)} (`--optical-path` on the command line, `optical_path` in the upload)")
+        choices.append(f"one of {_listed(paths)} (`optical_path`)")
     if planes > 1:
         held.append(f"{planes:,} planes of focus")
-        choices.append(
-            f"one of planes 1 to {planes:,}, from the glass upwards (`--focal-plane` on the command line, "
-            "`focal_plane` in the upload)"
-        )
+        choices.append(f"one of planes 1 to {planes:,}, from the glass upwards (`focal_plane`)")
     reason = RejectReason.OPTICAL_PATHS if len(paths) > 1 else RejectReason.Z_STACK
     return SlideRejected(
-        reason, f"The slide holds {' and '.join(held)}, and models expect one picture: choose {' and '.join(choices)}."
+        reason,
+        f"The slide holds {' and '.join(held)}, and models expect one picture: with the slide, choose "
+        f"{' and '.join(choices)}.",
     )
 
 
