@@ -8,7 +8,7 @@ sizes an allocation or a loop before it was checked against the file's size or a
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
@@ -75,6 +75,11 @@ _INTEGERS: Final = frozenset({1, 3, 4, 13, 16, 18})
 _LONG: Final = 4
 
 
+def size_of(kind: int, count: int) -> int:
+    """Bytes of so many values of a type."""
+    return np.dtype(_TYPES[kind]).itemsize * count
+
+
 def damaged(sentence: str) -> SlideRejected:
     return SlideRejected(RejectReason.DAMAGED, sentence)
 
@@ -90,16 +95,21 @@ class Entry:
 class Directory:
     """One image of the file. Values are read when they are asked for. Raises SlideRejected DAMAGED or TRUNCATED."""
 
-    def __init__(self, layout: _Layout, entries: dict[int, Entry]) -> None:
+    def __init__(self, layout: Layout, entries: dict[int, Entry], place: ByteRange) -> None:
         self._layout = layout
         self._windows = layout.windows
         self._entries = entries
+        self.place: Final = place  #: with the number of its tags and the offset of the next one
 
     def __contains__(self, tag: int) -> bool:
         return tag in self._entries
 
     def __len__(self) -> int:
         return len(self._entries)
+
+    @property
+    def entries(self) -> Mapping[int, Entry]:
+        return self._entries
 
     def integers(self, tag: int) -> NDArray[np.int64] | None:
         """The tag's values, or None when it is absent."""
@@ -171,7 +181,7 @@ class Directory:
         """Reads `tags` of this directory and of `others` of the same file with as few requests as they lie apart."""
         entries = (directory._entries.get(tag) for directory in (self, *others) for tag in tags)
         places = (
-            ByteRange(entry.offset, entry.offset + np.dtype(_TYPES[entry.type]).itemsize * entry.count)
+            ByteRange(entry.offset, entry.offset + size_of(entry.type, entry.count))
             for entry in entries
             if entry is not None
         )
@@ -187,9 +197,16 @@ class Directory:
 
 @dataclass(frozen=True, slots=True)
 class Tiff:
-    big: bool
-    ndpi: bool
+    layout: Layout
     directories: tuple[Directory, ...]  #: in the file's order
+
+    @property
+    def big(self) -> bool:
+        return self.layout.big
+
+    @property
+    def ndpi(self) -> bool:
+        return self.layout.ndpi
 
 
 def is_tiff(head: bytes) -> bool:
@@ -203,11 +220,11 @@ def parse(source: RangeSource) -> Tiff:
     if not is_tiff(head) or len(head) < 8:
         raise SlideRejected(RejectReason.NOT_A_SLIDE, "The file is not a TIFF.")
     order: Literal["<", ">"] = "<" if head[:2] == b"II" else ">"
-    layout = _Layout(windows, order, big=b"+" in head[2:4])
+    layout = Layout(windows, order, big=b"+" in head[2:4])
     layout = layout.as_ndpi() or layout
     if layout.big and layout.number(4, 4) != (8 if order == "<" else 8 << 16):
         raise damaged("The file's BigTIFF header is not one.")
-    offset = layout.word(8 if layout.big else 4)
+    offset = layout.word(layout.header)
     seen: set[int] = set()
     directories: list[Directory] = []
     tags = 0
@@ -224,11 +241,11 @@ def parse(source: RangeSource) -> Tiff:
             raise damaged(f"The file's directories hold more than {MAX_TAGS:,} tags.")
     if not directories:
         raise damaged("The file holds no image.")
-    return Tiff(layout.big, layout.ndpi, tuple(directories))
+    return Tiff(layout, tuple(directories))
 
 
 @dataclass(frozen=True, slots=True)
-class _Layout:
+class Layout:
     """Where the three kinds of TIFF put things."""
 
     windows: Windows
@@ -236,14 +253,24 @@ class _Layout:
     big: bool
     ndpi: bool = False
 
+    @property
+    def header(self) -> int:
+        """Where the offset of the first directory lies."""
+        return 8 if self.big else 4
+
+    @property
+    def wide(self) -> bool:
+        """Offsets of directories take 8 bytes."""
+        return self.big or self.ndpi
+
     def number(self, offset: int, size: int) -> int:
         return int.from_bytes(self.windows.read(offset, size), "little" if self.order == "<" else "big")
 
     def word(self, offset: int) -> int:
         """The offset of a directory."""
-        return self.number(offset, 8 if self.big or self.ndpi else 4)
+        return self.number(offset, 8 if self.wide else 4)
 
-    def as_ndpi(self) -> _Layout | None:
+    def as_ndpi(self) -> Layout | None:
         """How an NDPI is laid out, if this is one: the header looks the same, the first directory tells."""
         if self.big or self.order != "<" or self.windows.size < 12:
             return None
@@ -270,10 +297,10 @@ class _Layout:
         for place, (tag, kind, values, value) in enumerate(fields.iter_unpack(block[:size])):
             if kind not in _TYPES:
                 continue  # TIFF 6.0, section 2: readers skip fields of unknown type.
-            if np.dtype(_TYPES[kind]).itemsize * values <= word:
+            if size_of(kind, values) <= word:
                 upper = uppers[place] if kind == _LONG and values == 1 else 0
                 entry = Entry(kind, values, start + place * stride + 4 + word, upper)
             else:
                 entry = Entry(kind, values, value + (uppers[place] << 32))
             entries.setdefault(tag, entry)
-        return Directory(self, entries), self.word(start + size)
+        return Directory(self, entries, ByteRange(offset, start + size + behind)), self.word(start + size)

@@ -55,12 +55,18 @@ def claims(file: Tiff) -> bool:
     return file.ndpi
 
 
+def levels(file: Tiff) -> list[Directory]:
+    """Of all planes of focus, in the file's order. Raises SlideRejected."""
+    found = [directory for directory in file.directories if (directory.number(SOURCE_LENS) or 0) > 0]
+    if not found:
+        raise unsupported("The file holds no picture of the slide, only an overview.")
+    return found
+
+
 def index(file: Tiff, source: RangeSource) -> SlideIndex:
     """Raises SlideRejected: Z_STACK without a plane at height 0, BIT_DEPTH, UNSUPPORTED_FORMAT for what OpenSlide may
     read."""
-    directories = [directory for directory in file.directories if (directory.number(SOURCE_LENS) or 0) > 0]
-    if not directories:
-        raise unsupported("The file holds no picture of the slide, only an overview.")
+    directories = levels(file)
     in_focus = [directory for directory in directories if not directory.number(Z_OFFSET)]
     if not in_focus:
         raise SlideRejected(
@@ -75,7 +81,7 @@ def index(file: Tiff, source: RangeSource) -> SlideIndex:
     if any(after.width >= before.width for before, after in pairwise(pages)):
         raise unsupported("The file's levels are not in the order that scanners write them in.")
     heads = source.read_many([page.head for page in pages])
-    levels = tuple(_level(page, pages[0], bytes(head)) for page, head in zip(pages, heads, strict=True))
+    found = tuple(_level(page, pages[0], bytes(head)) for page, head in zip(pages, heads, strict=True))
     said = mpp.resolve((replace(resolution(in_focus[0]), source="hamamatsu"),))
     inspection = Inspection(
         format="ndpi",
@@ -83,14 +89,14 @@ def index(file: Tiff, source: RangeSource) -> SlideIndex:
         vendor="hamamatsu",
         width=pages[0].width,
         height=pages[0].height,
-        levels=tuple(level.info for level in levels),
+        levels=tuple(level.info for level in found),
         mpp_x=said.x,
         mpp_y=said.y,
         mpp_source=said.source,
         icc=any(tiff.ICC_PROFILE in directory for directory in in_focus),
         warnings=(*said.warnings, *_other_planes(directories)),
     )
-    return SlideIndex((IndexedFile(source.etag, source.size),), inspection, levels)
+    return SlideIndex((IndexedFile(source.etag, source.size),), inspection, found)
 
 
 def _other_planes(directories: Sequence[Directory]) -> tuple[str, ...]:

@@ -36,8 +36,9 @@ def claims(file: Tiff) -> bool:
     return file.directories[0].text(tiff.IMAGE_DESCRIPTION).rstrip().endswith("OME>")
 
 
-def index(file: Tiff, source: RangeSource) -> SlideIndex:
-    """Raises SlideRejected: MISSING_FILES, Z_STACK, FLUORESCENCE, BIT_DEPTH for what no reader here takes."""
+def picture(file: Tiff) -> tuple[OmeImage, tuple[Directory, ...], tuple[str, ...]]:
+    """The slide among the pictures; its page, or one a channel; warnings. Raises SlideRejected: MISSING_FILES, Z_STACK,
+    FLUORESCENCE, BIT_DEPTH for what no reader here takes."""
     ome = ome_xml.parse(file.directories[0].text(tiff.IMAGE_DESCRIPTION))
     if ome.elsewhere:
         raise _missing(f"The file is one of a set that a companion file (.companion.ome) describes: {_ONE_FILE}.")
@@ -46,22 +47,28 @@ def index(file: Tiff, source: RangeSource) -> SlideIndex:
         raise unsupported("The file's OME description names no picture of the slide.")
     image = pictures[0]
     _check_files(ome, image)
-    warnings = [*_brightfield(image), *_other_pictures(len(pictures) - 1)]
-    pages = _pages(file, image, alone=image is ome.images[0])
+    warnings = (*_brightfield(image), *_other_pictures(len(pictures) - 1))
+    return image, _pages(file, image, alone=image is ome.images[0]), warnings
+
+
+def index(file: Tiff, source: RangeSource) -> SlideIndex:
+    """Raises SlideRejected: what `picture` raises, and DAMAGED."""
+    image, pages, warnings = picture(file)
     pages[0].prefetch(pages[1:], (tiff.TILE_OFFSETS, tiff.TILE_BYTE_COUNTS, tiff.SUB_DIRECTORIES))
-    channels = [_levels(page) for page in pages]
+    channels = [levels(page) for page in pages]
     first = channels[0][0]
     said = mpp.resolve((mpp.StatedMpp("ome", image.mpp_x, image.mpp_y), resolution(first)))
     if shape(first)[:2] != (image.width, image.height):
         raise damaged("The file's OME description gives the slide another size than its page.")
-    if any([shape(level) for level in levels] != [shape(level) for level in channels[0]] for levels in channels):
+    if any([shape(level) for level in channel] != [shape(level) for level in channels[0]] for channel in channels):
         raise damaged("The file's channels differ in size.")
     indexes = [
-        slide_index(source, levels, format="ome-tiff", vendor=None, mpp=said, warnings=warnings) for levels in channels
+        slide_index(source, channel, format="ome-tiff", vendor=None, mpp=said, warnings=warnings)
+        for channel in channels
     ]
     if len(indexes) == 1:
         return indexes[0]
-    joined = tuple(_joined(levels) for levels in zip(*(each.levels for each in indexes), strict=True))
+    joined = tuple(_joined(level) for level in zip(*(each.levels for each in indexes), strict=True))
     return replace(indexes[0], levels=joined)
 
 
@@ -144,7 +151,8 @@ def _page(file: Tiff, place: int | None) -> Directory:
     return page
 
 
-def _levels(page: Directory) -> list[Directory]:
+def levels(page: Directory) -> list[Directory]:
+    """Of one page, largest first."""
     smaller = [below for below in page.below() if tiff.TILE_WIDTH in below and same_shape(below, page)]
     return sorted((page, *smaller), key=lambda level: -shape(level)[0])
 
