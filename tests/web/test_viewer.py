@@ -7,6 +7,7 @@ import io
 import json
 import logging
 import math
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ from local.stack import Stack
 from tests.shared_slides import shared_slide
 from tests.slides import write_svs
 from tests.stack.lab import Lab
+from tests.web.conftest import SIZE
 from tests.web.person import Person
 from wsi.records.identity import Role
 
@@ -79,6 +81,10 @@ def scene(lab: Lab) -> Scene:
     return Scene(slide=slide, job=job, other=other, tiles=list(csv.DictReader(io.StringIO(table))))
 
 
+def page_origin(stack: Stack) -> str:
+    return stack.as_json()["page_url"].rstrip("/")
+
+
 def overlay(page: Page) -> tuple[int, int]:
     painted, total = page.evaluate(OVERLAY)
     return painted, total
@@ -102,14 +108,30 @@ def look_at(person: Person, scene: Scene, query: str = "", place: str = "") -> P
     return person.page
 
 
-def test_the_first_tile_is_on_the_screen_within_a_second(scene: Scene, analyst: Person) -> None:
-    page = analyst.page
+def patience() -> float:
+    """How many times longer than on an idle machine a thing may take: what waits for a core is not the page's fault."""
+    return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+
+
+def test_the_first_tile_is_on_the_screen_within_a_second(lab: Lab, browser: Browser, stack: Stack) -> None:
+    """Of slides that no process has open, in browsers that have nothing of the page: each time, not on average."""
+    slides = [lab.upload(shared_slide(SLIDE)) for _ in range(3)]
     seen: list[float] = []
-    for _ in range(3):
-        page.goto(f"{analyst.origin}/view/{scene.slide.slide_id}")
-        seen.append(page.evaluate(FIRST_TILE))
-    logger.info("first tile on the screen after %s ms", [round(ms) for ms in seen])
-    assert min(seen) < 1000
+    for slide in slides:
+        context = browser.new_context(viewport=SIZE)
+        person = Person(page=context.new_page(), origin=page_origin(stack), users=stack.access.users)
+        person.sign_in(Role.ANALYST)
+        context.new_cdp_session(person.page).send("Network.clearBrowserCache")
+        person.page.goto(f"{person.origin}/view/{slide.slide_id}")
+        seen.append(person.page.evaluate(FIRST_TILE) / patience())
+        context.close()
+        assert person.complaints == []
+    logger.info("first tile on the screen after %s ms, %.1f times the patience", [round(ms) for ms in seen], patience())
+    assert max(seen) < 1000
+
+
+def test_a_slide_that_nobody_moved_keeps_its_address(scene: Scene, analyst: Person) -> None:
+    page = look_at(analyst, scene)
     page.wait_for_timeout(1000)
     assert "#" not in page.url, "the address says where one looks only after somebody moved"
     expect(page.get_by_role("heading", level=1)).to_have_text(SLIDE.rpartition("/")[2])
@@ -183,7 +205,7 @@ def test_tiles_that_could_not_be_read_are_hatched_and_say_why(lab: Lab, analyst:
 def test_a_finger_chooses_a_tile_and_the_whole_screen_is_filled(scene: Scene, browser: Browser, stack: Stack) -> None:
     context = browser.new_context(viewport={"width": 820, "height": 1180}, has_touch=True)
     page = context.new_page()
-    person = Person(page=page, origin=stack.as_json()["page_url"].rstrip("/"), users=stack.access.users)
+    person = Person(page=page, origin=page_origin(stack), users=stack.access.users)
     person.sign_in(Role.VIEWER)
     look_at(person, scene, f"job={scene.job.job_id}", "#x=1110&y=1483&z=0.3")
     expect(page.get_by_text(SCORED)).to_be_visible()

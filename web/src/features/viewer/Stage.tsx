@@ -7,7 +7,7 @@ import type { Engine } from './engine';
 import { openEngine } from './openseadragon_engine';
 import { type Layers, paint } from './paint';
 import type { Place } from './place';
-import type { Pyramid } from './queries';
+import type { Pyramid } from './pyramid';
 import { ScaleBar } from './ScaleBar';
 
 interface Props {

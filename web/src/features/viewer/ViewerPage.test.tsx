@@ -5,7 +5,8 @@ import { ApiProblem } from '../../api/problem';
 import { expectAccessible } from '../../testing/axe';
 import { FakeApi, type Reply } from '../../testing/fakes';
 import { renderPage } from '../../testing/render';
-import type { Job, Pyramid } from './queries';
+import type { Pyramid } from './pyramid';
+import type { Job } from './queries';
 import { opened } from './testing/engine';
 import { PLAN, SHARD } from './testing/shard';
 

@@ -1,4 +1,3 @@
-import { useEffect } from 'react';
 import { Link, useParams } from 'react-router';
 import { Loading } from '../../ui/Loading';
 import { Page } from '../../ui/Page';
@@ -7,11 +6,12 @@ import { loadEngine } from './openseadragon_engine';
 import { usePyramid, useSlide } from './queries';
 import { Viewing } from './Viewing';
 
+void loadEngine(); // it is on its way before anybody knows what there is to see
+
 export default function ViewerPage() {
   const { slideId = '' } = useParams();
   const slide = useSlide(slideId);
   const pyramid = usePyramid(slideId);
-  useEffect(() => void loadEngine(), []);
   return (
     <Page
       title={slide.data?.name ?? 'Slide'}

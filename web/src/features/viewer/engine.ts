@@ -1,7 +1,7 @@
 /** What the viewer needs of a library for deep zoom; openseadragon_engine.ts is the one. */
 import type { Frame } from './paint';
 import type { Place } from './place';
-import type { Pyramid } from './queries';
+import type { Pyramid } from './pyramid';
 
 export interface Opening {
   pyramid: Pyramid;

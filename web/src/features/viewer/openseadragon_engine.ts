@@ -3,7 +3,8 @@ import type { Engine, OpenEngine, Opening } from './engine';
 import type { Frame } from './paint';
 import { OverlayCanvas } from './overlay_canvas';
 import { type Place, hashOf } from './place';
-import type { Pyramid } from './queries';
+import type { Pyramid } from './pyramid';
+import { SharedLoads } from './shared_loads';
 import { tileSource } from './tile_source';
 
 const MOST_ENLARGED = 4; // px on the screen a level-0 px
@@ -16,14 +17,15 @@ const KEY_STEP = 1.5;
 let loading: ReturnType<typeof loadLibrary> | null = null;
 const loadLibrary = () => import('openseadragon');
 
-/** To be called once the first questions to the API are on their way: reading the library keeps the page busy. */
 export const loadEngine = () => (loading ??= loadLibrary());
 
 export const openEngine: OpenEngine = async (element, opening) => {
+  const { pyramid } = opening;
+  const tile = sharedTiles(opening.tile); // the mini-map asks for what the stage asks for
+  const leaveAhead = askAhead(pyramid, tile);
   const { default: library } = await loadEngine();
   keepStylesOut();
-  const { pyramid } = opening;
-  const { source, leave } = tileSource(library, opening);
+  const { source, leave } = tileSource(library, { ...opening, tile });
   const viewer = library({
     element,
     tileSources: source, // TileSource takes what it needs from these functions
@@ -111,12 +113,31 @@ export const openEngine: OpenEngine = async (element, opening) => {
       viewer.world.resetItems();
     },
     close: () => {
+      leaveAhead();
       leave();
       viewer.destroy();
     },
   };
   return engine;
 };
+
+function sharedTiles(tile: Opening['tile']): Opening['tile'] {
+  const loads = new SharedLoads<Blob>();
+  return (level, x, y, signal) => loads.get(`${level}/${x}_${y}`, (leaving) => tile(level, x, y, leaving), signal);
+}
+
+/** The coarsest level, which is drawn first, is asked for while the library is read. Returns how to leave it. */
+function askAhead({ levels: [coarsest] }: Pyramid, tile: Opening['tile']): () => void {
+  const leaving = new AbortController();
+  const tiles = Math.min(coarsest ? coarsest.columns * coarsest.rows : 0, TILES_AT_ONCE);
+  for (let number = 0; number < tiles && coarsest; number += 1) {
+    const [x, y] = [number % coarsest.columns, Math.floor(number / coarsest.columns)];
+    tile(0, x, y, leaving.signal).catch(() => undefined); // the library asks again, and tells of it
+  }
+  return () => {
+    leaving.abort();
+  };
+}
 
 /** OpenSeadragon adds a style sheet where it finds none of this name; the page's policy has no inline styles. */
 function keepStylesOut(): void {

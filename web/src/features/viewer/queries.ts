@@ -5,10 +5,10 @@ import type { Schema } from '../../api/routes';
 import { JOB_STATES, type JobState } from '../../ui/statuses';
 import { ringsIn, pathOf } from './outlines';
 import { finalOutcome, resultFile } from './outcome';
+import { type Pyramid, pyramidOf } from './pyramid';
 import { inflated } from './npz';
 import { tissueOutline } from './tissue';
 
-export type Pyramid = Schema<'Pyramid'>;
 export type Job = Schema<'JobAnswer'>;
 export type Slide = Schema<'SlideAnswer'>;
 
@@ -28,12 +28,7 @@ export function useSlide(slideId: string) {
 }
 
 export function usePyramid(slideId: string) {
-  const api = useApi();
-  return useQuery({
-    queryKey: ['pyramid', slideId],
-    queryFn: ({ signal }) => api.get('/slides/{slide_id}/pyramid', { path: { slide_id: slideId }, signal }),
-    staleTime: Infinity, // asked for again only when a tile says that it is of another version
-  });
+  return useQuery(pyramidOf(useApi(), slideId));
 }
 
 /** The latest hundred of a slide. */

@@ -6,7 +6,8 @@ import type { Outcome } from './outcome';
 import type { Layers } from './paint';
 import { useGrowing } from './partial';
 import { heatmapPicture } from './picture';
-import { type Job, type Pyramid, isPassing, useFinalOutcome, useObjects, useTissue } from './queries';
+import type { Pyramid } from './pyramid';
+import { type Job, isPassing, useFinalOutcome, useObjects, useTissue } from './queries';
 import type { Column } from './scores';
 
 /** For all panes. */
