@@ -7,13 +7,14 @@ that others can run theirs.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NoReturn
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, Route, expect, sync_playwright
 
 from local.ministack import PYTHON
 from local.options import StackOptions
@@ -29,6 +30,8 @@ ARGUMENTS = [
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 ]
 SIZE = {"width": 1280, "height": 800}
+PATIENCE = 20_000  #: ms; nothing waits that long unless the machine has other work, as where several suites run
+expect.set_options(timeout=PATIENCE)
 
 
 def missing(reason: str) -> NoReturn:
@@ -72,7 +75,7 @@ def lab(stack: Stack) -> Iterator[Lab]:
 def page(browser: Browser) -> Iterator[Page]:
     """Of a fresh browser: no session, no theme."""
     context = browser.new_context(viewport=SIZE)
-    context.set_default_timeout(10_000)
+    context.set_default_timeout(PATIENCE)
     yield context.new_page()
     context.close()
 
@@ -89,3 +92,42 @@ def analyst(person: Person) -> Iterator[Person]:
     person.sign_in(Role.ANALYST)
     yield person
     assert person.complaints == []
+
+
+@pytest.fixture
+def start_worker(lab: Lab) -> Iterator[Callable[[], None]]:
+    """Nobody works until it is called: then one that reports often. The stack's own is back after the test."""
+    workers = lab.stack.workers
+    workers.stop_all()
+
+    def start() -> None:
+        workers.start(checkpoint_batches=2, checkpoint_seconds=1.0, decode_workers=1)
+
+    yield start
+    workers.stop_all()
+    workers.start()
+
+
+@pytest.fixture
+def hosted(person: Person, stack: Stack) -> Person:
+    """The page as a deployment configures it, and an app client that lets it in."""
+    found = stack.clients.cognito
+    pool = stack.addresses.issuer.rsplit("/", 1)[-1]
+    found.update_user_pool_client(
+        UserPoolId=pool,
+        ClientId=stack.addresses.client_id,
+        ExplicitAuthFlows=["ALLOW_USER_PASSWORD_AUTH", "ALLOW_REFRESH_TOKEN_AUTH"],
+        SupportedIdentityProviders=["COGNITO"],
+        CallbackURLs=[f"{person.origin}/"],
+        LogoutURLs=[f"{person.origin}/"],
+        AllowedOAuthFlows=["code"],
+        AllowedOAuthScopes=["openid", "email"],
+        AllowedOAuthFlowsUserPoolClient=True,
+    )
+
+    def without_password(route: Route) -> None:
+        config = route.fetch().json()
+        route.fulfill(body=json.dumps({key: value for key, value in config.items() if key != "signIn"}))
+
+    person.page.route("**/config.json", without_password)
+    return person

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
@@ -46,20 +45,6 @@ def large(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Slide:
 @pytest.fixture(scope="module")
 def small(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Slide:
     return lab.upload(write_svs(tmp_path_factory.mktemp("slides") / "prostate-022.svs", width=2048, height=2048))
-
-
-@pytest.fixture
-def start_worker(lab: Lab) -> Iterator[Callable[[], None]]:
-    """Nobody works until it is called: then one that reports often. The stack's own is back after the test."""
-    workers = lab.stack.workers
-    workers.stop_all()
-
-    def start() -> None:
-        workers.start(checkpoint_batches=2, checkpoint_seconds=1.0, decode_workers=1)
-
-    yield start
-    workers.stop_all()
-    workers.start()
 
 
 def open_job(person: Person, job: Job) -> Page:

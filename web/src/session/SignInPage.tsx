@@ -27,7 +27,8 @@ export function SignInPage() {
 function Hosted({ signIn }: { signIn: HostedSignIn }) {
   const session = useSession();
   const go = () => {
-    signIn.go(window.location.pathname + window.location.search).catch((error: unknown) => {
+    const { pathname, search, hash } = window.location;
+    signIn.go(pathname + search + hash).catch((error: unknown) => {
       session.refuse(sentenceOf(error));
     });
   };

@@ -63,7 +63,7 @@ describe('the hosted page', () => {
       asked.get('code_challenge'),
     );
     expect(arrived).toEqual({
-      tokens: { access: 'access', refresh: 'r', email: 'jürgen@clinic.example', expiresAt: NOW + 3_600_000 },
+      tokens: { access: 'access', refresh: 'r', email: 'jürgen@clinic.example', renewAt: NOW + 3_540_000 },
       returnTo: '/jobs/1',
     });
   });
@@ -89,9 +89,16 @@ describe('the hosted page', () => {
     await expect(tab.signIn.arrive(cameBack(query))).rejects.toThrow('User is disabled');
   });
 
+  it('gives tokens that are renewed a minute before their end, short-lived ones after half of it', async () => {
+    const held = { access: 'old', refresh: 'r', email: 'a@b.example', renewAt: 0 };
+    const renewAtOf = async (expires_in: number) => (await browser(200, { ...GIVEN, expires_in }).signIn.refresh(held)).renewAt;
+    expect(await renewAtOf(300)).toBe(NOW + 240_000);
+    expect(await renewAtOf(20)).toBe(NOW + 10_000);
+  });
+
   it('keeps the refresh token when a renewal brings no other, and says when it is worth nothing', async () => {
     const { access_token, id_token, expires_in } = GIVEN;
-    const held = { access: 'old', refresh: 'kept', email: 'a@b.example', expiresAt: 0 };
+    const held = { access: 'old', refresh: 'kept', email: 'a@b.example', renewAt: 0 };
     const renewed = await browser(200, { access_token, id_token, expires_in }).signIn.refresh(held);
     expect(renewed).toMatchObject({ access: 'access', refresh: 'kept' });
     await expect(browser(400, { error: 'invalid_grant' }).signIn.refresh(held)).rejects.toBeInstanceOf(SignInRefused);
@@ -100,7 +107,7 @@ describe('the hosted page', () => {
 
   it('revokes the refresh token and leaves the session of the hosted page', async () => {
     const tab = browser(200, {});
-    await tab.signIn.leave({ access: 'a', refresh: 'r', email: 'e', expiresAt: 0 });
+    await tab.signIn.leave({ access: 'a', refresh: 'r', email: 'e', renewAt: 0 });
     expect(tab.posted[0]?.url).toBe('https://sign-in.example/oauth2/revoke');
     expect(tab.posted[0]?.form.get('token')).toBe('r');
     expect(tab.went).toEqual([
@@ -111,7 +118,7 @@ describe('the hosted page', () => {
 
 it('leaves the session of the hosted page even when revoking fails', async () => {
   const tab = browser(500, {});
-  await expect(tab.signIn.leave({ access: 'a', refresh: 'r', email: 'e', expiresAt: 0 })).rejects.toThrow('status 500');
+  await expect(tab.signIn.leave({ access: 'a', refresh: 'r', email: 'e', renewAt: 0 })).rejects.toThrow('status 500');
   expect(tab.went).toHaveLength(1);
 });
 
@@ -126,7 +133,7 @@ describe('a password', () => {
       () => NOW,
     );
     const tokens = await signIn.withPassword('a@b.example', 'right');
-    expect(tokens).toMatchObject({ access: 'access', refresh: 'r', expiresAt: NOW + 3_600_000 });
+    expect(tokens).toMatchObject({ access: 'access', refresh: 'r', renewAt: NOW + 3_540_000 });
     const renewing = passwordSignIn(CONFIG, answering(200, { AuthenticationResult: given }), () => NOW);
     expect((await renewing.refresh(tokens)).refresh).toBe('r');
   });

@@ -4,7 +4,6 @@ import { Session } from './session';
 import { type SignIn, SignInRefused } from './sign_in';
 import { TokenStore, type Tokens } from './tokens';
 
-const MINUTE = 60_000;
 
 function begun({ signIn = fakeSignIn(), tokens = TOKENS, now = Date.now } = {}): Session {
   const session = new Session(signIn, new TokenStore(sessionStorage), now);
@@ -22,8 +21,8 @@ describe('Session', () => {
     expect(await begun().token()).toBe('token-1');
   });
 
-  it('renews a minute before the end, once for all who wait', async () => {
-    const now = () => TOKENS.expiresAt - MINUTE + 1;
+  it('renews before the end, once for all who wait', async () => {
+    const now = () => TOKENS.renewAt;
     const signIn = fakeSignIn();
     const refresh = vi.spyOn(signIn, 'refresh');
     const session = begun({ signIn, now });

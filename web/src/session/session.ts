@@ -3,8 +3,6 @@ import { sentenceOf } from '../api/problem';
 import { type SignIn, SignInRefused } from './sign_in';
 import type { TokenStore, Tokens } from './tokens';
 
-const EARLY = 60_000; // ms before its end that a token is renewed: a request may travel that long
-
 export interface SessionState {
   email: string | null; // null: nobody is signed in
   notice: string | null; // why somebody no longer is
@@ -41,7 +39,7 @@ export class Session implements Credentials {
   /** Throws SignInRefused when nobody is signed in. */
   async token(): Promise<string> {
     if (this.tokens === null) throw new SignInRefused('You are not signed in.');
-    const isFresh = this.now() < this.tokens.expiresAt - EARLY;
+    const isFresh = this.now() < this.tokens.renewAt;
     return isFresh ? this.tokens.access : (await this.renew(this.tokens)).access;
   }
 

@@ -3,7 +3,7 @@ export interface Tokens {
   access: string; // for the API and for subscriptions
   refresh: string;
   email: string;
-  expiresAt: number; // ms since 1970, by this machine's clock
+  renewAt: number; // ms since 1970, by this machine’s clock
 }
 
 interface TokenAnswer {
@@ -12,15 +12,18 @@ interface TokenAnswer {
   expires_in: number; // s
 }
 
+const EARLY = 60_000; // ms before its end that a token is renewed: a request may travel that long
+
 /** From the moment of the answer, not from the token's own times: this machine's clock may be off. */
 export function tokensOf(answer: TokenAnswer, refresh: string, now: number): Tokens {
   const claims = claimsOf(answer.id_token);
   const email = claims['email'];
+  const lives = answer.expires_in * 1000;
   return {
     access: answer.access_token,
     refresh,
     email: typeof email === 'string' ? email : 'signed in',
-    expiresAt: now + answer.expires_in * 1000,
+    renewAt: now + lives - Math.min(EARLY, lives / 2),
   };
 }
 

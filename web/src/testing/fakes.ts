@@ -7,7 +7,7 @@ export const TOKENS: Tokens = {
   access: 'token-1',
   refresh: 'refresh',
   email: 'analyst@first.example',
-  expiresAt: Date.now() + 3_600_000,
+  renewAt: Date.now() + 3_600_000,
 };
 
 /** Knows one password, "right"; each renewal gives the next token. */
