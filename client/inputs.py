@@ -222,7 +222,7 @@ def _named(slides: Iterable[SlideInput]) -> tuple[SlideInput, ...]:
     """Each slide with a name of its own: the stem; where different files share it the file's name; then that with its
     folder; then a number (two regions of one file). Case is ignored, since file systems do."""
     slides = tuple(slides)
-    places = [_place(slide) for slide in slides]
+    places = [place(slide) for slide in slides]
     names = [place.stem for place in places]
     for longer in (lambda place: place.name, lambda place: f"{place.parent.name}_{place.name}"):
         counts = Counter(
@@ -248,7 +248,8 @@ def _short(name: str) -> str:
     return name if len(data) <= MAX_NAME else data[:MAX_NAME].decode(errors="ignore")
 
 
-def _place(slide: SlideInput) -> PurePosixPath:
+def place(slide: SlideInput) -> PurePosixPath:
+    """What the slide is known by: its first file, of a DICOM series the folder."""
     if not slide.is_remote:
         return PurePosixPath(Path(slide.location).resolve().as_posix())
     place = PurePosixPath(slide.location.removeprefix("s3:/"))

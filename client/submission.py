@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from uuid import uuid4
@@ -13,7 +13,7 @@ from rich.markup import escape
 
 from client.api import Api, Job, Slide
 from client.download import download
-from client.inputs import SlideInput
+from client.inputs import SlideInput, place
 from client.outcomes import Outcome, SlideOutcome
 from client.progress import TilesBar, bytes_bar, complain
 from client.sources import Sources
@@ -24,6 +24,7 @@ from wsi.estimate import Estimate
 from wsi.outline import Outline
 from wsi.records.jobs import Priority
 from wsi.records.notices import JobUpdate
+from wsi.slide.ranges import RangeSource
 from wsi.states import JobState, SlideState
 
 INSPECTION_PAUSE = 0.5  #: seconds between looks at a slide that is being inspected
@@ -109,7 +110,7 @@ def upload_slide(api: Api, slide: SlideInput, *, resume: str | None = None) -> s
         try:
             return upload(
                 api,
-                source.files,
+                _with_folder(place(slide).name, source.files),
                 mpp=slide.mpp,
                 choice=slide.choice,
                 resume=resume,
@@ -120,6 +121,13 @@ def upload_slide(api: Api, slide: SlideInput, *, resume: str | None = None) -> s
             if begun:
                 complain(f"{slide.name}: the upload broke off; go on with --resume {begun[0]}")
             raise
+
+
+def _with_folder(known_by: str, files: Sequence[tuple[str, RangeSource]]) -> Sequence[tuple[str, RangeSource]]:
+    """A series is sent with its folder, which names it in lists: its files are named by numbers or UIDs."""
+    if len(files) == 1 or files[0][0] == known_by:
+        return files
+    return [(f"{known_by}/{name}", file) for name, file in files]
 
 
 def wait_until_inspected(api: Api, slide_id: str, *, sleep: Callable[[float], None] = time.sleep) -> Slide:

@@ -55,7 +55,7 @@ def register_slide(
         raise NotFound("There is no object at this address, or this installation may not read it.") from error
     if not stored.size:
         raise Invalid("The object at this address is empty.")
-    file = SlideFile(name=display_name(key), uri=s3_uri, size=stored.size, etag=stored.etag)
+    file = SlideFile(name=display_name([key]), uri=s3_uri, size=stored.size, etag=stored.etag)
     digest = referenced_digest(s3_uri, stored)
     slide = ledger.register_slide(actor, uuid4(), file.name, [file], mpp=mpp, choice=choice, digest=digest)
     wake(queues, traceparent=traceparent)

@@ -21,6 +21,7 @@ MAX_PARTS_A_CALL = 100  #: keeps the answer far below API Gateway's 10 MB
 _LONGEST_NAME = 1024  #: characters, folders included
 _LONGEST_SEGMENT = 255  #: bytes; OpenSlide reads from a disk, whose file systems take no longer names
 _SAID_NUMBERS = 20
+_NAME_THEIR_SLIDE = frozenset({".mrxs", ".vms", ".vmu"})  #: files that are opened, among others that they refer to
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -37,8 +38,13 @@ class PartAsked:
     sha256: str  #: hex
 
 
-def display_name(name: str) -> str:
-    return name.rsplit("/", 1)[-1]
+def display_name(names: Sequence[str]) -> str:
+    """What lists call a slide of these files, the opened one first: the folder that holds them all, as a DICOM series
+    has one whose files are numbered or named by UIDs; else the first file's name without its folder."""
+    folder, _, name = names[0].rpartition("/")
+    is_series = len(names) > 1 and PurePosixPath(name).suffix.lower() not in _NAME_THEIR_SLIDE
+    holds_all = folder and all(other.startswith(f"{folder}/") for other in names)
+    return folder.rpartition("/")[2] if is_series and holds_all else name
 
 
 def part_count(size: int) -> int:

@@ -75,7 +75,8 @@ def open_upload(
         SlideFile(name=file.name, uri=uri, size=file.size, upload_id=upload_id)
         for file, uri, upload_id in zip(files, uris, upload_ids, strict=True)
     ]
-    return ledger.create_slide(actor, slide_id, display_name(files[0].name), opened, mpp=mpp, choice=choice)
+    name = display_name([file.name for file in files])
+    return ledger.create_slide(actor, slide_id, name, opened, mpp=mpp, choice=choice)
 
 
 def grant_parts(

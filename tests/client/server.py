@@ -33,6 +33,7 @@ class Installation:
     results: dict[str, bytes] = field(default_factory=dict)
     asked: dict[str, Any] = field(default_factory=dict)  #: the last job's request
     exact: dict[str, bool] = field(default_factory=lambda: {"exact": True})  #: what a dry run says of its count
+    files: list[str] = field(default_factory=list)  #: names of the last upload's
     begun: dict[str, Any] = field(default_factory=dict)  #: what the last upload stated beside its files
     page: int = 2  #: items a page
     url: str = ""
@@ -69,7 +70,7 @@ class Installation:
     async def begin(self, request: web.Request) -> web.Response:
         body = await request.json()
         files = body.pop("files")
-        self.begun = body
+        self.begun, self.files = body, [file["name"] for file in files]
         opened = [{"file": number, "upload_id": "u"} for number in range(len(files))]
         return web.json_response({"slide_id": SLIDE, "part_size": self.part_size, "files": opened}, status=201)
 

@@ -82,6 +82,18 @@ def test_the_chosen_picture_is_stated_with_the_slide(slide: Path) -> None:
     assert installation.begun == {}
 
 
+def test_a_series_is_sent_with_the_folder_that_names_it(slide: Path, tmp_path: Path) -> None:
+    series = tmp_path / "H&E"
+    series.mkdir()
+    for number in (1, 2):
+        (series / f"{number}.dcm").write_bytes(b"the server looks at it")
+    installation = Installation(job=job("QUEUED"))
+    assert submit(installation, series).exit_code == 0
+    assert installation.files == ["H&E/1.dcm", "H&E/2.dcm"]
+    assert submit(installation, slide).exit_code == 0
+    assert installation.files == ["a.svs"]
+
+
 def test_a_drawn_region_is_sent_with_its_frame(slide: Path, tmp_path: Path) -> None:
     drawn = tmp_path / "region.geojson"
     ring = [[0, 0], [99, 0], [99, 99], [0, 0]]

@@ -5,22 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
+from shutil import copytree
 
 import pytest
-from playwright.sync_api import Page, Request, Route, expect
+from playwright.sync_api import Page, expect
 
 from tests.shared_slides import shared_slide
 from tests.slides import write_svs
-from wsi.digests import PART_SIZE
+from tests.web.uploading import PARTS, SECONDS, Parts, choose, choose_folder, drop, padded, row, wait_for
 from wsi.records.identity import Role
 from wsi.states import SlideState
 
 pytestmark = pytest.mark.stack
 
-PARTS = 6
 REAL = "real/aperio-jpeg-20x.CMU-1-Small-Region.svs"
 CUT = "derived/cmu-small-region.truncated-1000000.svs"
-SECONDS = 60_000  #: ms that six parts and an inspection may take here
 
 
 @pytest.fixture(scope="module")
@@ -28,50 +27,6 @@ def large(tmp_path_factory):
     """A slide of six parts: what lies behind a TIFF's directories changes nothing."""
     path = write_svs(tmp_path_factory.mktemp("large") / "prostate-031.svs", width=2048, height=2048)
     return padded(path, path)
-
-
-def padded(source: Path, path: Path) -> Path:
-    path.write_bytes(source.read_bytes())
-    with path.open("ab") as file:
-        file.truncate((PARTS - 1) * PART_SIZE + 1_000_000)
-    return path
-
-
-class Parts:
-    """What the browser sends to S3; parts above `last` hang, as on a line that is dead."""
-
-    def __init__(self, page: Page, *, last: int = PARTS) -> None:
-        self.sent: list[int] = []
-        self.last = last
-        self._held: list[Route] = []
-        page.route(re.compile(r"[?&]partNumber="), self._pass)
-
-    def _pass(self, route: Route) -> None:
-        if route.request.method == "PUT" and number_of(route.request) > self.last:
-            self._held.append(route)
-            return
-        if route.request.method == "PUT":
-            self.sent.append(number_of(route.request))
-        route.continue_()
-
-    def let_go(self) -> None:
-        for route in self._held:
-            route.abort()
-
-
-def number_of(request: Request) -> int:
-    found = re.search(r"[?&]partNumber=(\d+)", request.url)
-    assert found
-    return int(found.group(1))
-
-
-def wait_for(page: Page, look: Callable[[], bool]) -> None:
-    """Without standing in the way of what the browser tells."""
-    for _ in range(300):
-        if look():
-            return
-        page.wait_for_timeout(100)
-    raise AssertionError("not within 30 s")
 
 
 @pytest.fixture
@@ -87,22 +42,6 @@ def parts(uploading):
     parts = Parts(uploading.page)
     yield parts
     parts.let_go()
-
-
-def choose(page: Page, *paths: Path) -> None:
-    page.get_by_label("Files of slides", exact=True).set_input_files(paths)
-
-
-def drop(page: Page, *paths: Path) -> None:
-    """As from the system's file manager: the page gets real entries, folders too."""
-    tools = page.context.new_cdp_session(page)
-    data = {"items": [], "files": [str(path) for path in paths], "dragOperationsMask": 1}
-    for kind in ("dragEnter", "dragOver", "drop"):
-        tools.send("Input.dispatchDragEvent", {"type": kind, "x": 400, "y": 200, "data": data})
-
-
-def row(page: Page, name: str):
-    return page.get_by_role("region", name="Uploads", exact=True).get_by_role("listitem").filter(has_text=name)
 
 
 def uploads_of(lab, name: str) -> list[dict]:
@@ -161,23 +100,42 @@ def test_after_a_reload_the_same_file_goes_on_where_it_broke_off(uploading, part
     expect(page.get_by_role("heading", name="Unfinished uploads")).to_have_count(0)
 
 
-def test_folders_are_dropped_and_what_is_no_slide_is_named(uploading, tmp_path):
-    page = uploading.page
+@pytest.fixture(params=[drop, choose_folder], ids=["dropped", "chosen"])
+def choosing(request: pytest.FixtureRequest) -> Callable[[Page, Path], None]:
+    return request.param
+
+
+@pytest.fixture
+def case(tmp_path: Path) -> Path:
+    """A folder as it comes from an archive: slides of several files among what is none."""
     case = tmp_path / "case-7"
-    series = case / "series"
-    series.mkdir(parents=True)
-    for file in sorted(shared_slide("derived/cmu-small-region-dicom").iterdir()):
-        (series / file.name).write_bytes(file.read_bytes())
+    copytree(shared_slide("derived/cmu-small-region-dicom"), case / "H&E")
+    copytree(shared_slide("broken/mirax-dummy-data"), case, dirs_exist_ok=True)
     write_svs(case / "block-2.svs", width=2048, height=2048)
     (case / "letter.pdf").write_bytes(b"%PDF-1.7")
     (case / "alone.mrxs").write_bytes(b"no folder")
-    drop(page, case)
+    (case / ".DS_Store").write_bytes(b"Bud1")
+    return case
+
+
+def test_of_a_folder_slides_of_several_files_are_kept_together_and_what_is_none_is_named(uploading, case, choosing):
+    page = uploading.page
+    choosing(page, case)
     left_out = page.get_by_role("region", name="Not uploaded")
     expect(left_out).to_contain_text("case-7/letter.pdf: It is no slide")
     expect(left_out).to_contain_text("case-7/alone.mrxs: Its folder of the same name is missing")
-    expect(row(page, "5 files in series")).to_contain_text("Ready", timeout=SECONDS)
+    expect(left_out).to_contain_text("case-7/.DS_Store: Hidden and system files hold no slide.")
+    expect(row(page, "H&E")).to_contain_text("5 files in case-7")
+    expect(row(page, "H&E")).to_contain_text("Ready", timeout=SECONDS)
     expect(row(page, "block-2.svs")).to_contain_text("Ready", timeout=SECONDS)
+    mirax = row(page, "Mirax2-Fluorescence-1.mrxs")
+    expect(mirax).to_contain_text("6 files in case-7")
+    expect(mirax).to_contain_text("Rejected", timeout=SECONDS)  # its data were cut down to 404 bytes each
+    page.get_by_role("link", name="H&E", exact=True).click()
+    expect(page.get_by_role("heading", level=1, name="H&E")).to_be_visible()
+    expect(page.get_by_text("in 5 files")).to_be_visible()
     assert uploading.violations() == []
+    page.get_by_role("link", name="Upload", exact=True).click()
     uploading.look("upload-folder")
 
 

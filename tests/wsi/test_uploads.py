@@ -15,7 +15,7 @@ from wsi.digests import PART_SIZE, composite_digest, slide_digest
 from wsi.errors import Conflict, Forbidden, Invalid, NotFound, SourceMissing
 from wsi.records.slides import Slide
 from wsi.states import SlideState
-from wsi.upload_rules import NewFile, PartAsked, part_count, part_size
+from wsi.upload_rules import NewFile, PartAsked, display_name, part_count, part_size
 from wsi.uploads import abort_upload, grant_parts, open_upload, stored_parts
 
 SHA = "0" * 64
@@ -42,6 +42,23 @@ def test_parts_add_up_to_the_file(size):
     count = part_count(size)
     assert 1 <= part_size(size, count) <= PART_SIZE
     assert (count - 1) * PART_SIZE + part_size(size, count) == size
+
+
+@pytest.mark.parametrize(
+    ("files", "name"),
+    [
+        (["a.svs"], "a.svs"),
+        (["case/a.svs"], "a.svs"),
+        (["a.mrxs", "a/Slidedat.ini", "a/Data0000.dat"], "a.mrxs"),
+        (["H&E/1.dcm", "H&E/2.dcm"], "H&E"),
+        (["case-7/H&E/1.2.840.dcm", "case-7/H&E/1.2.841.dcm"], "H&E"),
+        (["case/c.vms", "case/c(1,0).jpg"], "c.vms"),
+        (["case-7/1.dcm", "case-70/2.dcm"], "1.dcm"),
+        (["1.dcm", "2.dcm"], "1.dcm"),
+    ],
+)
+def test_a_series_is_called_as_its_folder_any_other_slide_as_the_file_that_is_opened(files, name):
+    assert display_name(files) == name
 
 
 def test_keys_are_ours_and_say_nothing_of_the_name(installation):

@@ -11,7 +11,7 @@ export function Strays({ strays, onClose }: { strays: readonly Stray[]; onClose:
     <section aria-label="Not uploaded" className="mt-4 rounded-lg bg-warn-soft px-4 py-3 text-sm">
       <div className="flex items-start justify-between gap-3">
         <h2 className="py-1.5 font-medium text-warn">
-          {strays.length === 1 ? 'One file was left out' : `${number(strays.length)} files were left out`}
+          Left out
         </h2>
         <Button look="quiet" onClick={onClose}>
           Close

@@ -28,9 +28,17 @@ describe('files become slides', () => {
     expect(strays).toEqual({});
   });
 
-  it('with all of a DICOM series, one a folder, with or without a suffix', async () => {
-    const { slides } = await grouped(picked('x/2.dcm'), picked('x/1.dcm'), picked('y/IM0001', DICOM), picked('y/IM0002', DICOM));
-    expect(slides).toEqual([['1.dcm', '2.dcm'], ['IM0001', 'IM0002']]);
+  it('with all of a DICOM series, one a folder, with or without a suffix, which names it', async () => {
+    const { slides } = await groupSlides([
+      ...[picked('case/x/2.dcm'), picked('case/x/1.dcm')],
+      ...[picked('y/IM0001', DICOM), picked('y/IM0002', DICOM)],
+      picked('z/single.dcm'),
+    ]);
+    expect(slides.map(({ name, files }) => [name, ...files.map((file) => file.name)])).toEqual([
+      ['x', 'x/1.dcm', 'x/2.dcm'],
+      ['y', 'y/IM0001', 'y/IM0002'],
+      ['single.dcm', 'single.dcm'],
+    ]);
   });
 
   it('with what lies beside a Hamamatsu VMS', async () => {
@@ -50,10 +58,11 @@ describe('files become slides', () => {
       picked('__MACOSX/._a.svs'),
     );
     expect(slides).toEqual([]);
-    expect(Object.keys(strays).sort()).toEqual(['D/', 'empty.svs', 'lone.mrxs', 'notes.txt', 'out/heatmap.ome.tif']);
+    expect(Object.keys(strays).sort()).toEqual(['.DS_Store and 1 more', 'D/', 'empty.svs', 'lone.mrxs', 'notes.txt', 'out/heatmap.ome.tif']);
     expect(strays['notes.txt']).toMatch(/^It is no slide: those end in \.svs/);
     expect(strays['lone.mrxs']).toMatch(/folder of the same name is missing/);
     expect(strays['D/']).toMatch(/\.mrxs file is missing/);
+    expect(strays['.DS_Store and 1 more']).toBe('Hidden and system files hold no slide.');
   });
 
   it('without their empty files, which hold nothing to send', async () => {

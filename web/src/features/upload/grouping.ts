@@ -24,17 +24,27 @@ const UNNAMED = /^(\.|thumbs\.db$|desktop\.ini$|dicomdir$)/i; // what systems ke
 
 const NO_SLIDE = `It is no slide: those end in ${ALONE.join(', ')}, .mrxs, .vms or .vmu, or are DICOM.`;
 const NO_DATA = 'Its folder of the same name is missing: add both together, or the folder that holds both.';
+const NO_SYSTEM = 'Hidden and system files hold no slide.';
 const NO_MRXS = 'It holds the data of a MIRAX slide whose .mrxs file is missing: add both together.';
 
 /** Reads a few bytes of those files whose name does not say what they are. */
 export async function groupSlides(picked: readonly Picked[]): Promise<Grouped> {
-  const rest = new Rest(picked.filter(({ path }) => !path.split('/').some((part) => UNNAMED.test(part))));
+  const isUnnamed = ({ path }: Picked) => path.split('/').some((part) => UNNAMED.test(part));
+  const rest = new Rest(picked.filter((one) => !isUnnamed(one)));
   const sure = [mirax(rest), miraxData(rest), hamamatsu(rest), alone(rest)];
   const { slides, strays } = await dicom(rest);
   return {
     slides: [...sure.flatMap((found) => found.slides), ...slides],
-    strays: [...sure.flatMap((found) => found.strays), ...strays],
+    strays: [...sure.flatMap((found) => found.strays), ...strays, ...system(picked.filter(isUnnamed))],
   };
+}
+
+/** In one line: macOS and Windows put them into every folder. */
+function system(unnamed: readonly Picked[]): Stray[] {
+  const [first] = unnamed;
+  if (!first) return [];
+  const more = unnamed.length > 1 ? ` and ${unnamed.length - 1} more` : '';
+  return [{ path: first.path + more, reason: NO_SYSTEM }];
 }
 
 function mirax(rest: Rest): Grouped {
@@ -76,7 +86,7 @@ function alone(rest: Rest): Grouped {
   return found;
 }
 
-/** What is left: a series a folder, and what is none. */
+/** What is left: a series a folder, which names it, since its files are named by numbers or UIDs; and what is none. */
 async function dicom(rest: Rest): Promise<Grouped> {
   const series = new Map<string, Picked[]>();
   const strays: Stray[] = [];
@@ -86,7 +96,8 @@ async function dicom(rest: Rest): Promise<Grouped> {
     else if (await isDicom(one)) series.set(folder, [...(series.get(folder) ?? []), one]);
     else strays.push({ path: one.path, reason: NO_SLIDE });
   }
-  return { slides: Array.from(series, ([folder, ones]) => slideOf(ones, folder)), strays };
+  const slides = Array.from(series, ([folder, ones]) => slideOf(ones, ones.length > 1 ? folderOf(folder.slice(0, -1)) : folder));
+  return { slides, strays };
 }
 
 /** By name too: a damaged file of a series must not be left out in silence. */
@@ -100,7 +111,15 @@ function slideOf(ones: readonly Picked[], root: string): SlideToSend {
     .filter(({ file }) => file.size > 0)
     .map(({ path, file }) => ({ name: path.slice(root.length), file }));
   const size = files.reduce((sum, { file }) => sum + file.size, 0);
-  return { name: baseOf(files[0]?.name ?? ''), files, size, folder: root };
+  return { name: nameOf(files.map(({ name }) => name)), files, size, folder: root };
+}
+
+/** As the server names it, so that an upload is found again: wsi/upload_rules.py. */
+function nameOf(names: readonly string[]): string {
+  const [first = ''] = names;
+  const folder = folderOf(first);
+  const holdsAll = folder !== '' && names.length > 1 && names.every((name) => name.startsWith(folder));
+  return baseOf(holdsAll ? folder.slice(0, -1) : first);
 }
 
 /** Files that nobody has claimed, in the order of their paths. */
