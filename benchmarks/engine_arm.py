@@ -3,9 +3,10 @@ over HTTP to scores."""
 
 from __future__ import annotations
 
+import os
 import resource
 import threading
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -45,7 +46,8 @@ class Ran:
     bytes: int  #: read of the slide, of all
     parent_us: float  #: CPU of this process a patch, of all: what fetches, hands out and waits
     cpu_patches: int
-    cpu_seconds: float  #: of all processes
+    cpu_seconds: float  #: of all processes that are ours
+    served_us: float  #: CPU of the range server a patch, which is not ours and stands for S3 on the same cores
     widest_gap: float  #: between two batches in the model, in times of a batch
     threads: dict[str, float]  #: thread of this process -> us of CPU a patch
 
@@ -81,6 +83,7 @@ def run(
     ended: list[tuple[float, float, int]] = []  # when a batch's scores were there, its seconds, its patches
     begun_at: list[float] = []
     read = reads.bytes
+    servers = _born()
     decoders, budget = decoders_for(device, workers)
     with closing(decoders), Engine(decoders, budget) as engine:
         if isinstance(decoders, ProcessDecoders):
@@ -92,7 +95,7 @@ def run(
         )  # kernels are chosen, and the graph recorded
         own, left, threads = _cpu(resource.RUSAGE_SELF), len(waiting), _threads()
         pids = decoders.pids if isinstance(decoders, ProcessDecoders) else []
-        before = _children(pids)
+        before, served = _children(pids), _children(servers)
         for work in waiting[:BEGUN]:
             engine.begin(work)
         coming = iter(waiting[BEGUN:])
@@ -109,7 +112,7 @@ def run(
                     engine.begin(following)
         own = _cpu(resource.RUSAGE_SELF) - own
         threads = {name: (spent - threads.get(name, 0.0)) / total * 1e6 for name, spent in _threads().items()}
-        children = _children(pids) - before
+        children, served = _children(pids) - before, _children(servers) - served
         forward = engine.forward
         busy, padded, batches = forward.seconds, forward.padded, forward.batches
     span = ended[-1][0] - begun_at[0]
@@ -127,6 +130,7 @@ def run(
         parent_us=own / total * 1e6,
         cpu_patches=total,
         cpu_seconds=own + children,
+        served_us=served / total * 1e6,
         widest_gap=float((gaps / np.median(seconds)).max()) if len(gaps) else 0.0,
         threads=threads,
     )
@@ -159,9 +163,24 @@ def _threads() -> dict[str, float]:
     return {thread.name: _spent(f"/proc/self/task/{thread.native_id}/stat") for thread in threading.enumerate()}
 
 
+def _born() -> list[int]:
+    """Processes that this one has begun."""
+    found: list[int] = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(FileNotFoundError, ProcessLookupError):  # it has ended meanwhile
+            if int(_fields(stat)[1]) == os.getpid():
+                found.append(int(stat.parent.name))
+    return found
+
+
 def _spent(stat: str) -> float:
-    fields = Path(stat).read_text().rpartition(")")[2].split()
+    fields = _fields(Path(stat))
     return (int(fields[11]) + int(fields[12])) / 100
+
+
+def _fields(stat: Path) -> list[str]:
+    """From the state on: proc(5). Raises OSError of a process that has ended."""
+    return stat.read_text().rpartition(")")[2].split()
 
 
 def _children(pids: list[int]) -> float:

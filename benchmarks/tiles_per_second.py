@@ -143,7 +143,8 @@ def _print(name: str, found: Ran) -> None:
     print(
         f"    gpu_busy_ratio {found.busy:.4f}; padded {found.padded} of {found.rows} rows; "
         f"parent {found.parent_us:.1f} us CPU a tile; {mb_per_second:.0f} MB/s; "
-        f"widest gap {found.widest_gap:.2f} batch times; steady {found.seconds:.1f} s",
+        f"widest gap {found.widest_gap:.2f} batch times; steady {found.seconds:.1f} s; "
+        f"besides ours, the range server's {found.served_us:.1f} us CPU a tile",
     )
     spent = ", ".join(f"{name} {each:.1f}" for name, each in sorted(found.threads.items()) if each >= 0.1)
     print(f"    us CPU a tile by thread: {spent}", flush=True)

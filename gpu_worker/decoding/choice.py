@@ -36,9 +36,10 @@ def decoders_for(device: str, workers: int | None = None, *, isolated: bool = Fa
     return decoders, GPU_BUDGET
 
 
-def beside_gpus(gpus: int = 1) -> int:
-    """Decoder processes of each of so many GPUs, whose own processes share the cores."""
-    return max(1, cores() // gpus - KEPT_CORES)
+def beside_gpus(gpus: int = 1, of: int | None = None) -> int:
+    """Decoder processes of each of so many GPUs, whose own processes share the cores. `of`: how many these are, None
+    for all that this process may use."""
+    return max(1, (of or cores()) // gpus - KEPT_CORES)
 
 
 def cores() -> int:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gpu_worker.all_devices import OneDevice, cuda_devices, decode_workers
-from gpu_worker.decoding.choice import cores
+from gpu_worker.decoding.choice import beside_gpus
 
 
 class Nvml:
@@ -83,9 +83,14 @@ def test_without_a_driver_or_a_device_there_is_none_whatever_is_stated() -> None
 
 def test_the_cores_are_divided_among_gpus_and_what_is_stated_is_for_each() -> None:
     gpus = [OneDevice(title=f"cuda:{number}", name="cuda") for number in range(2)]
-    assert decode_workers(gpus, None) == max(1, cores() // 2 - 2)
+    assert decode_workers(gpus, None) == beside_gpus(2)
     assert decode_workers(gpus, 7) == 7
     assert decode_workers([OneDevice(title="cpu:0", name="cpu")], None) is None
+
+
+@pytest.mark.parametrize(("of", "gpus", "each"), [(16, 1, 15), (32, 2, 15), (8, 8, 1), (2, 2, 1), (1, 4, 1)])
+def test_each_gpu_has_its_share_of_the_cores_but_one_and_never_none(of: int, gpus: int, each: int) -> None:
+    assert beside_gpus(gpus, of) == each
 
 
 @pytest.mark.gpu
