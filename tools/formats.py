@@ -50,6 +50,7 @@ REASONS: Final[Mapping[RejectReason, str]] = {
     RejectReason.Z_STACK: "several planes of focus, none marked as in focus, none chosen (DICOM: `focal_plane`)",
     RejectReason.NO_SUCH_CHOICE: "an optical path or a plane of focus is chosen that the slide does not offer",
     RejectReason.CLAIMS_TOO_MUCH: "more pixels than the file's bytes can hold",
+    RejectReason.CAN_NOT_DEIDENTIFY: "it was asked for, and the file keeps identifiers where they can not be removed",
 }
 NATIVE_VENDORS: Final = frozenset({"aperio", "generic-tiff", "hamamatsu", "dicom"})
 

@@ -48,6 +48,7 @@ class RejectReason(StrEnum):
     MPP_CONFLICT = "mpp_conflict"
     OPTICAL_PATHS = "optical_paths"  #: several, and none was chosen
     NO_SUCH_CHOICE = "no_such_choice"  #: an optical path or a plane of focus that the slide does not offer
+    CAN_NOT_DEIDENTIFY = "can_not_deidentify"  #: it was asked for, and this file can not be rid of what identifies
 
 
 class FailReason(StrEnum):

@@ -39,6 +39,7 @@ class NdpiLevel:
     capture_mode: int = 0  #: from 6 on, grey of 16 bits
     subsampling: str = "4:2:2"  #: or "4:2:0", which OpenSlide can not read
     gap_before_second: int = 0  #: bytes of nothing inside the first slice, which is lost by it
+    texts: tuple[tuple[int, bytes], ...] = ()  #: further tags of text
 
 
 @dataclass
@@ -165,6 +166,8 @@ def _directory(file: BinaryIO, level: NdpiLevel, mpp: float) -> _Entries:
     entries.add(65423, 9, 1, 0)
     entries.add(65424, 9, 1, struct.pack("<i", level.focus))
     entries.add(65441, 4, 1, level.capture_mode)
+    for tag, text in level.texts:
+        entries.add(tag, 2, len(text) + 1, text + b"\0")
     if starts and level.starts != "none":
         listed = starts[:-1] if level.starts == "one missing" else list(starts)
         if level.starts == "one off by 7":

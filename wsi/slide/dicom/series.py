@@ -25,7 +25,7 @@ _SUFFIXES = (".dcm", ".dicom")
 
 
 @dataclass(frozen=True, slots=True)
-class _File:
+class SeriesFile:
     number: int  #: its place among the slide's files
     passage: Passage
     header: Header
@@ -34,14 +34,8 @@ class _File:
 def read_index(files: Sequence[tuple[str, RangeSource]], choice: Choice | None = None) -> SlideIndex:
     """Of all files that were sent for the slide, in that order. Other objects that lie among them are left out with a
     warning, and files of other optical paths than the chosen one without. Raises SlideRejected, SourceError."""
-    heads = side_by_side.each(_head, [source for _, source in files])
-    found, foreign = list[_File](), 0
-    for number, ((name, source), head) in enumerate(zip(files, heads, strict=True)):
-        file = _slide_file(number, name, source, head)
-        if file is None:
-            foreign += 1
-        else:
-            found.append(file)
+    found = slide_files(files)
+    foreign = len(files) - len(found)
     volumes = [file for file in found if file.header.kind == VOLUME]
     _check_one_scan(found, volumes)
     volumes = _of_path(volumes, choice)
@@ -57,11 +51,21 @@ def read_index(files: Sequence[tuple[str, RangeSource]], choice: Choice | None =
     )
 
 
+def slide_files(files: Sequence[tuple[str, RangeSource]]) -> list[SeriesFile]:
+    """Those that hold a picture of a slide, of whatever kind. Raises SlideRejected, SourceError."""
+    heads = side_by_side.each(_head, [source for _, source in files])
+    looked = (
+        _slide_file(number, name, source, head)
+        for number, ((name, source), head) in enumerate(zip(files, heads, strict=True))
+    )
+    return [file for file in looked if file is not None]
+
+
 def _head(source: RangeSource) -> bytes:
     return source.read(ByteRange(0, min(HEAD, source.size))) if source.size else b""
 
 
-def _slide_file(number: int, name: str, source: RangeSource, head: bytes) -> _File | None:
+def _slide_file(number: int, name: str, source: RangeSource, head: bytes) -> SeriesFile | None:
     """None for what is clearly something else: no DICOM by content and name, or DICOM of another class."""
     if not is_dicom(head):
         named = PurePosixPath(name)
@@ -73,10 +77,10 @@ def _slide_file(number: int, name: str, source: RangeSource, head: bytes) -> _Fi
     if meta.sop_class != SLIDE_CLASS:
         return None
     check_header(meta.syntax)
-    return _File(number, passage, read_header(passage, meta.syntax))
+    return SeriesFile(number, passage, read_header(passage, meta.syntax))
 
 
-def _check_one_scan(found: Sequence[_File], volumes: Sequence[_File]) -> None:
+def _check_one_scan(found: Sequence[SeriesFile], volumes: Sequence[SeriesFile]) -> None:
     if not found:
         raise SlideRejected(
             RejectReason.UNSUPPORTED_FORMAT,
@@ -97,7 +101,7 @@ def _check_one_scan(found: Sequence[_File], volumes: Sequence[_File]) -> None:
         )
 
 
-def _of_path(volumes: Sequence[_File], choice: Choice | None) -> list[_File]:
+def _of_path(volumes: Sequence[SeriesFile], choice: Choice | None) -> list[SeriesFile]:
     """Those that hold the chosen optical path: scanners write each into files of its own, or all into one."""
     held = {path.identifier: path for file in volumes for path in file.header.paths}
     if choice is None or choice.optical_path is None:

@@ -1,0 +1,1 @@
+"""Removing what identifies somebody from a slide's files, by writing over bytes where they lie."""

@@ -1,0 +1,96 @@
+"""A slide without what identifies somebody: decided on its directories and headers alone, and checked against itself
+before anything is written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from wsi.errors import RejectReason, SlideRejected
+from wsi.records.slides import Choice
+from wsi.slide.deidentification.overwrites import OverwrittenSource
+from wsi.slide.deidentification.refusing import can_not
+from wsi.slide.deidentification.removed import Removed
+from wsi.slide.deidentification.tiff_file import clean_tiff
+from wsi.slide.index import SlideIndex
+from wsi.slide.layouts.registry import read_index
+from wsi.slide.ranges import ByteRange, RangeSource
+from wsi.slide.recognition import HEAD, Container, recognise
+from wsi.slide.source import SlideSource
+from wsi.slide.windows import EndsHeld
+
+#: What the native reader says of files that another one reads: there is no place here to clean them in.
+_ELSEWHERE: Final = frozenset(
+    {RejectReason.UNSUPPORTED_FORMAT, RejectReason.UNSUPPORTED_COMPRESSION, RejectReason.DAMAGED}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CleanFile:
+    number: int  #: its place among the slide's files
+    name: str  #: "00000.svs"; says nothing
+    source: OverwrittenSource
+
+
+@dataclass(frozen=True, slots=True)
+class CleanSlide:
+    files: tuple[CleanFile, ...]  #: those that stay, the one that is opened first
+    removed: Removed
+
+
+def clean(source: SlideSource, *, choice: Choice | None = None, salt: bytes) -> CleanSlide:
+    """The same slide and the same `salt` give the same bytes; UIDs can not be traced back without it. Every level has
+    the same tiles at the same places as before, and the same scale. Raises SlideRejected: CAN_NOT_DEIDENTIFY for what
+    only OpenSlide reads, and what opening the slide raises; SourceError."""
+    name, file = source.files[0]
+    head = file.read(ByteRange(0, min(HEAD, file.size)))
+    container = recognise(head, name, [sibling for sibling, _ in source.files[1:]])
+    if container is Container.OTHER:
+        raise can_not("The slide is of a format that keeps identifiers in places of its own")
+    if container is Container.DICOM:
+        from wsi.slide.deidentification.dicom_series import clean_series  # pydicom takes a third of a second
+
+        return clean_series(source.files, choice=choice, salt=salt)
+    if choice is not None:
+        raise SlideRejected(
+            RejectReason.NO_SUCH_CHOICE,
+            "Only DICOM series let an optical path or a plane of focus be chosen: leave the choice out.",
+        )
+    return _clean_tiff(file, others=len(source.files) - 1)
+
+
+def _clean_tiff(file: RangeSource, *, others: int) -> CleanSlide:
+    held = EndsHeld(file)
+    try:
+        before = read_index(held)
+    except SlideRejected as rejected:
+        if rejected.reason not in _ELSEWHERE:
+            raise
+        raise can_not("The slide can be read only in ways that do not tell where its identifiers lie") from rejected
+    suffix, overwrites, removed = clean_tiff(held)
+    check_unharmed(before, read_index(OverwrittenSource(held, overwrites)))
+    named = CleanFile(0, f"00000{suffix}", OverwrittenSource(file, overwrites))
+    return CleanSlide((named,), replace(removed, files=others))
+
+
+def check_unharmed(before: SlideIndex, after: SlideIndex) -> None:
+    """Raises SlideRejected unless both say the same of every level. Warnings may go with what they speak of."""
+    if not (_same_facts(before, after) and _same_places(before, after)):
+        raise can_not("What is left of the slide would be read in another way")
+
+
+def _same_facts(before: SlideIndex, after: SlideIndex) -> bool:
+    return replace(before.inspection, warnings=()) == replace(after.inspection, warnings=())
+
+
+def _same_places(before: SlideIndex, after: SlideIndex) -> bool:
+    return len(before.levels) == len(after.levels) and all(
+        (one.info, one.coding, one.holes) == (other.info, other.coding, other.holes)
+        and all(
+            np.array_equal(getattr(one.pieces, part), getattr(other.pieces, part))
+            for part in ("first", "files", "offsets", "sizes")
+        )
+        for one, other in zip(before.levels, after.levels, strict=True)
+    )

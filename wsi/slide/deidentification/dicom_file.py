@@ -1,0 +1,188 @@
+"""One DICOM file of a slide without what identifies somebody: each value that does not stay is blanked at its length.
+
+Elements are walked one after another, without keeping any (as in `wsi.slide.dicom.elements`, which does not go into
+sequences of known length). Little endian, with or without value representations. Source: PS3.5, section 7.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from pydicom.datadict import dictionary_VR
+
+from wsi.slide.deidentification.dicom_tags import BURNED_IN, IDENTITY_REMOVED, LABEL_IN_IMAGE, opens, stays
+from wsi.slide.deidentification.dicom_values import blank, other_uids, says_nothing
+from wsi.slide.deidentification.overwrites import Overwrite, in_order
+from wsi.slide.deidentification.refusing import can_not
+from wsi.slide.deidentification.removed import Removed
+from wsi.slide.dicom.elements import ITEM, ITEM_END, PIXELS, SEQUENCE_END, UNDEFINED
+from wsi.slide.dicom.header import IMPLICIT
+from wsi.slide.dicom.passage import Passage, cut_short
+from wsi.slide.ranges import ByteRange
+from wsi.slide.tiff import damaged
+
+_PREAMBLE: Final = 128  #: bytes, in which a file may be a TIFF at the same time
+_DATA: Final = 132
+_LONG: Final = frozenset({"OB", "OD", "OF", "OL", "OV", "OW", "SQ", "SV", "UC", "UN", "UR", "UT", "UV"})
+_READ: Final = 65_536  #: bytes of a value that are looked at; longer ones are blanked unseen
+_DEEPEST: Final = 16
+_MOST_ELEMENTS: Final = 10_000_000  #: as many as `elements` walks to read where frames lie
+_MOST_OVERWRITES: Final = 1_000_000  #: about 200 MB
+
+
+@dataclass(frozen=True, slots=True)
+class _Field:
+    tag: int
+    vr: str
+    start: int  #: of its value
+    length: int  #: bytes, or UNDEFINED
+
+
+@dataclass(slots=True)
+class _Walk:
+    passage: Passage
+    salt: bytes
+    pixels_end: int  #: the end of the last frame that is read
+    overwrites: list[Overwrite] = field(default_factory=list[Overwrite])
+    elements: int = 0
+    blanked: int = 0
+
+    def file(self, syntax: str) -> None:
+        if not says_nothing(self.passage.read(0, _PREAMBLE)):
+            self.write(0, _PREAMBLE, None)
+        at = _DATA
+        while at + 8 <= self.passage.size and self.group(at) == 2:
+            at = self.element(at, implicit=False, open=True, depth=0)
+        implicit = syntax == IMPLICIT
+        while at + 8 <= self.passage.size:
+            at = self.element(at, implicit=implicit, open=True, depth=0)
+        if at < self.passage.size:
+            self.write(at, self.passage.size - at, None)
+
+    def group(self, at: int) -> int:
+        return int.from_bytes(self.passage.read(at, 2), "little")
+
+    def element(self, at: int, *, implicit: bool, open: bool, depth: int) -> int:
+        """Where the next one starts. `open`: it stands where values may stay."""
+        found = self.head(at, implicit=implicit)
+        self.elements += 1
+        if self.elements > _MOST_ELEMENTS or len(self.overwrites) > _MOST_OVERWRITES:
+            raise can_not("The slide's DICOM files say more than can be looked through")
+        if found.tag == PIXELS and depth == 0:
+            return self.pixels(found)
+        if found.length != UNDEFINED and found.start + found.length > self.passage.size:
+            raise cut_short()
+        if found.vr == "SQ" or found.length == UNDEFINED:
+            within = implicit or found.vr == "UN"  # of unknown representation and length: PS3.5, 6.2.2
+            return self.sequence(found, implicit=within, open=open and opens(found.tag), depth=depth + 1)
+        if found.length:
+            self.value(found, open=open)
+        return found.start + found.length
+
+    def head(self, at: int, *, implicit: bool) -> _Field:
+        head = self.passage.read(at, 8)
+        tag = int.from_bytes(head[:2], "little") << 16 | int.from_bytes(head[2:4], "little")
+        start = at + 8
+        if implicit or tag >> 16 == 0xFFFE:
+            vr, length = _known_vr(tag), int.from_bytes(head[4:], "little")
+        else:
+            vr, length = head[4:6].decode("latin-1"), int.from_bytes(head[6:], "little")
+            if vr in _LONG:
+                length = int.from_bytes(self.passage.read(start, 4), "little")
+                start += 4
+            elif length == 0xFFFF:  # no length of four bytes: the representation is none
+                raise damaged("An element in the slide's DICOM files has no length.")
+        return _Field(tag, vr, start, UNDEFINED if length == 0xFFFF_FFFF else length)
+
+    def sequence(self, outer: _Field, *, implicit: bool, open: bool, depth: int) -> int:
+        if depth > _DEEPEST:
+            raise damaged("The slide's DICOM files hold sequences within sequences without end.")
+        end = None if outer.length == UNDEFINED else outer.start + outer.length
+        at = outer.start
+        while end is None or at < end:
+            item = self.head(at, implicit=True)
+            at = item.start
+            if item.tag == SEQUENCE_END and end is None:
+                return at
+            if item.tag != ITEM:
+                raise damaged("A sequence in the slide's DICOM files holds something else than items.")
+            if outer.vr in ("OB", "OW", "PX") or outer.tag & 0xFFFF_FFFF == PIXELS:  # packed pixels of an icon
+                self.write(at, item.length, None)
+                at += item.length
+            else:
+                at = self.item(item, implicit=implicit, open=open, depth=depth)
+        if at > end:
+            raise damaged("An element in the slide's DICOM files reaches past the one that holds it.")
+        return at
+
+    def item(self, item: _Field, *, implicit: bool, open: bool, depth: int) -> int:
+        end = None if item.length == UNDEFINED else item.start + item.length
+        at = item.start
+        while end is None or at < end:
+            if end is None and self.head(at, implicit=True).tag == ITEM_END:
+                return at + 8
+            at = self.element(at, implicit=implicit, open=open, depth=depth)
+        if at > end:
+            raise damaged("An element in the slide's DICOM files reaches past the one that holds it.")
+        return at
+
+    def pixels(self, found: _Field) -> int:
+        if found.length != UNDEFINED:
+            if found.start + found.length > self.passage.size:
+                raise cut_short()
+            return found.start + found.length
+        at = max(found.start, self.pixels_end)
+        while (item := self.head(at, implicit=True)).tag == ITEM:
+            at = item.start + item.length
+        if item.tag != SEQUENCE_END:
+            raise damaged("The pixels in a DICOM file of the slide end in something else than they should.")
+        return item.start
+
+    def value(self, found: _Field, *, open: bool) -> None:
+        if found.tag in (BURNED_IN, LABEL_IN_IMAGE):
+            self.refuse_shown(found)
+        if found.vr == "UI":
+            old = self.passage.read(found.start, found.length)
+            self.replace(found, old, other_uids(old, self.salt))
+        elif found.tag == IDENTITY_REMOVED and found.length >= len("YES"):
+            self.replace(found, b"", b"YES".ljust(found.length))
+        elif not (open and stays(found.tag, found.vr)):
+            new = blank(found.vr, found.length)
+            old = self.passage.read(found.start, found.length) if found.length <= _READ else b"?"
+            if not says_nothing(old):
+                self.replace(found, old, new)
+
+    def refuse_shown(self, found: _Field) -> None:
+        if self.passage.read(found.start, found.length).strip(b"\0 ").upper() == b"YES":
+            raise can_not("The slide says itself that a label or text is part of its pixels")
+
+    def replace(self, found: _Field, old: bytes, new: bytes | None) -> None:
+        if new != old:
+            self.write(found.start, found.length, new)
+            self.blanked += bool(old)
+
+    def write(self, start: int, length: int, data: bytes | None) -> None:
+        if length < 0 or start + length > self.passage.size:
+            raise cut_short()
+        if length:
+            self.overwrites.append(Overwrite(ByteRange(start, start + length), data))
+
+
+def _known_vr(tag: int) -> str:
+    """Of a file that does not say it."""
+    if tag >> 16 == 0xFFFE:
+        return ""
+    try:
+        return dictionary_VR(tag)
+    except KeyError:
+        return "UN"
+
+
+def clean_dicom_file(
+    passage: Passage, syntax: str, *, salt: bytes, pixels_end: int
+) -> tuple[tuple[Overwrite, ...], Removed]:
+    """Of a file of `SLIDE_CLASS` that holds a level. Raises SlideRejected, SourceError."""
+    walk = _Walk(passage, salt, pixels_end)
+    walk.file(syntax)
+    return in_order(walk.overwrites), Removed(tags=walk.blanked)

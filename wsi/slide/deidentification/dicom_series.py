@@ -1,0 +1,51 @@
+"""A DICOM series without what identifies somebody: the levels stay, with their other values blanked. Label, overview
+and thumbnail are files of their own and go, as do files that hold something else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from wsi import side_by_side
+from wsi.records.slides import Choice
+from wsi.slide.deidentification.cleaning import CleanFile, CleanSlide, check_unharmed
+from wsi.slide.deidentification.dicom_file import clean_dicom_file
+from wsi.slide.deidentification.overwrites import OverwrittenSource
+from wsi.slide.deidentification.removed import Removed
+from wsi.slide.dicom.header import VOLUME
+from wsi.slide.dicom.passage import Passage
+from wsi.slide.dicom.series import SeriesFile, read_index, slide_files
+from wsi.slide.index import SlideIndex
+from wsi.slide.ranges import ByteRange, RangeSource
+
+_HEAD = 65_536  #: bytes of a file that are asked for first
+
+
+def clean_series(files: Sequence[tuple[str, RangeSource]], *, choice: Choice | None, salt: bytes) -> CleanSlide:
+    """Raises SlideRejected, SourceError."""
+    pictures = slide_files(files)
+    levels = [file for file in pictures if file.header.kind == VOLUME]
+    staying = [files[file.number] for file in levels]
+    before = read_index(staying or files, choice)  # without a level it says what is wrong
+
+    def cleaned(pair: tuple[int, SeriesFile]) -> tuple[CleanFile, Removed]:
+        place, file = pair
+        source = files[file.number][1]
+        passage = Passage(source, source.read(ByteRange(0, min(_HEAD, source.size))))
+        overwrites, removed = clean_dicom_file(
+            passage, file.header.syntax, salt=salt, pixels_end=_pixels_end(before, place)
+        )
+        return CleanFile(file.number, f"{place:05d}.dcm", OverwrittenSource(source, overwrites)), removed
+
+    done = side_by_side.each(cleaned, list(enumerate(levels)))
+    check_unharmed(before, read_index([(file.name, file.source) for file, _ in done], choice))
+    left_out = Removed(images=len(pictures) - len(levels), files=len(files) - len(pictures))
+    return CleanSlide(tuple(file for file, _ in done), sum((removed for _, removed in done), left_out))
+
+
+def _pixels_end(index: SlideIndex, file: int) -> int:
+    """Where the last frame ends that is read of a file."""
+    ends = [
+        int((level.pieces.offsets + level.pieces.sizes)[level.pieces.files == file].max(initial=0))
+        for level in index.levels
+    ]
+    return max(ends)
