@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, CDPSession, Page, expect
 
 from client.api import Job, Slide
 from local.stack import Stack
@@ -349,3 +349,103 @@ def test_it_holds_in_the_dark_and_on_a_tablet(scene: Scene, analyst: Person, wid
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert analyst.violations() == []
     analyst.look("viewer-dark" if width == 1280 else "viewer-tablet")
+
+
+def placed(page: Page) -> tuple[float, float, float]:
+    """Level-0 pixel in the middle of the stage, and pixels on the screen a level-0 pixel, as the address says."""
+    x, y, zoom = (float(part.split("=")[1]) for part in page.url.split("#")[1].split("&"))
+    return x, y, zoom
+
+
+@dataclass(frozen=True)
+class Fingers:
+    """On a screen that is touched: as the browser's own input, since a page's events can not be told from it."""
+
+    page: Page
+    cdp: CDPSession
+
+    def move(self, *ways: tuple[tuple[float, float], tuple[float, float]], steps: int = 12) -> None:
+        """Each finger along its way, all at once; then they are lifted."""
+        for step in range(steps + 1):
+            part = step / steps
+            points = [
+                {"x": x0 + (x1 - x0) * part, "y": y0 + (y1 - y0) * part, "id": finger}
+                for finger, ((x0, y0), (x1, y1)) in enumerate(ways)
+            ]
+            kind = "touchStart" if step == 0 else "touchMove"
+            self.cdp.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+            self.page.wait_for_timeout(16)
+        self.cdp.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+
+    def at_rest(self) -> tuple[float, float, float]:
+        self.page.wait_for_timeout(1200)  # the glide after a finger was lifted, and until the address follows
+        return placed(self.page)
+
+
+def test_fingers_move_and_zoom_the_slide_and_nothing_else(scene: Scene, browser: Browser, stack: Stack) -> None:
+    context = browser.new_context(viewport={"width": 820, "height": 1180}, has_touch=True, is_mobile=True)
+    page = context.new_page()
+    person = Person(page=page, origin=page_origin(stack), users=stack.access.users)
+    person.sign_in(Role.VIEWER)
+    look_at(person, scene, f"job={scene.job.job_id}", "#x=1110&y=1483&z=0.4")
+    expect(page.get_by_text(SCORED)).to_be_visible()
+    box = page.get_by_role("application").bounding_box()
+    assert box is not None
+    middle_x, middle_y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    fingers = Fingers(page, context.new_cdp_session(page))
+    fingers.move(((middle_x, middle_y), (middle_x - 120, middle_y - 80)), steps=30)
+    x, y, zoom = fingers.at_rest()
+    assert x > 1110 + 250, "the slide follows the finger: 120 px to the left are 300 of the slide"
+    assert y > 1483 + 150
+    assert zoom == pytest.approx(0.4, rel=0.01)
+    apart = [((middle_x + s * 40, middle_y), (middle_x + s * 120, middle_y)) for s in (-1, 1)]
+    fingers.move(*apart)
+    _, _, pinched = fingers.at_rest()
+    assert pinched == pytest.approx(3 * zoom, rel=0.25), "fingers three times as far apart"
+    fingers.move(*[(end, begin) for begin, end in apart])
+    _, _, back = fingers.at_rest()
+    assert back == pytest.approx(zoom, rel=0.25)
+    for _ in range(2):
+        page.touchscreen.tap(middle_x, middle_y)
+        page.wait_for_timeout(60)
+    _, _, tapped = fingers.at_rest()
+    assert tapped == pytest.approx(2 * back, rel=0.05)
+    assert page.evaluate("[scrollX, scrollY, visualViewport.scale]") == [0, 0, 1], "the page itself stays"
+    context.close()
+    assert person.complaints == []
+
+
+def test_keys_alone_find_the_scores_of_a_tile(scene: Scene, analyst: Person) -> None:
+    page = look_at(analyst, scene, f"job={scene.job.job_id}", "#x=1110&y=1483&z=0.5")
+    expect(page.get_by_text(SCORED)).to_be_visible()
+    page.get_by_role("application").focus()
+    page.keyboard.press("Enter")
+    table = page.get_by_role("table", name="Scores of this tile")
+    expect(table).to_be_visible()
+    spoken = page.get_by_role("status").filter(has_text="haematoxylin_od")
+    first = spoken.inner_text()
+    for _ in range(4):  # 40 px of the screen each
+        page.keyboard.press("ArrowRight", delay=60)
+        page.wait_for_timeout(100)
+    expect(spoken).not_to_have_text(first)
+    page.wait_for_timeout(1000)
+    x, y, _ = placed(page)
+    (tile,) = [
+        tile
+        for tile in scene.tiles
+        if 0 <= x - float(tile["minx"]) < float(tile["width"]) and 0 <= y - float(tile["miny"]) < float(tile["height"])
+    ]
+    score = f"{round(float(tile['haematoxylin_od']), 4):g}"
+    expect(spoken).to_have_text(re.compile(f"^haematoxylin_od {re.escape(score)}, x {int(tile['minx']):,}, "))
+    page.keyboard.press("Escape")
+    expect(table).to_have_count(0)
+    page.keyboard.press("0")
+    page.wait_for_timeout(1000)
+    assert placed(page)[2] < 0.5, "the whole slide"
+    slider = page.get_by_label("Hide scores below")
+    slider.focus()
+    painted = settled(page)
+    for _ in range(20):
+        page.keyboard.press("ArrowRight")
+    assert settled(page)[0] < painted[0]
+    assert analyst.violations() == []

@@ -3,10 +3,12 @@ const KEYS: readonly (readonly [keys: string, does: string])[] = [
   ['+  −', 'zoom in, zoom out'],
   ['Shift with ↑ ↓', 'zoom in, zoom out'],
   ['0', 'whole slide'],
+  ['Enter', 'scores of the tile in the middle, while one moves'],
+  ['Escape', 'no tile'],
   ['Tab', 'leave the slide'],
 ];
 
-/** OpenSeadragon's keys; they act while the slide has the focus. */
+/** OpenSeadragon's keys, and the stage's; they act while the slide has the focus. */
 export function Keys() {
   return (
     <details>

@@ -5,7 +5,7 @@ import { ApiProblem } from '../../api/problem';
 import { Problem } from '../../ui/Problem';
 import type { Engine } from './engine';
 import { openEngine } from './openseadragon_engine';
-import { type Layers, paint } from './paint';
+import { type Frame, type Layers, paint } from './paint';
 import type { Place } from './place';
 import type { Pyramid } from './pyramid';
 import { ScaleBar } from './ScaleBar';
@@ -20,7 +20,7 @@ interface Props {
   onEngine: (engine: Engine | null) => void;
   onMove: (place: Place) => void;
   onRest: (place: Place) => void;
-  onPoint: (at: { x: number; y: number } | null) => void; // level-0 px
+  onPoint: (at: { x: number; y: number } | null, by: 'pointer' | 'key') => void; // level-0 px
   children: ReactNode; // what lies over the picture
 }
 
@@ -31,6 +31,7 @@ export function Stage({ slideId, pyramid, label, layers, children, ...rest }: Pr
   const place = useRef<HTMLDivElement>(null);
   const held = useRef<Engine | null>(null);
   const latest = useRef({ ...rest, layers });
+  const pointsAtMiddle = useRef(false); // by Enter, for those without a pointer
   const [scale, setScale] = useState<number | null>(null);
   const [problem, setProblem] = useState<unknown>(null);
 
@@ -59,12 +60,19 @@ export function Stage({ slideId, pyramid, label, layers, children, ...rest }: Pr
       },
       onFrame: (frame) => {
         setScale(frame.scale);
+        if (pointsAtMiddle.current) latest.current.onPoint(middleOf(frame), 'key');
       },
       onMove: (to) => {
         latest.current.onMove(to);
       },
       onRest: (at) => {
         latest.current.onRest(at);
+      },
+      onKey: (key) => {
+        const frame = held.current?.frame();
+        if (frame === undefined || (key !== 'Enter' && key !== 'Escape')) return;
+        pointsAtMiddle.current = key === 'Enter';
+        latest.current.onPoint(key === 'Enter' ? middleOf(frame) : null, 'key');
       },
       onProblem: (error) => {
         setProblem(error);
@@ -97,10 +105,12 @@ export function Stage({ slideId, pyramid, label, layers, children, ...rest }: Pr
     const frame = held.current?.frame();
     const corner = event.currentTarget.getBoundingClientRect();
     if (frame === undefined) return;
-    rest.onPoint({
+    pointsAtMiddle.current = false;
+    const at = {
       x: frame.left + (event.clientX - corner.left) / frame.scale,
       y: frame.top + (event.clientY - corner.top) / frame.scale,
-    });
+    };
+    rest.onPoint(at, 'pointer');
   };
 
   return (
@@ -109,7 +119,7 @@ export function Stage({ slideId, pyramid, label, layers, children, ...rest }: Pr
       onPointerMoveCapture={point}
       onPointerDownCapture={point}
       onPointerLeave={({ pointerType }) => {
-        if (pointerType === 'mouse') rest.onPoint(null); // a finger that was lifted has chosen
+        if (pointerType === 'mouse' && !pointsAtMiddle.current) rest.onPoint(null, 'pointer'); // a finger that was lifted has chosen
       }}
     >
       <div ref={place} className="absolute inset-0" />
@@ -129,3 +139,5 @@ export function Stage({ slideId, pyramid, label, layers, children, ...rest }: Pr
     </div>
   );
 }
+
+const middleOf = ({ left, top, scale, width, height }: Frame) => ({ x: left + width / 2 / scale, y: top + height / 2 / scale });

@@ -128,6 +128,33 @@ describe('the viewer', () => {
     await expectAccessible();
   });
 
+  it('reads the scores of the tile in the middle aloud, while keys move the slide', async () => {
+    renderPage('/view/s1?job=j1', api());
+    expect(await screen.findByText('2 tiles with scores, 1 unreadable (hatched)')).toBeVisible();
+    const engine = await stage();
+    const spoken = (text: string) => screen.findByText(text, { selector: '[role=status]' });
+    act(() => {
+      engine.follow({ x: 150, y: 75, zoom: 1 });
+      engine.opening.onKey('Enter');
+    });
+    expect(await spoken('tumour 0.9, x 100, y 50 px.')).toBeInTheDocument();
+    expect(screen.getByRole('table', { name: 'Scores of this tile' })).toBeVisible();
+    act(() => {
+      engine.follow({ x: 250, y: 10, zoom: 1 });
+    });
+    expect(await spoken('Could not be read: x 200, y 0 px.')).toBeInTheDocument();
+    act(() => {
+      engine.follow({ x: 50, y: 140, zoom: 1 });
+    });
+    expect(await spoken('No tile was analysed here.')).toBeInTheDocument();
+    act(() => {
+      engine.opening.onKey('Escape');
+      engine.follow({ x: 150, y: 75, zoom: 1 });
+    });
+    expect(screen.queryByText(/^tumour 0.9, /)).toBeNull();
+    expect(screen.queryByRole('table', { name: 'Scores of this tile' })).toBeNull();
+  });
+
   it('leads to the highest tiles without a pointer', async () => {
     renderPage('/view/s1?job=j1', api());
     await userEvent.click(await screen.findByText('Highest tiles'));

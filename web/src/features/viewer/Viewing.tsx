@@ -1,4 +1,5 @@
 import { useRef, useState } from 'react';
+import { number } from '../../ui/format';
 import { Problem } from '../../ui/Problem';
 import { usePanes } from './address';
 import { Keys } from './Keys';
@@ -17,7 +18,7 @@ import { useTogether } from './together';
 const SHARE = 6; // a tile that one goes to takes a sixth of the stage
 
 const SIDES = ['Left', 'Right'] as const;
-const LABELS = ['Slide: arrow keys move it, plus and minus zoom', 'Slide on the right: it moves with the left one'] as const;
+const LABELS = ['Slide: arrow keys move it, plus and minus zoom, Enter reads the tile in the middle', 'Slide on the right: it moves with the left one'] as const;
 
 type Point = { x: number; y: number } | null; // level-0 px
 
@@ -28,6 +29,7 @@ export function Viewing({ slideId, pyramid }: { slideId: string; pyramid: Pyrami
   const [settings, setSettings] = useState(SETTINGS);
   const [choices, setChoices] = useState([CHOICE, CHOICE] as const);
   const [point, setPoint] = useState<Point>(null);
+  const [isRead, setRead] = useState(false); // aloud: what keys point at
   const root = useRef<HTMLDivElement>(null);
   const { lead, hold, start, move, rest } = useTogether();
   const left = useShown(panes[0], pyramid, slideId, settings, choices[0]);
@@ -35,7 +37,8 @@ export function Viewing({ slideId, pyramid }: { slideId: string; pyramid: Pyrami
   const shown: readonly Shown[] = panes.length === 2 ? [left, right] : [left];
   const has = (name: string) => shown.some(({ outcome }) => outcome?.files.some((file) => file.name === name));
 
-  const pointAt = (next: Point) => {
+  const pointAt = (next: Point, by: 'pointer' | 'key') => {
+    setRead(by === 'key');
     // Anew only where it is another tile: a pointer moves hundreds of times a second.
     setPoint((held) => (shown.every((pane) => cellAt(pane, held) === cellAt(pane, next)) ? held : next));
   };
@@ -43,6 +46,7 @@ export function Viewing({ slideId, pyramid }: { slideId: string; pyramid: Pyrami
     const centre = { x: x + width / 2, y: y + height / 2 };
     if (lead !== null) lead.goTo({ ...centre, zoom: lead.frame().width / SHARE / width });
     setPoint(centre);
+    setRead(true);
   };
 
   return (
@@ -51,32 +55,35 @@ export function Viewing({ slideId, pyramid }: { slideId: string; pyramid: Pyrami
       className="flex flex-col gap-4 bg-surface lg:h-[max(26rem,calc(100dvh-11rem))] lg:flex-row [&:fullscreen]:h-full [&:fullscreen]:p-3"
     >
       <div className="flex h-[max(24rem,60dvh)] min-w-0 grow gap-2 lg:h-full">
-        {shown.map((pane, number) => {
+        {shown.map((pane, side) => {
           const tile = tileAt(pane, point);
           return (
             <Stage
-              key={number}
+              key={side}
               slideId={slideId}
               pyramid={pyramid}
-              label={LABELS[number] ?? ''}
+              label={LABELS[side] ?? ''}
               layers={{ ...pane.layers, marked: tile?.box ?? null }}
-              miniMap={number === 0}
+              miniMap={side === 0}
               start={start}
               onEngine={(engine) => {
-                hold(number, engine);
+                hold(side, engine);
               }}
               onMove={(place) => {
-                move(number, place);
+                move(side, place);
               }}
               onRest={rest}
               onPoint={pointAt}
             >
-              {number === 0 && <StageButtons engine={lead} onFullScreen={() => void toggleFullScreen(root.current)} />}
+              {side === 0 && <StageButtons engine={lead} onFullScreen={() => void toggleFullScreen(root.current)} />}
               {tile && pane.outcome && <TileCard tile={tile} columns={pane.outcome.columns} shown={pane.column} />}
             </Stage>
           );
         })}
       </div>
+      <p role="status" className="sr-only">
+        {isRead && point !== null && shown.map((pane) => spoken(pane, tileAt(pane, point))).join(' ')}
+      </p>
       <aside aria-label="Results" className="grid shrink-0 content-start items-start gap-3 px-1 md:grid-cols-2 md:gap-x-6 lg:w-72 lg:grid-cols-1 lg:overflow-y-auto">
         <Notes sentences={[pyramid.note, ...pyramid.warnings]} />
         {jobs.isError && <Problem error={jobs.error} onRetry={() => void jobs.refetch()} />}
@@ -84,16 +91,16 @@ export function Viewing({ slideId, pyramid }: { slideId: string; pyramid: Pyrami
         {panes[0] !== null && (
           <LookPanel settings={settings} hasMask={has(TISSUE)} hasObjects={has(OBJECTS)} onChange={setSettings} />
         )}
-        {shown.map((pane, number) =>
-          panes[number] == null ? null : (
+        {shown.map((pane, place) =>
+          panes[place] == null ? null : (
             <ResultPanel
-              key={number}
-              side={shown.length === 1 ? null : (SIDES[number] ?? null)}
+              key={place}
+              side={shown.length === 1 ? null : (SIDES[place] ?? null)}
               shown={pane}
-              choice={choices[number] ?? CHOICE}
+              choice={choices[place] ?? CHOICE}
               map={settings.map}
               onChoose={(choice) => {
-                setChoices(([one, other]) => (number === 0 ? [choice, other] : [one, choice]));
+                setChoices(([one, other]) => (place === 0 ? [choice, other] : [one, choice]));
               }}
               onGo={goTo}
             />
@@ -116,6 +123,15 @@ function Notes({ sentences }: { sentences: readonly (string | null)[] }) {
       ))}
     </ul>
   );
+}
+
+/** A tile in a sentence, of the class that is shown. */
+function spoken({ column, outcome }: Shown, tile: Tile | null): string {
+  if (column === undefined || outcome === null) return '';
+  if (tile === null) return 'No tile was analysed here.';
+  const where = `x ${number(tile.box.x)}, y ${number(tile.box.y)} px`;
+  const score = tile.scores?.[outcome.columns.indexOf(column)];
+  return score === undefined ? `Could not be read: ${where}.` : `${column.name} ${number(score, 4)}, ${where}.`;
 }
 
 const cellAt = ({ outcome }: Shown, point: Point) => (outcome && point ? outcome.scores.cellAt(point.x, point.y) : -1);

@@ -81,6 +81,7 @@ export const openEngine: OpenEngine = async (element, opening) => {
   });
   viewer.addHandler('canvas-key', (event) => {
     const { code, key } = event.originalEvent;
+    opening.onKey(key);
     if (OTHERS_KEYS.has(code)) event.preventDefaultAction = true;
     if (!KNOWN_KEYS.has(code) && (key === '+' || key === '-')) zoomBy(key === '+' ? KEY_STEP : 1 / KEY_STEP);
   });
