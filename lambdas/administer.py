@@ -59,7 +59,7 @@ def _carried_out(asked: Body, owner: Administration) -> dict[str, Any]:
         case AddTenant():
             return {"tenant": str(owner.add_tenant(asked.name))}
         case AddUser():
-            user = SeedUser(issuer=asked.issuer, subject=asked.subject, role=asked.role)
+            user = SeedUser(issuer=asked.issuer, subject=asked.subject, role=asked.role, email=asked.email)
             return {"user": str(owner.add_user(asked.tenant, user))}
         case Person():
             owner.disable_user(asked.issuer, asked.subject)

@@ -47,7 +47,7 @@ class Access:
             SeedTenant(
                 name=name,
                 users=tuple(
-                    SeedUser(issuer=pool.issuer, subject=pool.subjects[user.email], role=user.role)
+                    SeedUser(issuer=pool.issuer, subject=pool.subjects[user.email], role=user.role, email=user.email)
                     for user in self.users
                     if user.tenant == name
                 ),

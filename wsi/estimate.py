@@ -87,9 +87,14 @@ def priced(tiles: int, card: ModelCard, dollars_per_gpu_hour: float, *, exact: b
         tiles=tiles,
         shards=math.ceil(tiles / shard_size(card.tiles_per_second)),
         seconds=seconds,
-        dollars=seconds / 3600 * dollars_per_gpu_hour,
+        dollars=cost(seconds, dollars_per_gpu_hour),
         exact=exact,
     )
+
+
+def cost(worker_seconds: float, dollars_per_gpu_hour: float) -> float:
+    """Dollars."""
+    return worker_seconds / 3600 * dollars_per_gpu_hour
 
 
 def _drawn(outline: Outline, inspection: Inspection) -> tuple[Bitmap, bool]:

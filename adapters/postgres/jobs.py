@@ -27,6 +27,7 @@ _PAGE = """
         AND (%(model)s::text IS NULL OR jobs.model = %(model)s)
         AND (%(label)s::text IS NULL OR jobs.label = %(label)s)
         AND (%(slide_id)s::uuid IS NULL OR jobs.slide_id = %(slide_id)s)
+        AND (%(created_by)s::text IS NULL OR jobs.created_by = %(created_by)s)
         AND (%(time)s::timestamptz IS NULL OR (jobs.created_at, jobs.id) < (%(time)s, %(id)s))
     ORDER BY jobs.created_at DESC, jobs.id DESC LIMIT %(rows)s
 """

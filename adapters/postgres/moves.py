@@ -7,6 +7,7 @@ so that the numbers of one job's events grow in the order of their commits.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -89,16 +90,27 @@ def send(cursor: Cursor, job: Job, topic: str, body: Mapping[str, Any]) -> None:
 
 
 def add_progress(
-    cursor: Cursor, job_id: UUID, *, inferred: int, unreadable: int, finished: int, rate: float | None
+    cursor: Cursor,
+    job_id: UUID,
+    *,
+    inferred: int,
+    unreadable: int,
+    finished: int,
+    rate: float | None,
+    finished_since: datetime | None = None,
 ) -> Job:
-    """Adds to the counts of a locked job. Not a move: progress_seq + 1, and a push at most once a second."""
+    """Adds to the counts of a locked job. Not a move: progress_seq + 1, and a push at most once a second.
+
+    `finished_since`: when the lease of the shard began that is finished now, whose time is added too.
+    """
     row = cursor.execute(
         """
         UPDATE jobs SET progress_seq = progress_seq + 1, updated_at = now(),
             tiles_inferred = tiles_inferred + %(inferred)s,
             tiles_unreadable = tiles_unreadable + %(unreadable)s,
             shards_remaining = shards_remaining - %(finished)s,
-            tiles_per_second = coalesce(%(rate)s, tiles_per_second)
+            tiles_per_second = coalesce(%(rate)s, tiles_per_second),
+            worker_seconds = worker_seconds + coalesce(extract(epoch FROM now() - %(since)s::timestamptz), 0)
         WHERE id = %(id)s
         RETURNING *, pushed_at <= now() - make_interval(secs => %(pause)s) AS may_push
         """,
@@ -108,6 +120,7 @@ def add_progress(
             "unreadable": unreadable,
             "finished": finished,
             "rate": rate,
+            "since": finished_since,
             "pause": PUSH_SECONDS,
         },
     ).fetchone()

@@ -20,6 +20,7 @@ class SeedUser:
     issuer: str  #: `iss` of the person's tokens
     subject: str  #: `sub` of the person's tokens
     role: Role
+    email: str | None = None  #: what others of the tenant know the person by: personal data
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -71,11 +72,15 @@ def ensure_user(connection: psycopg.Connection, tenant: UUID, user: SeedUser) ->
     """Whether anything changed: not for a person of another tenant. One who was disabled is let in again."""
     changed = connection.execute(
         """
-        INSERT INTO users (tenant, issuer, subject, role) VALUES (%s, %s, %s, %s)
-        ON CONFLICT (issuer, subject) DO UPDATE SET role = excluded.role, disabled_at = NULL
-        WHERE users.tenant = excluded.tenant AND (users.role <> excluded.role OR users.disabled_at IS NOT NULL)
+        INSERT INTO users (tenant, issuer, subject, role, email) VALUES (%s, %s, %s, %s, %s)
+        ON CONFLICT (issuer, subject) DO UPDATE
+        SET role = excluded.role, disabled_at = NULL, email = coalesce(excluded.email, users.email)
+        WHERE users.tenant = excluded.tenant AND (
+            users.role <> excluded.role OR users.disabled_at IS NOT NULL
+            OR coalesce(excluded.email, users.email) IS DISTINCT FROM users.email
+        )
         """,
-        (tenant, user.issuer, user.subject, user.role),
+        (tenant, user.issuer, user.subject, user.role, user.email),
     )
     return changed.rowcount == 1
 

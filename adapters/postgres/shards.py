@@ -243,6 +243,7 @@ def _report(cursor: Cursor, job: Job, before: Row, *, done: int, unreadable: int
         unreadable=gained_unreadable,
         finished=finished,
         rate=_rate(cursor, job.id),
+        finished_since=before["leased_at"] if finished else None,
     )
 
 

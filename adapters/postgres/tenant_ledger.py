@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -162,7 +162,12 @@ class PostgresTenantLedger:
         with self._connections.transaction() as cursor:
             return models.get(cursor, name, version)
 
-    # --- audit
+    # --- people, and the audit log
+
+    def names(self, actor: Actor, subjects: Collection[str]) -> Mapping[str, str]:
+        with self._connections.transaction(actor.tenant) as cursor:
+            found = cursor.execute("SELECT * FROM tessera.names_of(%s)", (list(subjects),))
+            return {row["subject"]: row["name"] for row in found}
 
     def audit(self, actor: Actor, action: str, subject: str, detail: Mapping[str, Any] | None = None) -> None:
         with self._connections.transaction(actor.tenant) as cursor:

@@ -13,6 +13,7 @@ from aws_lambda_powertools.event_handler.router import APIGatewayRouter
 from lambdas.requests import Caller, Cursor, IdempotencyKey, Limit, Search, Trace, Wiring
 from lambdas.schemas.common import STORABLE
 from lambdas.schemas.jobs import (
+    Beside,
     DeliveryAnswer,
     DeliveryList,
     EstimateAnswer,
@@ -27,9 +28,11 @@ from lambdas.schemas.jobs import (
     ResultAnswer,
     ResultList,
 )
+from lambdas.wiring import ApiWiring
 from wsi import job_results, jobs
 from wsi.errors import Invalid
-from wsi.records.jobs import JobFilter
+from wsi.records.identity import Actor
+from wsi.records.jobs import Job, JobFilter
 from wsi.states import JobState
 
 router = APIGatewayRouter()
@@ -71,7 +74,7 @@ def submit(
         ledger=wiring.ledger,
         queues=wiring.queues,
     )
-    answer = JobSubmitted.of_submission(submission, wiring.clock())
+    answer = JobSubmitted.of_submission(submission, _beside(submission.job, caller=caller, wiring=wiring))
     return Response(status_code=HTTPStatus.ACCEPTED, content_type=JSON, body=answer)
 
 
@@ -84,17 +87,20 @@ def list_jobs(
     model: Annotated[str | None, Query(max_length=200), STORABLE] = None,
     label: Annotated[str | None, Query(max_length=200), STORABLE] = None,
     slide_id: Annotated[UUID | None, Query()] = None,
+    mine: Annotated[bool, Query(description="Only those that the caller asked for.")] = False,
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> JobList:
-    wanted = JobFilter(q=q, state=status, model=model, label=label, slide_id=slide_id)
+    by = caller.subject if mine else None
+    wanted = JobFilter(q=q, state=status, model=model, label=label, slide_id=slide_id, created_by=by)
     page = wiring.ledger.jobs(caller, wanted, cursor=cursor, limit=limit)
-    return JobList.of(page, wiring.clock())
+    return JobList.of(page, _beside(*page.items, caller=caller, wiring=wiring))
 
 
 @router.get("/jobs/<job_id>", tags=["jobs"], summary="One job with its progress")
 def get(job_id: UUID, caller: Caller, wiring: Wiring) -> JobAnswer:
-    return JobAnswer.of(wiring.ledger.job(caller, job_id), wiring.clock())
+    job = wiring.ledger.job(caller, job_id)
+    return JobAnswer.of(job, _beside(job, caller=caller, wiring=wiring))
 
 
 @router.get("/jobs/<job_id>/events", tags=["jobs"], summary="The job's history, oldest first")
@@ -139,7 +145,7 @@ def deliveries(job_id: UUID, caller: Caller, wiring: Wiring) -> DeliveryList:
 @router.post("/jobs/<job_id>/cancel", tags=["jobs"], summary="Cancel the job")
 def cancel(job_id: UUID, caller: Caller, wiring: Wiring) -> JobAnswer:
     job = jobs.cancel_job(caller, job_id, ledger=wiring.ledger, queues=wiring.queues)
-    return JobAnswer.of(job, wiring.clock())
+    return JobAnswer.of(job, _beside(job, caller=caller, wiring=wiring))
 
 
 @router.post(
@@ -159,4 +165,9 @@ def retry(
         ledger=wiring.ledger,
         queues=wiring.queues,
     )
-    return JobSubmitted.of_submission(submission, wiring.clock())
+    return JobSubmitted.of_submission(submission, _beside(submission.job, caller=caller, wiring=wiring))
+
+
+def _beside(*of: Job, caller: Actor, wiring: ApiWiring) -> Beside:
+    names = wiring.ledger.names(caller, {job.created_by for job in of})
+    return Beside(now=wiring.clock(), names=names, dollars_per_gpu_hour=wiring.dollars_per_gpu_hour)

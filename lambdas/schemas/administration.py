@@ -6,7 +6,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
-from lambdas.schemas.common import STORABLE, Body
+from lambdas.schemas.common import STORABLE, Body, Email
 from wsi.records.identity import Role
 
 Name = Annotated[str, Field(min_length=1, max_length=100), STORABLE]
@@ -29,6 +29,7 @@ class Person(Body):
 class AddUser(Person):
     tenant: Name
     role: Role
+    email: Email | None = None  #: what others of the tenant know the person by; kept where it is left out
 
 
 class KeyName(Body):

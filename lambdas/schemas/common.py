@@ -27,6 +27,8 @@ def _without_nul(value: str | None) -> str | None:
 
 
 STORABLE = AfterValidator(_without_nul)  #: last in a text's Annotated: SQL takes no NUL
+EMAIL_PATTERN = r"^[^@\s]+@[^@\s]+\.[^@\s]+$"
+Email = Annotated[str, Field(max_length=254, pattern=EMAIL_PATTERN), STORABLE]
 Mpp = Annotated[float, Field(gt=0, le=100, allow_inf_nan=False, description="Microns a pixel at level 0.")]
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$", description="Hex SHA-256.")]
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
 
 from pydantic import Field
 
-from lambdas.schemas.common import STORABLE, Answer, Body, Mpp
-from wsi.estimate import Estimate
+from lambdas.schemas.common import EMAIL_PATTERN, STORABLE, Answer, Body, Mpp
+from wsi.estimate import Estimate, cost
 from wsi.job_results import Linked, LinkedShard
 from wsi.jobs import JobRequest, waits_for_capacity
 from wsi.outline import Frame, read_geojson
@@ -41,7 +42,7 @@ class OptionsBody(Body):
 class NotifyBody(Body):
     email: Annotated[
         str | None,
-        Field(max_length=254, pattern=r"^[^@\s]+@[^@\s]+\.[^@\s]+$", description="Who is told by mail when it ends."),
+        Field(max_length=254, pattern=EMAIL_PATTERN, description="Who is told by mail when it ends."),
         STORABLE,
     ] = None
     webhook: Annotated[
@@ -106,6 +107,15 @@ class NewJobBody(Body):
         )
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Beside:
+    """What the answer on a job says beside the job's own row."""
+
+    now: datetime
+    names: Mapping[str, str]  #: of who asked for jobs, by subject
+    dollars_per_gpu_hour: float
+
+
 class JobAnswer(Answer):
     job_id: str
     tenant: str
@@ -133,16 +143,21 @@ class JobAnswer(Answer):
     shards_total: int
     shards_remaining: int
     traceparent: str
+    created_by: str | None = Field(
+        description="Who asked for it: a person's e-mail address or a key's name. Null where it was never told."
+    )
     created_at: datetime
     updated_at: datetime
     finished_at: datetime | None
+    worker_seconds: float = Field(description="Of the workers' attempts that finished its parts, so far.")
+    dollars: float | None = Field(description="What they cost at the installation's price. Null until it ends.")
 
     @staticmethod
-    def of(job: Job, now: datetime) -> JobAnswer:
+    def of(job: Job, beside: Beside) -> JobAnswer:
         return JobAnswer(
             **job_update(job).as_json(),
             sentence=job.sentence,
-            waiting_for_capacity=waits_for_capacity(job, now),
+            waiting_for_capacity=waits_for_capacity(job, beside.now),
             model=job.model,
             model_version=job.model_version,
             model_digest=job.model_digest,
@@ -154,9 +169,12 @@ class JobAnswer(Answer):
             shards_total=job.shards_total,
             shards_remaining=job.shards_remaining,
             traceparent=job.traceparent,
+            created_by=beside.names.get(job.created_by),
             created_at=job.created_at,
             updated_at=job.updated_at,
             finished_at=job.finished_at,
+            worker_seconds=round(job.worker_seconds, 3),
+            dollars=cost(job.worker_seconds, beside.dollars_per_gpu_hour) if job.state.is_final else None,
         )
 
 
@@ -179,8 +197,8 @@ class JobSubmitted(JobAnswer):
     reused: bool = Field(description="An equal job had finished; its result is the answer.")
 
     @staticmethod
-    def of_submission(submission: Submission, now: datetime) -> JobSubmitted:
-        job = JobAnswer.of(submission.job, now)
+    def of_submission(submission: Submission, beside: Beside) -> JobSubmitted:
+        job = JobAnswer.of(submission.job, beside)
         return JobSubmitted(**job.model_dump(), replayed=submission.replayed, reused=submission.reused)
 
 
@@ -205,8 +223,8 @@ class JobList(Answer):
     next_cursor: str | None
 
     @staticmethod
-    def of(page: Page[Job], now: datetime) -> JobList:
-        return JobList(items=[JobAnswer.of(job, now) for job in page.items], next_cursor=page.next_cursor)
+    def of(page: Page[Job], beside: Beside) -> JobList:
+        return JobList(items=[JobAnswer.of(job, beside) for job in page.items], next_cursor=page.next_cursor)
 
 
 class EventAnswer(Answer):

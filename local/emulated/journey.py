@@ -97,7 +97,7 @@ class Journey:
         with self._report.step("a person is added to the pool and signs in"):
             subject = confirmed_user(installation.clients, outputs["UserPoolId"], PERSON, PASSWORD)
             user = {"tenant": TENANT, "issuer": outputs["Issuer"], "subject": subject, "role": "viewer"}
-            self._administer({"add_user": user})
+            self._administer({"add_user": user | {"email": PERSON}})
             token = sign_in(installation.clients, outputs["ClientId"], PERSON, PASSWORD)
             head, claims, signature = token.split(".")
             forged = f"{head}.{claims}.{signature[::-1]}"

@@ -9,7 +9,11 @@ from uuid import UUID, uuid4
 import pytest
 
 from tests.contracts.ledger_world import (
+    EMAIL,
     HEAVY_OPTIONS,
+    KEY_NAME,
+    KEY_PREFIX,
+    KEY_SECRET,
     LARGE_INSPECTION,
     PLAN_DIGEST,
     RESULT,
@@ -24,6 +28,7 @@ from tests.contracts.ledger_world import (
     queued_job,
     ready_slide,
     running_job,
+    sha256,
     stitching_job,
     submit,
     topics,
@@ -148,6 +153,18 @@ class SubmissionContract:
         assert found(slide_id=kidney.id) == [first.id]
         assert found(model="unknown") == []
         assert found(model=first.model) == [second.id, first.id]
+        assert found(created_by=world.actor.subject) == [second.id, first.id]
+        assert found(created_by=world.other.subject) == []
+
+    def test_who_asked_is_known_by_name_within_the_tenant_alone(self, world: LedgerWorld) -> None:
+        key = world.identities.api_key(KEY_PREFIX, sha256(KEY_SECRET))
+        assert key is not None
+        subjects = [world.actor.subject, key.subject, world.other.subject, f"user:{uuid4()}", "nobody"]
+        known = {world.actor.subject: EMAIL, key.subject: KEY_NAME}
+        assert world.tenants.names(world.actor, subjects) == known
+        assert world.tenants.names(key, subjects) == known
+        assert world.tenants.names(world.other, subjects) == {}
+        assert world.tenants.names(world.actor, []) == {}
 
     def test_pages_of_jobs_are_complete_and_without_duplicates(self, world: LedgerWorld) -> None:
         slide = ready_slide(world)

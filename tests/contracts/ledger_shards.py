@@ -224,3 +224,16 @@ class ShardLedgerContract:
         assert tiles == 15
         assert 20 <= seconds < 25
         assert world.usage(world.other) == (0, 0.0)
+        assert world.tenants.job(world.actor, job.id).worker_seconds == pytest.approx(seconds, abs=0.1)
+
+    def test_time_of_an_attempt_that_finished_nothing_is_no_part_of_the_jobs(self, world: LedgerWorld) -> None:
+        job = running_job(world, (10,))
+        lost = lease(world, job, 0)
+        assert checkpoint(world, lost, done=5, rate=1.0)
+        world.pass_time(50)
+        assert world.system.release_shard(lost, reason="it was asked to leave", failed=False)
+        assert world.tenants.job(world.actor, job.id).worker_seconds == 0
+        held = lease(world, job, 0)
+        world.pass_time(7)
+        assert commit(world, held)
+        assert 7 <= world.tenants.job(world.actor, job.id).worker_seconds < 10

@@ -55,6 +55,8 @@ class LedgerWorld(Protocol):
 
 
 ISSUER, SUBJECT = "https://issuer.example", "8c1f"
+EMAIL = "ada@hospital.example"  #: of the actor; the other one's nobody said
+KEY_NAME = "scanner"
 KEY_PREFIX, KEY_SECRET = "abc123", "correct-horse"
 
 

@@ -35,7 +35,8 @@ def wiring(installation):
 def callers(wiring):
     handler = make_handler(wiring)
     people = {"viewer": VIEWER, "analyst": ANALYST, "admin": ADMIN, "stranger": STRANGER, "nobody": None}
-    return SimpleNamespace(**{name: Caller(handler, actor) for name, actor in people.items()})
+    by_name = {name: Caller(handler, actor) for name, actor in people.items()}
+    return SimpleNamespace(**by_name, of=lambda actor: Caller(handler, actor))
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from wsi import keys
 from wsi.errors import FailReason
 from wsi.mask import SlideMask
 from wsi.outline import Frame, read_geojson
+from wsi.records.identity import Role
 from wsi.records.results import ResultFile
 from wsi.records.shards import ShardCount
 from wsi.records.slides import Choice
@@ -36,8 +37,9 @@ def plan(installation, job, sizes=(10, 20, 30)):
     assert installation.ledger.commit_plan(job, plan_key="plan", plan_digest="d" * 64, shard_tiles=sizes)
 
 
-def finish_shard(installation, job, index, tiles):
+def finish_shard(installation, job, index, tiles, seconds=0):
     lease = installation.ledger.lease_shard(UUID(job), index, owner="worker", seconds=60)
+    installation.clock.pass_seconds(seconds)
     key = keys.shard_result(ANALYST.tenant, UUID(job), index, lease.attempt)
     count = ShardCount(inferred=tiles, unreadable=0)
     assert installation.ledger.commit_shard(lease, result_key=key, count=count, tiles_per_second=10.0)
@@ -71,6 +73,28 @@ def test_a_job_is_accepted_and_pinned(analyst, slide, installation):
     }
     got = analyst("GET", f"/jobs/{job['job_id']}").body
     assert got == {name: value for name, value in job.items() if name not in ("replayed", "reused")}
+
+
+def test_a_job_says_who_asked_for_it_and_at_its_end_what_it_cost(callers, slide, installation):
+    ada = installation.ledger.add_user(ANALYST.tenant, "issuer", "sub", Role.ANALYST, "ada@hospital.example")
+    scanner = installation.ledger.add_api_key(ANALYST.tenant, "abc123", "0" * 64, Role.ANALYST, "scanner")
+    of_person, of_key = callers.of(ada), callers.of(scanner)
+    job = submit(of_person, slide).body
+    assert (job["created_by"], job["worker_seconds"], job["dollars"]) == ("ada@hospital.example", 0, None)
+    plan(installation, job["job_id"], (10,))
+    finish_shard(installation, job["job_id"], 0, 10, seconds=36)
+    assert of_person("GET", f"/jobs/{job['job_id']}").body["dollars"] is None
+    assert installation.ledger.commit_results(UUID(job["job_id"]), [])
+    other = submit(of_key, slide, options={"fast": True}).body
+    assert callers.viewer("POST", f"/jobs/{other['job_id']}/cancel").status == 403
+    cancelled = of_person("POST", f"/jobs/{other['job_id']}/cancel").body
+    assert (cancelled["created_by"], cancelled["dollars"]) == ("scanner", 0)
+    listed = {item["created_by"]: item for item in callers.viewer("GET", "/jobs").body["items"]}
+    assert listed.keys() == {"ada@hospital.example", "scanner"}
+    assert listed["ada@hospital.example"]["worker_seconds"] == pytest.approx(36, abs=0.01)
+    assert listed["ada@hospital.example"]["dollars"] == pytest.approx(0.01, rel=0.01)  # at a dollar an hour
+    mine = of_key("GET", "/jobs", query={"mine": "true"}).body["items"]
+    assert [item["job_id"] for item in mine] == [other["job_id"]]
 
 
 def test_leave_to_enlarge_and_fast_decoding_are_options_that_make_another_job(analyst, slide, installation):

@@ -28,14 +28,17 @@ class MemoryLedger(MemoryTenantLedger, MemorySystemLedger):
 
     # --- what seeding does to a database
 
-    def add_user(self, tenant: UUID, issuer: str, subject: str, role: Role) -> Actor:
+    def add_user(self, tenant: UUID, issuer: str, subject: str, role: Role, email: str | None = None) -> Actor:
         with self.books.lock:
             actor = Actor(tenant=tenant, subject=f"user:{uuid4()}", role=role)
             self.books.users[issuer, subject] = actor
+            if email is not None:
+                self.books.names[actor.subject] = (tenant, email)
             return actor
 
-    def add_api_key(self, tenant: UUID, prefix: str, secret_sha256: str, role: Role) -> Actor:
+    def add_api_key(self, tenant: UUID, prefix: str, secret_sha256: str, role: Role, name: str = "seed") -> Actor:
         with self.books.lock:
             actor = Actor(tenant=tenant, subject=f"key:{uuid4()}", role=role)
             self.books.keys[prefix, secret_sha256] = actor
+            self.books.names[actor.subject] = (tenant, name)
             return actor

@@ -80,6 +80,7 @@ class Books:
     lock: threading.RLock = field(default_factory=threading.RLock)
     users: dict[tuple[str, str], Actor] = field(default_factory=dict[tuple[str, str], Actor])
     keys: dict[tuple[str, str], Actor] = field(default_factory=dict[tuple[str, str], Actor])
+    names: dict[str, tuple[UUID, str]] = field(default_factory=dict[str, tuple[UUID, str]])  #: tenant, name by subject
     slides: dict[UUID, Slide] = field(default_factory=dict[UUID, Slide])
     jobs: dict[UUID, Job] = field(default_factory=dict[UUID, Job])
     shards: dict[UUID, list[Shard]] = field(default_factory=dict[UUID, list[Shard]])
@@ -194,8 +195,10 @@ class Books:
         self.send(job.tenant, PUSH, job_update(job).as_json(), job.traceparent)
         self.pushed_at[job.id] = self.now()
 
-    def add_progress(self, job: Job, *, inferred: int, unreadable: int, finished: int, rate: float | None) -> Job:
-        """Not a move: progress_seq + 1, and a push at most once a second."""
+    def add_progress(
+        self, job: Job, *, inferred: int, unreadable: int, finished: int, rate: float | None, seconds: float = 0.0
+    ) -> Job:
+        """Not a move: progress_seq + 1, and a push at most once a second. `seconds` of a lease that ended well."""
         progressed = replace(
             job,
             progress_seq=job.progress_seq + 1,
@@ -204,6 +207,7 @@ class Books:
             tiles_unreadable=job.tiles_unreadable + unreadable,
             shards_remaining=job.shards_remaining - finished,
             tiles_per_second=job.tiles_per_second if rate is None else rate,
+            worker_seconds=job.worker_seconds + seconds,
         )
         self.jobs[job.id] = progressed
         if self.pushed_at[job.id] <= self.ago(PUSH_SECONDS):

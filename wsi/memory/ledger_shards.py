@@ -168,6 +168,7 @@ class MemoryShards:
             unreadable=gained_unreadable,
             finished=int(after.state is ShardState.DONE),
             rate=self._rate(job),
+            seconds=(self.books.now() - report.leased_at).total_seconds() if after.state is ShardState.DONE else 0.0,
         )
 
     def _rate(self, job: Job) -> float | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, Protocol, TypeVar
@@ -154,6 +154,7 @@ class MemoryTenantLedger:
                 and wanted.model in (None, job.model)
                 and wanted.label in (None, job.label)
                 and wanted.slide_id in (None, job.slide_id)
+                and wanted.created_by in (None, job.created_by)
             )
 
         with self.books.lock:
@@ -198,6 +199,11 @@ class MemoryTenantLedger:
                 if model.name == name and (model.is_default if version is None else model.version == version):
                     return model
             raise no_model()
+
+    def names(self, actor: Actor, subjects: Collection[str]) -> Mapping[str, str]:
+        with self.books.lock:
+            known = {one: self.books.names[one] for one in subjects if one in self.books.names}
+            return {one: name for one, (tenant, name) in known.items() if tenant == actor.tenant}
 
     def audit(self, actor: Actor, action: str, subject: str, detail: Mapping[str, Any] | None = None) -> None:
         with self.books.lock:

@@ -11,7 +11,7 @@ in the same transaction. `None` or `False` from a moving method means that someb
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
@@ -131,6 +131,11 @@ class TenantLedger(Protocol):
 
     def model(self, name: str, version: str | None = None) -> ModelVersion:
         """The named version or the default one. Raises NotFound."""
+        ...
+
+    def names(self, actor: Actor, subjects: Collection[str]) -> Mapping[str, str]:
+        """What people call those of the actor's tenant: a person's e-mail address, a key's name. Without those that
+        are of another tenant, or whose address nobody said."""
         ...
 
     def audit(self, actor: Actor, action: str, subject: str, detail: Mapping[str, Any] | None = None) -> None:

@@ -107,6 +107,7 @@ class Job:
     tiles_inferred: int = 0  #: counted at shard commits, plus what checkpoints report while shards run
     tiles_unreadable: int = 0
     tiles_per_second: float | None = None
+    worker_seconds: float = 0.0  #: of the attempts that finished its shards, one after the other
     first_lease_at: datetime | None = None
     created_by: str
     created_at: datetime
@@ -132,6 +133,7 @@ class JobFilter:
     model: str | None = None
     label: str | None = None
     slide_id: UUID | None = None
+    created_by: str | None = None  #: an actor's subject
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -12,6 +12,7 @@ from adapters.postgres.administration import Administration
 from adapters.postgres.connections import Connections
 from adapters.postgres.identities import PostgresIdentities
 from adapters.postgres.seeding import SeedUser, split_key
+from adapters.postgres.tenant_ledger import PostgresTenantLedger
 from local.postgres import OWNER
 from tests.contracts.ledger_world import MODEL
 from tests.postgres import Database
@@ -33,8 +34,8 @@ def identities(database: Database) -> Iterator[PostgresIdentities]:
     connections.close()
 
 
-def person(subject: str = "sub", role: Role = Role.ADMIN) -> SeedUser:
-    return SeedUser(issuer=ISSUER, subject=subject, role=role)
+def person(subject: str = "sub", role: Role = Role.ADMIN, email: str | None = None) -> SeedUser:
+    return SeedUser(issuer=ISSUER, subject=subject, role=role, email=email)
 
 
 def audited(database: Database, tenant: UUID) -> list[tuple[str, str, str]]:
@@ -67,6 +68,19 @@ def test_done_twice_it_changes_nothing_and_is_written_down_once(
     ]
     [summary] = administration.tenants()
     assert (summary.id, summary.name, summary.users, summary.keys) == (tenant, "hospital", 1, 0)
+
+
+def test_an_address_that_is_said_later_is_added_and_one_that_is_left_out_stays(
+    database: Database, administration: Administration
+) -> None:
+    tenant = administration.add_tenant("hospital")
+    for email in (None, "ada@hospital.example", None):
+        user = administration.add_user("hospital", person(email=email))
+    assert [action for _, action, _ in audited(database, tenant)] == ["tenant.add", "user.add", "user.add"]
+    api = Connections(database.api_dsn)
+    actor = Actor(tenant=tenant, subject=f"user:{user}", role=Role.ADMIN)
+    assert PostgresTenantLedger(api).names(actor, [actor.subject]) == {actor.subject: "ada@hospital.example"}
+    api.close()
 
 
 def test_a_person_has_one_tenant(administration: Administration, identities: PostgresIdentities) -> None:

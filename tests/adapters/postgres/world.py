@@ -10,7 +10,7 @@ from adapters.postgres.identities import PostgresIdentities
 from adapters.postgres.seeding import SeedKey, SeedTenant, SeedUser
 from adapters.postgres.system_ledger import PostgresSystemLedger
 from adapters.postgres.tenant_ledger import PostgresTenantLedger
-from tests.contracts.ledger_world import ISSUER, KEY_PREFIX, KEY_SECRET, MODEL, SUBJECT
+from tests.contracts.ledger_world import EMAIL, ISSUER, KEY_NAME, KEY_PREFIX, KEY_SECRET, MODEL, SUBJECT
 from tests.postgres import Database
 from wsi.records.identity import Actor, Role
 
@@ -21,8 +21,8 @@ class PostgresWorld:
             tenants=[
                 SeedTenant(
                     name="one",
-                    users=(SeedUser(issuer=ISSUER, subject=SUBJECT, role=Role.ANALYST),),
-                    keys=(SeedKey(key=f"tsk_{KEY_PREFIX}_{KEY_SECRET}", role=Role.ANALYST),),
+                    users=(SeedUser(issuer=ISSUER, subject=SUBJECT, role=Role.ANALYST, email=EMAIL),),
+                    keys=(SeedKey(key=f"tsk_{KEY_PREFIX}_{KEY_SECRET}", role=Role.ANALYST, name=KEY_NAME),),
                 ),
                 SeedTenant(name="two", users=(SeedUser(issuer=ISSUER, subject="other", role=Role.ADMIN),)),
             ],

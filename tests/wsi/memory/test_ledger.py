@@ -8,7 +8,17 @@ from uuid import UUID, uuid4
 import pytest
 
 from tests.contracts.ledger import LedgerContract
-from tests.contracts.ledger_world import ISSUER, KEY_PREFIX, KEY_SECRET, MODEL, SUBJECT, LedgerWorld, sha256
+from tests.contracts.ledger_world import (
+    EMAIL,
+    ISSUER,
+    KEY_NAME,
+    KEY_PREFIX,
+    KEY_SECRET,
+    MODEL,
+    SUBJECT,
+    LedgerWorld,
+    sha256,
+)
 from wsi.memory.ledger import MemoryLedger
 from wsi.records.identity import Actor, Role
 from wsi.states import JobState
@@ -19,9 +29,9 @@ class MemoryWorld:
         self._passed = timedelta()
         self.tenants = self.system = self.identities = MemoryLedger(lambda: datetime.now(UTC) + self._passed)
         tenant = uuid4()
-        self.actor = self.tenants.add_user(tenant, ISSUER, SUBJECT, Role.ANALYST)
+        self.actor = self.tenants.add_user(tenant, ISSUER, SUBJECT, Role.ANALYST, EMAIL)
         self.other = self.tenants.add_user(uuid4(), ISSUER, "other", Role.ADMIN)
-        self.tenants.add_api_key(tenant, KEY_PREFIX, sha256(KEY_SECRET), Role.ANALYST)
+        self.tenants.add_api_key(tenant, KEY_PREFIX, sha256(KEY_SECRET), Role.ANALYST, KEY_NAME)
         self.tenants.register_model(MODEL)
 
     def pass_time(self, seconds: float) -> None:

@@ -29,9 +29,12 @@ export function aJob(changes: Partial<Job> = {}): Job {
     shards_total: 4,
     shards_remaining: 3,
     traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`,
+    created_by: 'ada@hospital.example',
     created_at: '2026-11-28T12:00:00Z',
     updated_at: '2026-11-28T12:01:00Z',
     finished_at: null,
+    worker_seconds: 0,
+    dollars: null,
     ...changes,
   };
 }

@@ -5,8 +5,11 @@ export interface Column<Row> {
   cell: (row: Row) => ReactNode;
   isNumber?: boolean;
   hideTitle?: boolean; // of a picture or of buttons
+  isForWide?: boolean; // left out where there is little room
   isRowHeader?: boolean; // what a row is called; one column
 }
+
+const NARROW = 'max-lg:hidden';
 
 interface Props<Row> {
   caption: string; // for those who do not see the page's title
@@ -24,8 +27,8 @@ export function Table<Row>({ caption, columns, rows, keyOf }: Props<Row>) {
         <caption className="sr-only">{caption}</caption>
         <thead>
           <tr className="border-b border-line text-left text-muted">
-            {columns.map(({ title, isNumber, hideTitle }) => (
-              <th key={title} scope="col" className={`px-4 py-2.5 font-medium ${isNumber ? 'text-right' : ''} ${hideTitle ? 'w-px' : ''}`}>
+            {columns.map(({ title, isNumber, hideTitle, isForWide }) => (
+              <th key={title} scope="col" className={`px-4 py-2.5 font-medium ${isNumber ? 'text-right' : ''} ${hideTitle ? 'w-px' : ''} ${isForWide ? NARROW : ''}`}>
                 <span className={hideTitle ? 'sr-only' : ''}>{title}</span>
               </th>
             ))}
@@ -45,8 +48,8 @@ export function Table<Row>({ caption, columns, rows, keyOf }: Props<Row>) {
   );
 }
 
-function Cell<Row>({ column: { cell, isNumber, isRowHeader }, row }: { column: Column<Row>; row: Row }) {
-  const look = `px-4 py-2.5 text-left ${isNumber ? 'text-right tabular-nums' : ''}`;
+function Cell<Row>({ column: { cell, isNumber, isForWide, isRowHeader }, row }: { column: Column<Row>; row: Row }) {
+  const look = `px-4 py-2.5 text-left ${isNumber ? 'text-right tabular-nums' : ''} ${isForWide ? NARROW : ''}`;
   return isRowHeader ? (
     <th scope="row" className={`${look} font-medium`}>
       {cell(row)}

@@ -13,6 +13,12 @@ export function number(value: number, digits = 0): string {
   return value.toLocaleString('en', { maximumFractionDigits: digits });
 }
 
+/** "$0.04"; of less than a cent only that. */
+export function money(dollars: number): string {
+  if (dollars === 0) return '$0';
+  return dollars < 0.01 ? 'less than $0.01' : `$${dollars.toLocaleString('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`;
+}
+
 /** Of a duration in seconds: "45 s", "3 min", "2 h 10 min". */
 export function duration(seconds: number): string {
   if (seconds < 60) return `${Math.round(seconds)} s`;

@@ -691,6 +691,16 @@ export interface components {
              * Format: date-time
              */
             created_at: string;
+            /**
+             * Created By
+             * @description Who asked for it: a person's e-mail address or a key's name. Null where it was never told.
+             */
+            created_by: string | null;
+            /**
+             * Dollars
+             * @description What they cost at the installation's price. Null until it ends.
+             */
+            dollars: number | null;
             /** Eta Seconds */
             eta_seconds: number | null;
             /** Finished At */
@@ -755,6 +765,11 @@ export interface components {
              * @description Planned, but no worker has begun within a minute.
              */
             waiting_for_capacity: boolean;
+            /**
+             * Worker Seconds
+             * @description Of the workers' attempts that finished its parts, so far.
+             */
+            worker_seconds: number;
         };
         /** JobList */
         JobList: {
@@ -775,6 +790,16 @@ export interface components {
              * Format: date-time
              */
             created_at: string;
+            /**
+             * Created By
+             * @description Who asked for it: a person's e-mail address or a key's name. Null where it was never told.
+             */
+            created_by: string | null;
+            /**
+             * Dollars
+             * @description What they cost at the installation's price. Null until it ends.
+             */
+            dollars: number | null;
             /** Eta Seconds */
             eta_seconds: number | null;
             /** Finished At */
@@ -849,6 +874,11 @@ export interface components {
              * @description Planned, but no worker has begun within a minute.
              */
             waiting_for_capacity: boolean;
+            /**
+             * Worker Seconds
+             * @description Of the workers' attempts that finished its parts, so far.
+             */
+            worker_seconds: number;
         };
         /** MeAnswer */
         MeAnswer: {
@@ -1414,6 +1444,8 @@ export interface operations {
                 model?: string | null;
                 label?: string | null;
                 slide_id?: string | null;
+                /** @description Only those that the caller asked for. */
+                mine?: boolean;
                 /** @description `next_cursor` of the page before. */
                 cursor?: string | null;
                 /** @description Most items of the page. */

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import { Link } from 'react-router';
 import { useApi } from '../../api/context';
 import type { Job } from '../../api/live/job_update';
-import { moment, number } from '../../ui/format';
+import { duration, moment, money, number } from '../../ui/format';
 import { Thumbnail } from '../../ui/Thumbnail';
 
 const LINK = 'text-accent underline underline-offset-2 hover:text-accent-strong';
@@ -53,10 +53,17 @@ export function Facts({ job, begunAgain, retriedBy }: Props) {
         </Fact>
         <Fact name="Asked for">
           <time dateTime={job.created_at}>{moment(job.created_at)}</time>
+          {job.created_by !== null && <span className="block break-words">by {job.created_by}</span>}
         </Fact>
         {job.finished_at && (
           <Fact name="Ended">
             <time dateTime={job.finished_at}>{moment(job.finished_at)}</time>
+          </Fact>
+        )}
+        {job.dollars !== null && job.worker_seconds > 0 && (
+          <Fact name="Cost">
+            {money(job.dollars)}
+            <span className="block text-muted">{computing(job.worker_seconds)} of one machine</span>
           </Fact>
         )}
         <Fact name="Priority">{job.priority}</Fact>
@@ -94,6 +101,8 @@ export function Facts({ job, begunAgain, retriedBy }: Props) {
     </section>
   );
 }
+
+const computing = (seconds: number) => (seconds < 1 ? 'less than a second' : duration(seconds));
 
 export function Fact({ name, children }: { name: string; children: ReactNode }) {
   return (

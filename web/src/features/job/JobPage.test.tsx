@@ -126,6 +126,12 @@ describe('a job that runs', () => {
     expect(screen.getByText('Took').nextSibling).toHaveTextContent('5 min');
   });
 
+  it('says who asked for it, and at its end what it cost', async () => {
+    show(api([{ ...COMPLETED, worker_seconds: 192, dollars: 0.0282 }], { 'GET /jobs/job-1/results': page([]) }));
+    expect(await screen.findByText('by ada@hospital.example')).toBeVisible();
+    expect(screen.getByText('Cost').nextSibling).toHaveTextContent('$0.033 min of one machine');
+  });
+
   it('says so when it looks by itself, and when a machine is waited for', async () => {
     show(api([aJob({ waiting_for_capacity: true })]));
     expect(await screen.findByText('Looking every 2 seconds')).toBeVisible();

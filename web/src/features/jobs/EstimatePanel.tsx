@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import { Button } from '../../ui/Button';
-import { duration, number } from '../../ui/format';
-import { type Estimated, money, tileCount } from './estimates';
+import { duration, money, number } from '../../ui/format';
+import { type Estimated, tileCount } from './estimates';
 
 interface Props {
   estimated: Estimated;
@@ -14,16 +14,16 @@ interface Props {
 export function EstimatePanel({ estimated: { isCounting, total, refusals, again }, isAsked, isMeasured, slides }: Props) {
   const shown = isAsked ? total : null;
   return (
-    <section aria-labelledby="estimate" aria-busy={isAsked && isCounting}>
-      <h2 id="estimate" className="mb-2 text-base font-semibold">
+    <section aria-labelledby="estimate" aria-busy={isAsked && isCounting} className="max-lg:grow max-lg:basis-96">
+      <h2 id="estimate" className="mb-2 text-base font-semibold max-lg:sr-only">
         What it takes
       </h2>
-      <dl className="grid grid-cols-[5rem_1fr] gap-y-1.5 text-sm">
+      <dl className="grid grid-cols-[5rem_1fr] gap-y-1.5 text-sm max-lg:flex max-lg:flex-wrap max-lg:gap-x-2 max-lg:gap-y-0">
         <Row name="Tiles">{shown && tileCount(shown)}</Row>
         <Row name="Time">{shown && `about ${duration(shown.seconds)} of one machine`}</Row>
         <Row name="Cost">{shown && (shown.dollars < 0.01 ? money(shown.dollars) : `about ${money(shown.dollars)}`)}</Row>
       </dl>
-      <p role="status" className="mt-2 min-h-15 text-sm text-muted">
+      <p role="status" className="mt-2 min-h-15 text-sm text-muted max-lg:mt-1 max-lg:min-h-8 max-lg:text-xs">
         {!isAsked && 'Choose a model, and it is counted here.'}
         {isAsked && isCounting && 'Counting …'}
         {shown && words({ ...shown, isMeasured, refused: refusals.size, slides })}
@@ -59,7 +59,7 @@ function Row({ name, children }: { name: string; children: ReactNode }) {
   return (
     <>
       <dt className="text-muted">{name}</dt>
-      <dd className="font-medium tabular-nums">{children ?? '–'}</dd>
+      <dd className="font-medium tabular-nums max-lg:mr-4">{children ?? '–'}</dd>
     </>
   );
 }

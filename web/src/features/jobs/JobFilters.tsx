@@ -5,12 +5,18 @@ import { StatusSelect } from '../../ui/StatusSelect';
 import { JOB_STATES, statusIn } from '../../ui/statuses';
 import { type JobFilter, useModels } from './jobs';
 
+const ASKERS = [
+  { value: '', label: 'Everybody' },
+  { value: 'me', label: 'Me' },
+] as const;
+
 /** As it stands in the address. */
 export function filterOf(search: URLSearchParams): JobFilter {
   return {
     q: search.get('q') ?? '',
     status: statusIn(JOB_STATES, search.get('status')),
     model: search.get('model') ?? null,
+    mine: search.get('mine') === 'true',
   };
 }
 
@@ -50,6 +56,15 @@ export function JobFilters({ filter, onChange }: Props) {
         value={filter.model ?? ''}
         onChange={({ target }) => {
           onChange({ ...filter, model: target.value || null });
+        }}
+      />
+      <Select
+        label="Asked for by"
+        className="w-36"
+        options={ASKERS}
+        value={filter.mine ? 'me' : ''}
+        onChange={({ target }) => {
+          onChange({ ...filter, mine: target.value === 'me' });
         }}
       />
     </div>

@@ -27,6 +27,7 @@ describe('the list of jobs', () => {
     expect(within(first).getByRole('progressbar')).toHaveAttribute('value', '42');
     expect(second).toHaveTextContent('Waiting for a machine');
     expect(third).toHaveTextContent('1,204 tiles, 12 unreadable');
+    expect(third).toHaveTextContent(/ada@hospital\.example\$0\.03/);
     expect(fourth).toHaveTextContent('The slide was replaced while it was read.');
     expect(within(fourth).queryByRole('progressbar')).toBeNull();
     await expectAccessible();
@@ -50,6 +51,14 @@ describe('the list of jobs', () => {
       .toContain('/jobs?q=study&status=FAILED&model=epithelium&limit=30');
     await userEvent.selectOptions(screen.getByLabelText('Status'), 'All');
     await expect.poll(() => api.seen.map(({ address }) => address)).toContain('/jobs?q=study&model=epithelium&limit=30');
+  });
+
+  it('shows somebody their own', async () => {
+    const api = new FakeApi({ ...COMMON, 'GET /jobs': page([job('j1')]), 'GET /jobs?mine=true&limit=30': page([]) });
+    renderPage('/jobs', api);
+    await userEvent.selectOptions(await screen.findByLabelText('Asked for by'), 'Me');
+    expect(await screen.findByRole('heading', { name: 'No job matches' })).toBeVisible();
+    expect(api.seen.at(-1)?.address).toBe('/jobs?mine=true&limit=30');
   });
 
   it('goes on at the cursor when more are asked for', async () => {

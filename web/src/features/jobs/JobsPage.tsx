@@ -3,7 +3,7 @@ import { useSearchParams } from 'react-router';
 import { useMay } from '../../session/roles';
 import { ButtonLink } from '../../ui/Button';
 import { EmptyState } from '../../ui/EmptyState';
-import { moment } from '../../ui/format';
+import { moment, money } from '../../ui/format';
 import { Loading } from '../../ui/Loading';
 import { Page } from '../../ui/Page';
 import { Problem } from '../../ui/Problem';
@@ -29,12 +29,19 @@ const COLUMNS: readonly Column<Job>[] = [
   { title: 'Status', cell: (job) => <JobProgress job={job} /> },
   {
     title: 'Asked for',
-    cell: ({ created_at, priority }) => (
+    cell: ({ created_at, created_by, priority }) => (
       <div className="min-w-24">
         <time dateTime={created_at}>{moment(created_at)}</time>
+        {created_by !== null && <p className="max-w-56 break-words text-muted">{created_by}</p>}
         {priority !== 'normal' && <p className="text-muted capitalize">{priority} priority</p>}
       </div>
     ),
+  },
+  {
+    title: 'Cost',
+    isNumber: true,
+    isForWide: true,
+    cell: ({ dollars }) => <span className="whitespace-nowrap">{dollars === null ? '–' : money(dollars)}</span>,
   },
 ];
 
@@ -59,8 +66,8 @@ export default function JobsPage() {
 }
 
 function Nothing({ filter }: { filter: JobFilter }) {
-  return filter.q || filter.status || filter.model ? (
-    <EmptyState title="No job matches">Look for another slide or label, or choose another status or model.</EmptyState>
+  return filter.q || filter.status || filter.model || filter.mine ? (
+    <EmptyState title="No job matches">Look for another slide or label, or choose another status, model or person.</EmptyState>
   ) : (
     <EmptyState title="No jobs yet" action={<ButtonLink to="/slides">Go to the slides</ButtonLink>}>
       A job is one model over one slide. Those of your organisation appear here with their progress.

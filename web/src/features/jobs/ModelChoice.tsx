@@ -77,13 +77,13 @@ function Offered({ model, isChosen, isInvalid, onChoose }: OfferedProps) {
   );
 }
 
-export function factsOf({ stain, organ, mpp, range, licence, columns }: Card): string[] {
+export function factsOf({ stain, organ, mpp, range, licence, isBuiltIn, columns }: Card): string[] {
   const scale = mpp === null ? 'scale not stated' : `${mpp} µm per pixel`;
   return [
     stain === null ? 'stain not stated' : `for ${stain}`,
     ...(organ === null ? [] : [`made for ${organ}`]),
     range === null ? scale : `${scale}, holds for slides of ${range[0]} to ${range[1]}`,
     `${columns.length} ${columns.length === 1 ? 'value' : 'values'} a tile`,
-    licence === null ? 'licence not stated' : `licence ${licence}`,
+    licence === null ? (isBuiltIn ? 'part of Tessera' : 'licence not stated') : `licence ${licence}`,
   ];
 }

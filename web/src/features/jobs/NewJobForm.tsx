@@ -18,6 +18,9 @@ import { useSubmission } from './use_submission';
 
 const OPTIONAL: readonly Field[] = ['minTissue', 'region', 'mpp']; // in the part that may be closed
 
+/** On a tablet the estimate is a bar at the lower edge; what takes the focus is scrolled to above it (WCAG 2.4.11). */
+const ABOVE_BAR = 'max-lg:**:scroll-mb-40';
+
 interface Props {
   slides: readonly Slide[];
   models: readonly Model[];
@@ -72,7 +75,7 @@ export function NewJobForm({ slides, models, onDrop }: Props) {
   const shown = isTried ? faults : {};
   const fields = { draft, onChange: change, faults: shown };
   return (
-    <form ref={form} noValidate onSubmit={start} className="grid items-start gap-6 lg:grid-cols-[1fr_20rem]">
+    <form ref={form} noValidate onSubmit={start} className={`grid items-start gap-6 lg:grid-cols-[1fr_20rem] ${ABOVE_BAR}`}>
       <div className="flex min-w-0 flex-col gap-7">
         <ChosenSlides
           chosen={slides.map((slide) => ({
@@ -94,7 +97,7 @@ export function NewJobForm({ slides, models, onDrop }: Props) {
         <JobFields {...fields} />
         <JobOptions {...fields} isOpen={isOpen} onToggle={setOpen} hasMpp={!needsMpp} hasRegion={slides.length === 1} />
       </div>
-      <div className="flex flex-col gap-4 rounded-lg border border-line bg-raised p-5 lg:sticky lg:top-4">
+      <div className="flex flex-col gap-4 rounded-lg border border-line bg-raised p-5 lg:sticky lg:top-4 max-lg:sticky max-lg:bottom-0 max-lg:z-10 max-lg:flex-row max-lg:flex-wrap max-lg:items-center max-lg:rounded-b-none max-lg:px-4 max-lg:py-3">
         <EstimatePanel
           estimated={estimated}
           isAsked={bodies.length > 0}

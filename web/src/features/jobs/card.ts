@@ -9,6 +9,7 @@ export interface Card {
   stain: string | null;
   organ: string | null;
   licence: string | null;
+  isBuiltIn: boolean; // a part of Tessera, under whose licence it is
   columns: readonly string[];
   isMeasured: boolean; // its speed is known; otherwise estimates take it for a slow one
 }
@@ -27,6 +28,7 @@ export function cardOf({ card }: Pick<Model, 'card'>): Card {
     stain: text(card['stain']),
     organ: text(card['organ']),
     licence: text(card['licence']),
+    isBuiltIn: card['kind'] === 'builtin',
     columns: list(card['columns']).flatMap((column) => text((column as { name?: unknown } | null)?.name) ?? []),
     isMeasured: amount(card['tiles_per_second']) !== null,
   };

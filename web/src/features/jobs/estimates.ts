@@ -53,12 +53,6 @@ export function sum(estimates: readonly Estimate[]): Estimate {
   }));
 }
 
-/** "$0.04"; of less than a cent only that. */
-export function money(dollars: number): string {
-  if (dollars === 0) return '$0';
-  return dollars < 0.01 ? 'less than $0.01' : `$${dollars.toLocaleString('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`;
-}
-
 /** "1,204", or of a near count "about 1,200": two figures. */
 export function tileCount({ tiles, exact }: Estimate): string {
   return exact ? number(tiles) : `about ${number(Number(tiles.toPrecision(2)))}`;

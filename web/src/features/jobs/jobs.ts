@@ -14,6 +14,7 @@ export interface JobFilter {
   q: string; // in the slide's name or the job's label
   status: JobState | null;
   model: string | null; // its name
+  mine: boolean; // only those of whoever looks
 }
 
 const SOON = 4000; // ms between two looks while a job goes on
@@ -21,9 +22,11 @@ const A_WHILE = 60_000; // ms in which a slide's name and scale do not change
 
 export function useJobs(filter: JobFilter) {
   const api = useApi();
+  const { mine, ...wanted } = filter;
   return usePages<Job>(
     ['jobs', filter],
-    (cursor, signal) => api.get('/jobs', { query: { ...filter, cursor: cursor ?? null, limit: 30 }, signal }),
+    (cursor, signal) =>
+      api.get('/jobs', { query: { ...wanted, ...(mine ? { mine } : {}), cursor: cursor ?? null, limit: 30 }, signal }),
     { lookAgain: (jobs) => (jobs.some(({ status }) => JOB_STATES[status].isPassing) ? SOON : false), isOneList: true },
   );
 }

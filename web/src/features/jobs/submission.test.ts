@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type Body, EMPTY, bodyOf } from './draft';
-import { money, sum, tileCount } from './estimates';
+import { money } from '../../ui/format';
+import { sum, tileCount } from './estimates';
 import { readDrawing } from './RegionChoice';
 import { Keys, type Submitted, newsOf, submitAll, succeeded } from './submission';
 import { ESTIMATE, job } from './testing';

@@ -37,9 +37,12 @@ export function job(id: string, changes: Partial<Job> = {}): Job {
     shards_total: 1,
     shards_remaining: 0,
     traceparent: '00-1-1-01',
+    created_by: 'ada@hospital.example',
     created_at: '2026-11-28T12:00:00Z',
     updated_at: '2026-11-28T12:01:00Z',
     finished_at: '2026-11-28T12:01:00Z',
+    worker_seconds: 180,
+    dollars: 0.0265,
     ...changes,
   };
 }

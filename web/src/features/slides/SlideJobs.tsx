@@ -30,7 +30,15 @@ const COLUMNS: readonly Column<Job>[] = [
       </>
     ),
   },
-  { title: 'Asked for', cell: ({ created_at }) => <time dateTime={created_at}>{moment(created_at)}</time> },
+  {
+    title: 'Asked for',
+    cell: ({ created_at, created_by }) => (
+      <>
+        <time dateTime={created_at}>{moment(created_at)}</time>
+        {created_by !== null && <p className="break-words text-muted">{created_by}</p>}
+      </>
+    ),
+  },
 ];
 
 export function SlideJobs({ slideId }: { slideId: string }) {

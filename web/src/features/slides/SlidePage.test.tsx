@@ -18,7 +18,7 @@ function api(changes: Partial<Slide> = {}, replies: ConstructorParameters<typeof
   });
 }
 
-const JOB = { job_id: 'j1', model: 'stain-density', model_version: '1.0', label: 'study 7', created_at: '2026-11-28T12:00:00Z' };
+const JOB = { job_id: 'j1', model: 'stain-density', model_version: '1.0', label: 'study 7', created_at: '2026-11-28T12:00:00Z', created_by: 'ada@hospital.example' };
 
 describe('the page of a slide', () => {
   it('tells what inspection found in words, with its warnings', async () => {
