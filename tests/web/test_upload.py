@@ -12,6 +12,7 @@ from playwright.sync_api import Page, expect
 
 from tests.shared_slides import shared_slide
 from tests.slides import write_svs
+from tests.web.person import Person
 from tests.web.uploading import PARTS, SECONDS, Parts, choose, choose_folder, drop, padded, row, wait_for
 from wsi.records.identity import Role
 from wsi.states import SlideState
@@ -137,6 +138,33 @@ def test_of_a_folder_slides_of_several_files_are_kept_together_and_what_is_none_
     assert uploading.violations() == []
     page.get_by_role("link", name="Upload", exact=True).click()
     uploading.look("upload-folder")
+
+
+def test_what_one_tab_sends_no_other_tab_offers_or_sends_until_that_is_closed(uploading, parts, large, stack, lab):
+    page = uploading.page
+    slide = large.with_name("two-tabs.svs")
+    slide.hardlink_to(large)
+    other = Person(page=page.context.new_page(), origin=uploading.origin, users=stack.access.users)
+    other.sign_in(Role.ANALYST, path="/slides?q=two-tabs")
+    expect(other.page.get_by_role("heading", name="No slide matches")).to_be_visible()
+    parts.last = 2
+    choose(page, slide)
+    wait_for(page, lambda: sorted(parts.sent) == [1, 2])
+    expect(other.page.get_by_role("row", name="two-tabs.svs")).to_contain_text("Uploading")
+    others = Parts(other.page)
+    other.page.get_by_role("link", name="Upload", exact=True).click()
+    with other.page.expect_response(re.compile("/slides[?].*UPLOADING")):
+        other.page.reload()
+    expect(other.page.get_by_role("heading", name="Unfinished uploads")).to_have_count(0)
+    choose(other.page, slide)
+    expect(row(other.page, slide.name)).to_contain_text("It is being uploaded in another tab of this browser.")
+    assert other.violations() == []
+    page.close()
+    other.page.get_by_role("button", name=f"Try again {slide.name}").click()
+    expect(row(other.page, slide.name)).to_contain_text("Ready", timeout=SECONDS)
+    assert sorted(others.sent) == [3, 4, 5, 6]
+    assert [found["state"] for found in uploads_of(lab, slide.name)] == [SlideState.READY]
+    assert other.complaints == []
 
 
 def test_a_damaged_file_says_why_it_was_rejected(uploading):

@@ -21,10 +21,7 @@ export function UnfinishedUploads() {
   const { lines } = useUploadsView();
   const found = useQuery({
     queryKey: KEY,
-    queryFn: ({ signal }) => {
-      const taken = new Set(uploads.current().lines.flatMap(({ slideId }) => slideId ?? []));
-      return unfinished(new UploadServer(api), taken, signal);
-    },
+    queryFn: async ({ signal }) => unfinished(new UploadServer(api), await uploads.taken(), signal),
   });
   const rest = (found.data ?? []).filter((one) => !lines.some((line) => isTakenUp(one, line)));
   if (found.isError) return <Problem error={found.error} onRetry={() => void found.refetch()} />;

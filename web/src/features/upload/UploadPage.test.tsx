@@ -10,6 +10,7 @@ import { FakeApi } from '../../testing/fakes';
 import { renderPage } from '../../testing/render';
 import { Toasts } from '../../ui/Toasts';
 import { UploadsContext } from './context';
+import { sharedClaims } from './fake_claims';
 import { FakeStore } from './fake_store';
 import { HeaderProgress } from './HeaderProgress';
 import { remember } from './remembered';
@@ -27,7 +28,7 @@ afterEach(() => {
 /** The page with its header's part, on a store in memory. */
 function open(store: FakeStore) {
   const api = store.client();
-  const means = { digest: sha256, put: store.put, now: () => performance.now(), onSlides: () => undefined };
+  const means = { digest: sha256, put: store.put, claims: sharedClaims()(), now: () => performance.now(), onSlides: () => undefined };
   uploads = new Uploads({ ...means, server: new UploadServer(api), pause: () => Promise.resolve() });
   render(
     <ApiContext value={api}>

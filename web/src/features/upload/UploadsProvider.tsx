@@ -2,10 +2,12 @@ import { useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { useApi } from '../../api/context';
 import { useToasts } from '../../ui/toast_context';
+import { lockingClaims } from './claims';
 import { UploadsContext } from './context';
 import { digestInWorker } from './digest';
 import { wait } from './patience';
 import { put } from './put';
+import { listenToOtherTabs } from './remembered';
 import { UploadServer } from './server';
 import { Uploads } from './uploads';
 
@@ -19,6 +21,7 @@ export function UploadsProvider({ children }: { children: ReactNode }) {
         server: new UploadServer(api),
         digest: digestInWorker(),
         put,
+        claims: lockingClaims(),
         pause: wait,
         now: () => performance.now(),
         onSlides: () => void queries.invalidateQueries({ queryKey: ['slides'] }),
@@ -32,6 +35,7 @@ export function UploadsProvider({ children }: { children: ReactNode }) {
   );
   useWarningBeforeClosing(uploads);
   useReconnecting(uploads);
+  useOtherTabs();
   useNewsOfTheEnd(uploads);
   return <UploadsContext value={uploads}>{children}</UploadsContext>;
 }
@@ -58,6 +62,18 @@ function useReconnecting(uploads: Uploads) {
       window.removeEventListener('online', goOn);
     };
   }, [uploads]);
+}
+
+/** Another tab has begun an upload, or ended one. */
+function useOtherTabs() {
+  const queries = useQueryClient();
+  useEffect(
+    () =>
+      listenToOtherTabs(() => {
+        void queries.invalidateQueries({ queryKey: ['slides'] });
+      }),
+    [queries],
+  );
 }
 
 /** For whoever has gone to another page meanwhile, and for those who listen. */

@@ -18,3 +18,14 @@ export function forget(id: string): void {
   if (rest.length > 0) localStorage.setItem(KEY, JSON.stringify(rest));
   else localStorage.removeItem(KEY);
 }
+
+/** Calls back when another tab remembers or forgets one; returns what ends that. */
+export function listenToOtherTabs(changed: () => void): () => void {
+  const hear = ({ key }: StorageEvent) => {
+    if (key === KEY || key === null) changed();
+  };
+  window.addEventListener('storage', hear);
+  return () => {
+    window.removeEventListener('storage', hear);
+  };
+}

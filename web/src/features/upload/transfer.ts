@@ -1,5 +1,6 @@
 import { sentenceOf } from '../../api/problem';
 import { SLIDE_STATES } from '../../ui/statuses';
+import type { Claims } from './claims';
 import type { Digest } from './digest';
 import type { SlideToSend } from './grouping';
 import type { Lanes } from './lanes';
@@ -27,12 +28,23 @@ export interface Surroundings {
   digest: Digest;
   put: Put;
   lanes: Lanes;
+  claims: Claims;
   pause: Pause;
   now: () => number; // ms
   /** An upload of this very slide that was begun before and that nobody here goes on with. */
   begunBefore: (slide: SlideToSend, choice: Choice, signal: AbortSignal) => Promise<string | null>;
 }
 
+/** Its sentence is what is shown. */
+export class SentElsewhere extends Error {
+  override readonly name = 'SentElsewhere';
+
+  constructor() {
+    super('It is being uploaded in another tab of this browser.');
+  }
+}
+
+const SETTLED: readonly Phase[] = ['inspecting', 'ready', 'rejected', 'cancelled']; // nothing is sent any more
 const FIRST_LOOK = 700; // ms before the first look at the inspection, which takes seconds
 const SLOWEST_LOOK = 5000; // ms
 
@@ -50,6 +62,7 @@ export class Transfer {
   private run = new AbortController();
   private opening: Promise<string> | null = null;
   private isSent = false; // every part, so that the server may have put them together without our hearing of it
+  private release: (() => void) | null = null; // of this tab's claim
   private stored: Slide | null = null; // once the server has put the parts together
 
   constructor(
@@ -81,6 +94,12 @@ export class Transfer {
     this.run.abort();
     this.moving.clear();
     this.move(phase);
+  }
+
+  /** This tab has no more to do with it: another one may go on. */
+  leave(): void {
+    this.stop('paused');
+    this.letGo();
   }
 
   /** The server drops what has arrived. Throws what it says, after which the upload stands still. */
@@ -141,6 +160,8 @@ export class Transfer {
     const open = async () => {
       const before = await this.around.begunBefore(this.slide, this.choice, new AbortController().signal);
       const id = before ?? (await this.around.server.begin(this.slide, this.choice));
+      this.release = await this.around.claims.take(id);
+      if (this.release === null) throw new SentElsewhere();
       remember(id);
       this.slideId = id;
       return id;
@@ -234,7 +255,13 @@ export class Transfer {
   private move(phase: Phase): void {
     if (phase !== 'failed' && phase !== 'rejected') this.sentence = null;
     this.phase = phase;
+    if (SETTLED.includes(phase)) this.letGo();
     this.onMove();
+  }
+
+  private letGo(): void {
+    this.release?.();
+    this.release = null;
   }
 }
 

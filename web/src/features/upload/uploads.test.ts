@@ -1,4 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import type { Claims } from './claims';
+import { sharedClaims } from './fake_claims';
 import { FakeStore } from './fake_store';
 import type { SlideToSend } from './grouping';
 import { remember, remembered } from './remembered';
@@ -12,11 +14,12 @@ afterEach(() => {
   for (const uploads of begun.splice(0)) uploads.stop();
 });
 
-function uploadsTo(store: FakeStore): Uploads {
+function uploadsTo(store: FakeStore, claims: Claims = sharedClaims()()): Uploads {
   const uploads = new Uploads({
     server: new UploadServer(store.client()),
     digest: sha256,
     put: store.put,
+    claims,
     pause: (_, signal) => (signal.throwIfAborted(), Promise.resolve()),
     now: () => performance.now(),
     onSlides: () => undefined,
@@ -103,6 +106,27 @@ describe('uploads', () => {
     await reach(after, 'ready');
     expect(store.puts.sort()).toEqual(['0/4', '0/5']);
     expect(store.uploads.size).toBe(1);
+  });
+
+  it('are sent by one tab at a time, and by another one once that has left', async () => {
+    const store = new FakeStore();
+    const open = dam(store, 2);
+    const tab = sharedClaims();
+    const [one, other] = [uploadsTo(store, tab()), uploadsTo(store, tab())];
+    one.add([slide('a.svs', '0123456789abcdef')], NO_CHOICE);
+    await vi.waitFor(() => { expect(store.puts).toHaveLength(2); });
+    expect(await other.taken()).toEqual(new Set(['s0']));
+    other.add([slide('a.svs', '0123456789abcdef')], NO_CHOICE);
+    await reach(other, 'failed');
+    expect(other.current().lines[0]?.sentence).toBe('It is being uploaded in another tab of this browser.');
+    expect(store.uploads.size).toBe(1);
+    one.stop();
+    expect(await other.taken()).toEqual(new Set());
+    open();
+    other.resume('0');
+    await reach(other, 'ready');
+    expect(store.uploads.size).toBe(1);
+    expect(await other.taken()).toEqual(new Set());
   });
 
   it('begin anew with another file of the same name and size', async () => {

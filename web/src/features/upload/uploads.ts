@@ -1,4 +1,5 @@
 import { matching } from './begun_before';
+import type { Claims } from './claims';
 import type { Digest } from './digest';
 import type { SlideToSend, Stray } from './grouping';
 import { Lanes } from './lanes';
@@ -16,6 +17,7 @@ export interface Means {
   server: UploadServer;
   digest: Digest;
   put: Put;
+  claims: Claims;
   pause: Pause;
   now: () => number; // ms
   /** A slide has another status at the server. */
@@ -94,6 +96,11 @@ export class Uploads {
     this.publish();
   }
 
+  /** Uploads that some tab of this browser sends or holds, this one too. */
+  taken(): Promise<ReadonlySet<string>> {
+    return this.means.claims.taken();
+  }
+
   dropStrays(): void {
     this.strays = [];
     this.publish();
@@ -101,7 +108,7 @@ export class Uploads {
 
   /** Nothing is sent any more, for whoever comes after. */
   stop(): void {
-    for (const { key } of this.transfers) this.pause(key);
+    for (const transfer of this.transfers) transfer.leave();
     this.transfers = [];
     this.strays = [];
     this.publish();
