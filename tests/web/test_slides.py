@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
+from local.options import SHARED, SLIDES
 from tests.slides import write_svs
 from wsi.records.identity import Role
 
@@ -105,6 +106,32 @@ def test_an_archived_slide_says_how_it_comes_back(lab, analyst, tmp_path):
     analyst.look("slides-restore")
     page.get_by_role("dialog").get_by_role("button", name="Restore").click()
     expect(page.get_by_text("Being restored", exact=True)).to_be_visible()
+
+
+def test_a_slide_in_a_bucket_of_the_organisation_is_registered_where_it_lies(lab, analyst, stack, tmp_path):
+    page, s3 = analyst.page, stack.clients.s3
+    path = write_svs(tmp_path / "archive-044.svs", width=1500, height=1000)
+    s3.put_object(Bucket=SHARED, Key="2026/archive-044.svs", Body=path.read_bytes())
+    page.get_by_role("button", name="Register a slide in S3").click()
+    dialog = page.get_by_role("dialog", name="Register a slide in S3")
+    expect(dialog.get_by_label("Address")).to_be_visible()
+    dialog.get_by_label("Address").fill(f"s3://{SLIDES}/2026/archive-044.svs")
+    page.keyboard.press("Enter")
+    expect(dialog.get_by_role("alert")).to_contain_text("This bucket is not on the list of buckets")
+    assert analyst.violations() == []
+    analyst.look("slides-register")
+    dialog.get_by_label("Address").fill(f"s3://{SHARED}/2026/archive-044.svs")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("archive-044.svs was registered and is being inspected.")).to_be_visible()
+    expect(dialog).to_be_hidden()
+    expect(page.get_by_role("button", name="Register a slide in S3")).to_be_focused()
+    expect(page.get_by_role("row", name="archive-044.svs")).to_contain_text("Ready", timeout=60_000)
+    page.get_by_role("link", name="archive-044.svs").click()
+    page.get_by_role("button", name="Delete").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    expect(page.get_by_text("archive-044.svs was deleted.")).to_be_visible()
+    assert s3.head_object(Bucket=SHARED, Key="2026/archive-044.svs")["ContentLength"] == path.stat().st_size
+    analyst.complaints[:] = [told for told in analyst.complaints if "403" not in told]  # chromium's own
 
 
 def test_a_viewer_is_offered_nothing_that_writes(slides, person):

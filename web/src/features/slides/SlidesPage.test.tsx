@@ -91,6 +91,57 @@ describe('the list of slides', () => {
   });
 });
 
+describe('registering a slide in S3', () => {
+  async function opened(api: FakeApi) {
+    renderPage('/slides', api);
+    await userEvent.click(await screen.findByRole('button', { name: 'Register a slide in S3' }));
+    return screen.getByRole('dialog', { name: 'Register a slide in S3' });
+  }
+
+  it('sends its address and the scale that is stated, and says that it is being inspected', async () => {
+    const api = new FakeApi({
+      'GET /me': ME,
+      'GET /slides': [page([]), page([slide('case-7.svs', { status: 'UPLOADED' })])],
+      'POST /slides': { status: 201, body: slide('case-7.svs', { status: 'UPLOADED' }) },
+    });
+    const dialog = await opened(api);
+    await expectAccessible();
+    await userEvent.type(within(dialog).getByLabelText('Address'), 's3://archive/2026/case-7.svs');
+    await userEvent.type(within(dialog).getByLabelText('Scale (µm a pixel)'), '0,25');
+    await userEvent.click(within(dialog).getByRole('button', { name: 'Register' }));
+    expect(await screen.findByText('case-7.svs was registered and is being inspected.')).toBeVisible();
+    const sent = api.seen.find(({ method }) => method === 'POST');
+    expect(sent?.body).toEqual({ s3_uri: 's3://archive/2026/case-7.svs', mpp: 0.25 });
+    expect(await screen.findByRole('row', { name: /case-7\.svs/ })).toBeVisible();
+    expect(dialog).not.toHaveAttribute('open');
+  });
+
+  it('says what is wrong with an address before it is sent, and what the API says of a bucket', async () => {
+    const detail = 'This bucket is not on the list of buckets that slides may be registered from. Ask an admin.';
+    const api = new FakeApi({
+      'GET /me': ME,
+      'GET /slides': page([]),
+      'POST /slides': { status: 403, body: { type: '/problems/forbidden', detail } },
+    });
+    const dialog = await opened(api);
+    await userEvent.type(within(dialog).getByLabelText('Address'), 'C:\\slides\\case-7.svs');
+    await userEvent.click(within(dialog).getByRole('button', { name: 'Register' }));
+    expect(within(dialog).getByLabelText('Address')).toHaveAccessibleDescription(/Give its address/);
+    expect(api.seen.some(({ method }) => method === 'POST')).toBe(false);
+    await userEvent.clear(within(dialog).getByLabelText('Address'));
+    await userEvent.type(within(dialog).getByLabelText('Address'), 's3://theirs/case-7.svs');
+    await userEvent.click(within(dialog).getByRole('button', { name: 'Register' }));
+    expect(await within(dialog).findByRole('alert')).toHaveTextContent(detail);
+    await expectAccessible();
+  });
+
+  it('is not offered to who only looks', async () => {
+    renderPage('/slides', new FakeApi({ 'GET /me': VIEWER, 'GET /slides': page([slide('a.svs')]) }));
+    await screen.findByText('a.svs');
+    expect(screen.queryByRole('button', { name: 'Register a slide in S3' })).toBeNull();
+  });
+});
+
 describe('choosing slides', () => {
   const archived = slide('c.svs', { status: 'ARCHIVED', sentence: 'Restore it with POST /slides/c/restore.' });
   const replies = {

@@ -1,12 +1,13 @@
 import { useCallback, useMemo, useState } from 'react';
 import { useSearchParams } from 'react-router';
 import { useMay } from '../../session/roles';
-import { ButtonLink } from '../../ui/Button';
+import { Button, ButtonLink } from '../../ui/Button';
 import { EmptyState } from '../../ui/EmptyState';
 import { Loading } from '../../ui/Loading';
 import { Page } from '../../ui/Page';
 import { Problem } from '../../ui/Problem';
 import { SLIDE_STATES, statusIn } from '../../ui/statuses';
+import { RegisterDialog } from './RegisterDialog';
 import { SelectionBar } from './SelectionBar';
 import { type Selection, withAll } from './selection';
 import { SlideFilters } from './SlideFilters';
@@ -19,7 +20,7 @@ export default function SlidesPage() {
   const [chosen, setChosen] = useState<Selection>(new Set());
   const mayWrite = useMay('analyst');
   return (
-    <Page title="Slides" actions={mayWrite && <ButtonLink to="/upload">Upload slides</ButtonLink>}>
+    <Page title="Slides" actions={mayWrite && <WaysIn />}>
       <SlideFilters filter={filter} onChange={setFilter} />
       {mayWrite && (slides.items.length > 0 || chosen.size > 0) && (
         <SelectionBar
@@ -39,6 +40,29 @@ export default function SlidesPage() {
         <SlideTable slides={slides} chosen={chosen} onChoose={mayWrite ? setChosen : undefined} />
       )}
     </Page>
+  );
+}
+
+function WaysIn() {
+  const [isRegistering, setRegistering] = useState(false);
+  return (
+    <>
+      <Button
+        look="quiet"
+        onClick={() => {
+          setRegistering(true);
+        }}
+      >
+        Register a slide in S3
+      </Button>
+      <ButtonLink to="/upload">Upload slides</ButtonLink>
+      <RegisterDialog
+        isOpen={isRegistering}
+        onClose={() => {
+          setRegistering(false);
+        }}
+      />
+    </>
   );
 }
 

@@ -67,6 +67,19 @@ export function useDeed({ slide_id }: Slide, onDone: (deed: Deed) => void) {
   });
 }
 
+/** Registers what lies in a bucket that the installation allows. */
+export function useRegistration(onDone: (slide: Slide) => void) {
+  const api = useApi();
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: (asked: { s3_uri: string; mpp: number | null }) => api.post('/slides', { body: asked }),
+    onSuccess: (slide) => {
+      onDone(slide);
+      return queries.invalidateQueries({ queryKey: ['slides'] });
+    },
+  });
+}
+
 /** Why nothing can be analysed, in words for the page: the API's on an archived slide name a route. */
 export function sentenceOn({ status, sentence }: Slide): string | null {
   return status === 'ARCHIVED' ? 'It lies in the archive. Restore it to look at it or to analyse it again.' : sentence;
