@@ -77,11 +77,17 @@ class Installation:
         )
 
     def opened(
-        self, *sizes: int, actor: Actor = ANALYST, mpp: float | None = None, choice: Choice | None = None
+        self,
+        *sizes: int,
+        actor: Actor = ANALYST,
+        mpp: float | None = None,
+        choice: Choice | None = None,
+        deidentify: bool = False,
     ) -> Slide:
         """A slide in state UPLOADING with files of these sizes."""
         files = [NewFile(name=f"scan-{number}.svs", size=size) for number, size in enumerate(sizes)]
-        return open_upload(actor, files, mpp=mpp, choice=choice, ledger=self.ledger, slides=self.slides)
+        asked = {"mpp": mpp, "choice": choice, "deidentify": deidentify}
+        return open_upload(actor, files, **asked, ledger=self.ledger, slides=self.slides)
 
     def send_parts(self, slide: Slide, *, leave_out: frozenset[tuple[int, int]] = frozenset(), seed: int = 0) -> None:
         """PUTs the parts as a browser does, but for those (file, n)."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from uuid import UUID
 
 from wsi import keys
+from wsi.deidentifying import deidentify, forget_files
 from wsi.errors import RejectReason, SlideRejected, SourceChanged, SourceMissing, SourceTruncated
 from wsi.examination import Examination, examine
 from wsi.ports.ledger import SystemLedger
@@ -31,25 +32,34 @@ def inspect_slide(
 ) -> SlideState | None:
     """UPLOADED -> READY or REJECTED(reason). None: a duplicate message, or somebody else was faster.
 
+    A slide that is to be de-identified is so first. When it is refused before that is done, its files are deleted: the
+    ledger sends a message for that, too, which finds the slide REJECTED.
+
     Keeps the thumbnail, and for planning the index and the tissue mask. `on_copy` follows the copy of a slide that
     only OpenSlide reads. Raises SourceUnavailable, for another try.
     """
     slide = ledger.uninspected_slide(slide_id)
     if slide is None:
+        refused = ledger.identified_slide(slide_id)
+        if refused is not None:
+            forget_files(refused, slides=slides)
         return None
     try:
+        slide = deidentify(slide, ledger=ledger, slides=slides)
+        if slide is None:
+            return None
         examination = _examine(slide, slides, objects, scratch, max_scratch_bytes, on_copy)
     except SlideRejected as rejection:
-        return _rejected(ledger, slide_id, rejection.reason, rejection.sentence)
+        return _rejected(ledger, slides, slide_id, rejection.reason, rejection.sentence)
     except SourceMissing:
         sentence = "A file of the slide is gone from the store. Upload the slide again."
-        return _rejected(ledger, slide_id, RejectReason.MISSING_FILES, sentence)
+        return _rejected(ledger, slides, slide_id, RejectReason.MISSING_FILES, sentence)
     except SourceChanged:
         sentence = "A file of the slide was replaced since it was taken in. Upload or register the slide again."
-        return _rejected(ledger, slide_id, RejectReason.DAMAGED, sentence)
+        return _rejected(ledger, slides, slide_id, RejectReason.DAMAGED, sentence)
     except SourceTruncated:
         sentence = "The file ends before its last tile. Export or upload the slide again."
-        return _rejected(ledger, slide_id, RejectReason.TRUNCATED, sentence)
+        return _rejected(ledger, slides, slide_id, RejectReason.TRUNCATED, sentence)
     key = keys.thumbnail(slide.tenant, slide.id)
     objects.put(key, examination.thumbnail_jpeg, media_type="image/jpeg")
     accepted = ledger.accept_slide(slide_id, examination.inspection.as_json(), key)
@@ -79,5 +89,12 @@ def _examine(
     return examination
 
 
-def _rejected(ledger: SystemLedger, slide_id: UUID, reason: RejectReason, sentence: str) -> SlideState | None:
-    return SlideState.REJECTED if ledger.reject_slide(slide_id, reason, sentence) else None
+def _rejected(
+    ledger: SystemLedger, slides: SlideStore, slide_id: UUID, reason: RejectReason, sentence: str
+) -> SlideState | None:
+    if not ledger.reject_slide(slide_id, reason, sentence):
+        return None
+    refused = ledger.identified_slide(slide_id)
+    if refused is not None:
+        forget_files(refused, slides=slides)
+    return SlideState.REJECTED

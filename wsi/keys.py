@@ -14,6 +14,11 @@ def slide_file(tenant: UUID, slide: UUID, number: int) -> str:
     return f"{tenant}/slides/{slide}/{number:05d}"
 
 
+def clean_file(tenant: UUID, slide: UUID, number: int) -> str:
+    """In the slides bucket: a file without what identified somebody."""
+    return f"{slide_file(tenant, slide, number)}-clean"
+
+
 def kept_prefix(tenant: UUID, slide: UUID) -> str:
     """In the results bucket: what inspection keeps of a slide."""
     return f"{tenant}/slides/{slide}/"

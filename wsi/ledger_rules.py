@@ -47,6 +47,16 @@ def notices_of(job: Job) -> tuple[tuple[Channel, str], ...]:
     return tuple((channel, target) for channel, target in asked if target is not None)
 
 
+def is_identified(slide: Slide) -> bool:
+    """It was to be de-identified, and its files still say whom they are of."""
+    return slide.deidentify and not slide.deidentified
+
+
+def nameless(slide_id: UUID, suffix: str = "") -> str:
+    """What a slide is called that was de-identified, or refused before it was."""
+    return f"{slide_id}{suffix}"
+
+
 def slide_message(slide_id: UUID) -> dict[str, Any]:
     return {"v": MESSAGE_SCHEMA, "slide_id": str(slide_id)}
 

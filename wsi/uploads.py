@@ -61,6 +61,7 @@ def open_upload(
     *,
     mpp: float | None,
     choice: Choice | None = None,
+    deidentify: bool = False,
     ledger: TenantLedger,
     slides: SlideStore,
 ) -> Slide:
@@ -76,7 +77,7 @@ def open_upload(
         for file, uri, upload_id in zip(files, uris, upload_ids, strict=True)
     ]
     name = display_name([file.name for file in files])
-    return ledger.create_slide(actor, slide_id, name, opened, mpp=mpp, choice=choice)
+    return ledger.create_slide(actor, slide_id, name, opened, mpp=mpp, choice=choice, deidentify=deidentify)
 
 
 def grant_parts(
@@ -149,8 +150,12 @@ def abort_upload(actor: Actor, slide_id: UUID, *, ledger: TenantLedger, slides: 
 
 
 def drop_uploads(slide: Slide, slides: SlideStore) -> None:
-    """Aborts the multipart uploads of the slide. Idempotent."""
+    """Aborts the multipart uploads of the slide, and deletes copies that are being made of its files. Idempotent."""
     each(lambda file: slides.abort_upload(file.uri, file.upload_id or ""), [f for f in slide.files if f.upload_id])
+    copies = [file.clean for file in slide.files if file.clean is not None]
+    # In this order: an upload that ends before it is aborted has left an object, which is seen then.
+    each(lambda copy: slides.abort_upload(copy.uri, copy.upload_id), copies)
+    each(lambda copy: slides.delete(copy.uri), copies)
 
 
 def _grant(file: SlideFile, part: PartAsked, slides: SlideStore) -> PartGranted:

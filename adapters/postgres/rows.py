@@ -17,7 +17,7 @@ from wsi.records.models import ModelVersion
 from wsi.records.notices import OutboxRow
 from wsi.records.results import ResultFile
 from wsi.records.shards import ShardOutput
-from wsi.records.slides import Choice, RestoreTier, Slide, SlideFile
+from wsi.records.slides import Choice, CleanCopy, Removed, RestoreTier, Slide, SlideFile
 from wsi.states import JobState, SlideState
 
 _Record = TypeVar("_Record")
@@ -27,7 +27,11 @@ SLIDE = sql.SQL(
     """
     slides.*, (
         SELECT json_agg(
-            json_build_object('name', f.name, 'uri', f.uri, 'size', f.size, 'upload_id', f.upload_id, 'etag', f.etag)
+            json_build_object(
+                'name', f.name, 'uri', f.uri, 'size', f.size, 'upload_id', f.upload_id, 'etag', f.etag,
+                'clean', CASE WHEN f.clean_uri IS NOT NULL
+                    THEN json_build_object('uri', f.clean_uri, 'upload_id', f.clean_upload_id) END
+            )
             ORDER BY f.position
         )
         FROM slide_files AS f WHERE f.slide_id = slides.id
@@ -37,10 +41,16 @@ SLIDE = sql.SQL(
 
 
 def slide(row: Row) -> Slide:
-    files = tuple(SlideFile(**file) for file in row["files"] or ())
+    files = tuple(_slide_file(file) for file in row["files"] or ())
     tier = RestoreTier(row["restore_tier"]) if row["restore_tier"] else None
     choice = Choice.from_json(row["choice"]) if row["choice"] else None
-    return _record(Slide, row, state=SlideState(row["state"]), files=files, restore_tier=tier, choice=choice)
+    removed = Removed.from_json(row["removed"]) if row["removed"] else None
+    converted = {"state": SlideState(row["state"]), "files": files, "restore_tier": tier, "choice": choice}
+    return _record(Slide, row, **converted, removed=removed)
+
+
+def _slide_file(value: dict[str, Any]) -> SlideFile:
+    return _record(SlideFile, value, clean=CleanCopy(**value["clean"]) if value["clean"] else None)
 
 
 def job(row: Row) -> Job:

@@ -12,7 +12,7 @@ from psycopg.types.json import Jsonb
 from adapters.postgres import rows
 from adapters.postgres.connections import Cursor
 from wsi.errors import RejectReason
-from wsi.ledger_rules import deleted_slide, no_slide, slide_in_use, slide_message
+from wsi.ledger_rules import deleted_slide, is_identified, nameless, no_slide, slide_in_use, slide_message
 from wsi.records.identity import Actor
 from wsi.records.pages import Page, cursor_after, read_cursor
 from wsi.records.slides import Choice, Slide, SlideFile
@@ -72,14 +72,15 @@ def insert(
     mpp: float | None,
     choice: Choice | None,
     digest: str | None = None,
+    deidentify: bool = False,
 ) -> Slide:
     chosen = Jsonb(choice.as_json()) if choice is not None else None
     cursor.execute(
         """
-        INSERT INTO slides (id, tenant, name, state, mpp, choice, digest, created_by)
-        VALUES (%s, %s, %s, %s, %s, %s, %s, %s)
+        INSERT INTO slides (id, tenant, name, state, mpp, choice, digest, deidentify, created_by)
+        VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)
         """,
-        (slide_id, actor.tenant, name, state, mpp, chosen, digest, actor.subject),
+        (slide_id, actor.tenant, name, state, mpp, chosen, digest, deidentify, actor.subject),
     )
     cursor.executemany(
         """
@@ -145,7 +146,19 @@ def move(cursor: Cursor, slide_id: UUID, to: SlideState, *, source: SlideState |
 
 
 def reject(cursor: Cursor, slide_id: UUID, reason: RejectReason, sentence: str) -> bool:
-    return move(cursor, slide_id, SlideState.REJECTED, reason=reason.value, sentence=sentence)
+    """One whose files still say whom they are of loses its names, and is sent to inspection, which deletes them."""
+    if not move(cursor, slide_id, SlideState.REJECTED, reason=reason.value, sentence=sentence):
+        return False
+    slide = get(cursor, slide_id)
+    if is_identified(slide):
+        _forget_names(cursor, slide_id)
+        send_to_inspection(cursor, slide)
+    return True
+
+
+def _forget_names(cursor: Cursor, slide_id: UUID) -> None:
+    cursor.execute("UPDATE slides SET name = %s WHERE id = %s", (nameless(slide_id), slide_id))
+    cursor.execute("UPDATE slide_files SET name = to_char(position, 'FM00000') WHERE slide_id = %s", (slide_id,))
 
 
 def send_to_inspection(cursor: Cursor, slide: Slide) -> None:

@@ -9,7 +9,19 @@ from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
-from adapters.postgres import archiving, deliveries, jobs, models, moves, outbox, shards, slides, sweeping, vitals
+from adapters.postgres import (
+    archiving,
+    deidentifying,
+    deliveries,
+    jobs,
+    models,
+    moves,
+    outbox,
+    shards,
+    slides,
+    sweeping,
+    vitals,
+)
 from adapters.postgres.connections import Connections
 from wsi.errors import FailReason, NotFound, RejectReason
 from wsi.ports.ledger import PlanningBrief, StitchBrief, Swept
@@ -18,7 +30,7 @@ from wsi.records.models import ModelVersion
 from wsi.records.notices import OutboxRow
 from wsi.records.results import ResultFile
 from wsi.records.shards import Lease, LeaseRefusal, ShardCount
-from wsi.records.slides import Slide
+from wsi.records.slides import CleanCopy, Removed, Slide
 from wsi.records.vitals import Vitals
 from wsi.states import JobState, SlideState
 
@@ -39,9 +51,25 @@ class PostgresSystemLedger:
                 return None
             return slide if slide.state is SlideState.UPLOADED else None
 
+    def identified_slide(self, slide_id: UUID) -> Slide | None:
+        with self._connections.transaction() as cursor:
+            return deidentifying.identified(cursor, slide_id)
+
+    def begin_deidentification(
+        self, slide_id: UUID, name: str, copies: Mapping[int, tuple[str, CleanCopy]], removed: Removed
+    ) -> Slide | None:
+        with self._connections.transaction() as cursor:
+            return deidentifying.begin(cursor, slide_id, name, copies, removed)
+
+    def finish_deidentification(self, slide_id: UUID, *, digest: str, etags: Mapping[str, str]) -> bool:
+        with self._connections.transaction() as cursor:
+            return deidentifying.finish(cursor, slide_id, digest=digest, etags=etags)
+
     def accept_slide(self, slide_id: UUID, inspection: Mapping[str, Any], thumbnail_key: str) -> bool:
         found = {"inspection": Jsonb(dict(inspection)), "thumbnail_key": thumbnail_key}
         with self._connections.transaction() as cursor:
+            if deidentifying.to_be_done(cursor, slide_id) is not None:
+                return False
             # RESTORING -> READY is not an inspection's move.
             return slides.move(cursor, slide_id, SlideState.READY, source=SlideState.UPLOADED, **found)
 

@@ -38,11 +38,14 @@ class PostgresTenantLedger:
         *,
         mpp: float | None,
         choice: Choice | None = None,
+        deidentify: bool = False,
     ) -> Slide:
+        state = SlideState.UPLOADING
         with self._connections.transaction(actor.tenant) as cursor:
             _audit(cursor, actor, "slide.create", slide_id)
-            state = SlideState.UPLOADING
-            return slides.insert(cursor, actor, slide_id, name, files, state=state, mpp=mpp, choice=choice)
+            return slides.insert(
+                cursor, actor, slide_id, name, files, state=state, mpp=mpp, choice=choice, deidentify=deidentify
+            )
 
     def register_slide(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import re
 import threading
 from collections.abc import Collection, Sequence
@@ -17,10 +18,10 @@ from adapters.s3.refusals import code_of, typed_refusals
 from adapters.s3.versions import delete_versions
 from adapters.settings.objects import ARCHIVED
 from adapters.settings.reads import Reads
-from wsi.errors import Forbidden, SourceMissing
+from wsi.errors import Forbidden, SourceChanged, SourceMissing
 from wsi.ports.objects import Readable, StoredObject, StoredPart
 from wsi.records.slides import RestoreTier
-from wsi.slide.ranges import RangeSource
+from wsi.slide.ranges import ByteRange, RangeSource
 
 if TYPE_CHECKING:
     from adapters.s3.ranges import RangeReads
@@ -77,6 +78,33 @@ class S3SlideStore:
         return self._clients.s3.generate_presigned_url(
             "upload_part", Params={**self._ours(uri), **params}, ExpiresIn=seconds
         )
+
+    def write_part(self, uri: str, upload_id: str, *, n: int, data: bytes) -> None:
+        checksum = base64.b64encode(hashlib.sha256(data).digest()).decode()
+        with typed_refusals():
+            self._clients.s3.upload_part(
+                **self._ours(uri), UploadId=upload_id, PartNumber=n, Body=data, ChecksumSHA256=checksum
+            )
+
+    def copy_part(
+        self, uri: str, upload_id: str, *, n: int, source: str, etag: str, byte_range: ByteRange | None
+    ) -> None:
+        # Of an object of 5 MB or less S3 copies no range, also when it is all of it.
+        part = {"CopySourceRange": f"bytes={byte_range.start}-{byte_range.end - 1}"} if byte_range else {}
+        with typed_refusals():
+            try:
+                self._clients.s3.upload_part_copy(
+                    **self._ours(uri),
+                    UploadId=upload_id,
+                    PartNumber=n,
+                    CopySource=self._ours(source),
+                    CopySourceIfMatch=f'"{etag}"',
+                    **part,
+                )
+            except ClientError as error:
+                if code_of(error) == "PreconditionFailed":
+                    raise SourceChanged("The slide was replaced after it was accepted; upload it again.") from error
+                raise
 
     def parts(self, uri: str, upload_id: str) -> tuple[StoredPart, ...]:
         pages = self._clients.s3.get_paginator("list_parts").paginate(**self._ours(uri), UploadId=upload_id)

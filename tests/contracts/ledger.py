@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.contracts.ledger_archive import ArchiveLedgerContract
+from tests.contracts.ledger_deidentification import DeidentificationLedgerContract
 from tests.contracts.ledger_jobs import JobMovesContract, SubmissionContract
 from tests.contracts.ledger_notices import NoticesContract
 from tests.contracts.ledger_shards import ShardLedgerContract
@@ -14,6 +15,7 @@ from tests.contracts.ledger_vitals import VitalsContract
 class LedgerContract(
     SlideLedgerContract,
     TenancyContract,
+    DeidentificationLedgerContract,
     ArchiveLedgerContract,
     SubmissionContract,
     JobMovesContract,

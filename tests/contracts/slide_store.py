@@ -7,7 +7,8 @@ import hashlib
 
 import pytest
 
-from wsi.errors import Forbidden, SourceMissing
+from wsi.errors import Forbidden, SourceChanged, SourceMissing
+from wsi.slide.ranges import ByteRange
 
 PART = 5 * 1024**2  #: the least that S3 takes for any part but the last
 
@@ -72,6 +73,52 @@ class SlideUploadsContract:
         with pytest.raises(SourceMissing):
             store.head(uri)
 
+    def test_a_part_is_written_or_copied_from_another_object(self, store, put_part):
+        source, uri = store.uri("came"), store.uri("came-clean")
+        chunks = (b"a" * PART, b"b" * PART, b"c" * 1000)
+        came = upload(store, put_part, source, *chunks)
+        etag = store.complete_upload(source, came, store.parts(source, came)).etag
+        upload_id = store.begin_upload(uri)
+        store.copy_part(uri, upload_id, n=3, source=source, etag=etag, byte_range=ByteRange(2 * PART, 2 * PART + 1000))
+        store.write_part(uri, upload_id, n=2, data=b"B" * PART)
+        store.copy_part(uri, upload_id, n=1, source=source, etag=etag, byte_range=ByteRange(0, PART))
+        parts = store.parts(uri, upload_id)
+        digests = [hashlib.sha256(data) for data in (chunks[0], b"B" * PART, chunks[2])]
+        assert [part.sha256 for part in parts] == [digest.hexdigest() for digest in digests]
+        stored = store.complete_upload(uri, upload_id, parts)
+        composite = hashlib.sha256(b"".join(digest.digest() for digest in digests)).hexdigest()
+        assert (stored.size, stored.sha256) == (2 * PART + 1000, f"{composite}-3")
+        assert store.open(uri).read(ByteRange(PART - 1, PART + 1)) == b"aB"
+        store.delete(source)
+        assert store.open(uri).read(ByteRange(2 * PART - 1, 2 * PART + 1)) == b"Bc"
+
+    def test_a_small_object_is_copied_as_a_whole(self, store, put_part):
+        source, uri = store.uri("small"), store.uri("small-clean")
+        came = upload(store, put_part, source, b"small")
+        etag = store.complete_upload(source, came, store.parts(source, came)).etag
+        upload_id = store.begin_upload(uri)
+        store.copy_part(uri, upload_id, n=1, source=source, etag=etag, byte_range=None)
+        assert store.complete_upload(uri, upload_id, store.parts(uri, upload_id)).size == 5
+
+    def test_a_part_is_not_copied_from_another_version(self, store, put_part):
+        source, uri = store.uri("changed"), store.uri("changed-clean")
+        came = upload(store, put_part, source, b"first")
+        store.complete_upload(source, came, store.parts(source, came))
+        upload_id = store.begin_upload(uri)
+        with pytest.raises(SourceChanged):
+            store.copy_part(uri, upload_id, n=1, source=source, etag="0" * 32, byte_range=None)
+
+    def test_no_part_comes_into_an_upload_that_is_over(self, store, put_part):
+        source, uri = store.uri("over"), store.uri("over-clean")
+        came = upload(store, put_part, source, b"data")
+        etag = store.complete_upload(source, came, store.parts(source, came)).etag
+        upload_id = store.begin_upload(uri)
+        store.abort_upload(uri, upload_id)
+        with pytest.raises(SourceMissing):
+            store.write_part(uri, upload_id, n=1, data=b"data")
+        with pytest.raises(SourceMissing):
+            store.copy_part(uri, upload_id, n=1, source=source, etag=etag, byte_range=None)
+
     def test_deleting_is_idempotent_and_spares_longer_keys(self, store, put_part):
         for key in ("slide", "slide2"):
             uri = store.uri(key)
@@ -99,6 +146,11 @@ class SlideAccessContract:
         for call in (store.begin_upload, store.delete):
             with pytest.raises(Forbidden):
                 call(uri)
+        ours = store.uri("ours")
+        with pytest.raises(Forbidden):
+            store.copy_part(ours, store.begin_upload(ours), n=1, source=uri, etag="e", byte_range=None)
+        with pytest.raises(Forbidden):
+            store.write_part(uri, "an upload", n=1, data=b"ours")
 
     def test_what_is_not_an_s3_address_is_missing(self, store):
         for address in ("https://example.org/a", "s3://tessera-slides", "s3://tessera-slides/", "slide.svs"):

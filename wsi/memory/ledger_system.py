@@ -15,12 +15,14 @@ from wsi.ledger_rules import (
     STUCK_TOPIC,
     TAKE_OVER_DAYS,
     UNINSPECTED_SENTENCE,
+    is_identified,
     other_model_digest,
     slide_message,
 )
 from wsi.memory import vitals
 from wsi.memory.ledger_archive import MemoryArchive
 from wsi.memory.ledger_books import Report
+from wsi.memory.ledger_deidentification import MemoryDeidentification
 from wsi.memory.ledger_notices import MemoryNotices
 from wsi.memory.ledger_shards import MemoryShards
 from wsi.memory.ledger_tenant import finished_shards
@@ -36,7 +38,7 @@ from wsi.states import JobState, ShardState, SlideState
 from wsi.tracing import new_traceparent
 
 
-class MemorySystemLedger(MemoryShards, MemoryNotices, MemoryArchive):
+class MemorySystemLedger(MemoryShards, MemoryNotices, MemoryArchive, MemoryDeidentification):
     """`wsi.ports.ledger.SystemLedger` in this process's memory."""
 
     # --- slides
@@ -48,7 +50,8 @@ class MemorySystemLedger(MemoryShards, MemoryNotices, MemoryArchive):
 
     def accept_slide(self, slide_id: UUID, inspection: Mapping[str, Any], thumbnail_key: str) -> bool:
         with self.books.lock:
-            if self.uninspected_slide(slide_id) is None:  # RESTORING -> READY is not an inspection's move
+            slide = self.uninspected_slide(slide_id)
+            if slide is None or is_identified(slide):  # RESTORING -> READY is not an inspection's move
                 return False
             found = {"inspection": dict(inspection), "thumbnail_key": thumbnail_key}
             return self.books.move_slide(slide_id, SlideState.READY, **found) is not None
@@ -56,6 +59,9 @@ class MemorySystemLedger(MemoryShards, MemoryNotices, MemoryArchive):
     def reject_slide(self, slide_id: UUID, reason: RejectReason, sentence: str) -> bool:
         with self.books.lock:
             moved = self.books.move_slide(slide_id, SlideState.REJECTED, reason=reason.value, sentence=sentence)
+            if moved is not None and is_identified(moved):
+                self.forget_names(moved)
+                self.books.send(moved.tenant, "inspect", slide_message(slide_id), new_traceparent())
             return moved is not None
 
     # --- jobs

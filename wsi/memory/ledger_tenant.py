@@ -56,10 +56,14 @@ class MemoryTenantLedger:
         *,
         mpp: float | None,
         choice: Choice | None = None,
+        deidentify: bool = False,
     ) -> Slide:
+        state = SlideState.UPLOADING
         with self.books.lock:
             self.books.note(actor, "slide.create", slide_id)
-            return self._add_slide(actor, slide_id, name, files, state=SlideState.UPLOADING, mpp=mpp, choice=choice)
+            return self._add_slide(
+                actor, slide_id, name, files, state=state, mpp=mpp, choice=choice, deidentify=deidentify
+            )
 
     def register_slide(
         self,
@@ -222,6 +226,7 @@ class MemoryTenantLedger:
         mpp: float | None,
         choice: Choice | None,
         digest: str | None = None,
+        deidentify: bool = False,
     ) -> Slide:
         slide = Slide(
             id=slide_id,
@@ -232,6 +237,7 @@ class MemoryTenantLedger:
             digest=digest,
             mpp=mpp,
             choice=choice,
+            deidentify=deidentify,
             created_by=actor.subject,
             created_at=self.books.now(),
         )

@@ -14,7 +14,7 @@ from wsi.errors import Forbidden, Invalid, SourceChanged, SourceMissing
 from wsi.memory.ranges import MemoryRangeSource
 from wsi.ports.objects import Readable, StoredObject, StoredPart
 from wsi.records.slides import RestoreTier
-from wsi.slide.ranges import RangeSource
+from wsi.slide.ranges import ByteRange, RangeSource
 
 
 @dataclass
@@ -53,6 +53,16 @@ class MemorySlideStore:
     def uri(self, key: str) -> str:
         return f"s3://{self._bucket}/{key}"
 
+    @property
+    def held(self) -> frozenset[str]:
+        """Where objects lie."""
+        return frozenset(self._objects)
+
+    @property
+    def uploading(self) -> frozenset[str]:
+        """Where uploads that have parts are to lead."""
+        return frozenset(upload.uri for upload in self._uploads.values() if upload.parts)
+
     def put_object(self, uri: str, data: bytes) -> None:
         """What an upload leaves behind, or a customer's own object in an allow-listed bucket."""
         self._objects[uri] = data
@@ -77,6 +87,17 @@ class MemorySlideStore:
         if len(data) != int(signed["size"]) or hashlib.sha256(data).hexdigest() != signed["sha256"]:
             raise Forbidden("The bytes are not those that the URL was made for.")
         self._upload(signed["upload_id"]).parts[int(signed["n"])] = data
+
+    def write_part(self, uri: str, upload_id: str, *, n: int, data: bytes) -> None:
+        self._check(uri, writes=True)
+        self._upload(upload_id).parts[n] = data
+
+    def copy_part(
+        self, uri: str, upload_id: str, *, n: int, source: str, etag: str, byte_range: ByteRange | None
+    ) -> None:
+        self._check(source, writes=True)
+        held = self.open(source, etag=etag)
+        self.write_part(uri, upload_id, n=n, data=held.read(byte_range or ByteRange(0, held.size)))
 
     def parts(self, uri: str, upload_id: str) -> tuple[StoredPart, ...]:
         self._check(uri, writes=True)

@@ -26,7 +26,7 @@ from wsi.records.notices import OutboxRow
 from wsi.records.pages import Page
 from wsi.records.results import ResultFile
 from wsi.records.shards import Lease, LeaseRefusal, ShardCount, ShardOutput
-from wsi.records.slides import Choice, RestoreTier, Slide, SlideFile
+from wsi.records.slides import Choice, CleanCopy, Removed, RestoreTier, Slide, SlideFile
 from wsi.records.vitals import Vitals
 from wsi.states import SlideState
 
@@ -43,6 +43,7 @@ class TenantLedger(Protocol):
         *,
         mpp: float | None,
         choice: Choice | None = None,
+        deidentify: bool = False,
     ) -> Slide:
         """A slide in state UPLOADING; its files carry their upload ids."""
         ...
@@ -186,9 +187,31 @@ class SystemLedger(Protocol):
         """The slide while it is UPLOADED; None when a duplicate message comes late."""
         ...
 
-    def accept_slide(self, slide_id: UUID, inspection: Mapping[str, Any], thumbnail_key: str) -> bool: ...
+    def accept_slide(self, slide_id: UUID, inspection: Mapping[str, Any], thumbnail_key: str) -> bool:
+        """False also for a slide that was to be de-identified and is not."""
+        ...
 
-    def reject_slide(self, slide_id: UUID, reason: RejectReason, sentence: str) -> bool: ...
+    def reject_slide(self, slide_id: UUID, reason: RejectReason, sentence: str) -> bool:
+        """One that was to be de-identified and is not loses its names, and gets an outbox row to "inspect", so that
+        its files go too."""
+        ...
+
+    def identified_slide(self, slide_id: UUID) -> Slide | None:
+        """The slide while it is REJECTED and its files still say whom they are of."""
+        ...
+
+    def begin_deidentification(
+        self, slide_id: UUID, name: str, copies: Mapping[int, tuple[str, CleanCopy]], removed: Removed
+    ) -> Slide | None:
+        """Where each file's clean copy goes, by the file's place in `Slide.files`, with its new name; the others are
+        left out. The first call counts: the slide comes back as it is then. None: it is not UPLOADED any more, or is
+        not to be de-identified."""
+        ...
+
+    def finish_deidentification(self, slide_id: UUID, *, digest: str, etags: Mapping[str, str]) -> bool:
+        """The clean copies are the slide's files now; the others are gone. `etags` by uri of the copy. Audited as done
+        by who uploaded it. False: somebody else was faster, or the slide is not UPLOADED any more."""
+        ...
 
     def restoring_slides(self, *, seconds: float, limit: int) -> tuple[Slide, ...]:
         """Those RESTORING that nobody has looked at for `seconds`, nor moved within them, the longest first; each then

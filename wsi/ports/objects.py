@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from wsi.records.slides import RestoreTier
-from wsi.slide.ranges import RangeSource
+from wsi.slide.ranges import ByteRange, RangeSource
 
 
 class Objects(Protocol):
@@ -70,6 +70,17 @@ class SlideStore(Protocol):
 
     def part_url(self, uri: str, upload_id: str, *, n: int, size: int, sha256: str, seconds: int) -> str:
         """A presigned PUT (s3v4) that signs length and checksum. `sha256` is hex; S3 wants it as base64."""
+        ...
+
+    def write_part(self, uri: str, upload_id: str, *, n: int, data: bytes) -> None:
+        """Raises SourceMissing when the upload is unknown (completed or aborted)."""
+        ...
+
+    def copy_part(
+        self, uri: str, upload_id: str, *, n: int, source: str, etag: str, byte_range: ByteRange | None
+    ) -> None:
+        """The part is what lies in another of our objects, whole when `byte_range` is None; S3 computes its checksum.
+        Raises SourceMissing when upload or object are unknown, SourceChanged."""
         ...
 
     def parts(self, uri: str, upload_id: str) -> tuple[StoredPart, ...]:

@@ -13,12 +13,40 @@ from wsi.states import SlideState
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class CleanCopy:
+    """Where a file is being written without what identifies somebody."""
+
+    uri: str
+    upload_id: str  #: of the multipart upload
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Removed:
+    """What de-identification takes out of a slide, as counts: never what it was."""
+
+    images: int = 0  #: label, macro and other pictures beside the slide
+    tags: int = 0  #: values taken away, blanked or replaced
+    files: int = 0  #: of a series, that hold something else than the slide
+
+    def __add__(self, other: Removed) -> Removed:
+        return Removed(images=self.images + other.images, tags=self.tags + other.tags, files=self.files + other.files)
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @staticmethod
+    def from_json(value: dict[str, Any]) -> Removed:
+        return Removed(**known_fields(Removed, value))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class SlideFile:
     name: str  #: as the user named it, with its folder for a series ("a.mrxs", "a/Data0000.dat"). PHI: never logged
     uri: str  #: "s3://bucket/key"; the key is ours and says nothing about the patient
     size: int  #: bytes
     upload_id: str | None = None  #: of the multipart upload; None once completed or for a file taken by reference
     etag: str | None = None  #: of the completed object
+    clean: CleanCopy | None = None  #: while it is being de-identified; None: it is not, or it is left out
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -65,6 +93,9 @@ class Slide:
     digest: str | None = None  #: `wsi.digests.slide_digest`; by reference `wsi.slides.referenced_digest`
     mpp: float | None = None  #: microns a pixel that the user states; wins over the file
     choice: Choice | None = None  #: of the pictures that the slide holds, stated by the user
+    deidentify: bool = False  #: the user asked that label and identifiers are removed before it is READY
+    removed: Removed | None = None  #: once that has begun; its files that have no clean copy are left out then
+    deidentified: bool = False  #: it is done, and the files as they came are gone
     reason: str | None = None  #: RejectReason, when REJECTED
     sentence: str | None = None  #: for people, when REJECTED
     inspection: dict[str, Any] | None = None  #: `Inspection.as_json()`, when READY

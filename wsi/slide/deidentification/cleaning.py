@@ -9,10 +9,9 @@ from typing import Final
 import numpy as np
 
 from wsi.errors import RejectReason, SlideRejected
-from wsi.records.slides import Choice
+from wsi.records.slides import Choice, Removed
 from wsi.slide.deidentification.overwrites import OverwrittenSource
 from wsi.slide.deidentification.refusing import can_not
-from wsi.slide.deidentification.removed import Removed
 from wsi.slide.deidentification.tiff_file import clean_tiff
 from wsi.slide.index import SlideIndex
 from wsi.slide.layouts.registry import read_index

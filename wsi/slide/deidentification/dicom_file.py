@@ -11,11 +11,11 @@ from typing import Final
 
 from pydicom.datadict import dictionary_VR
 
+from wsi.records.slides import Removed
 from wsi.slide.deidentification.dicom_tags import BURNED_IN, IDENTITY_REMOVED, LABEL_IN_IMAGE, opens, stays
 from wsi.slide.deidentification.dicom_values import blank, other_uids, says_nothing
 from wsi.slide.deidentification.overwrites import Overwrite, in_order
 from wsi.slide.deidentification.refusing import can_not
-from wsi.slide.deidentification.removed import Removed
 from wsi.slide.dicom.elements import ITEM, ITEM_END, PIXELS, SEQUENCE_END, UNDEFINED
 from wsi.slide.dicom.header import IMPLICIT
 from wsi.slide.dicom.passage import Passage, cut_short

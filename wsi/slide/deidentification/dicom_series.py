@@ -6,11 +6,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from wsi import side_by_side
-from wsi.records.slides import Choice
+from wsi.records.slides import Choice, Removed
 from wsi.slide.deidentification.cleaning import CleanFile, CleanSlide, check_unharmed
 from wsi.slide.deidentification.dicom_file import clean_dicom_file
 from wsi.slide.deidentification.overwrites import OverwrittenSource
-from wsi.slide.deidentification.removed import Removed
 from wsi.slide.dicom.header import VOLUME
 from wsi.slide.dicom.passage import Passage
 from wsi.slide.dicom.series import SeriesFile, read_index, slide_files

@@ -6,11 +6,11 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from wsi.records.slides import Removed
 from wsi.slide import tiff
 from wsi.slide.deidentification.aperio_text import measures_only
 from wsi.slide.deidentification.ome_text import described
 from wsi.slide.deidentification.overwrites import Overwrite
-from wsi.slide.deidentification.removed import Removed
 from wsi.slide.deidentification.tiff_pages import KeptPage, clean_pages
 from wsi.slide.layouts import aperio, generic, ndpi, ome
 from wsi.slide.ranges import RangeSource

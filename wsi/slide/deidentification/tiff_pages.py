@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wsi.errors import TileUnreadable
+from wsi.records.slides import Removed
 from wsi.slide import jpeg, tiff
 from wsi.slide.deidentification.overwrites import PADDING, Overwrite, gaps, in_order, merged
 from wsi.slide.deidentification.refusing import can_not
-from wsi.slide.deidentification.removed import Removed
 from wsi.slide.ranges import ByteRange
 from wsi.slide.tiff import Directory, Entry, Layout, Tiff
 
