@@ -73,7 +73,7 @@ export function ResultPanel({ side, shown, choice, map, onChoose, onGo }: Props)
           />
           <p className="text-xs text-muted tabular-nums">
             {number(outcome.scores.count)} tiles with scores
-            {outcome.scores.unreadable.length > 0 && `, ${number(outcome.scores.unreadable.length)} unreadable (hatched)`}
+            {outcome.scores.unreadableCount > 0 && `, ${number(outcome.scores.unreadableCount)} unreadable (hatched)`}
           </p>
           {outcome.warnings.map((warning) => (
             <p key={warning} className="text-xs text-warn">

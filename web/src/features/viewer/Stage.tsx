@@ -37,8 +37,12 @@ export function Stage({ slideId, pyramid, label, layers, children, ...rest }: Pr
 
   useEffect(() => {
     latest.current = { ...rest, layers };
-    held.current?.redraw();
   });
+
+  const { heatmap, unreadable, tissue, objects, marked } = layers;
+  useEffect(() => {
+    held.current?.redraw();
+  }, [heatmap, unreadable, tissue, objects, marked?.x, marked?.y]);
 
   useEffect(() => {
     const element = place.current;

@@ -65,11 +65,24 @@ export const openEngine: OpenEngine = async (element, opening) => {
   const say = () => {
     if (!isFollowing) opening.onMove(placeOf(viewer, pyramid));
   };
-  viewer.addHandler('update-viewport', () => {
-    const now = frame();
+  const drawOverlay = (now: Frame) => {
     overlay.draw(now, (context) => {
       opening.paint(context, now);
     });
+  };
+  let isDue = false;
+  let isClosed = false;
+  const redraw = () => {
+    if (isDue) return;
+    isDue = true; // once a frame, however often a slider moves; the slide itself is not drawn anew
+    requestAnimationFrame(() => {
+      isDue = false;
+      if (!isClosed) drawOverlay(frame());
+    });
+  };
+  viewer.addHandler('update-viewport', () => {
+    const now = frame();
+    drawOverlay(now);
     opening.onFrame(now);
   });
   viewer.addHandler('pan', say);
@@ -107,13 +120,12 @@ export const openEngine: OpenEngine = async (element, opening) => {
     home: () => {
       viewer.viewport.goHome();
     },
-    redraw: () => {
-      viewer.forceRedraw();
-    },
+    redraw,
     retry: () => {
       viewer.world.resetItems();
     },
     close: () => {
+      isClosed = true;
       leaveAhead();
       leave();
       viewer.destroy();

@@ -64,4 +64,4 @@ async function follow(
   }
 }
 
-const filled = ({ scores }: Outcome) => scores.count + scores.unreadable.length;
+const filled = ({ scores }: Outcome) => scores.count + scores.unreadableCount;

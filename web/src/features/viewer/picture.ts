@@ -1,37 +1,48 @@
-/** The heatmap as a picture of one pixel a cell of the grid, which is drawn over the slide enlarged. */
+/** Scores as pictures of one pixel a cell of the grid, which are drawn over the slide enlarged. */
 import { type ColourMap, STEPS, colourTable } from './colours';
-import type { Column, Scores } from './scores';
+import type { Column, Grid, Scores } from './scores';
 
 export interface Look {
-  column: number; // whose scores are shown
   map: ColourMap;
   threshold: number; // lower scores are left out
 }
 
-/** RGBA, row by row: opaque where there is a score of at least the threshold, else nothing. */
-export function paintedCells(scores: Scores, { low, high }: Column, { column, map, threshold }: Look): ImageDataArray {
-  const table = colourTable(map);
-  const cells = scores.grid.columns * scores.grid.rows;
-  const pixels = new Uint8ClampedArray(cells * 4);
-  for (let cell = 0; cell < cells; cell += 1) {
-    const value = scores.at(cell, column);
-    if (!(value >= threshold)) continue; // NaN too
-    const part = Math.min(Math.max((value - low) / (high - low), 0), 1);
-    const [red, green, blue] = table[Math.round(part * (STEPS - 1))] ?? [0, 0, 0];
-    pixels[cell * 4] = red;
-    pixels[cell * 4 + 1] = green;
-    pixels[cell * 4 + 2] = blue;
-    pixels[cell * 4 + 3] = 255;
+const OPAQUE = 0xff000000;
+const GREY = 0x5a5a5a;
+
+/** A picture that is painted anew in place, since somebody who drags the threshold asks for sixty a second. */
+export class CellPicture {
+  readonly canvas = document.createElement('canvas');
+  private image: ImageData | null = null;
+
+  /** `colour` of a cell: 0xAABBGGRR, 0 for nothing. Returns null where this browser draws nothing. */
+  paint({ columns, rows }: Grid, colours: (pixels: Uint32Array) => void): HTMLCanvasElement | null {
+    const context = this.canvas.getContext('2d');
+    if (context === null) return null;
+    if (this.image?.width !== columns || this.image.height !== rows) {
+      this.canvas.width = columns;
+      this.canvas.height = rows;
+      this.image = new ImageData(columns, rows);
+    }
+    colours(new Uint32Array(this.image.data.buffer));
+    context.putImageData(this.image, 0, 0);
+    return this.canvas;
   }
-  return pixels;
 }
 
-export function heatmapPicture(scores: Scores, column: Column, look: Look): HTMLCanvasElement | null {
-  const canvas = document.createElement('canvas');
-  canvas.width = scores.grid.columns;
-  canvas.height = scores.grid.rows;
-  const context = canvas.getContext('2d');
-  if (context === null) return null;
-  context.putImageData(new ImageData(paintedCells(scores, column, look), canvas.width, canvas.height), 0, 0);
-  return canvas;
+/** Into `pixels` (0xAABBGGRR, by cell): opaque where there is a score of at least the threshold, else nothing. */
+export function paintScores(pixels: Uint32Array, values: Float32Array, { low, high }: Column, { map, threshold }: Look): void {
+  const table = Uint32Array.from(colourTable(map), ([red, green, blue]) => OPAQUE | (blue << 16) | (green << 8) | red);
+  const steps = (STEPS - 1) / (high - low);
+  for (let cell = 0; cell < values.length; cell += 1) {
+    const value = values[cell] ?? NaN;
+    const step = Math.min(Math.max(Math.round((value - low) * steps), 0), STEPS - 1);
+    pixels[cell] = value >= threshold ? (table[step] ?? 0) : 0; // NaN is no score
+  }
+}
+
+/** Into `pixels`, by cell: grey where a tile could not be read. */
+export function paintUnreadable(pixels: Uint32Array, scores: Scores): void {
+  pixels.fill(0);
+  for (const cell of scores.unreadable()) pixels[cell] = (OPAQUE | GREY) >>> 0;
 }

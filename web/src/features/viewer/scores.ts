@@ -49,8 +49,17 @@ export class Scores {
     this.values = new Float32Array(expected * width);
   }
 
-  get unreadable(): readonly number[] {
-    return [...this.reasons.keys()];
+  /** Cells of tiles that could not be read. */
+  unreadable(): IterableIterator<number> {
+    return this.reasons.keys();
+  }
+
+  get unreadableCount(): number {
+    return this.reasons.size;
+  }
+
+  isUnreadable(cell: number): boolean {
+    return this.cells[cell] === UNREADABLE;
   }
 
   /** The cell whose box begins at this level-0 pixel, or that a point lies in; -1 beside the grid. */
@@ -85,6 +94,13 @@ export class Scores {
   at(cell: number, column: number): number {
     const held = this.cells[cell] ?? NOTHING;
     return held > 0 ? (this.values[(held - 1) * this.width + column] ?? NaN) : NaN;
+  }
+
+  /** Of one column, by cell; NaN where there is no score. */
+  column(column: number): Float32Array {
+    const values = new Float32Array(this.cells.length);
+    for (let cell = 0; cell < values.length; cell += 1) values[cell] = this.at(cell, column);
+    return values;
   }
 
   box(cell: number): Box {

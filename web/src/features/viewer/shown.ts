@@ -1,11 +1,11 @@
 /** A pane's job, from the API to what is drawn over the slide. */
-import { useMemo } from 'react';
+import { useMemo, useState } from 'react';
 import { useJob } from '../../api/live/use_job';
 import type { ColourMap } from './colours';
 import type { Outcome } from './outcome';
 import type { Layers } from './paint';
 import { useGrowing } from './partial';
-import { heatmapPicture } from './picture';
+import { CellPicture, paintScores, paintUnreadable } from './picture';
 import type { Pyramid } from './pyramid';
 import { type Job, isPassing, useFinalOutcome, useObjects, useTissue } from './queries';
 import type { Column } from './scores';
@@ -48,26 +48,40 @@ export function useShown(jobId: string | null, pyramid: Pyramid, slideId: string
   const tissue = useTissue(job, pyramid, settings.tissue);
   const objects = useObjects(job, settings.objects);
   const outcome = final.data ?? growing.outcome;
-  const tiles = final.data ? final.data.scores.count + final.data.scores.unreadable.length : growing.tiles;
+  const tiles = final.data ? final.data.scores.count + final.data.scores.unreadableCount : growing.tiles;
   const column = outcome?.columns[choice.column] ?? outcome?.columns[0];
   const threshold = choice.threshold ?? -Infinity;
   const { map } = settings;
+  const [pictures] = useState(() => ({ scores: new CellPicture(), unreadable: new CellPicture() }));
+  const values = useMemo(
+    () => (outcome === null || column === undefined || tiles === 0 ? null : outcome.scores.column(outcome.columns.indexOf(column))),
+    [outcome, column, tiles], // `tiles`: the scores grow in place
+  );
   const heatmap = useMemo(() => {
-    if (outcome === null || column === undefined || tiles === 0) return null; // `tiles`: the scores grow in place
-    const { scores, columns } = outcome;
-    const picture = heatmapPicture(scores, column, { column: columns.indexOf(column), map, threshold });
-    const unreadable = scores.unreadable.map((cell) => scores.box(cell));
-    return { picture, grid: scores.grid, unreadable };
-  }, [outcome, column, tiles, map, threshold]);
+    if (values === null || outcome === null || column === undefined) return null;
+    const { grid } = outcome.scores;
+    const picture = pictures.scores.paint(grid, (pixels) => {
+      paintScores(pixels, values, column, { map, threshold });
+    });
+    return picture && { picture, grid };
+  }, [pictures, values, outcome, column, map, threshold]);
+  const unreadable = useMemo(() => {
+    if (outcome === null || tiles === 0 || outcome.scores.unreadableCount === 0) return null;
+    const { scores } = outcome;
+    const picture = pictures.unreadable.paint(scores.grid, (pixels) => {
+      paintUnreadable(pixels, scores);
+    });
+    return picture && { picture, scores };
+  }, [pictures, outcome, tiles]);
   const layers = useMemo<Layers>(
     () => ({
-      heatmap: settings.heatmap && heatmap?.picture ? { ...heatmap, picture: heatmap.picture, opacity: settings.opacity } : null,
-      unreadable: settings.heatmap && heatmap ? heatmap.unreadable : [],
+      heatmap: settings.heatmap && heatmap ? { ...heatmap, opacity: settings.opacity } : null,
+      unreadable: settings.heatmap ? unreadable : null,
       tissue: (settings.tissue && tissue.data) || null,
       objects: (settings.objects && objects.data) || null,
       marked: null,
     }),
-    [heatmap, settings, tissue.data, objects.data],
+    [heatmap, unreadable, settings, tissue.data, objects.data],
   );
   const others = isOthers ? new Error('This job is of another slide: choose one of this slide.') : null;
   return {
