@@ -33,6 +33,8 @@ class Slide:
     status: str  #: SlideState
     reason: str | None
     sentence: str | None
+    deidentified: bool = False
+    removed: dict[str, int] | None = None  #: what de-identification took out: counts of images, tags and files
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -68,7 +70,12 @@ class Api:
 
     # --- uploads
     def begin_upload(
-        self, files: Sequence[tuple[str, int]], *, mpp: float | None = None, choice: Choice | None = None
+        self,
+        files: Sequence[tuple[str, int]],
+        *,
+        mpp: float | None = None,
+        choice: Choice | None = None,
+        deidentify: bool = False,
     ) -> str:
         """The id of a slide in state UPLOADING, for files of (name, bytes). Not repeated when the answer is lost: it
         would make a second slide. Raises Invalid when the server's parts are not of the size that digests need."""
@@ -77,6 +84,8 @@ class Api:
             body["mpp"] = mpp
         if choice is not None:
             body |= {name: value for name, value in choice.as_json().items() if value is not None}
+        if deidentify:
+            body["deidentify"] = True
         answer = self._transport.call("POST", "/uploads", body=body, repeatable=False)
         if answer["part_size"] != PART_SIZE:
             raise Invalid(f"The server wants parts of {answer['part_size']} bytes: this client is too old for it.")

@@ -44,6 +44,7 @@ def upload(
     *,
     mpp: float | None = None,
     choice: Choice | None = None,
+    deidentify: bool = False,
     resume: str | None = None,
     parallel: int = PARALLEL,
     on_begin: Callable[[str], None] = lambda slide_id: None,
@@ -53,7 +54,8 @@ def upload(
     """Uploads the files of one slide, (name, bytes) with the opened one first, and returns the slide's id. `on_begin`
     hears the id first, so that the caller can `resume` with it later. Raises what the API raises, and
     SourceUnavailable when S3 does not take a part in several tries."""
-    slide_id = resume or api.begin_upload([(name, file.size) for name, file in files], mpp=mpp, choice=choice)
+    sizes = [(name, file.size) for name, file in files]
+    slide_id = resume or api.begin_upload(sizes, mpp=mpp, choice=choice, deidentify=deidentify)
     on_begin(slide_id)
     stored = {(part.file, part.n): part for part in api.stored_parts(slide_id)} if resume else {}
     chunks = [chunk for number, (_, file) in enumerate(files) for chunk in _chunks(number, file.size)]

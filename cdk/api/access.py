@@ -69,6 +69,6 @@ class Access:
         the right to read it, and none on the key."""
         self.may(ARCHIVING, bucket.arn_for_objects("*"))
 
-    def delete(self, bucket: s3.IBucket) -> None:
-        self.may(DELETING, bucket.arn_for_objects("*"))
+    def delete(self, bucket: s3.IBucket, keys: str = "*") -> None:
+        self.may(DELETING, bucket.arn_for_objects(keys))
         self.may(["s3:ListBucketVersions"], bucket.bucket_arn)

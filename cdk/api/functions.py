@@ -102,6 +102,9 @@ class Functions(Construct):
             access.read_foreign_slides()
             access.write(data.results, *keys)
             access.send("wake")
+            if name == "inspect":  # de-identification: a clean copy, and what came is deleted
+                access.write(data.slides, "*/slides/*", actions=UPLOADING)
+                access.delete(data.slides, "*/slides/*")
             if name == "plan":
                 access.read_below(data.results, "*/slides/*")  # what inspection kept
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from http import HTTPStatus
+from typing import Any
 from uuid import UUID
 
 from aws_lambda_powertools.event_handler import Response
@@ -31,7 +32,8 @@ router = APIGatewayRouter()
 def begin(body: NewUpload, caller: Caller, wiring: Wiring) -> OpenedUpload:
     files = [file.asked() for file in body.files]
     choice = Choice.of(body.optical_path, body.focal_plane)
-    slide = uploads.open_upload(caller, files, mpp=body.mpp, choice=choice, ledger=wiring.ledger, slides=wiring.slides)
+    asked: dict[str, Any] = {"mpp": body.mpp, "choice": choice, "deidentify": body.deidentify}
+    slide = uploads.open_upload(caller, files, **asked, ledger=wiring.ledger, slides=wiring.slides)
     return OpenedUpload.of(slide)
 
 

@@ -49,6 +49,12 @@ class SlideToRestore(Body):
     )
 
 
+class RemovedParts(Answer):
+    images: int = Field(description="Label, macro and other pictures beside the slide.")
+    tags: int = Field(description="Values taken away, blanked or replaced.")
+    files: int = Field(description="Of a series, files that held something else than the slide.")
+
+
 class SlideAnswer(Answer):
     slide_id: str
     name: str
@@ -61,6 +67,9 @@ class SlideAnswer(Answer):
     mpp: float | None = Field(description="Microns a pixel as the user stated it.")
     optical_path: str | None = Field(description="The optical path that the user chose.")
     focal_plane: int | None = Field(description="The plane of focus that the user chose.")
+    deidentify: bool = Field(description="It was asked that what identifies somebody is removed before it is READY.")
+    deidentified: bool = Field(description="That is done, and its name is its id.")
+    removed: RemovedParts | None = Field(description="What that removed, as counts.")
     inspection: dict[str, Any] | None
     restored_until: datetime | None = Field(
         description="Of a slide that was restored: a day before then it goes back to the archive."
@@ -82,6 +91,9 @@ class SlideAnswer(Answer):
             mpp=slide.mpp,
             optical_path=slide.choice and slide.choice.optical_path,
             focal_plane=slide.choice and slide.choice.focal_plane,
+            deidentify=slide.deidentify,
+            deidentified=slide.deidentified,
+            removed=RemovedParts(**slide.removed.as_json()) if slide.removed and slide.deidentified else None,
             inspection=_shown(slide.inspection),
             restored_until=slide.restored_until,
             created_at=slide.created_at,

@@ -27,6 +27,11 @@ class NewUpload(Body):
     mpp: Mpp | None = None
     optical_path: OpticalPath | None = None
     focal_plane: FocalPlane | None = None
+    deidentify: bool = Field(
+        default=False,
+        description="Label, macro and what else identifies somebody are removed from the files before the slide is "
+        "READY, and the files as they came are deleted. A slide of which that can not be done is REJECTED.",
+    )
 
 
 class OpenedFile(Answer):

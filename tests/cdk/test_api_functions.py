@@ -128,6 +128,23 @@ def test_who_needs_what_inspection_kept_reads_nothing_else_of_the_results(templa
     assert "/*/slides/*" in kept
 
 
+def test_inspection_replaces_files_of_slides_that_were_uploaded_and_touches_nothing_else(templates: Templates) -> None:
+    """De-identification: a clean copy by parts, and all versions of what came are deleted."""
+    done = actions(templates, "inspect")
+    for action in (
+        "s3:DeleteObject",
+        "s3:DeleteObjectVersion",
+        "s3:ListMultipartUploadParts",
+        "s3:AbortMultipartUpload",
+    ):
+        (resource,) = done[action]
+        assert "/*/slides/*" in str(resource)
+        assert "Slides" in str(resource)
+    assert sorted("Slides" in str(resource) for resource in done["s3:PutObject"]) == [False, True]
+    assert all("/*/slides/*" in str(resource) for resource in done["s3:PutObject"])
+    assert "s3:ListBucketVersions" in done
+
+
 def test_a_viewers_function_only_reads(templates: Templates) -> None:
     done = {action for action in actions(templates, "tiles") if action.partition(":")[0] in ("s3", "sqs", "kms")}
     assert done == {"s3:GetObject", "s3:ListBucket", "kms:Decrypt"}

@@ -7,6 +7,7 @@ import hashlib
 import pytest
 
 from wsi.digests import PART_SIZE
+from wsi.records.slides import CleanCopy, Removed
 
 SHA = hashlib.sha256(b"12345").hexdigest()
 
@@ -82,3 +83,32 @@ def test_uploads_of_another_tenant_do_not_exist(callers, method, path):
     slide = begin(callers.analyst)["slide_id"]
     assert callers.stranger(method, path.format(slide)).status == 404
     assert callers.analyst("GET", f"/slides/{slide}").body["status"] == "UPLOADING"
+
+
+def test_de_identification_is_asked_for_with_the_upload(analyst):
+    asked = {"files": [{"name": "a.svs", "size": 5}], "deidentify": True}
+    slide = analyst("POST", "/uploads", asked).body["slide_id"]
+    answer = analyst("GET", f"/slides/{slide}").body
+    assert (answer["deidentify"], answer["deidentified"], answer["removed"]) == (True, False, None)
+    plain = analyst("GET", f"/slides/{begin(analyst)['slide_id']}").body
+    assert (plain["deidentify"], plain["deidentified"]) == (False, False)
+    assert analyst("POST", "/uploads", {**asked, "deidentify": "perhaps"}).status == 422
+
+
+def test_a_slide_by_reference_is_not_ours_to_change(analyst):
+    asked = {"s3_uri": "s3://customer-slides/a.svs", "deidentify": True}
+    assert analyst("POST", "/slides", asked).status == 422
+
+
+def test_what_was_removed_is_told_once_it_is(analyst, installation):
+    slide = installation.opened(5, deidentify=True)
+    installation.send_part(slide, 0, 1, b"12345")
+    slide = installation.complete(slide.id)
+    copies = {0: ("00000.svs", CleanCopy(uri="s3://b/clean", upload_id="u"))}
+    removed = Removed(images=2, tags=11)
+    assert installation.ledger.begin_deidentification(slide.id, f"{slide.id}.svs", copies, removed) is not None
+    assert analyst("GET", f"/slides/{slide.id}").body["removed"] is None
+    assert installation.ledger.finish_deidentification(slide.id, digest="d-1", etags={"s3://b/clean": "e"})
+    answer = analyst("GET", f"/slides/{slide.id}").body
+    assert (answer["deidentified"], answer["removed"]) == (True, {"images": 2, "tags": 11, "files": 0})
+    assert answer["name"] == f"{slide.id}.svs"

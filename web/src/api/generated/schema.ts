@@ -990,6 +990,12 @@ export interface components {
         /** NewUpload */
         NewUpload: {
             /**
+             * Deidentify
+             * @description Label, macro and what else identifies somebody are removed from the files before the slide is READY, and the files as they came are deleted. A slide of which that can not be done is REJECTED.
+             * @default false
+             */
+            deidentify?: boolean;
+            /**
              * Files
              * @description The first one is the one that is opened.
              */
@@ -1240,6 +1246,24 @@ export interface components {
              */
             width: number;
         };
+        /** RemovedParts */
+        RemovedParts: {
+            /**
+             * Files
+             * @description Of a series, files that held something else than the slide.
+             */
+            files: number;
+            /**
+             * Images
+             * @description Label, macro and other pictures beside the slide.
+             */
+            images: number;
+            /**
+             * Tags
+             * @description Values taken away, blanked or replaced.
+             */
+            tags: number;
+        };
         /**
          * RestoreTier
          * @description How fast S3 brings a file back from Deep Archive; the slow way costs an eighth of the other.
@@ -1281,6 +1305,16 @@ export interface components {
              * Format: date-time
              */
             created_at: string;
+            /**
+             * Deidentified
+             * @description That is done, and its name is its id.
+             */
+            deidentified: boolean;
+            /**
+             * Deidentify
+             * @description It was asked that what identifies somebody is removed before it is READY.
+             */
+            deidentify: boolean;
             /** Digest */
             digest: string | null;
             /** Files */
@@ -1311,6 +1345,8 @@ export interface components {
              * @description Which rule it broke, when REJECTED.
              */
             reason: string | null;
+            /** @description What that removed, as counts. */
+            removed: components["schemas"]["RemovedParts"] | null;
             /**
              * Restored Until
              * @description Of a slide that was restored: a day before then it goes back to the archive.

@@ -30,6 +30,7 @@ export function SlideFacts({ slide }: { slide: Slide }) {
       {found ? <Found found={found} /> : slide.mpp !== null && <Fact name="Scale">{stated(slide.mpp)}</Fact>}
       {slide.optical_path !== null && <Fact name="Optical path">{slide.optical_path}, chosen with the upload</Fact>}
       {slide.focal_plane !== null && <Fact name="Plane of focus">{slide.focal_plane}, chosen with the upload</Fact>}
+      {slide.deidentified && <Fact name="De-identified">{removed(slide.removed)}</Fact>}
       <Fact name="Size">
         {bytes(slide.size)} in {number(slide.files)} {slide.files === 1 ? 'file' : 'files'}
       </Fact>
@@ -72,6 +73,19 @@ function Found({ found }: { found: Inspection }) {
       )}
     </>
   );
+}
+
+/** "Label and identifiers were removed: 2 pictures and 33 values" */
+function removed(counts: Slide['removed']): string {
+  const { images = 0, tags = 0, files = 0 } = counts ?? {};
+  const several: [number, string][] = [
+    [images, images === 1 ? 'picture' : 'pictures'],
+    [tags, tags === 1 ? 'value' : 'values'],
+    [files, files === 1 ? 'other file' : 'other files'],
+  ];
+  const said = several.filter(([count]) => count > 0).map(([count, what]) => `${number(count)} ${what}`);
+  if (said.length === 0) return 'The file held no label and no identifiers';
+  return `Label and identifiers were removed: ${new Intl.ListFormat('en').format(said)}`;
 }
 
 const stated = (mpp: number) => `${mppWords([mpp, mpp])} µm per pixel, ${SOURCES['override'] ?? ''}`;

@@ -42,6 +42,21 @@ describe('the page of a slide', () => {
     expect(screen.getByText('3, chosen with the upload')).toBeVisible();
   });
 
+  it('says of a de-identified slide what was removed, as counts', async () => {
+    renderPage('/slides/id-a.svs', api({ deidentify: true, deidentified: true, removed: { images: 2, tags: 33, files: 0 } }));
+    expect(await screen.findByText('Label and identifiers were removed: 2 pictures and 33 values')).toBeVisible();
+    await expectAccessible();
+  });
+
+  it('says when there was nothing to remove, and nothing of it for other slides', async () => {
+    const { unmount } = renderPage('/slides/id-a.svs', api({ deidentify: true, deidentified: true, removed: { images: 0, tags: 0, files: 0 } }));
+    expect(await screen.findByText('The file held no label and no identifiers')).toBeVisible();
+    unmount();
+    renderPage('/slides/id-a.svs', api());
+    expect(await screen.findByText('Fingerprint')).toBeVisible();
+    expect(screen.queryByText('De-identified')).toBeNull();
+  });
+
   it('leads to the viewer, to a new job and to its jobs', async () => {
     const jobs = page([{ ...JOB, status: 'RUNNING', progress: 0.42 }]);
     renderPage('/slides/id-a.svs', api({}, { 'GET /jobs?slide_id=id-a.svs&limit=10': jobs }));

@@ -115,7 +115,11 @@ function RemoveButton({ name, onRemove }: { name: string; onRemove: () => void }
 function factsOf({ fileCount, folder, choice }: Line): string {
   const stated = chosen(choice);
   const place = folder.slice(0, -1).split('/').at(-1);
-  return [fileCount > 1 && `${number(fileCount)} files${place ? ` in ${place}` : ''}`, stated && `${stated} stated`]
+  return [
+    fileCount > 1 && `${number(fileCount)} files${place ? ` in ${place}` : ''}`,
+    stated && `${stated} stated`,
+    choice.deidentify && 'to be de-identified',
+  ]
     .filter(Boolean)
     .join(' · ');
 }

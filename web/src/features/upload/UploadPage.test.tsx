@@ -1,5 +1,5 @@
 import { QueryClientProvider } from '@tanstack/react-query';
-import { fireEvent, render, screen, waitFor, within } from '@testing-library/react';
+import { cleanup, fireEvent, render, screen, waitFor, within } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
 import { MemoryRouter } from 'react-router';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -14,7 +14,7 @@ import { sharedClaims } from './fake_claims';
 import { FakeStore } from './fake_store';
 import { HeaderProgress } from './HeaderProgress';
 import { remember } from './remembered';
-import { UploadServer } from './server';
+import { NO_CHOICE, UploadServer } from './server';
 import { sha256 } from './sha256';
 import UploadPage from './UploadPage';
 import { Uploads } from './uploads';
@@ -81,6 +81,28 @@ describe('the page Upload', () => {
     expect(screen.queryByRole('region', { name: 'Uploads' })).toBeNull();
   });
 
+  it('asks for de-identification while it is wanted, and remembers that in this browser', async () => {
+    const store = new FakeStore();
+    open(store);
+    const box = await screen.findByRole('checkbox', { name: 'Remove label and identifiers' });
+    expect(box).not.toBeChecked();
+    expect(box).toHaveAccessibleDescription(/all that may name a patient are removed for good/);
+    await choose(slide('as-it-is.svs'));
+    expect(await screen.findByRole('link', { name: 'as-it-is.svs' })).toBeVisible();
+    await userEvent.click(box);
+    await choose(slide('Doe.svs'));
+    expect(await screen.findByRole('link', { name: 'Doe.svs' })).toBeVisible();
+    expect(screen.getByText(/to be de-identified/)).toBeVisible();
+    expect([store.of('as-it-is.svs').slide.deidentify, store.of('Doe.svs').slide.deidentify]).toEqual([false, true]);
+    await expectAccessible();
+    cleanup();
+    open(new FakeStore());
+    const again = await screen.findByRole('checkbox', { name: 'Remove label and identifiers' });
+    expect(again).toBeChecked();
+    await userEvent.click(again);
+    expect(localStorage.getItem('tessera.deidentify')).toBeNull();
+  });
+
   it('takes files that are dropped anywhere on it', async () => {
     open(new FakeStore());
     await screen.findByLabelText('Files of slides');
@@ -122,11 +144,7 @@ describe('the page Upload', () => {
     const store = new FakeStore();
     const server = new UploadServer(store.client());
     const size = 8;
-    await server.begin({ name: 'b.svs', folder: '', size, files: [{ name: 'b.svs', file: slide('b.svs') }] }, {
-      mpp: null,
-      opticalPath: null,
-      focalPlane: null,
-    });
+    await server.begin({ name: 'b.svs', folder: '', size, files: [{ name: 'b.svs', file: slide('b.svs') }] }, NO_CHOICE);
     remember('s0');
     store.of('b.svs').parts.set('0/1', { size: 4, sha256: '' });
     open(store);

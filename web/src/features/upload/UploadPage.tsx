@@ -5,6 +5,8 @@ import { EmptyState } from '../../ui/EmptyState';
 import { Page } from '../../ui/Page';
 import { useToasts } from '../../ui/toast_context';
 import { useUploads, useUploadsView } from './context';
+import { Deidentification } from './Deidentification';
+import { isDeidentifying, rememberDeidentifying } from './deidentification';
 import { DropZone } from './DropZone';
 import { groupSlides } from './grouping';
 import { Options } from './Options';
@@ -32,6 +34,7 @@ function Upload() {
   const { strays } = useUploadsView();
   const say = useToasts();
   const [typed, setTyped] = useState(NOTHING_TYPED);
+  const [deidentify, setDeidentify] = useState(isDeidentifying);
   const { wrong } = choiceOf(typed);
   const take = useCallback(
     (picked: Promise<Picked[]>) => {
@@ -43,18 +46,25 @@ function Upload() {
       }
       const add = async () => {
         const found = await groupSlides(await picked);
-        uploads.add(found.slides, choice, found.strays);
+        uploads.add(found.slides, { ...choice, deidentify }, found.strays);
         setTyped(NOTHING_TYPED);
       };
       add().catch((error: unknown) => {
         say.failed(`What you chose could not be read: ${sentenceOf(error)}`);
       });
     },
-    [uploads, typed, say],
+    [uploads, typed, deidentify, say],
   );
   return (
     <>
       <DropZone onPick={take} />
+      <Deidentification
+        isWanted={deidentify}
+        onChange={(isWanted) => {
+          rememberDeidentifying(isWanted);
+          setDeidentify(isWanted);
+        }}
+      />
       <Options typed={typed} wrong={wrong} onChange={setTyped} />
       <Strays
         strays={strays}

@@ -63,11 +63,13 @@ async function ours(server: UploadServer, signal: AbortSignal): Promise<Slide[]>
   return ids.size === 0 ? [] : (await server.uploading(signal)).filter(({ slide_id }) => ids.has(slide_id));
 }
 
-function looksLike(held: Slide, { name, size, files }: SlideToSend, { mpp, opticalPath, focalPlane }: Choice): boolean {
+function looksLike(held: Slide, { name, size, files }: SlideToSend, choice: Choice): boolean {
+  const { mpp, opticalPath, focalPlane, deidentify } = choice;
   const isChosenSo =
     [null, held.mpp].includes(mpp) &&
     [null, held.optical_path].includes(opticalPath) &&
-    [null, held.focal_plane].includes(focalPlane);
+    [null, held.focal_plane].includes(focalPlane) &&
+    held.deidentify === deidentify;
   return held.name === name && held.size === size && held.files === files.length && isChosenSo;
 }
 

@@ -82,7 +82,7 @@ export class FakeStore extends FakeApi {
     return found;
   }
 
-  private begin({ files, mpp }: { files: Stored['files']; mpp: number | null }): Response {
+  private begin({ files, mpp, deidentify }: { files: Stored['files']; mpp: number | null; deidentify: boolean }): Response {
     const id = `s${this.uploads.size}`;
     const slide: Slide = {
       slide_id: id,
@@ -96,6 +96,9 @@ export class FakeStore extends FakeApi {
       mpp,
       optical_path: null,
       focal_plane: null,
+      deidentify,
+      deidentified: false,
+      removed: null,
       inspection: null,
       restored_until: null,
       created_at: '2026-11-28T12:00:00Z',

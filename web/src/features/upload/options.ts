@@ -25,6 +25,7 @@ export function choiceOf(typed: Typed): { choice: Choice; wrong: Wrong } {
   if (Object.keys(wrong).length > 0) return { choice: NO_CHOICE, wrong };
   return {
     choice: {
+      ...NO_CHOICE,
       mpp: mpp ? Number(mpp) : null,
       opticalPath: opticalPath || null,
       focalPlane: focalPlane ? Number(focalPlane) : null,

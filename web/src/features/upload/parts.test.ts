@@ -83,7 +83,7 @@ describe('the speed', () => {
 describe('the advanced fields', () => {
   it('are read as people type them', () => {
     const { choice } = choiceOf({ mpp: ' 0,25 ', opticalPath: '1', focalPlane: '3' });
-    expect(choice).toEqual({ mpp: 0.25, opticalPath: '1', focalPlane: 3 });
+    expect(choice).toEqual({ ...NO_CHOICE, mpp: 0.25, opticalPath: '1', focalPlane: 3 });
     expect(chosen(choice)).toBe('0.25 µm a pixel, optical path 1, focal plane 3');
     expect(choiceOf(NOTHING_TYPED)).toEqual({ choice: NO_CHOICE, wrong: {} });
   });

@@ -6,14 +6,18 @@ import type { HeldPart } from './parts';
 
 export type Slide = Schema<'SlideAnswer'>;
 
-/** What the file does not say, or of several things that it holds the one that is meant; null: as the file has it. */
+/**
+ * What is said with an upload: what the file does not say, or of several things that it holds the one that is meant;
+ * null: as the file has it.
+ */
 export interface Choice {
   mpp: number | null; // µm a pixel at level 0
   opticalPath: string | null;
   focalPlane: number | null; // from 1
+  deidentify: boolean; // label and identifiers are removed
 }
 
-export const NO_CHOICE: Choice = { mpp: null, opticalPath: null, focalPlane: null };
+export const NO_CHOICE: Choice = { mpp: null, opticalPath: null, focalPlane: null, deidentify: false };
 
 export interface PartAsked {
   file: number;
@@ -25,13 +29,14 @@ export interface PartAsked {
 export class UploadServer {
   constructor(private readonly api: ApiClient) {}
 
-  async begin({ files }: SlideToSend, { mpp, opticalPath, focalPlane }: Choice): Promise<string> {
+  async begin({ files }: SlideToSend, { mpp, opticalPath, focalPlane, deidentify }: Choice): Promise<string> {
     const opened = await this.api.post('/uploads', {
       body: {
         files: files.map(({ name, file }) => ({ name, size: file.size })),
         mpp,
         optical_path: opticalPath,
         focal_plane: focalPlane,
+        deidentify,
       },
     });
     return opened.slide_id;
