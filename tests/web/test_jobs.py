@@ -14,6 +14,18 @@ from wsi.records.identity import Role
 pytestmark = pytest.mark.stack
 
 
+#: What covers the middle of what has the focus, and where: nothing.
+WHAT_HIDES_THE_FOCUS = """
+() => {
+  const it = document.activeElement;
+  const { x, y, width, height } = it.getBoundingClientRect();
+  const top = document.elementFromPoint(x + width / 2, y + height / 2);
+  const isSeen = top !== null && (it.contains(top) || top.contains(it) || top.closest('label')?.control === it);
+  return isSeen ? [] : [it.outerHTML, y, height, innerHeight, top?.outerHTML];
+}
+"""
+
+
 @pytest.fixture(scope="module")
 def slides(lab, tmp_path_factory):
     """Two that fit the models, and one that is too coarse for one of them."""
@@ -47,10 +59,15 @@ def test_a_job_is_estimated_started_and_found_in_the_list(slides, analyst):
     page.get_by_role("button", name="Start the job").dblclick()
     expect(page.get_by_text("The job was started.")).to_be_visible()
     expect(page).to_have_url(re.compile("/jobs/[0-9a-f-]{36}$"))
+    facts = page.get_by_role("region", name="What was asked for")
+    expect(facts).to_contain_text("by analyst@first.example")
+    expect(facts).to_contain_text(re.compile(r"Costless than \$0\.01"), timeout=60_000)
     page.get_by_role("link", name="Jobs").click()
     row = page.get_by_role("row", name="colon-031.svs")
     expect(row).to_contain_text("study 7")
     expect(row).to_contain_text("Completed", timeout=60_000)
+    expect(row).to_contain_text("analyst@first.example")
+    expect(row).to_contain_text("less than $0.01")
     expect(row).to_contain_text(f"{counted} tiles")
     expect(row.locator("img")).to_be_visible()
     assert analyst.violations() == []
@@ -98,6 +115,16 @@ def test_several_slides_are_started_at_once_and_a_refused_one_keeps_no_other(sli
     expect(page.get_by_text("Without 1 of 3 slides")).to_be_visible()
     page.set_viewport_size({"width": 820, "height": 1180})
     assert page.evaluate("document.documentElement.scrollWidth") <= 820
+    bar = page.get_by_role("region", name="What it takes")
+    expect(bar).to_be_in_viewport(ratio=1)
+    expect(page.get_by_role("button", name="Start 3 jobs")).to_be_in_viewport(ratio=1)
+    page.set_viewport_size({"width": 820, "height": 500})
+    start = page.get_by_role("button", name="Start 3 jobs")
+    while not start.evaluate("it => it === document.activeElement"):  # from the model on, over all fields
+        page.keyboard.press("Tab")
+        assert page.evaluate(WHAT_HIDES_THE_FOCUS) == []
+    page.set_viewport_size({"width": 820, "height": 1180})
+    page.evaluate("document.activeElement.blur(), scrollTo(0, 0)")
     analyst.look("jobs-new-tablet")
     page.get_by_role("button", name="Start 3 jobs").click()
     heading = page.get_by_role("heading", name="1 of 3 slides was refused; the others go on")
@@ -122,6 +149,10 @@ def test_jobs_are_found_by_slide_status_and_model(slides, lab, analyst):
     page.get_by_label("Model").select_option("stain-density")
     expect(page.get_by_role("row", name="colon-032.svs").first).to_be_visible()
     expect(page).to_have_url(re.compile(re.escape("/jobs?q=colon-032&status=COMPLETED&model=stain-density") + "$"))
+    page.get_by_label("Asked for by").select_option("Me")
+    expect(page.get_by_role("row", name="seed")).to_have_count(0)  # that of the key
+    page.get_by_label("Asked for by").select_option("Everybody")
+    expect(page.get_by_role("row", name="seed").first).to_be_visible()
     page.get_by_label("Model").select_option("epithelium")
     expect(page.get_by_role("heading", name="No job matches")).to_be_visible()
     assert analyst.violations() == []

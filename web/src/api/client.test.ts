@@ -25,7 +25,7 @@ describe('ApiClient', () => {
 
   it('has a sentence for an answer that is no problem document', async () => {
     const api = new FakeApi({ 'GET /me': { status: 403 } });
-    await expect(api.client().get('/me', {})).rejects.toThrow('The server answered with status 403.');
+    await expect(api.client().get('/me', {})).rejects.toThrow(/^You may not do this/);
   });
 
   it('asks again after a busy server and a broken connection', async () => {

@@ -30,11 +30,28 @@ export async function problemOf(answer: Response): Promise<ApiProblem> {
   return new ApiProblem(
     answer.status,
     problem.type?.split('/').at(-1) ?? 'unknown',
-    problem.detail ?? problem.title ?? `The server answered with status ${answer.status}.`,
+    problem.detail ?? problem.title ?? wordsFor(answer.status),
     problem.reason ?? undefined,
     problem.traceparent,
   );
 }
+
+/** Of what stands before the API (a gateway, a firewall, a proxy of a hospital) and answers without a sentence. */
+const WORDS: Record<number, string> = {
+  401: 'You are not signed in any more. Sign out and in again.',
+  403: 'You may not do this, or something between you and the server does not let it through.',
+  404: 'What you look for is not there; it may have been deleted.',
+  408: 'The server waited too long for your request. Check your connection, then try again.',
+  409: 'Somebody else changed it meanwhile. Reload the page.',
+  413: 'What was sent is too large for the server.',
+  429: 'Too much was asked at once. Wait a minute, then try again.',
+};
+
+const wordsFor = (status: number) =>
+  WORDS[status] ??
+  (status >= 500
+    ? `The server is busy or being restarted (status ${status}). Try again in a minute.`
+    : `The server refused it (status ${status}).`);
 
 /** The sentence to show for whatever was thrown. */
 export function sentenceOf(error: unknown): string {

@@ -22,7 +22,7 @@ export function Page({ title, actions, children }: Props) {
     <>
       <title>{`${title} – Tessera`}</title>
       <div className="mb-5 flex flex-wrap items-center justify-between gap-3">
-        <h1 ref={heading} tabIndex={-1} className="text-xl font-semibold">
+        <h1 ref={heading} tabIndex={-1} className="min-w-0 text-xl font-semibold wrap-anywhere">
           {title}
         </h1>
         {actions && <div className="flex flex-wrap gap-2">{actions}</div>}

@@ -39,11 +39,11 @@ export function JobFilters({ filter, onChange }: Props) {
     [filter, onChange],
   );
   return (
-    <div role="search" className="mb-4 flex flex-wrap gap-3">
-      <SearchField label="Slide or label" value={filter.q} onSearch={search} />
+    <div role="search" className="mb-4 flex flex-wrap gap-3 max-lg:gap-2">
+      <SearchField label="Slide or label" className="w-72 max-lg:w-60" value={filter.q} onSearch={search} />
       <StatusSelect
         statuses={JOB_STATES}
-        className="w-60"
+        className="w-60 max-lg:w-48"
         value={filter.status}
         onChange={(status) => {
           onChange({ ...filter, status });
@@ -51,7 +51,7 @@ export function JobFilters({ filter, onChange }: Props) {
       />
       <Select
         label="Model"
-        className="w-48"
+        className="w-48 max-lg:w-36"
         options={[{ value: '', label: 'All' }, ...[...names].sort().map((name) => ({ value: name, label: name }))]}
         value={filter.model ?? ''}
         onChange={({ target }) => {
@@ -60,7 +60,7 @@ export function JobFilters({ filter, onChange }: Props) {
       />
       <Select
         label="Asked for by"
-        className="w-36"
+        className="w-36 max-lg:w-32"
         options={ASKERS}
         value={filter.mine ? 'me' : ''}
         onChange={({ target }) => {

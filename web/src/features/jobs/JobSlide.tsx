@@ -20,10 +20,10 @@ export function JobName({ job_id, slide_id, label }: Job) {
   const name = slide.data?.name ?? (slide.isError ? 'A slide that is gone' : 'Job');
   return (
     <div ref={ref} className="min-w-32">
-      <Link to={`/jobs/${job_id}`} className="break-words text-accent hover:underline">
+      <Link to={`/jobs/${job_id}`} className="wrap-anywhere text-accent hover:underline">
         {name}
       </Link>
-      {label && <p className="font-normal break-words text-muted">{label}</p>}
+      {label && <p className="font-normal wrap-anywhere text-muted">{label}</p>}
     </div>
   );
 }

@@ -31,7 +31,7 @@ export function Outcomes({ outcomes, slides, isBusy, onTryAgain }: Props) {
       <ul className="divide-y divide-line rounded-lg border border-line bg-raised">
         {outcomes.map((outcome) => (
           <li key={outcome.slideId} className="flex flex-wrap items-center gap-x-4 gap-y-1 px-4 py-3 text-sm">
-            <span className="w-64 font-medium break-words">{nameOf(outcome.slideId)}</span>
+            <span className="w-64 font-medium wrap-anywhere">{nameOf(outcome.slideId)}</span>
             {succeeded(outcome) ? (
               <>
                 <Badge tone="good">{outcome.job.reused ? 'Had finished before' : 'Started'}</Badge>

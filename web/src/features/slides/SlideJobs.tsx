@@ -35,7 +35,7 @@ const COLUMNS: readonly Column<Job>[] = [
     cell: ({ created_at, created_by }) => (
       <>
         <time dateTime={created_at}>{moment(created_at)}</time>
-        {created_by !== null && <p className="break-words text-muted">{created_by}</p>}
+        {created_by !== null && <p className="wrap-anywhere text-muted">{created_by}</p>}
       </>
     ),
   },

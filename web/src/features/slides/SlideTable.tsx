@@ -22,12 +22,12 @@ const COLUMNS: readonly Column<Slide>[] = [
     cell: (slide) => {
       const sentence = sentenceOn(slide);
       return (
-        <>
-          <Link to={`/slides/${slide.slide_id}`} className={`${BELOW_BAR} break-words text-accent hover:underline`}>
+        <div className="min-w-40">
+          <Link to={`/slides/${slide.slide_id}`} className={`${BELOW_BAR} wrap-anywhere text-accent hover:underline`}>
             {slide.name}
           </Link>
           {sentence && <p className="max-w-prose font-normal text-muted">{sentence}</p>}
-        </>
+        </div>
       );
     },
   },
