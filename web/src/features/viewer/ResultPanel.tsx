@@ -8,6 +8,7 @@ import { JobStatus } from '../../ui/statuses';
 import type { ColourMap } from './colours';
 import { Downloads } from './Downloads';
 import { Legend } from './Legend';
+import { ObjectCounts } from './ObjectCounts';
 import { isPassing } from './queries';
 import type { Tile } from './scores';
 import type { Choice, Shown } from './shown';
@@ -27,7 +28,7 @@ interface Props {
 
 /** What one job found, and how it is looked at. */
 export function ResultPanel({ side, shown, choice, map, onChoose, onGo }: Props) {
-  const { job, outcome, column, tiles, error, isWaiting, retry } = shown;
+  const { job, outcome, column, tiles, layers, error, isWaiting, retry } = shown;
   return (
     <section aria-label={side === null ? 'Result' : `${side} result`} className="flex flex-col gap-3 border-t border-line pt-3">
       {job && (
@@ -75,6 +76,7 @@ export function ResultPanel({ side, shown, choice, map, onChoose, onGo }: Props)
             {number(outcome.scores.count)} tiles with scores
             {outcome.scores.unreadableCount > 0 && `, ${number(outcome.scores.unreadableCount)} unreadable (hatched)`}
           </p>
+          {layers.objects && <ObjectCounts objects={layers.objects.objects} />}
           {outcome.warnings.map((warning) => (
             <p key={warning} className="text-xs text-warn">
               {warning}

@@ -21,6 +21,7 @@ interface Props {
   onMove: (place: Place) => void;
   onRest: (place: Place) => void;
   onPoint: (at: { x: number; y: number } | null, by: 'pointer' | 'key') => void; // level-0 px
+  onPick: (at: { x: number; y: number } | null) => void; // level-0 px; null: no more
   children: ReactNode; // what lies over the picture
 }
 
@@ -42,7 +43,7 @@ export function Stage({ slideId, pyramid, label, layers, children, ...rest }: Pr
   const { heatmap, unreadable, tissue, objects, marked } = layers;
   useEffect(() => {
     held.current?.redraw();
-  }, [heatmap, unreadable, tissue, objects, marked?.x, marked?.y]);
+  }, [heatmap, unreadable, tissue, objects?.objects, objects?.picked, marked?.x, marked?.y]);
 
   useEffect(() => {
     const element = place.current;
@@ -72,11 +73,16 @@ export function Stage({ slideId, pyramid, label, layers, children, ...rest }: Pr
       onRest: (at) => {
         latest.current.onRest(at);
       },
+      onPick: (at) => {
+        latest.current.onPick(at);
+      },
       onKey: (key) => {
         const frame = held.current?.frame();
         if (frame === undefined || (key !== 'Enter' && key !== 'Escape')) return;
         pointsAtMiddle.current = key === 'Enter';
-        latest.current.onPoint(key === 'Enter' ? middleOf(frame) : null, 'key');
+        const at = key === 'Enter' ? middleOf(frame) : null;
+        latest.current.onPoint(at, 'key');
+        latest.current.onPick(at);
       },
       onProblem: (error) => {
         setProblem(error);

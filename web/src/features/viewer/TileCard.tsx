@@ -4,7 +4,7 @@ import type { Column, Tile } from './scores';
 /** What the model says of one tile. It lies over the picture, so that nothing moves when it comes and goes. */
 export function TileCard({ tile, columns, shown }: { tile: Tile; columns: readonly Column[]; shown: Column | undefined }) {
   return (
-    <div className="pointer-events-none absolute right-3 bottom-3 max-w-64 rounded-md bg-raised/95 px-3 py-2 text-xs shadow">
+    <div className="max-w-64 rounded-md bg-raised/95 px-3 py-2 text-xs shadow">
       {tile.scores === null ? (
         <p>
           <strong className="font-medium">Could not be read.</strong> {tile.reason}

@@ -2,9 +2,12 @@ import { useRef, useState } from 'react';
 import { number } from '../../ui/format';
 import { Problem } from '../../ui/Problem';
 import { usePanes } from './address';
+import type { FoundObjects } from './found_objects';
 import { Keys } from './Keys';
 import { LookPanel } from './LookPanel';
+import { ObjectCard } from './ObjectCard';
 import { PaneChoice } from './PaneChoice';
+import type { Layers } from './paint';
 import type { Pyramid } from './pyramid';
 import { OBJECTS, TISSUE, useJobsOf } from './queries';
 import { ResultPanel } from './ResultPanel';
@@ -20,6 +23,9 @@ const SHARE = 6; // a tile that one goes to takes a sixth of the stage
 const SIDES = ['Left', 'Right'] as const;
 const LABELS = ['Slide: arrow keys move it, plus and minus zoom, Enter reads the tile in the middle', 'Slide on the right: it moves with the left one'] as const;
 
+/** The object that was chosen, and on which side: its number. */
+type Picked = { side: number; of: FoundObjects; number: number } | null;
+
 type Point = { x: number; y: number } | null; // level-0 px
 
 /** The slide with one result, or two panes of it that move together. */
@@ -29,6 +35,7 @@ export function Viewing({ slideId, pyramid }: { slideId: string; pyramid: Pyrami
   const [settings, setSettings] = useState(SETTINGS);
   const [choices, setChoices] = useState([CHOICE, CHOICE] as const);
   const [point, setPoint] = useState<Point>(null);
+  const [picked, setPicked] = useState<Picked>(null);
   const [isRead, setRead] = useState(false); // aloud: what keys point at
   const root = useRef<HTMLDivElement>(null);
   const { lead, hold, start, move, rest } = useTogether();
@@ -57,13 +64,15 @@ export function Viewing({ slideId, pyramid }: { slideId: string; pyramid: Pyrami
       <div className="flex h-[max(24rem,60dvh)] min-w-0 grow gap-2 lg:h-full">
         {shown.map((pane, side) => {
           const tile = tileAt(pane, point);
+          const layers = chosen({ ...pane.layers, marked: tile?.box ?? null }, side, picked);
+          const { objects } = layers;
           return (
             <Stage
               key={side}
               slideId={slideId}
               pyramid={pyramid}
               label={LABELS[side] ?? ''}
-              layers={{ ...pane.layers, marked: tile?.box ?? null }}
+              layers={layers}
               miniMap={side === 0}
               start={start}
               onEngine={(engine) => {
@@ -74,9 +83,15 @@ export function Viewing({ slideId, pyramid }: { slideId: string; pyramid: Pyrami
               }}
               onRest={rest}
               onPoint={pointAt}
+              onPick={(at) => {
+                setPicked(at === null ? null : pick(pane, side, at));
+              }}
             >
               {side === 0 && <StageButtons engine={lead} onFullScreen={() => void toggleFullScreen(root.current)} />}
-              {tile && pane.outcome && <TileCard tile={tile} columns={pane.outcome.columns} shown={pane.column} />}
+              <div className="pointer-events-none absolute right-3 bottom-3 flex flex-col items-end gap-2">
+                {objects?.picked != null && <ObjectCard object={objects.objects.object(objects.picked)} />}
+                {tile && pane.outcome && <TileCard tile={tile} columns={pane.outcome.columns} shown={pane.column} />}
+              </div>
             </Stage>
           );
         })}
@@ -110,6 +125,18 @@ export function Viewing({ slideId, pyramid }: { slideId: string; pyramid: Pyrami
       </aside>
     </div>
   );
+}
+
+function pick({ layers: { objects } }: Shown, side: number, { x, y }: { x: number; y: number }): Picked {
+  const found = objects?.objects.at(x, y);
+  return objects && found ? { side, of: objects.objects, number: found.number } : null;
+}
+
+/** With the object that was chosen on this side, as long as its outlines are shown. */
+function chosen(layers: Layers, side: number, picked: Picked): Layers {
+  const { objects } = layers;
+  if (objects === null || picked?.side !== side || picked.of !== objects.objects) return layers;
+  return { ...layers, objects: { ...objects, picked: picked.number } };
 }
 
 /** What the picture lacks. */

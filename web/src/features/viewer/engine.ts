@@ -13,6 +13,7 @@ export interface Opening {
   onFrame: (frame: Frame) => void; // how the slide lies now
   onMove: (place: Place) => void; // where somebody is going, to be followed by another stage
   onRest: (place: Place) => void; // where they arrived
+  onPick: (at: { x: number; y: number }) => void; // level-0 px that were clicked, or touched, without moving the slide
   onKey: (key: string) => void; // pressed while the slide has the focus, as a KeyboardEvent names it
   onProblem: (error: unknown) => void; // a tile did not come
 }

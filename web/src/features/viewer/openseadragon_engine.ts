@@ -92,6 +92,10 @@ export const openEngine: OpenEngine = async (element, opening) => {
     if (said !== '' && said !== hashOf(place)) opening.onRest(place);
     said = hashOf(place);
   });
+  viewer.addHandler('canvas-click', ({ quick, position }) => {
+    const { left, top, scale } = frame();
+    if (quick) opening.onPick({ x: left + position.x / scale, y: top + position.y / scale });
+  });
   viewer.addHandler('canvas-key', (event) => {
     const { code, key } = event.originalEvent;
     opening.onKey(key);

@@ -1,4 +1,5 @@
 /** What lies over the slide, drawn anew for each frame: only what is in sight costs anything. */
+import { type ObjectsLayer, paintObjects } from './paint_objects';
 import type { Box, Grid, Scores } from './scores';
 
 /** How the slide lies on the screen. */
@@ -14,7 +15,7 @@ export interface Layers {
   heatmap: { picture: CanvasImageSource; grid: Grid; opacity: number } | null;
   unreadable: { picture: CanvasImageSource; scores: Scores } | null;
   tissue: Path2D | null; // level-0 px
-  objects: Path2D | null;
+  objects: ObjectsLayer | null;
   marked: Box | null; // the tile that is pointed at, or that was chosen
 }
 
@@ -34,7 +35,7 @@ export function paint(context: CanvasRenderingContext2D, frame: Frame, layers: L
   if (heatmap !== null) paintCells(context, frame, heatmap.picture, heatmap.grid, heatmap.opacity);
   if (unreadable !== null) paintUnreadable(context, frame, unreadable);
   if (tissue !== null) paintPath(context, frame, tissue, 1.5);
-  if (objects !== null) paintPath(context, frame, objects, 1.5);
+  if (objects !== null) paintObjects(context, frame, objects);
   if (marked !== null) paintMark(context, placed(marked, frame));
 }
 

@@ -3,10 +3,10 @@ import { useQuery } from '@tanstack/react-query';
 import { useApi } from '../../api/context';
 import type { Schema } from '../../api/routes';
 import { JOB_STATES, type JobState } from '../../ui/statuses';
-import { ringsIn, pathOf } from './outlines';
-import { finalOutcome, resultFile } from './outcome';
+import { loadObjects } from './load_objects';
+import { finalOutcome, resultFile, resultFiles } from './outcome';
 import { type Pyramid, pyramidOf } from './pyramid';
-import { inflated } from './npz';
+import { speckPicture } from './paint_objects';
 import { tissueOutline } from './tissue';
 
 export type Job = Schema<'JobAnswer'>;
@@ -66,16 +66,16 @@ export function useTissue(job: Job | undefined, slide: Pyramid, isShown: boolean
   });
 }
 
-/** Of what a model segmented, in level-0 px. */
-export function useObjects(job: Job | undefined, isShown: boolean) {
+/** Of what a model segmented, in level-0 px; null where it segments nothing. */
+export function useObjects(job: Job | undefined, slide: Pyramid, isShown: boolean) {
   const api = useApi();
   return useQuery({
     queryKey: ['objects', job?.job_id],
     queryFn: async ({ signal }) => {
-      const answer = await resultFile(api, job?.job_id ?? '', OBJECTS, signal);
-      if (answer === null) return null;
-      const text = new TextDecoder().decode(await inflated(new Uint8Array(await answer.arrayBuffer()), 'gzip'));
-      return pathOf(ringsIn(JSON.parse(text) as Parameters<typeof ringsIn>[0]));
+      const file = (await resultFiles(api, job?.job_id ?? '', signal)).find(({ name }) => name === OBJECTS);
+      if (file === undefined) return null;
+      const objects = await loadObjects(file.url, signal);
+      return { objects, specks: speckPicture(objects, slide) };
     },
     enabled: isShown && job !== undefined && hasResults(job),
     structuralSharing: false,

@@ -46,7 +46,7 @@ export function useShown(jobId: string | null, pyramid: Pyramid, slideId: string
   const final = useFinalOutcome(job);
   const growing = useGrowing(job);
   const tissue = useTissue(job, pyramid, settings.tissue);
-  const objects = useObjects(job, settings.objects);
+  const objects = useObjects(job, pyramid, settings.objects);
   const outcome = final.data ?? growing.outcome;
   const tiles = final.data ? final.data.scores.count + final.data.scores.unreadableCount : growing.tiles;
   const column = outcome?.columns[choice.column] ?? outcome?.columns[0];
@@ -78,7 +78,7 @@ export function useShown(jobId: string | null, pyramid: Pyramid, slideId: string
       heatmap: settings.heatmap && heatmap ? { ...heatmap, opacity: settings.opacity } : null,
       unreadable: settings.heatmap ? unreadable : null,
       tissue: (settings.tissue && tissue.data) || null,
-      objects: (settings.objects && objects.data) || null,
+      objects: settings.objects && objects.data ? { ...objects.data, picked: null } : null,
       marked: null,
     }),
     [heatmap, unreadable, settings, tissue.data, objects.data],

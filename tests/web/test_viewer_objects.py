@@ -1,0 +1,207 @@
+"""Outlines of objects in the viewer: `objects.geojson.gz` among the results of a job, written, stored and recorded by
+the adapters that workers use."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import logging
+import math
+import re
+from collections.abc import Iterator, Sequence
+from typing import IO, Any
+from uuid import UUID
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from adapters.s3.objects import S3Objects
+from client.api import Job, Slide
+from local.options import RESULTS
+from tests.shared_slides import shared_slide
+from tests.stack.lab import Lab
+from tests.web.person import Person
+from tests.web.test_viewer import FIRST_TILE, SLIDE, at, patience, settled
+from wsi import keys
+from wsi.results.sink import ObjectSink
+
+logger = logging.getLogger(__name__)
+
+pytestmark = pytest.mark.stack
+
+NAME = "objects.geojson.gz"
+MANY = 100_000
+
+#: The pixels of the overlay that have a colour: red, green, blue.
+COLOURED = """
+([red, green, blue]) => {
+  const canvas = document.querySelector('canvas[data-overlay]');
+  const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext('2d', { willReadFrequently: true });
+  copy.drawImage(canvas, 0, 0);
+  const { data } = copy.getImageData(0, 0, canvas.width, canvas.height);
+  let found = 0;
+  for (let at = 0; at < data.length; at += 4) {
+    const near = Math.abs(data[at] - red) + Math.abs(data[at + 1] - green) + Math.abs(data[at + 2] - blue) < 30;
+    if (data[at + 3] > 120 && near) found += 1;
+  }
+  return found;
+}
+"""
+RED, BLUE = (200, 0, 0), (86, 180, 233)
+
+#: Keeps how long the page's thread was busy at a stretch, ms.
+WATCH_TASKS = """() => {
+  window.tasks = [];
+  new PerformanceObserver((list) => {
+    for (const entry of list.getEntries()) window.tasks.push(entry.duration);
+  }).observe({ type: 'longtask' });
+}"""
+#: ms between frames, from now on until `frames_kept()`.
+WATCH_FRAMES = """() => {
+  const kept = [];
+  let before = performance.now(), goes = true;
+  const look = (now) => { kept.push(now - before); before = now; if (goes) requestAnimationFrame(look); };
+  requestAnimationFrame((now) => { before = now; requestAnimationFrame(look); });
+  window.frames_kept = () => { goes = false; return kept; };
+}"""
+
+
+def outline(x: float, y: float, radius: float, points: int = 20) -> list[list[float]]:
+    turns = [2 * math.pi * number / points for number in range(points)]
+    ring = [[round(x + radius * math.cos(turn), 2), round(y + radius * math.sin(turn), 2)] for turn in turns]
+    return [*ring, ring[0]]
+
+
+def feature(rings: Sequence[Any], name: str, colour: Sequence[int] | None, **measurements: float) -> dict[str, Any]:
+    classification = {"name": name, **({"color": colour} if colour else {})}
+    return {
+        "type": "Feature",
+        "geometry": {"type": "Polygon", "coordinates": rings},
+        "properties": {"objectType": "detection", "classification": classification, "measurements": measurements},
+    }
+
+
+def add_objects(lab: Lab, job: Job, features: Iterator[dict[str, Any]]) -> None:
+    """As a worker of a segmenting model will leave them: an object in the bucket, a row among the results."""
+
+    def write(file: IO[bytes]) -> None:
+        packed = gzip.GzipFile(filename="", mode="wb", compresslevel=1, fileobj=file, mtime=0)
+        with packed, io.TextIOWrapper(packed, encoding="utf-8", newline="") as text:
+            text.write('{"type":"FeatureCollection","features":[')
+            for number, each in enumerate(features):
+                text.write((",\n" if number else "\n") + json.dumps(each, separators=(",", ":")))
+            text.write("\n]}\n")
+
+    tenant = lab.stack.tenants["first"]
+    prefix = keys.result(tenant, UUID(job.job_id), "")
+    result = ObjectSink(S3Objects(lab.stack.clients, RESULTS), prefix).write(NAME, "application/geo+json", write)
+    lab.sql(
+        "INSERT INTO results (job_id, tenant, name, key, size, sha256, media_type) VALUES (%s, %s, %s, %s, %s, %s, %s)",
+        *(job.job_id, tenant, result.name, result.key, result.size, result.sha256, result.media_type),
+    )
+
+
+@pytest.fixture(scope="module")
+def slide(lab: Lab) -> Slide:
+    return lab.upload(shared_slide(SLIDE))
+
+
+def look_at(person: Person, job: Job, place: str = "") -> Page:
+    person.page.goto(f"{person.origin}/view/{job.slide_id}?job={job.job_id}{place}")
+    person.page.evaluate(FIRST_TILE)
+    return person.page
+
+
+def test_outlines_are_drawn_chosen_and_hidden(lab: Lab, slide: Slide, analyst: Person) -> None:
+    job = lab.run(slide)
+    gland = feature([outline(1000, 1500, 300), outline(1000, 1500, 120)], "Gland", RED, **{"Area µm²": 58_000.5})
+    nuclei = [feature([outline(x, 1500, 30)], "Nucleus", None, **{"Area µm²": 706.75}) for x in (1000, 1500)]
+    add_objects(lab, job, iter([gland, *nuclei]))
+    page = look_at(analyst, job, "#x=1110&y=1483&z=0.3")
+    counts = page.get_by_role("table", name="Outlined objects")
+    expect(counts.get_by_role("row", name="Gland 1")).to_be_visible()
+    expect(counts.get_by_role("row", name="Nucleus 2")).to_be_visible()
+    page.get_by_label("Heatmap", exact=True).uncheck()
+    page.get_by_role("button", name="Zoom in").click()
+    page.wait_for_timeout(1000)
+    settled(page)
+    assert page.evaluate(COLOURED, RED) > 200
+    assert page.evaluate(COLOURED, BLUE) > 60
+    card = page.get_by_role("group", name="Chosen object")
+    page.mouse.click(*at(page, 1220, 1500))
+    expect(card).to_contain_text("Gland")
+    expect(card.get_by_role("row", name="Area µm²")).to_contain_text("58,000.5")
+    page.mouse.click(*at(page, 1010, 1510))
+    expect(card).to_contain_text("Nucleus")
+    assert analyst.violations() == []
+    analyst.look("viewer-objects")
+    page.mouse.click(*at(page, 1080, 1500))  # in the hole
+    expect(card).to_have_count(0)
+    page.get_by_role("application").focus()
+    for _ in range(2):
+        page.keyboard.press("ArrowRight", delay=60)
+    page.keyboard.press("Enter")  # in the middle, without a pointer
+    expect(card).to_contain_text("Gland")
+    page.keyboard.press("Escape")
+    expect(card).to_have_count(0)
+    page.get_by_label("Outlines of objects").uncheck()
+    page.wait_for_timeout(300)
+    assert page.evaluate(COLOURED, RED) == 0
+    page.mouse.click(*at(page, 1220, 1500))
+    expect(card).to_have_count(0)
+
+
+def test_a_hundred_thousand_outlines_do_not_freeze_the_page(lab: Lab, slide: Slide, analyst: Person) -> None:
+    job = lab.run(slide)
+    across = 270
+    near = ((8 * (number % across) + 5, 8 * (number // across) + 5) for number in range(MANY))
+    kinds = ("Nucleus", "Lymphocyte", "Tumour")
+    add_objects(
+        lab,
+        job,
+        (
+            feature([outline(x, y, 3)], kinds[number % 3], None, area=28.3, circularity=0.9)
+            for number, (x, y) in enumerate(near)
+        ),
+    )
+    page = analyst.page
+    page.goto(f"{analyst.origin}/view/{job.slide_id}?job={job.job_id}")
+    page.evaluate(WATCH_TASKS)
+    page.evaluate(FIRST_TILE)
+    counts = page.get_by_role("table", name="Outlined objects")
+    expect(counts.get_by_role("row", name="Nucleus 33,334")).to_be_visible(timeout=60_000)
+    page.get_by_label("Heatmap", exact=True).uncheck()
+    page.wait_for_timeout(1000)
+    tasks: list[float] = page.evaluate("window.tasks")
+    assert settled(page)[0] > 50_000, "specks, where single outlines could not be told apart"
+    rows = [f"loading: the longest task took {max(tasks, default=0):.0f} ms"]
+    for zoom in (0.2, 1.0, 4.0):
+        look_at(analyst, job, f"#x=1110&y=1483&z={zoom}")
+        expect(counts.get_by_role("row", name="Nucleus 33,334")).to_be_visible(timeout=60_000)
+        page.get_by_label("Heatmap", exact=True).uncheck()
+        page.wait_for_timeout(1500)
+        frames = panned(page)
+        middle = frames[len(frames) // 2]
+        rows.append(f"zoom {zoom}: a frame takes {middle:.0f} ms while moved, {frames[-1]:.0f} ms at most")
+        assert middle < 50 * patience(), rows
+    box = page.get_by_role("application").bounding_box()
+    assert box is not None
+    logger.info("100,000 outlines: %s", "; ".join(rows))
+    assert max(tasks, default=0) < 400 * patience(), rows
+    page.mouse.click(*at(page, 8 * 139 + 5, 8 * 185 + 5))
+    expect(page.get_by_role("group", name="Chosen object")).to_contain_text(re.compile("Nucleus|Lymphocyte|Tumour"))
+
+
+def panned(page: Page) -> list[float]:
+    """ms between frames while somebody moves the slide, sorted."""
+    box = page.get_by_role("application").bounding_box()
+    assert box is not None
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.evaluate(WATCH_FRAMES)
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + 150, y + 60, steps=40)
+    page.mouse.move(x, y, steps=40)
+    page.mouse.up()
+    return sorted(page.evaluate("window.frames_kept()"))
