@@ -1,4 +1,5 @@
 import type { Job } from '../../api/live/job_update';
+import { inWordsOfThePage } from '../../ui/fields';
 import { adviceFor } from './advice';
 
 /** Why the job failed, in the API's sentence, and what one can do. */
@@ -8,7 +9,7 @@ export function Failure({ job }: { job: Job }) {
       <h2 id="failure" className="text-base font-semibold">
         The job failed
       </h2>
-      <p className="mt-2">{job.sentence ?? 'Why is being looked up …'}</p>
+      <p className="mt-2">{job.sentence === null ? 'Why is being looked up …' : inWordsOfThePage(job.sentence)}</p>
       <p className="mt-2">{adviceFor(job.reason)}</p>
       <p className="mt-3 text-xs">
         {job.reason && (

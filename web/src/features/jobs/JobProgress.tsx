@@ -1,3 +1,4 @@
+import { inWordsOfThePage } from '../../ui/fields';
 import { duration, number } from '../../ui/format';
 import { JOB_STATES, JobStatus } from '../../ui/statuses';
 import type { Job } from './jobs';
@@ -19,7 +20,7 @@ export function JobProgress({ job }: { job: Job }) {
           className="h-1.5 w-full overflow-hidden rounded-full bg-sunken"
         />
       )}
-      <p className="truncate text-xs text-muted tabular-nums" title={job.sentence ?? undefined}>
+      <p className="truncate text-xs text-muted tabular-nums" title={job.sentence === null ? undefined : inWordsOfThePage(job.sentence)}>
         {isPassing ? goingOn(job, percent) : ended(job)}
       </p>
     </div>
@@ -34,7 +35,7 @@ function goingOn(job: Job, percent: number): string {
 }
 
 function ended(job: Job): string {
-  if (job.sentence !== null) return job.sentence;
+  if (job.sentence !== null) return inWordsOfThePage(job.sentence);
   const unreadable = job.tiles_unreadable > 0 ? `, ${number(job.tiles_unreadable)} unreadable` : '';
   return job.tiles_planned > 0 ? `${number(job.tiles_planned)} tiles${unreadable}` : '';
 }

@@ -9,12 +9,16 @@ import { ME, VIEWER, page, slide } from './testing';
 
 describe('the list of slides', () => {
   it('shows each with its status in words, its size and why it was rejected', async () => {
-    const rejected = slide('b.svs', { status: 'REJECTED', sentence: 'The file does not say its scale.' });
+    const rejected = slide('b.svs', { status: 'REJECTED', sentence: 'The file does not say its scale: state it with the slide (`mpp`).' });
     renderPage('/slides', new FakeApi({ 'GET /me': ME, 'GET /slides': page([slide('a.svs'), rejected]) }));
     expect(await screen.findByRole('row', { name: /a\.svs.*Ready.*3\.2 GB/ })).toBeVisible();
     const row = screen.getByRole('row', { name: /b\.svs/ });
     expect(within(row).getByText('Rejected')).toBeVisible();
-    expect(within(row).getByText('The file does not say its scale.')).toBeVisible();
+    expect(
+      within(row).getByText(
+        'The file does not say its scale: state it with the slide (“Scale”, under Advanced where it is uploaded).',
+      ),
+    ).toBeVisible();
     expect(document.title).toBe('Slides – Tessera');
     await expectAccessible();
   });

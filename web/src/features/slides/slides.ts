@@ -3,6 +3,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useApi } from '../../api/context';
 import { usePages } from '../../api/pages';
 import type { Schema } from '../../api/routes';
+import { inWordsOfThePage } from '../../ui/fields';
 import { JOB_STATES, SLIDE_STATES, type SlideState } from '../../ui/statuses';
 
 export type Slide = Schema<'SlideAnswer'>;
@@ -82,7 +83,8 @@ export function useRegistration(onDone: (slide: Slide) => void) {
 
 /** Why nothing can be analysed, in words for the page: the API's on an archived slide name a route. */
 export function sentenceOn({ status, sentence }: Slide): string | null {
-  return status === 'ARCHIVED' ? 'It lies in the archive. Restore it to look at it or to analyse it again.' : sentence;
+  if (status === 'ARCHIVED') return 'It lies in the archive. Restore it to look at it or to analyse it again.';
+  return sentence && inWordsOfThePage(sentence);
 }
 
 const isMoving = (slide: Slide) => SLIDE_STATES[slide.status].isPassing;

@@ -1,6 +1,7 @@
 import { Link } from 'react-router';
 import { Badge } from '../../ui/Badge';
 import { Button, ButtonLink } from '../../ui/Button';
+import { inWordsOfThePage } from '../../ui/fields';
 import { bytes, number } from '../../ui/format';
 import type { Line } from './view';
 import { isEnded } from './view';
@@ -43,7 +44,7 @@ export function TransferRow({ line, ...does }: Props) {
         </p>
         {sentence !== null && (
           <p role="alert" className="mt-1 max-w-prose text-sm text-bad">
-            {sentence}
+            {inWordsOfThePage(sentence)}
           </p>
         )}
       </div>
