@@ -5,9 +5,11 @@ from __future__ import annotations
 import typer
 
 from client.commands import models
+from client.commands.deidentify import deidentify
 from client.commands.inspect import inspect
 from client.commands.run import run
 from client.commands.submit import submit
+from client.commands.upload import upload
 from client.inputs import UsageError
 from client.outcomes import FAILED, USAGE
 from client.progress import complain
@@ -22,6 +24,8 @@ app = typer.Typer(
 )
 app.command()(run)
 app.command()(inspect)
+app.command()(deidentify)
+app.command()(upload)
 app.command()(submit)
 app.add_typer(models.app)
 

@@ -26,6 +26,7 @@ class Outcome(StrEnum):
     REJECTED = "rejected"
     FAILED = "failed"
     ESTIMATED = "estimated"  #: a dry run: what it would take is known, and nothing was done
+    UPLOADED = "uploaded"  #: ready for jobs (`tessera upload`)
     SUBMITTED = "submitted"  #: the job was made and is not watched (`tessera submit` without --watch)
 
 
@@ -69,6 +70,7 @@ _STYLE = {
     Outcome.REJECTED: "red",
     Outcome.FAILED: "bold red",
     Outcome.ESTIMATED: "green",
+    Outcome.UPLOADED: "green",
     Outcome.SUBMITTED: "green",
 }
 

@@ -41,6 +41,7 @@ class Asked:
     label: str | None = None
     notify: Mapping[str, str] = field(default_factory=dict[str, str])  #: "email" and "webhook": who hears of the end
     idempotency_key: str | None = None  #: None: a new one, so that a lost answer makes no second job
+    deidentify: bool = False  #: label and identifiers are removed before the slide is ready
     resume: str | None = None  #: slide id of an upload that broke off
     watch: bool = True
     realtime: Realtime | None = None
@@ -58,7 +59,7 @@ def submit_slide(
     """The outcome of the job, or SUBMITTED when it is not watched; results lie in `folder` then, if one is given.
     Raises what the API raises."""
     began = time.monotonic()
-    slide_id = upload_slide(api, slide, resume=asked.resume)
+    slide_id = upload_slide(api, slide, deidentify=asked.deidentify, resume=asked.resume)
     inspected = wait_until_inspected(api, slide_id)
     if inspected.status != SlideState.READY:
         return _rejected(slide, inspected)
@@ -87,7 +88,7 @@ def estimate_slide(
     api: Api, slide: SlideInput, asked: Asked, *, on_estimate: Callable[[Estimate], None]
 ) -> SlideOutcome:
     """Uploads, since only an inspected slide can be estimated, and makes no job. Raises what the API raises."""
-    slide_id = upload_slide(api, slide, resume=asked.resume)
+    slide_id = upload_slide(api, slide, deidentify=asked.deidentify, resume=asked.resume)
     inspected = wait_until_inspected(api, slide_id)
     if inspected.status != SlideState.READY:
         return _rejected(slide, inspected)
@@ -96,13 +97,25 @@ def estimate_slide(
     return SlideOutcome(name=slide.name, outcome=Outcome.ESTIMATED, tiles=found.tiles)
 
 
+def keep_slide(
+    api: Api, slide: SlideInput, *, deidentify: bool, resume: str | None, on_ready: Callable[[Slide], None]
+) -> SlideOutcome:
+    """Uploads and waits until the slide is inspected. Raises what the API raises."""
+    began = time.monotonic()
+    inspected = wait_until_inspected(api, upload_slide(api, slide, deidentify=deidentify, resume=resume))
+    if inspected.status != SlideState.READY:
+        return _rejected(slide, inspected)
+    on_ready(inspected)
+    return SlideOutcome(name=slide.name, outcome=Outcome.UPLOADED, seconds=round(time.monotonic() - began, 1))
+
+
 def _rejected(slide: SlideInput, inspected: Slide) -> SlideOutcome:
     reason = inspected.reason or inspected.status.lower()
     sentence = inspected.sentence or f"The slide is {inspected.status}."
     return SlideOutcome(name=slide.name, outcome=Outcome.REJECTED, reason=reason, sentence=sentence)
 
 
-def upload_slide(api: Api, slide: SlideInput, *, resume: str | None = None) -> str:
+def upload_slide(api: Api, slide: SlideInput, *, deidentify: bool = False, resume: str | None = None) -> str:
     """Uploads with a progress bar and returns the slide's id."""
     begun: list[str] = []
     with Sources().opened(slide) as source, bytes_bar() as bar:
@@ -113,6 +126,7 @@ def upload_slide(api: Api, slide: SlideInput, *, resume: str | None = None) -> s
                 _with_folder(place(slide).name, source.files),
                 mpp=slide.mpp,
                 choice=slide.choice,
+                deidentify=deidentify,
                 resume=resume,
                 on_begin=begun.append,
                 on_progress=lambda size: bar.advance(task, size),

@@ -24,6 +24,12 @@ FocalPlane = Annotated[
         metavar="N", min=1, help="Which plane of focus, of a DICOM slide that holds several; 1 is nearest the glass."
     ),
 ]
+Deidentify = Annotated[
+    bool,
+    typer.Option(
+        "--deidentify", help="Label, macro and identifiers are removed from the slide before it is ready, for good."
+    ),
+]
 RegionGeojson = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Polygons to analyse in place of the tissue found, GeoJSON. One slide only."),

@@ -12,7 +12,15 @@ from rich.console import Console
 
 from client.api import Api, Job
 from client.batch import folders, run_batch
-from client.commands.options import AllowUpsampling, Fast, FocalPlane, OpticalPath, RegionFrame, RegionGeojson
+from client.commands.options import (
+    AllowUpsampling,
+    Deidentify,
+    Fast,
+    FocalPlane,
+    OpticalPath,
+    RegionFrame,
+    RegionGeojson,
+)
 from client.estimates import show
 from client.inputs import SlideInput, UsageError, expand, read_region
 from client.outcomes import INTERRUPTED, SlideOutcome, exit_code, table
@@ -43,6 +51,7 @@ def submit(
     mpp: Annotated[float | None, typer.Option(min=0.01, max=100, help="Microns a pixel; wins over the file.")] = None,
     optical_path: OpticalPath = None,
     focal_plane: FocalPlane = None,
+    deidentify: Deidentify = False,
     allow_upsampling: AllowUpsampling = False,
     fast: Fast = False,
     region_geojson: RegionGeojson = None,
@@ -92,6 +101,7 @@ def submit(
         label=label,
         notify={name: value for name, value in (("email", notify_email), ("webhook", notify_webhook)) if value},
         idempotency_key=idempotency_key,
+        deidentify=deidentify,
         resume=resume,
         watch=watching,
         realtime=Realtime(url=url, credential=api_key) if url else None,

@@ -113,7 +113,10 @@ class Installation:
         return await self.slide(request)
 
     async def slide(self, request: web.Request) -> web.Response:
-        return web.json_response({"slide_id": SLIDE, "status": "READY", "reason": None, "sentence": None, "version": 3})
+        clean = {"deidentified": True, "removed": {"images": 2, "tags": 16, "files": 0}}
+        more = clean if self.begun.get("deidentify") else {"deidentified": False, "removed": None}
+        said = {"slide_id": SLIDE, "status": "READY", "reason": None, "sentence": None, "version": 3}
+        return web.json_response(said | more)
 
     async def submit(self, request: web.Request) -> web.Response:
         self.asked = await request.json()

@@ -53,7 +53,7 @@ def test_no_version_of_an_object_says_whose_the_slide_is(lab: Lab, tmp_path: Pat
     came = write_identified_svs(tmp_path)
     slide = send(lab, came.path)
     assert (slide.status, slide.deidentified) == (SlideState.READY, True)
-    assert slide.removed == {"images": 2, "tags": 33, "files": 0}
+    assert slide.removed == {"images": 2, "tags": 48, "files": 0}
     assert [key for key, _ in versions(lab, slide)] == ["00000-clean"]
     data = body(lab, slide, "00000-clean")
     assert len(data) == came.path.stat().st_size

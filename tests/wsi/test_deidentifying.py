@@ -93,7 +93,7 @@ def stored(installation: Installation) -> dict[str, bytes]:
 
 def is_clean(installation: Installation, slide: Slide) -> None:
     """READY, and nothing in the store that is not its files."""
-    assert (slide.state, slide.deidentified, slide.removed) == (SlideState.READY, True, Removed(images=2, tags=33))
+    assert (slide.state, slide.deidentified, slide.removed) == (SlideState.READY, True, Removed(images=2, tags=48))
     assert installation.slides.held == {file.uri for file in slide.files}
     data = stored(installation)[slide.files[0].uri]
     assert not any(secret in data for secret in SECRETS)
@@ -113,7 +113,7 @@ def test_a_slide_is_ready_without_label_and_names(installation, identified, tmp_
     assert (slide.inspection["width"], slide.inspection["mpp_x"]) == (1200, 0.499)
     assert not installation.slides.uploading
     line = next(line for line in installation.ledger.books.audit if line.action == "slide.deidentify")
-    assert (line.subject, line.detail) == (str(slide_id), {"images": 2, "tags": 33, "files": 0})
+    assert (line.subject, line.detail) == (str(slide_id), {"images": 2, "tags": 48, "files": 0})
 
 
 def test_without_the_wish_the_slide_stays_as_it_came(installation, identified, tmp_path):

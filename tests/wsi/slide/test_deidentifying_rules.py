@@ -109,15 +109,18 @@ def test_of_aperios_description_only_measures_stay():
         "Q=70;Doe 17;Aperio Image Library v9\r\n1x1|AppMag = 20|MPP = 0.4990|User = Doe|MPP = Doe 0.5|Top = -2.5e1"
         "|Patient = 5|Left = 1 Doe"
     )
-    assert measures_only(text) == (
+    kept, lost = measures_only(text)
+    assert kept == (
         b"Aperio Image Library v10.0.51\r\n46920x33014 [0,100 46000x32893] (256x256) -> 2000x1430 J2K/YUV16 Q=70"
         b"|AppMag = 20|MPP = 0.4990|Top = -2.5e1"
     )
+    assert lost == 5
+    assert measures_only(kept.decode()) == (kept, 0)
 
 
 @given(st.text(max_size=200))
 def test_words_never_stay_in_aperios_description(words):
-    kept = measures_only(f"Aperio {words}\n{words}|Note = {words}|MPP = {words}|{words} = 5").decode()
+    kept = measures_only(f"Aperio {words}\n{words}|Note = {words}|MPP = {words}|{words} = 5")[0].decode()
     assert set(kept.split("\r\n", 1)[1]) <= set("0123456789x[]()-,>/ |=.+eEMPQJAGOR2KN") | set(
         "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
     ) | set("AppMag StripeWidth Left Top LineCameraSkew LineAreaXOffset Focus Original Filtered Exposure Scale Display")

@@ -41,15 +41,17 @@ _MEASURES: Final = frozenset(
 _NUMBER: Final = re.compile(r"[-+]?\d{1,12}(\.\d{1,12})?([eE][-+]?\d{1,3})?")
 
 
-def measures_only(text: str) -> bytes:
-    """Begins with "Aperio", as readers expect."""
+def measures_only(text: str) -> tuple[bytes, int]:
+    """What stays, which begins with "Aperio", as readers expect; and how many values go."""
     head, *fields = text.split("|")
     first, _, rest = head.partition("\n")
     library = _LIBRARY.match(first)
     geometry = " ".join(_GEOMETRY.findall(rest.partition(";")[0]))
     kept = [f"{key} = {value}" for key, value in map(_field, fields) if key in _MEASURES and _NUMBER.fullmatch(value)]
     name = library[0] if library else "Aperio"
-    return "|".join((f"{name}\r\n{geometry}", *kept)).encode("ascii")
+    said = f"{name}\r\n{geometry}"
+    lost = len(fields) - len(kept) + (said.split() != head.split())
+    return "|".join((said, *kept)).encode("ascii"), lost
 
 
 def _field(text: str) -> tuple[str, str]:

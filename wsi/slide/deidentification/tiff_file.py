@@ -43,10 +43,14 @@ def clean_tiff(source: RangeSource) -> tuple[str, tuple[Overwrite, ...], Removed
 
 def _aperio(file: Tiff) -> tuple[str, Sequence[KeptPage]]:
     levels = {level.place for level in aperio.levels(file)}
-    return ".svs", [
-        KeptPage(directory, text=measures_only(directory.text(tiff.IMAGE_DESCRIPTION)))
+    kept = [
+        directory
         for number, directory in enumerate(file.directories)
         if directory.place in levels or (number == 1 and _shows_the_scan(directory, file.directories[0]))
+    ]
+    texts = [measures_only(directory.text(tiff.IMAGE_DESCRIPTION)) for directory in kept]
+    return ".svs", [
+        KeptPage(directory, text=text, lost=lost) for directory, (text, lost) in zip(kept, texts, strict=True)
     ]
 
 
@@ -82,6 +86,7 @@ def _ome(file: Tiff) -> tuple[str, Sequence[KeptPage]]:
         KeptPage(
             page,
             text=text if number == 0 else None,
+            lost=int(number == 0 and text.decode() != file.directories[0].text(tiff.IMAGE_DESCRIPTION)),
             spare=file.directories[0].entries[tiff.IMAGE_DESCRIPTION] if number == 0 else None,
             below=tuple(KeptPage(level) for level in ome.levels(page) if level.place != page.place),
         )

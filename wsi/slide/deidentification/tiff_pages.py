@@ -64,6 +64,7 @@ _COMMENT, _APP0, _APP14, _APP15 = 0xFE, 0xE0, 0xEE, 0xEF  #: markers of JPEG
 class KeptPage:
     directory: Directory
     text: bytes | None = None  #: that replaces its description; None: it has none any more
+    lost: int = 0  #: values that the new description lacks
     spare: Entry | None = None  #: of a page that goes, whose place the text may take
     more: frozenset[int] = frozenset()  #: tags of the format that stay too, beside `PIXEL_TAGS`
     below: tuple[KeptPage, ...] = ()  #: smaller pictures that hang on it (SubIFDs)
@@ -136,8 +137,7 @@ def _write_page(
     starts, ends = _data(directory, tiled=tiled, size=size)
     kept.add_all(starts, ends)
     below = sum(_write_page(layout, smaller, 0, size, kept, written) for smaller in page.below)
-    changed = tiff.IMAGE_DESCRIPTION in replaced and page.text != _bare(directory.data(tiff.IMAGE_DESCRIPTION))
-    return len([tag for tag in dropped if tag not in _UNCOUNTED]) + changed + below
+    return len([tag for tag in dropped if tag not in _UNCOUNTED]) + page.lost + below
 
 
 def _replaced(layout: Layout, page: KeptPage) -> Iterator[tuple[int, tuple[int, int, bytes]]]:
@@ -154,10 +154,6 @@ def _replaced(layout: Layout, page: KeptPage) -> Iterator[tuple[int, tuple[int, 
     if tables is not None:
         entry = directory.entries[tiff.JPEG_TABLES]
         yield tiff.JPEG_TABLES, (entry.type, entry.count, _without_comments(tables))
-
-
-def _bare(text: bytes | None) -> bytes | None:
-    return None if text is None else text.split(b"\0", 1)[0]
 
 
 def _without_comments(tables: bytes) -> bytes:

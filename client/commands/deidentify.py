@@ -1,0 +1,99 @@
+"""`tessera deidentify`: a clean copy of a slide on this disk, without any service."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from shutil import rmtree
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from client.commands.options import FocalPlane, OpticalPath
+from client.inputs import UsageError, expand
+from client.outcomes import INTERRUPTED, REJECTED
+from client.progress import bytes_bar, complain, with_options
+from wsi.errors import SlideRejected, SourceError
+from wsi.records.slides import Choice
+
+if TYPE_CHECKING:
+    from client.inputs import SlideInput
+    from client.sources import Sources
+    from wsi.slide.deidentification.cleaning import CleanSlide
+
+_SALT = 16  #: bytes; kept nowhere, so that nobody can say which UID came from which
+
+
+def deidentify(
+    slide: Annotated[str, typer.Argument(metavar="SLIDE", help="A slide, a folder of one DICOM series, an s3:// URL.")],
+    *,
+    out: Annotated[
+        Path,
+        typer.Option(metavar="PATH", help="The new file; of a DICOM series the new folder. It must not be there yet."),
+    ],
+    optical_path: OpticalPath = None,
+    focal_plane: FocalPlane = None,
+) -> None:
+    """Writes a copy without label, macro and identifiers, and says how much was removed. The slide itself stays."""
+    from client.sources import Sources
+
+    sources = Sources()
+    found = expand([slide], choice=Choice.of(optical_path, focal_plane), listing=sources.list_uris)
+    if len(found) != 1:
+        raise UsageError(f"{slide} holds {len(found)} slides; name one of them")
+    if os.path.lexists(out):
+        raise UsageError(f"{out} is there already; name a path that is not")
+    try:
+        with _whole_or_nothing(out) as place:
+            _write(found[0], sources, place)
+    except (SlideRejected, SourceError) as error:
+        reason = error.reason.value if isinstance(error, SlideRejected) else error.code
+        complain(f"rejected ({reason}): {with_options(error.sentence)}")
+        raise typer.Exit(REJECTED) from None
+    except KeyboardInterrupt:
+        complain("interrupted: nothing was written")
+        raise typer.Exit(INTERRUPTED) from None
+
+
+def _write(slide: SlideInput, sources: Sources, place: Path) -> None:
+    from client.removed import in_words
+    from wsi.slide.deidentification.cleaning import clean
+
+    with sources.opened(slide) as source:
+        cleaned = clean(source, choice=slide.choice, salt=os.urandom(_SALT))
+        is_series = cleaned.files[0].name.endswith(".dcm")
+        if is_series:
+            place.mkdir()
+        _write_files(cleaned, place, is_series=is_series)
+    Console(soft_wrap=True, highlight=False).print(in_words(cleaned.removed))
+
+
+def _write_files(cleaned: CleanSlide, place: Path, *, is_series: bool) -> None:
+    from wsi.slide.deidentification.overwrites import parts
+
+    with bytes_bar() as bar:
+        task = bar.add_task("writing", total=sum(file.source.size for file in cleaned.files))
+        for file in cleaned.files:
+            with (place / file.name if is_series else place).open("xb") as target:
+                for data in file.source.read_many(list(parts(file.source.size))):
+                    target.write(data)
+                    bar.advance(task, len(data))
+
+
+@contextmanager
+def _whole_or_nothing(path: Path) -> Iterator[Path]:
+    """A place beside `path` that takes its name at the end. Raises UsageError where nothing can be written."""
+    place = path.with_name(f".{path.name}.partial")
+    try:
+        yield place
+        place.rename(path)
+    except OSError as error:
+        raise UsageError(f"{path} can not be written: {error.strerror}") from error
+    finally:
+        if place.is_dir():
+            rmtree(place)
+        else:
+            place.unlink(missing_ok=True)

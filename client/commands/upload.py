@@ -1,0 +1,64 @@
+"""`tessera upload`: slides into an installation, without a job yet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from client.api import Api, Slide
+from client.batch import run_batch
+from client.commands.options import Deidentify, FocalPlane, OpticalPath
+from client.inputs import SlideInput, UsageError, expand
+from client.outcomes import INTERRUPTED, SlideOutcome, exit_code, table
+from client.progress import complain, report
+from client.removed import in_words
+from client.submission import keep_slide
+from client.transport import Transport
+from wsi.records.slides import Choice, Removed
+
+
+def upload(
+    slides: Annotated[list[str], typer.Argument(metavar="SLIDE…", help="Slides, or folders of them.")],
+    *,
+    api: Annotated[str, typer.Option(metavar="URL", envvar="TESSERA_API", help="The installation.")],
+    api_key: Annotated[str, typer.Option(envvar="TESSERA_API_KEY", help="API key, or the token of a person.")],
+    mpp: Annotated[float | None, typer.Option(min=0.01, max=100, help="Microns a pixel; wins over the file.")] = None,
+    optical_path: OpticalPath = None,
+    focal_plane: FocalPlane = None,
+    deidentify: Deidentify = False,
+    resume: Annotated[
+        str | None, typer.Option(metavar="SLIDE_ID", help="Go on with an upload that broke off. One slide only.")
+    ] = None,
+) -> None:
+    """Uploads slides, waits until they are inspected, and prints the id of each: what a de-identified slide is called
+    by from then on."""
+    found = expand(slides, mpp=mpp, choice=Choice.of(optical_path, focal_plane), listing=_refuse)
+    if len(found) > 1 and resume:
+        raise UsageError("--resume is for one slide")
+    if not (api_key.isascii() and api_key.isprintable()):
+        raise UsageError("the API key holds characters that no key has")
+    transport = Transport(api, api_key)
+
+    def send(slide: SlideInput) -> SlideOutcome:
+        def tell(ready: Slide) -> None:
+            said = f": {in_words(Removed.from_json(ready.removed))}" if ready.removed is not None else ""
+            Console(soft_wrap=True, highlight=False, markup=False).print(f"slide {ready.slide_id} {slide.name}{said}")
+
+        return keep_slide(Api(transport), slide, deidentify=deidentify, resume=resume, on_ready=tell)
+
+    try:
+        outcomes = run_batch(found, send, folder_of=lambda slide: None, on_outcome=report)
+    except KeyboardInterrupt:
+        complain("interrupted")
+        raise typer.Exit(INTERRUPTED) from None
+    finally:
+        transport.close()
+    Console().print(table(outcomes))
+    raise typer.Exit(exit_code(outcomes))
+
+
+def _refuse(url: str) -> Sequence[str]:
+    raise UsageError("A slide on S3 is registered with POST /slides, not uploaded again")
