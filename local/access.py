@@ -51,7 +51,9 @@ class Access:
                     for user in self.users
                     if user.tenant == name
                 ),
-                keys=tuple(SeedKey(key=key.key, role=key.role) for key in self.keys if key.tenant == name),
+                keys=tuple(
+                    SeedKey(key=key.key, role=key.role, name=KEY_NAME) for key in self.keys if key.tenant == name
+                ),
             )
             for name in names
         )
@@ -61,6 +63,7 @@ class Access:
 
 
 FIRST, SECOND = "first", "second"
+KEY_NAME = "command line"  #: what jobs say that were asked for with the key of `python -m local key`
 PEOPLE = ((FIRST, Role.VIEWER), (FIRST, Role.ANALYST), (FIRST, Role.ADMIN), (SECOND, Role.ANALYST))
 
 

@@ -8,6 +8,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from local.access import KEY_NAME
 from tests.slides import write_svs
 from wsi.records.identity import Role
 
@@ -150,9 +151,9 @@ def test_jobs_are_found_by_slide_status_and_model(slides, lab, analyst):
     expect(page.get_by_role("row", name="colon-032.svs").first).to_be_visible()
     expect(page).to_have_url(re.compile(re.escape("/jobs?q=colon-032&status=COMPLETED&model=stain-density") + "$"))
     page.get_by_label("Asked for by").select_option("Me")
-    expect(page.get_by_role("row", name="seed")).to_have_count(0)  # that of the key
+    expect(page.get_by_role("row", name=KEY_NAME)).to_have_count(0)  # that of the key
     page.get_by_label("Asked for by").select_option("Everybody")
-    expect(page.get_by_role("row", name="seed").first).to_be_visible()
+    expect(page.get_by_role("row", name=KEY_NAME).first).to_be_visible()
     page.get_by_label("Model").select_option("epithelium")
     expect(page.get_by_role("heading", name="No job matches")).to_be_visible()
     assert analyst.violations() == []

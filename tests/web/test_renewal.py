@@ -164,3 +164,27 @@ def test_who_may_not_renew_signs_in_again_and_comes_back_to_the_same_place(
     sign_in(page, stack, user)
     expect(page.get_by_role("heading", level=1, name="renewal-3.svs")).to_be_visible()
     assert page.url == place
+
+
+def test_an_upload_that_a_session_left_unfinished_goes_on_after_signing_in_again(
+    hosted: Person, stack: Stack, short_lived: None, tmp_path: Path
+) -> None:
+    page = hosted.page
+    slide = padded(write_svs(tmp_path / "small.svs", width=1024, height=1024, seed=78), tmp_path / "left-behind.svs")
+    user = sign_in_at_hosted(hosted, stack, "/upload")
+    parts = Parts(page, last=2)
+    choose(page, slide)
+    wait_for(page, lambda: sorted(parts.sent) == [1, 2])
+    stack.clients.cognito.admin_user_global_sign_out(
+        UserPoolId=stack.addresses.issuer.rsplit("/", 1)[-1], Username=user.email
+    )
+    page.wait_for_timeout(LIFE * 1000)
+    parts.let_go()
+    expect(page.get_by_role("alert")).to_have_text("Your session has ended. Sign in again.")
+    sign_in(page, stack, user)
+    expect(page.get_by_text("33.6 MB of 84.9 MB have arrived")).to_be_visible()
+    parts.sent.clear()
+    parts.last = PARTS
+    choose(page, slide)
+    expect(row(page, slide.name)).to_contain_text("Ready", timeout=60_000)
+    assert set(parts.sent) == {3, 4, 5, 6}

@@ -12,7 +12,7 @@ export function Header() {
     .sort((one, other) => one.order - other.order);
   return (
     <header className="border-b border-line bg-raised">
-      <div className="mx-auto flex min-h-14 max-w-7xl flex-wrap items-center gap-x-6 gap-y-1 px-4 py-1.5">
+      <div className="mx-auto flex min-h-14 max-w-7xl flex-wrap items-center gap-x-6 gap-y-1 px-4 py-1.5 max-lg:gap-x-2">
         <NavLink to="/slides" className="flex items-center gap-2 font-semibold">
           <img src="/icon.svg" alt="" className="size-6" />
           Tessera
@@ -54,7 +54,7 @@ function Person() {
       >
         Dark mode
       </Button>
-      <span className="px-2 text-muted">
+      <span className="truncate px-2 text-muted max-lg:max-w-60" title={email ?? undefined}>
         {email}
         {me.data && ` · ${me.data.role}`}
       </span>

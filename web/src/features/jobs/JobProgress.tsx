@@ -8,7 +8,7 @@ export function JobProgress({ job }: { job: Job }) {
   const { isPassing } = JOB_STATES[job.status];
   const percent = Math.floor(job.progress * 100);
   return (
-    <div className="flex h-16 w-56 flex-col max-lg:w-44 justify-center gap-1.5">
+    <div className="flex h-16 w-56 flex-col max-lg:w-36 justify-center gap-1.5">
       <div>
         <JobStatus status={job.status} />
       </div>

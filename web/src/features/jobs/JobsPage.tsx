@@ -32,7 +32,7 @@ const COLUMNS: readonly Column<Job>[] = [
     cell: ({ created_at, created_by, priority }) => (
       <div className="min-w-24">
         <time dateTime={created_at}>{moment(created_at)}</time>
-        {created_by !== null && <p className="max-w-56 wrap-anywhere text-muted">{created_by}</p>}
+        {created_by !== null && <p className="max-w-56 wrap-anywhere text-muted max-lg:text-xs">{created_by}</p>}
         {priority !== 'normal' && <p className="text-muted capitalize">{priority} priority</p>}
       </div>
     ),
