@@ -11,7 +11,7 @@ import openslide
 import pydicom
 import pytest
 import tifffile
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydicom.uid import UID
 
@@ -19,6 +19,7 @@ from tests.shared_slides import shared_slide
 from tests.slides import write_svs
 from tests.slides.dicoms import SERIES, Writing, tissue, write_picture
 from tests.slides.identified import (
+    FORMATS,
     SAID,
     add_private,
     identifying_elements,
@@ -27,7 +28,7 @@ from tests.slides.identified import (
     write_identified_svs,
     write_level,
 )
-from wsi.errors import RejectReason, SlideRejected
+from wsi.errors import RejectReason, SlideRejected, TesseraError
 from wsi.memory.ranges import MemoryRangeSource
 from wsi.records.slides import Choice
 from wsi.slide.deidentification.aperio_text import measures_only
@@ -141,9 +142,11 @@ def test_what_lies_between_and_behind_the_pictures_is_blanked(tmp_path):
 def test_a_text_as_short_as_padding_goes_too(tmp_path):
     path = tmp_path / "a.tif"
     with tifffile.TiffWriter(path) as writer:
-        write_level(writer, noise(480, 480), None, extratags=[(315, 2, 0, "J.Doe", True)], resolution=(20_000, 20_000))
-    assert b"J.Doe\0" in path.read_bytes()
-    assert b"J.Doe" not in bytes_of(cleaned(path))
+        for name in ("J.Doe", "A.Doe"):  # the second page goes as a whole
+            said = {"extratags": [(315, 2, 0, name, True)], "resolution": (20_000, 20_000)}
+            write_level(writer, noise(480, 480), None, **said)
+    assert path.read_bytes().count(b".Doe\0") == 2
+    assert b".Doe" not in bytes_of(cleaned(path))
 
 
 def test_comments_in_the_tables_that_tiles_share_go(tmp_path):
@@ -174,6 +177,17 @@ def test_a_label_that_shares_its_bytes_with_the_slide_is_refused(tmp_path):
     with path.open("r+b") as file:
         file.seek(offsets)
         file.write(struct.pack("<I", tile))
+    assert refused(path) is RejectReason.CAN_NOT_DEIDENTIFY
+
+
+def test_a_tile_that_lies_where_a_name_stands_is_refused(tmp_path):
+    path = write_identified_svs(tmp_path, levels=(1,)).path
+    with tifffile.TiffFile(path) as file:
+        name = file.pages.first.tags["Artist"].valueoffset
+        offsets = file.pages.first.tags["TileOffsets"].valueoffset
+    with path.open("r+b") as file:
+        file.seek(offsets)
+        file.write(struct.pack("<I", name))
     assert refused(path) is RejectReason.CAN_NOT_DEIDENTIFY
 
 
@@ -235,6 +249,37 @@ def test_an_original_without_label_opens_as_before(tmp_path):
     after.write_bytes(bytes_of(cleaned(path)))
     with openslide.OpenSlide(path) as one, openslide.OpenSlide(after) as other:
         assert one.level_dimensions == other.level_dimensions
+
+
+# --- damage
+
+
+@pytest.fixture(scope="module", params=["svs", "ome", "ndpi", "dicom"])
+def whole(request, tmp_path_factory):
+    """Names and bytes of a slide's files."""
+    slide = FORMATS[request.param](tmp_path_factory.mktemp("whole"))
+    files = local_source(slide.path).files
+    return [(name, source.read(ByteRange(0, source.size))) for name, source in files]
+
+
+@settings(max_examples=120, deadline=None)
+@given(data=st.data())
+def test_damage_leaves_no_name_behind_and_is_refused_in_words(whole, data):
+    """Bytes of directories and headers, which lie at both ends, may be any."""
+    files: list[tuple[str, MemoryRangeSource]] = []
+    for name, before in whole:
+        damaged = bytearray(before)
+        for _ in range(data.draw(st.integers(0, 4))):
+            near = data.draw(st.integers(0, min(4_000, len(before)) - 1))
+            damaged[near if data.draw(st.booleans()) else len(before) - 1 - near] = data.draw(st.integers(0, 255))
+        files.append((name, MemoryRangeSource(lambda held=bytes(damaged): (held, "etag"))))
+    said, slide = "", None
+    try:
+        slide = clean(SlideSource(files=tuple(files)), salt=SALT)
+    except TesseraError as error:
+        said = error.sentence
+    assert SAID not in said
+    assert slide is None or not any(SAID.encode() in bytes_of(slide, number) for number in range(len(slide.files)))
 
 
 # --- DICOM

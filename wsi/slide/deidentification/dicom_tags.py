@@ -67,7 +67,9 @@ def stays(tag: int, vr: str) -> bool:
     group = tag >> 16
     if group % 2:
         return False
-    if tag & 0xFFFF == 0 or tag in _LEAVES or tag in _META:  # element 0 says how long its group is
+    if tag & 0xFFFF == 0:  # says how long its group is
+        return vr == "UL"
+    if tag in _LEAVES or tag in _META:
         return True
     return group in _OF_PICTURES and vr not in _WORDS
 

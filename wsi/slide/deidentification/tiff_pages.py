@@ -55,7 +55,10 @@ PIXEL_TAGS: Final = frozenset(
 _TILES: Final = frozenset({tiff.TILE_WIDTH, tiff.TILE_LENGTH, tiff.TILE_OFFSETS, tiff.TILE_BYTE_COUNTS})
 _STRIPS: Final = frozenset({tiff.STRIP_OFFSETS, tiff.STRIP_BYTE_COUNTS, tiff.ROWS_PER_STRIP})
 _UNCOUNTED: Final = _TILES | _STRIPS | {tiff.SUB_DIRECTORIES}  #: places; a page may hold more than it needs
+_FEW_NUMBERS: Final = PIXEL_TAGS - {tiff.ICC_PROFILE, tiff.JPEG_TABLES}
+_LONGEST: Final = 64  #: bytes of these; black and white of three colours take 48
 _TEXT: Final = 2  #: type ASCII
+_WORDS: Final = frozenset({1, _TEXT, 6, 7})  #: types of bytes, which may be letters
 _OLD_JPEG: Final = 6
 _COMMENT, _APP0, _APP14, _APP15 = 0xFE, 0xE0, 0xEE, 0xEF  #: markers of JPEG
 
@@ -93,15 +96,17 @@ def clean_pages(file: Tiff, pages: Sequence[KeptPage], size: int) -> tuple[tuple
     layout = file.layout
     staying = {page.directory.place for page in pages}
     others = [directory for directory in file.directories if directory.place not in staying]
-    kept, written = _Kept(), list[Overwrite]()
+    kept, written, texts = _Kept(), list[Overwrite](), list[ByteRange]()
     following = [page.directory.place.start for page in pages[1:]] + [0]
     written.append(_header(layout, pages[0].directory.place.start))
     tags = 0
     for page, place in zip(pages, following, strict=True):
-        tags += _write_page(layout, page, place, size, kept, written)
-    erased = [place for directory in others for place in _pixels(directory, size)]
+        tags += _write_page(layout, page, place, size, kept, written, texts)
+    for directory in others:
+        texts += _texts(layout, directory, directory.entries.keys() - PIXEL_TAGS)
+    pixels = [place for directory in others for place in _pixels(directory, size)]
     try:
-        overwrites = in_order([*written, *_zeros(kept, written, erased, size)])
+        overwrites = in_order([*written, *_zeros(kept, written, pixels, texts, size)])
     except ValueError:
         raise can_not("Two of the file's pictures share their tags") from None
     pictures = len(others) + sum(_dropped_below(page) for page in pages)
@@ -113,7 +118,13 @@ def _header(layout: Layout, first: int) -> Overwrite:
 
 
 def _write_page(
-    layout: Layout, page: KeptPage, following: int, size: int, kept: _Kept, written: list[Overwrite]
+    layout: Layout,
+    page: KeptPage,
+    following: int,
+    size: int,
+    kept: _Kept,
+    written: list[Overwrite],
+    texts: list[ByteRange],
 ) -> int:
     """How many tags it lost or had rewritten."""
     directory = page.directory
@@ -123,6 +134,9 @@ def _write_page(
     names = PIXEL_TAGS | page.more | (_TILES if tiled else _STRIPS)
     replaced = dict(_replaced(layout, page))
     unchanged = [tag for tag in directory.entries if tag in names and tag not in replaced]
+    long = [tag for tag in unchanged if tag in _FEW_NUMBERS and _size(directory, tag) > _LONGEST]
+    if long:
+        raise can_not(f"Tag {long[0]} of the file is longer than it can be")
     staying = {tag: _entry(layout, directory, tag, kept) for tag in unchanged}
     for tag, (kind, count, data) in replaced.items():
         own = directory.entries.get(tag)
@@ -131,12 +145,11 @@ def _write_page(
     if len(staying) > _room(layout, directory):
         raise can_not("The file's first page has no room for the description of the slide")
     dropped = [tag for tag in directory.entries if tag not in staying]
-    for tag in (*dropped, *replaced):
-        _erase(layout, directory, tag, size, written)
+    texts += _texts(layout, directory, (*dropped, *replaced))
     written.append(Overwrite(directory.place, _directory(layout, directory, staying, following)))
     starts, ends = _data(directory, tiled=tiled, size=size)
     kept.add_all(starts, ends)
-    below = sum(_write_page(layout, smaller, 0, size, kept, written) for smaller in page.below)
+    below = sum(_write_page(layout, smaller, 0, size, kept, written, texts) for smaller in page.below)
     return len([tag for tag in dropped if tag not in _UNCOUNTED]) + page.lost + below
 
 
@@ -225,14 +238,18 @@ def _room(layout: Layout, directory: Directory) -> int:
     return (directory.place.size - counter - word) // stride
 
 
-def _erase(layout: Layout, directory: Directory, tag: int, size: int, written: list[Overwrite]) -> None:
-    """The value of a text, however short: gaps as short as padding are left alone otherwise."""
-    entry = directory.entries.get(tag)
-    if entry is None or any(one.place.start == entry.offset for one in written):
-        return
-    length = tiff.size_of(entry.type, entry.count)
-    if entry.type in (1, 2, 6, 7) and (8 if layout.big else 4) < length < PADDING and entry.offset + length <= size:
-        written.append(Overwrite(ByteRange(entry.offset, entry.offset + length)))
+def _size(directory: Directory, tag: int) -> int:
+    entry = directory.entries[tag]
+    return tiff.size_of(entry.type, entry.count)
+
+
+def _texts(layout: Layout, directory: Directory, tags: Iterable[int]) -> Iterator[ByteRange]:
+    """Where values that may be words lie, outside of the directory."""
+    width = 8 if layout.big else 4
+    for entry in (directory.entries[tag] for tag in tags if tag in directory.entries):
+        length = tiff.size_of(entry.type, entry.count)
+        if entry.type in _WORDS and length > width:
+            yield ByteRange(entry.offset, entry.offset + length)
 
 
 def _word(layout: Layout, offset: int) -> bytes:
@@ -277,15 +294,22 @@ def _dropped_below(page: KeptPage) -> int:
     return (0 if hanging is None else len(hanging)) - len(page.below) + sum(map(_dropped_below, page.below))
 
 
-def _zeros(kept: _Kept, written: Sequence[Overwrite], erased: Iterable[ByteRange], size: int) -> Iterator[Overwrite]:
-    """All that is neither kept nor written."""
+def _zeros(
+    kept: _Kept,
+    written: Sequence[Overwrite],
+    pixels: Sequence[ByteRange],
+    texts: Sequence[ByteRange],
+    size: int,
+) -> Iterator[Overwrite]:
+    """All that is neither kept nor written. `pixels` and `texts` are what must be gone then."""
     starts, ends = kept.merged()
-    for place in (*erased, *(one.place for one in written)):
+    for place in (*pixels, *texts, *(one.place for one in written)):
         if np.any((starts < place.end) & (ends > place.start)):
             raise can_not("What goes from the file shares its bytes with what stays")
     for one in written:
         kept.add(one.place)
     kept.add(ByteRange(0, written[0].place.end))  # the file's first bytes, up to where the first directory lies
+    short = [text for text in texts if text.size < PADDING]
     for gap in gaps(*kept.merged(), size):
-        if gap.size >= PADDING:
+        if gap.size >= PADDING or any(text.start < gap.end and gap.start < text.end for text in short):
             yield Overwrite(gap)
