@@ -116,7 +116,7 @@ def test_a_slide_of_several_pictures_is_ready_once_one_is_chosen(installation, t
     for slide in (without, chosen, wrong):
         inspect(installation, slide, tmp_path)
     assert installation.ledger.slide(ANALYST, without).reason == "z_stack"
-    assert "`focal_plane` in the upload" in installation.ledger.slide(ANALYST, without).sentence
+    assert "(`focal_plane`)" in installation.ledger.slide(ANALYST, without).sentence
     assert installation.ledger.slide(ANALYST, wrong).reason == "no_such_choice"
     assert installation.ledger.slide(ANALYST, chosen).state is SlideState.READY
 

@@ -119,6 +119,18 @@ def test_of_aperios_description_only_measures_stay():
     assert measures_only(kept.decode()) == (kept, 0)
 
 
+def test_a_gt450_is_known_too():
+    text = (
+        "Aperio Leica Biosystems GT450 v1.0.1 \r\n152855x79623 [0,0,152855x79623] (256x256) JPEG/YCbCr Q=91|AppMag=40"
+        "|Date=04/29/2020|MPP=0.263|ScanScope ID=SS12345|Barcode=S20-1"
+    )
+    assert measures_only(text)[0] == (
+        b"Aperio Leica Biosystems GT450 v1.0.1\r\n152855x79623 [0,0,152855x79623] (256x256) JPEG/YCbCr Q=91"
+        b"|AppMag = 40|MPP = 0.263"
+    )
+    assert measures_only("Aperio Doe scanner\r\nS20-1")[0] == b"Aperio Image Library\r\n"
+
+
 @given(st.text(max_size=200))
 def test_words_never_stay_in_aperios_description(words):
     kept = measures_only(f"Aperio {words}\n{words}|Note = {words}|MPP = {words}|{words} = 5")[0].decode()

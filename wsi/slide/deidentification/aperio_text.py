@@ -11,10 +11,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
-_LIBRARY: Final = re.compile(r"Aperio [A-Za-z ]{0,40}v?\d+(\.\d+)*")
+_LIBRARY: Final = re.compile(r"Aperio (?:Image Library|Leica Biosystems GT450(?: DX)?)(?: v?\d+(?:\.\d+)*)?")
 #: Sizes, the area that was scanned, the size of tiles, what the page was made to, how it is packed.
 _GEOMETRY: Final = re.compile(
-    r"\d+x\d+|\[-?\d+,-?\d+ \d+x\d+\]|\(\d+x\d+\)|->|(?:JPEG|J2K)/[A-Z0-9]{2,6}|Q=\d{1,3}|\bOR\b"
+    r"\d+x\d+|\[-?\d+,-?\d+[ ,]\d+x\d+\]|\(\d+x\d+\)|->|(?:JPEG|J2K)/(?:RGB|YCbCr|YCC|YUV16|KDU|BGR)\b|Q=\d{1,3}"
 )
 #: Scale, lens, where on the glass the scan began and how the scanner's line camera stood. Their values are numbers.
 _MEASURES: Final = frozenset(
@@ -48,7 +48,7 @@ def measures_only(text: str) -> tuple[bytes, int]:
     library = _LIBRARY.match(first)
     geometry = " ".join(_GEOMETRY.findall(rest.partition(";")[0]))
     kept = [f"{key} = {value}" for key, value in map(_field, fields) if key in _MEASURES and _NUMBER.fullmatch(value)]
-    name = library[0] if library else "Aperio"
+    name = library[0] if library else "Aperio Image Library"
     said = f"{name}\r\n{geometry}"
     lost = len(fields) - len(kept) + (said.split() != head.split())
     return "|".join((said, *kept)).encode("ascii"), lost
