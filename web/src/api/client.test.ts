@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { FakeApi, signedIn } from '../testing/fakes';
+import { ApiClient } from './client';
 import { ApiProblem } from './problem';
 
 const SLIDE = { slide_id: 's 1', name: 'a.svs' };
@@ -38,6 +39,23 @@ describe('ApiClient', () => {
     const api = new FakeApi({ 'GET /slides': new TypeError('Failed to fetch') });
     await expect(api.client().get('/slides', {})).rejects.toMatchObject({ status: 0, isPassing: true });
     expect(api.seen).toHaveLength(4);
+  });
+
+  it('waits for as long as a server asks, and tells somebody in place of letting them wait for long', async () => {
+    const pauses: number[] = [];
+    const patient = (api: FakeApi) =>
+      new ApiClient('/api/v1/wsi', signedIn(), api.fetch, (milliseconds) => {
+        pauses.push(milliseconds);
+        return Promise.resolve();
+      });
+    const soon = new FakeApi({ 'GET /me': [{ ...BUSY, headers: { 'Retry-After': '5' } }, { body: { role: 'viewer' } }] });
+    await patient(soon).get('/me', {});
+    expect(pauses).toEqual([5000]);
+
+    const late = new FakeApi({ 'GET /me': { ...BUSY, headers: { 'Retry-After': '300' } } });
+    await expect(patient(late).get('/me', {})).rejects.toThrow(BUSY.body.detail);
+    expect(late.seen).toHaveLength(1);
+    expect(pauses).toHaveLength(1);
   });
 
   it('never repeats what may do harm, unless a key makes the repeat harmless', async () => {

@@ -18,7 +18,7 @@ interface Call extends Manner {
 const ATTEMPTS = 4;
 const FIRST_PAUSE = 250; // ms; doubled with each attempt
 const LONGEST_PAUSE = 4000; // ms
-const LONGEST_ASKED = 60; // s that a Retry-After is listened to
+const LONGEST_ASKED = 10_000; // ms of a Retry-After; who is to wait for longer is told, not left before an empty page
 
 const sleep = (milliseconds: number) => new Promise<void>((resolve) => setTimeout(resolve, milliseconds));
 
@@ -74,8 +74,9 @@ export class ApiClient {
       }
       const problem = answer instanceof Response ? await problemOf(answer) : answer;
       attempt += 1;
-      if (!isRepeatable || !problem.isPassing || attempt === ATTEMPTS) throw problem;
-      await this.pause(pauseBefore(attempt, answer instanceof Response ? answer : undefined));
+      const asked = answer instanceof Response ? Number(answer.headers.get('Retry-After')) * 1000 || 0 : 0;
+      if (!isRepeatable || !problem.isPassing || attempt === ATTEMPTS || asked > LONGEST_ASKED) throw problem;
+      await this.pause(Math.max(asked, pauseBefore(attempt)));
     }
   }
 
@@ -102,10 +103,9 @@ export class ApiClient {
   }
 }
 
-/** Full jitter, so that pages that failed together do not come back together; not below what the server asks for. */
-function pauseBefore(attempt: number, answer: Response | undefined): number {
-  const asked = Math.min(Number(answer?.headers.get('Retry-After')) || 0, LONGEST_ASKED) * 1000;
-  return Math.max(asked, Math.random() * Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** attempt));
+/** Full jitter, so that pages that failed together do not come back together. */
+function pauseBefore(attempt: number): number {
+  return Math.random() * Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** attempt);
 }
 
 function addressOf(route: string, { path = {}, query = {} }: Call): string {
