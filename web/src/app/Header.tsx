@@ -1,7 +1,10 @@
+import { useState } from 'react';
 import { NavLink } from 'react-router';
 import { may, useMe } from '../session/roles';
 import { useSession, useSessionState } from '../session/context';
+import { mayLeave } from '../session/leaving';
 import { Button } from '../ui/Button';
+import { Dialog } from '../ui/Dialog';
 import { FEATURES } from './feature';
 import { useTheme } from './theme';
 
@@ -39,7 +42,6 @@ export function Header() {
 }
 
 function Person() {
-  const session = useSession();
   const { email } = useSessionState();
   const me = useMe();
   const [theme, setTheme] = useTheme();
@@ -58,9 +60,43 @@ function Person() {
         {email}
         {me.data && ` · ${me.data.role}`}
       </span>
-      <Button look="quiet" onClick={() => void session.end()}>
+      <SignOut />
+    </div>
+  );
+}
+
+function SignOut() {
+  const session = useSession();
+  const [isAsking, setAsking] = useState(false);
+  const stay = () => {
+    setAsking(false);
+  };
+  return (
+    <>
+      <Button
+        look="quiet"
+        onClick={() => {
+          if (mayLeave()) void session.end();
+          else setAsking(true);
+        }}
+      >
         Sign out
       </Button>
-    </div>
+      <Dialog
+        title="Sign out while slides are being uploaded?"
+        open={isAsking}
+        onClose={stay}
+        actions={
+          <>
+            <Button onClick={stay}>Stay signed in</Button>
+            <Button look="danger" onClick={() => void session.end()}>
+              Stop and sign out
+            </Button>
+          </>
+        }
+      >
+        The uploads stop. They can go on later: sign in again in this browser, and choose the same files.
+      </Dialog>
+    </>
   );
 }

@@ -1,6 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { useApi } from '../../api/context';
+import { objectToLeaving } from '../../session/leaving';
 import { useToasts } from '../../ui/toast_context';
 import { lockingClaims } from './claims';
 import { UploadsContext } from './context';
@@ -40,14 +41,17 @@ export function UploadsProvider({ children }: { children: ReactNode }) {
   return <UploadsContext value={uploads}>{children}</UploadsContext>;
 }
 
+/** The tab, or the session. */
 function useWarningBeforeClosing(uploads: Uploads) {
   useEffect(() => {
     const warn = (event: BeforeUnloadEvent) => {
       if (uploads.current().isSending) event.preventDefault();
     };
     window.addEventListener('beforeunload', warn);
+    const noMore = objectToLeaving(() => uploads.current().isSending);
     return () => {
       window.removeEventListener('beforeunload', warn);
+      noMore();
     };
   }, [uploads]);
 }
