@@ -67,6 +67,8 @@ def view_etag(slide: Slide) -> str:
 def check_viewable(slide: Slide) -> None:
     """Raises NotFound for one that was deleted, Conflict for one that is not READY."""
     _not_deleted(slide)
+    if slide.state is SlideState.REJECTED:
+        raise Conflict(f"The slide can not be shown: {slide.sentence}")
     if sentence := archive_sentence(slide):
         raise Conflict(sentence)
     if slide.state is not SlideState.READY:

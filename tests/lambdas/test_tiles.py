@@ -25,6 +25,7 @@ from tests.slides import write_svs
 from tests.wsi.slide.sources import oracle_level
 from tests.wsi.test_inspecting import inspect, take_in
 from wsi import keys
+from wsi.errors import RejectReason
 from wsi.kept_views import CHECKED_SECONDS, KEPT, KeptViews
 from wsi.slides import delete_slide
 from wsi.states import SlideState
@@ -275,6 +276,13 @@ def test_a_slide_that_was_not_inspected_yet_or_was_archived_says_what_to_do(view
     archived = viewer.get(f"/slides/{written}/pyramid")
     assert (archived.status, "restore it" in archived.body["detail"]) == (409, True)
     assert viewer.get(f"/slides/{written}/thumbnail").status == 200
+
+
+def test_a_rejected_slide_says_why_and_promises_nothing(viewer, installation):
+    taken = installation.uploaded(5)
+    assert installation.ledger.reject_slide(taken.id, RejectReason.BIT_DEPTH, "The pixels have 16 bits.")
+    reply = viewer.get(f"/slides/{taken.id}/pyramid")
+    assert (reply.status, reply.body["detail"]) == (409, "The slide can not be shown: The pixels have 16 bits.")
 
 
 def test_a_deleted_slide_is_not_found(viewer, installation, written):

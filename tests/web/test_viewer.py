@@ -49,7 +49,8 @@ OVERLAY = """
 
 #: ms from the begin of the load to the frame in which the slide is first seen.
 FIRST_TILE = """
-() => new Promise((resolve) => {
+() => new Promise((resolve, reject) => {
+  setTimeout(() => { reject(new Error('the slide is not seen in the middle of the stage within 20 s')); }, 20000);
   const pixel = new OffscreenCanvas(1, 1).getContext('2d', { willReadFrequently: true });
   const look = () => {
     const canvas = document.querySelector('.openseadragon-canvas canvas:not([data-overlay])');

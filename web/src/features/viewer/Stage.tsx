@@ -25,6 +25,8 @@ interface Props {
   children: ReactNode; // what lies over the picture
 }
 
+const RETRY_PAUSE = 10_000; // ms after which tiles that did not come are asked for again
+
 /** A slide that is panned and zoomed, and what is drawn over it. */
 export function Stage({ slideId, pyramid, label, layers, children, ...rest }: Props) {
   const api = useApi();
@@ -86,6 +88,7 @@ export function Stage({ slideId, pyramid, label, layers, children, ...rest }: Pr
       },
       onProblem: (error) => {
         setProblem(error);
+        if (error === null) return;
         const isOld = error instanceof ApiProblem && error.code === 'source_changed';
         if (isOld) void queries.invalidateQueries({ queryKey: ['pyramid', slideId] });
       },
@@ -110,6 +113,15 @@ export function Stage({ slideId, pyramid, label, layers, children, ...rest }: Pr
       latest.current.onEngine(null);
     };
   }, [api, queries, slideId, pyramid, label]);
+
+  const mayPass = problem instanceof ApiProblem && problem.isPassing;
+  useEffect(() => {
+    if (!mayPass) return undefined;
+    const timer = setInterval(() => held.current?.retry(), RETRY_PAUSE);
+    return () => {
+      clearInterval(timer);
+    };
+  }, [mayPass]);
 
   const point = (event: React.PointerEvent<HTMLDivElement>) => {
     const frame = held.current?.frame();

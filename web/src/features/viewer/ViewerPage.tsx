@@ -12,6 +12,7 @@ export default function ViewerPage() {
   const { slideId = '' } = useParams();
   const slide = useSlide(slideId);
   const pyramid = usePyramid(slideId);
+  const isGone = slide.data?.status === 'DELETED'; // the pyramid and tiles may still lie in the browser's cache
   return (
     <Page
       title={slide.data?.name ?? 'Slide'}
@@ -21,9 +22,10 @@ export default function ViewerPage() {
         </Link>
       }
     >
-      {pyramid.isError && <Problem error={pyramid.error} onRetry={() => void pyramid.refetch()} />}
+      {isGone && <Problem error={new Error('The slide was deleted.')} />}
+      {pyramid.isError && !isGone && <Problem error={pyramid.error} onRetry={() => void pyramid.refetch()} />}
       {pyramid.isPending && <Loading label="Loading the slide" className="h-[max(26rem,calc(100dvh-11rem))]" />}
-      {pyramid.data && <Viewing key={slideId} slideId={slideId} pyramid={pyramid.data} />}
+      {pyramid.data && !isGone && <Viewing key={slideId} slideId={slideId} pyramid={pyramid.data} />}
     </Page>
   );
 }

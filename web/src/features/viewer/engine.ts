@@ -15,7 +15,7 @@ export interface Opening {
   onRest: (place: Place) => void; // where they arrived
   onPick: (at: { x: number; y: number }) => void; // level-0 px that were clicked, or touched, without moving the slide
   onKey: (key: string) => void; // pressed while the slide has the focus, as a KeyboardEvent names it
-  onProblem: (error: unknown) => void; // a tile did not come
+  onProblem: (error: unknown) => void; // a tile did not come; null: all of them have come after all
 }
 
 export interface Engine {
@@ -26,7 +26,7 @@ export interface Engine {
   zoomBy: (factor: number) => void;
   home: () => void;
   redraw: () => void;
-  retry: () => void; // tiles that did not come
+  retry: () => void; // asks again for tiles that did not come
   close: () => void;
 }
 

@@ -1,18 +1,21 @@
 import type OpenSeadragon from 'openseadragon';
 import type { Engine, OpenEngine, Opening } from './engine';
 import type { Frame } from './paint';
+import { MissingTiles } from './missing_tiles';
 import { OverlayCanvas } from './overlay_canvas';
 import { type Place, hashOf } from './place';
 import type { Pyramid } from './pyramid';
 import { SharedLoads } from './shared_loads';
 import { tileSource } from './tile_source';
 
-const MOST_ENLARGED = 4; // px on the screen a level-0 px
+const MOST_ENLARGED = 4; // px on the screen a px of the finest level that there is
 const TILES_AT_ONCE = 8;
 const TILES_KEPT = 400; // decoded ones of 256 x 256 px are 0.26 MB each
 const OTHERS_KEYS = new Set(['KeyR', 'KeyF', 'KeyJ', 'KeyK']); // of OpenSeadragon: turning and flipping mislead here
 const KNOWN_KEYS = new Set(['Equal', 'Minus']); // it knows + and - by their place on American keyboards
 const KEY_STEP = 1.5;
+
+type Bounds = [x: number, y: number, width: number, height: number];
 
 let loading: ReturnType<typeof loadLibrary> | null = null;
 const loadLibrary = () => import('openseadragon');
@@ -25,7 +28,8 @@ export const openEngine: OpenEngine = async (element, opening) => {
   const leaveAhead = askAhead(pyramid, tile);
   const { default: library } = await loadEngine();
   keepStylesOut();
-  const { source, leave } = tileSource(library, { ...opening, tile });
+  const missing = new MissingTiles(opening.onProblem);
+  const { source, leave } = tileSource(library, { pyramid, tile }, missing);
   const viewer = library({
     element,
     tileSources: source, // TileSource takes what it needs from these functions
@@ -39,7 +43,7 @@ export const openEngine: OpenEngine = async (element, opening) => {
     navigatorBackground: 'var(--color-raised)',
     navigatorBorderColor: 'var(--color-line)',
     navigatorDisplayRegionColor: 'var(--color-accent)',
-    maxZoomPixelRatio: MOST_ENLARGED,
+    maxZoomPixelRatio: MOST_ENLARGED / (pyramid.levels.at(-1)?.downsample ?? 1),
     imageLoaderLimit: TILES_AT_ONCE,
     maxImageCacheCount: TILES_KEPT,
     visibilityRatio: 0.3,
@@ -51,6 +55,7 @@ export const openEngine: OpenEngine = async (element, opening) => {
   nameParts(viewer, opening);
   const overlay = new OverlayCanvas(viewer.canvas);
   const frame = () => frameOf(viewer, pyramid);
+  const viewers = () => (opening.miniMap ? [viewer, viewer.navigator] : [viewer]);
   let isFollowing = false;
   let said = ''; // of where it rests: the address of a slide that nobody moved stays as it was
   const follow = (place: Place, immediately: boolean) => {
@@ -61,6 +66,11 @@ export const openEngine: OpenEngine = async (element, opening) => {
   const zoomBy = (factor: number) => {
     viewer.viewport.zoomBy(factor);
     viewer.viewport.applyConstraints();
+  };
+  /** What was scanned, where the file tells: the rest of the frame is empty. */
+  const home = (immediately: boolean) => {
+    const [x, y, width, height] = (pyramid.bounds ?? [0, 0, pyramid.width, pyramid.height]).map((px) => px / pyramid.width) as Bounds;
+    viewer.viewport.fitBounds(new library.Rect(x, y, width, height), immediately);
   };
   const say = () => {
     if (!isFollowing) opening.onMove(placeOf(viewer, pyramid));
@@ -99,13 +109,21 @@ export const openEngine: OpenEngine = async (element, opening) => {
   viewer.addHandler('canvas-key', (event) => {
     const { code, key } = event.originalEvent;
     opening.onKey(key);
-    if (OTHERS_KEYS.has(code)) event.preventDefaultAction = true;
+    if (OTHERS_KEYS.has(code) || key === '0') event.preventDefaultAction = true;
+    if (key === '0') home(false);
     if (!KNOWN_KEYS.has(code) && (key === '+' || key === '-')) zoomBy(key === '+' ? KEY_STEP : 1 / KEY_STEP);
   });
   await new Promise<void>((resolve) => {
     viewer.addOnceHandler('open', () => {
-      if (opening.start) follow(opening.start, true);
+      home(true);
+      if (opening.start) {
+        follow(opening.start, true);
+        viewer.viewport.applyConstraints(true); // an address may say anything
+      }
       said = hashOf(placeOf(viewer, pyramid));
+      viewer.world.getItemAt(0).addHandler('fully-loaded-change', () => {
+        missing.settle(viewers());
+      });
       resolve();
     });
   });
@@ -114,6 +132,7 @@ export const openEngine: OpenEngine = async (element, opening) => {
     place: () => placeOf(viewer, pyramid),
     goTo: (place) => {
       follow(place, false);
+      viewer.viewport.applyConstraints();
     },
     follow: (place) => {
       isFollowing = true;
@@ -122,11 +141,11 @@ export const openEngine: OpenEngine = async (element, opening) => {
     },
     zoomBy,
     home: () => {
-      viewer.viewport.goHome();
+      home(false);
     },
     redraw,
     retry: () => {
-      viewer.world.resetItems();
+      missing.askAgain(viewers());
     },
     close: () => {
       isClosed = true;

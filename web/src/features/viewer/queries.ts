@@ -28,7 +28,7 @@ export function useSlide(slideId: string) {
 }
 
 export function usePyramid(slideId: string) {
-  return useQuery(pyramidOf(useApi(), slideId));
+  return useQuery({ ...pyramidOf(useApi(), slideId), retryOnMount: false }); // `Ahead` has asked a moment ago
 }
 
 /** The latest hundred of a slide. */

@@ -1,8 +1,9 @@
 import type OpenSeadragon from 'openseadragon';
 import type { Opening } from './engine';
+import type { MissingTiles } from './missing_tiles';
 
 /** The slide's pyramid (docs/tiles.md) as OpenSeadragon takes it. */
-export function tileSource(library: typeof OpenSeadragon, { pyramid, tile, onProblem }: Opening) {
+export function tileSource(library: typeof OpenSeadragon, { pyramid, tile }: Pick<Opening, 'pyramid' | 'tile'>, missing: MissingTiles) {
   const level = (number: number) => {
     const found = pyramid.levels[number];
     if (found === undefined) throw new RangeError(`There is no level ${number}.`);
@@ -34,7 +35,7 @@ export function tileSource(library: typeof OpenSeadragon, { pyramid, tile, onPro
         (error: unknown) => {
           if (leaving.signal.aborted) return; // it knows
           going.delete(job);
-          onProblem(error);
+          missing.failed(job.tile, error);
           job.fail(String(error), null);
         },
       );
