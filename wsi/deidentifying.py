@@ -165,7 +165,8 @@ def _put_together(slides: SlideStore, file: SlideFile) -> StoredObject:
     assert copy is not None, "a file that stays has a clean copy"
     whole = _whole(slides, file)
     if whole is None:
-        whole = slides.complete_upload(copy.uri, copy.upload_id, slides.parts(copy.uri, copy.upload_id))
-    if whole.size != file.size or whole.sha256 is None:
-        raise SourceUnavailable("The clean copy of the slide is not whole; try again in a minute.")
+        there = slides.parts(copy.uri, copy.upload_id)
+        if sum(part.size for part in there) != file.size:
+            raise SourceUnavailable("The clean copy of the slide is not whole; try again in a minute.")
+        whole = slides.complete_upload(copy.uri, copy.upload_id, there)
     return whole

@@ -7,7 +7,6 @@ Each directory is written again in its own place with fewer tags, so that nothin
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -20,8 +19,9 @@ from wsi.records.slides import Removed
 from wsi.slide import jpeg, tiff
 from wsi.slide.deidentification.overwrites import PADDING, Overwrite, gaps, in_order, merged
 from wsi.slide.deidentification.refusing import can_not
+from wsi.slide.deidentification.tiff_directory import DirectoryWriter, NewEntry
 from wsi.slide.ranges import ByteRange
-from wsi.slide.tiff import Directory, Entry, Layout, Tiff
+from wsi.slide.tiff import Directory, Entry, Tiff
 
 #: How the pixels of a page are laid out, coded, coloured and scaled: numbers, JPEG tables and the colour profile.
 PIXEL_TAGS: Final = frozenset(
@@ -73,95 +73,123 @@ class KeptPage:
     below: tuple[KeptPage, ...] = ()  #: smaller pictures that hang on it (SubIFDs)
 
 
-@dataclass(slots=True)
-class _Kept:
-    """What stays of the file, as it is gathered."""
+@dataclass(frozen=True, slots=True)
+class _Gathered:
+    """What becomes of the file's bytes, as its pages are gone through."""
 
-    starts: list[NDArray[np.int64]] = field(default_factory=list[NDArray[np.int64]])
+    size: int  #: bytes of the file
+    starts: list[NDArray[np.int64]] = field(default_factory=list[NDArray[np.int64]])  #: of what stays as it is
     ends: list[NDArray[np.int64]] = field(default_factory=list[NDArray[np.int64]])
+    written: list[Overwrite] = field(default_factory=list[Overwrite])
+    gone: list[ByteRange] = field(default_factory=list[ByteRange])  #: what must not be there afterwards: words, pixels
 
-    def add(self, place: ByteRange) -> None:
-        self.add_all(np.array([place.start]), np.array([place.end]))
+    def keep(self, starts: Iterable[int] | NDArray[np.int64], ends: Iterable[int] | NDArray[np.int64]) -> None:
+        self.starts.append(np.asarray(starts, np.int64))
+        self.ends.append(np.asarray(ends, np.int64))
 
-    def add_all(self, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> None:
-        self.starts.append(starts.astype(np.int64))
-        self.ends.append(ends.astype(np.int64))
+    def write(self, place: ByteRange, data: bytes) -> None:
+        self.written.append(Overwrite(place, data))
 
-    def merged(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def overwrites(self) -> tuple[Overwrite, ...]:
+        """What is written, and zeros over all that does not stay. Raises SlideRejected where both meet."""
+        starts, ends = self._staying()
+        for place in (*self.gone, *(one.place for one in self.written)):
+            if np.any((starts < place.end) & (ends > place.start)):
+                raise can_not("What goes from the file shares its bytes with what stays")
+        self.keep(*zip(*((one.place.start, one.place.end) for one in self.written), strict=True))
+        short = [place for place in self.gone if place.size < PADDING]
+        zeros = [
+            Overwrite(gap)
+            for gap in gaps(*self._staying(), self.size)
+            if gap.size >= PADDING or any(place.start < gap.end and gap.start < place.end for place in short)
+        ]
+        try:
+            return in_order((*self.written, *zeros))
+        except ValueError:
+            raise can_not("Two of the file's pictures share their tags") from None
+
+    def _staying(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         return merged(np.concatenate(self.starts), np.concatenate(self.ends))
 
 
 def clean_pages(file: Tiff, pages: Sequence[KeptPage], size: int) -> tuple[tuple[Overwrite, ...], Removed]:
     """`pages` are those of the file's chain that stay, in the file's order. Raises SlideRejected."""
-    layout = file.layout
+    writer, gathered = DirectoryWriter(file.layout), _Gathered(size)
+    first, *following = (page.directory.place.start for page in pages)
+    header = ByteRange(file.layout.header, file.layout.header + writer.word_size)
+    gathered.keep([0], [header.start])
+    gathered.write(header, writer.word(first))
+    tags = sum(_gather(writer, page, place, gathered) for page, place in zip(pages, [*following, 0], strict=True))
     staying = {page.directory.place for page in pages}
     others = [directory for directory in file.directories if directory.place not in staying]
-    kept, written, texts = _Kept(), list[Overwrite](), list[ByteRange]()
-    following = [page.directory.place.start for page in pages[1:]] + [0]
-    written.append(_header(layout, pages[0].directory.place.start))
-    tags = 0
-    for page, place in zip(pages, following, strict=True):
-        tags += _write_page(layout, page, place, size, kept, written, texts)
     for directory in others:
-        texts += _texts(layout, directory, directory.entries.keys() - PIXEL_TAGS)
-    pixels = [place for directory in others for place in _pixels(directory, size)]
-    try:
-        overwrites = in_order([*written, *_zeros(kept, written, pixels, texts, size)])
-    except ValueError:
-        raise can_not("Two of the file's pictures share their tags") from None
-    pictures = len(others) + sum(_dropped_below(page) for page in pages)
-    return overwrites, Removed(images=pictures, tags=tags)
+        gathered.gone.extend(_words(writer, directory, directory.entries.keys() - PIXEL_TAGS))
+        gathered.gone.extend(_pixels(directory, size))
+    pictures = len(others) + sum(map(_dropped_below, pages))
+    return gathered.overwrites(), Removed(images=pictures, tags=tags)
 
 
-def _header(layout: Layout, first: int) -> Overwrite:
-    return Overwrite(ByteRange(layout.header, layout.header + (8 if layout.wide else 4)), _word(layout, first))
-
-
-def _write_page(
-    layout: Layout,
-    page: KeptPage,
-    following: int,
-    size: int,
-    kept: _Kept,
-    written: list[Overwrite],
-    texts: list[ByteRange],
-) -> int:
-    """How many tags it lost or had rewritten."""
+def _gather(writer: DirectoryWriter, page: KeptPage, following: int, gathered: _Gathered) -> int:
+    """How many values the page and those below it lose."""
     directory = page.directory
     if directory.integer(tiff.COMPRESSION, 1) == _OLD_JPEG:
         raise can_not("The file's tiles are packed as old JPEG, whose tables lie anywhere")
     tiled = tiff.TILE_WIDTH in directory
     names = PIXEL_TAGS | page.more | (_TILES if tiled else _STRIPS)
-    replaced = dict(_replaced(layout, page))
-    unchanged = [tag for tag in directory.entries if tag in names and tag not in replaced]
-    long = [tag for tag in unchanged if tag in _FEW_NUMBERS and _size(directory, tag) > _LONGEST]
-    if long:
-        raise can_not(f"Tag {long[0]} of the file is longer than it can be")
-    staying = {tag: _entry(layout, directory, tag, kept) for tag in unchanged}
+    replaced = dict(_replaced(writer, page))
+    entries = {
+        tag: _standing(writer, directory, tag, gathered)
+        for tag in directory.entries
+        if tag in names and tag not in replaced
+    }
     for tag, (kind, count, data) in replaced.items():
-        own = directory.entries.get(tag)
-        places = [place for place in (own, page.spare) if place is not None]
-        staying[tag] = _new_entry(layout, places, kind, count, data, written)
-    if len(staying) > _room(layout, directory):
+        places = [place for place in (directory.entries.get(tag), page.spare) if place is not None]
+        entries[tag] = _placed(writer, places, (kind, count, data), gathered)
+    if len(entries) > writer.room(directory):
         raise can_not("The file's first page has no room for the description of the slide")
-    dropped = [tag for tag in directory.entries if tag not in staying]
-    texts += _texts(layout, directory, (*dropped, *replaced))
-    written.append(Overwrite(directory.place, _directory(layout, directory, staying, following)))
-    starts, ends = _data(directory, tiled=tiled, size=size)
-    kept.add_all(starts, ends)
-    below = sum(_write_page(layout, smaller, 0, size, kept, written, texts) for smaller in page.below)
-    return len([tag for tag in dropped if tag not in _UNCOUNTED]) + page.lost + below
+    dropped = directory.entries.keys() - entries.keys()
+    gathered.gone.extend(_words(writer, directory, dropped | replaced.keys()))
+    gathered.write(directory.place, writer.written(directory, entries, following))
+    gathered.keep(*_data(directory, tiled=tiled, size=gathered.size))
+    below = sum(_gather(writer, smaller, 0, gathered) for smaller in page.below)
+    return len(dropped - _UNCOUNTED) + page.lost + below
 
 
-def _replaced(layout: Layout, page: KeptPage) -> Iterator[tuple[int, tuple[int, int, bytes]]]:
-    """Tag, and (type, count, value) of what it holds now."""
+def _standing(writer: DirectoryWriter, directory: Directory, tag: int, gathered: _Gathered) -> NewEntry:
+    entry = directory.entries[tag]
+    size = tiff.size_of(entry.type, entry.count)
+    if tag in _FEW_NUMBERS and size > _LONGEST:
+        raise can_not(f"Tag {tag} of the file is longer than it can be")
+    if size > writer.width:
+        gathered.keep([entry.offset], [entry.offset + size])
+    return writer.standing(directory, tag)
+
+
+_Value = tuple[int, int, bytes]  #: type, count, data
+
+
+def _placed(writer: DirectoryWriter, places: Sequence[Entry], value: _Value, gathered: _Gathered) -> NewEntry:
+    """In the entry, or where the first of `places` is that it fits into."""
+    kind, count, data = value
+    if len(data) <= writer.width:
+        return writer.inside(kind, count, data)
+    for place in places:
+        size = tiff.size_of(place.type, place.count)
+        if size >= len(data):
+            gathered.write(ByteRange(place.offset, place.offset + size), data.ljust(size, b"\0"))
+            return writer.elsewhere(kind, count, place.offset)
+    raise can_not("The file's description is too short to hold what readers need")
+
+
+def _replaced(writer: DirectoryWriter, page: KeptPage) -> Iterator[tuple[int, _Value]]:
+    """Tags, and what they hold now."""
     directory = page.directory
     if page.text is not None:
         yield tiff.IMAGE_DESCRIPTION, (_TEXT, len(page.text) + 1, page.text + b"\0")
     if page.below:
         kind = directory.entries[tiff.SUB_DIRECTORIES].type
         width = tiff.size_of(kind, 1)
-        data = b"".join(_number(layout, smaller.directory.place.start, width) for smaller in page.below)
+        data = b"".join(writer.number(smaller.directory.place.start, width) for smaller in page.below)
         yield tiff.SUB_DIRECTORIES, (kind, len(page.below), data)
     tables = directory.data(tiff.JPEG_TABLES)
     if tables is not None:
@@ -181,87 +209,12 @@ def _without_comments(tables: bytes) -> bytes:
     return bytes(data)
 
 
-# --- directories
-
-
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    kind: int
-    count: int
-    value: bytes  #: of the entry: the value itself, or its offset
-    upper: int = 0  #: what an NDPI keeps behind the directory
-
-
-def _entry(layout: Layout, directory: Directory, tag: int, kept: _Kept) -> _Entry:
-    """As it stands; a value that lies elsewhere stays there."""
-    entry = directory.entries[tag]
-    width, size = 8 if layout.big else 4, tiff.size_of(entry.type, entry.count)
-    if size <= width:
-        return _Entry(entry.type, entry.count, directory.at(entry.offset, width), entry.upper)
-    kept.add(ByteRange(entry.offset, entry.offset + size))
-    return _elsewhere(layout, entry.type, entry.count, entry.offset)
-
-
-def _new_entry(
-    layout: Layout, places: Sequence[Entry], kind: int, count: int, data: bytes, written: list[Overwrite]
-) -> _Entry:
-    """A value in the first of `places` that it fits into."""
-    width = 8 if layout.big else 4
-    if len(data) <= width:
-        return _Entry(kind, count, data.ljust(width, b"\0"))
-    for place in places:
-        size = tiff.size_of(place.type, place.count)
-        if size >= len(data):
-            written.append(Overwrite(ByteRange(place.offset, place.offset + size), data.ljust(size, b"\0")))
-            return _elsewhere(layout, kind, count, place.offset)
-    raise can_not("The file's description is too short to hold what readers need")
-
-
-def _elsewhere(layout: Layout, kind: int, count: int, offset: int) -> _Entry:
-    width = 8 if layout.big else 4
-    return _Entry(kind, count, _number(layout, offset % 2 ** (8 * width), width), offset >> 8 * width)
-
-
-def _directory(layout: Layout, directory: Directory, entries: dict[int, _Entry], following: int) -> bytes:
-    """As long as it was: what it no longer needs is zeros."""
-    rows = sorted(entries.items())
-    heads = struct.Struct(f"{layout.order}HH{'Q' if layout.big else 'I'}")
-    body = b"".join(heads.pack(tag, entry.kind, entry.count) + entry.value for tag, entry in rows)
-    uppers = b"".join(_number(layout, entry.upper, 4) for _, entry in rows) if layout.ndpi else b""
-    counted = _number(layout, len(rows), 8 if layout.big else 2)
-    return (counted + body + _word(layout, following) + uppers).ljust(directory.place.size, b"\0")
-
-
-def _room(layout: Layout, directory: Directory) -> int:
-    """How many tags fit in the directory's place."""
-    counter, stride, word = (8, 20, 8) if layout.big else (2, 16 if layout.ndpi else 12, 8 if layout.ndpi else 4)
-    return (directory.place.size - counter - word) // stride
-
-
-def _size(directory: Directory, tag: int) -> int:
-    entry = directory.entries[tag]
-    return tiff.size_of(entry.type, entry.count)
-
-
-def _texts(layout: Layout, directory: Directory, tags: Iterable[int]) -> Iterator[ByteRange]:
+def _words(writer: DirectoryWriter, directory: Directory, tags: Iterable[int]) -> Iterator[ByteRange]:
     """Where values that may be words lie, outside of the directory."""
-    width = 8 if layout.big else 4
     for entry in (directory.entries[tag] for tag in tags if tag in directory.entries):
-        length = tiff.size_of(entry.type, entry.count)
-        if entry.type in _WORDS and length > width:
-            yield ByteRange(entry.offset, entry.offset + length)
-
-
-def _word(layout: Layout, offset: int) -> bytes:
-    """The offset of a directory."""
-    return _number(layout, offset, 8 if layout.wide else 4)
-
-
-def _number(layout: Layout, value: int, width: int) -> bytes:
-    return value.to_bytes(width, "little" if layout.order == "<" else "big")
-
-
-# --- pixels
+        size = tiff.size_of(entry.type, entry.count)
+        if entry.type in _WORDS and size > writer.width:
+            yield ByteRange(entry.offset, entry.offset + size)
 
 
 def _data(directory: Directory, *, tiled: bool, size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -292,24 +245,3 @@ def _pixels(directory: Directory, size: int) -> Iterator[ByteRange]:
 def _dropped_below(page: KeptPage) -> int:
     hanging = page.directory.integers(tiff.SUB_DIRECTORIES)
     return (0 if hanging is None else len(hanging)) - len(page.below) + sum(map(_dropped_below, page.below))
-
-
-def _zeros(
-    kept: _Kept,
-    written: Sequence[Overwrite],
-    pixels: Sequence[ByteRange],
-    texts: Sequence[ByteRange],
-    size: int,
-) -> Iterator[Overwrite]:
-    """All that is neither kept nor written. `pixels` and `texts` are what must be gone then."""
-    starts, ends = kept.merged()
-    for place in (*pixels, *texts, *(one.place for one in written)):
-        if np.any((starts < place.end) & (ends > place.start)):
-            raise can_not("What goes from the file shares its bytes with what stays")
-    for one in written:
-        kept.add(one.place)
-    kept.add(ByteRange(0, written[0].place.end))  # the file's first bytes, up to where the first directory lies
-    short = [text for text in texts if text.size < PADDING]
-    for gap in gaps(*kept.merged(), size):
-        if gap.size >= PADDING or any(text.start < gap.end and gap.start < text.end for text in short):
-            yield Overwrite(gap)
