@@ -124,11 +124,13 @@ def test_the_first_tile_is_on_the_screen_within_a_second(lab: Lab, browser: Brow
         person.sign_in(Role.ANALYST)
         context.new_cdp_session(person.page).send("Network.clearBrowserCache")
         person.page.goto(f"{person.origin}/view/{slide.slide_id}")
-        seen.append(person.page.evaluate(FIRST_TILE) / patience())
+        seen.append(person.page.evaluate(FIRST_TILE))
         context.close()
         assert person.complaints == []
-    logger.info("first tile on the screen after %s ms, %.1f times the patience", [round(ms) for ms in seen], patience())
-    assert max(seen) < 1000
+    logger.info(
+        "first tile on the screen after %s ms at a load of %.1f", [round(ms) for ms in seen], os.getloadavg()[0]
+    )
+    assert max(seen) < 1000 * patience()
 
 
 def test_a_slide_that_nobody_moved_keeps_its_address(scene: Scene, analyst: Person) -> None:

@@ -17,7 +17,7 @@ export function ObjectCard({ object: { name, colour, box, measurements } }: { ob
           <tbody>
             {measurements.slice(0, MOST).map(([label, value]) => (
               <tr key={label}>
-                <th scope="row" className="pr-4 text-left font-[inherit] break-all">
+                <th scope="row" className="pr-4 text-left [font-weight:inherit] break-all">
                   {label}
                 </th>
                 <td className="text-right tabular-nums">{number(value, 4)}</td>

@@ -9,7 +9,7 @@ export function ObjectCounts({ objects }: { objects: FoundObjects }) {
       <tbody>
         {objects.packed.classes.map(({ name, colour, count }) => (
           <tr key={name}>
-            <th scope="row" className="flex items-center gap-2 py-0.5 text-left font-[inherit] break-all">
+            <th scope="row" className="flex items-center gap-2 py-0.5 text-left [font-weight:inherit] break-all">
               <Swatch colour={colour} />
               {name}
             </th>

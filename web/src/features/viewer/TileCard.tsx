@@ -15,7 +15,7 @@ export function TileCard({ tile, columns, shown }: { tile: Tile; columns: readon
           <tbody>
             {columns.map((column, place) => (
               <tr key={column.name} className={column === shown ? 'font-semibold' : ''}>
-                <th scope="row" className="pr-4 text-left font-[inherit] break-all">
+                <th scope="row" className="pr-4 text-left [font-weight:inherit] break-all">
                   {column.name}
                 </th>
                 <td className="text-right tabular-nums">{number(tile.scores?.[place] ?? NaN, 4)}</td>

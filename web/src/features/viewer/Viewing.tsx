@@ -99,7 +99,7 @@ export function Viewing({ slideId, pyramid }: { slideId: string; pyramid: Pyrami
       <p role="status" className="sr-only">
         {isRead && point !== null && shown.map((pane) => spoken(pane, tileAt(pane, point))).join(' ')}
       </p>
-      <aside aria-label="Results" className="grid shrink-0 content-start items-start gap-3 px-1 md:grid-cols-2 md:gap-x-6 lg:w-72 lg:grid-cols-1 lg:overflow-y-auto">
+      <aside aria-label="Results" className="grid shrink-0 content-start items-start gap-3 px-1 md:grid-cols-2 md:gap-x-6 lg:w-80 lg:grid-cols-1 lg:overflow-y-auto">
         <Notes sentences={[pyramid.note, ...pyramid.warnings]} />
         {jobs.isError && <Problem error={jobs.error} onRetry={() => void jobs.refetch()} />}
         <PaneChoice jobs={jobs.data ?? []} panes={panes} onChange={setPanes} />
