@@ -95,7 +95,12 @@ def write_identified_ndpi(folder: Path) -> Identified:
     texts = ((305, SAID.encode()), (306, _MOMENT.encode()), (65427, b"S11-4711"), (65442, SERIAL.encode()))
     macro = noise(64, 192)
     levels = [
-        replace(level, texts=(*texts, (65449, properties)), **({"pixels": macro} if level.lens < 0 else {}))
+        replace(
+            level,
+            texts=(*texts, (65449, properties)),
+            comment=f"of {SAID}".encode(),
+            **({"pixels": macro} if level.lens < 0 else {}),
+        )
         for level in ndpi_levels()
     ]
     write_ndpi(path, levels)

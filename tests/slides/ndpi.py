@@ -40,6 +40,7 @@ class NdpiLevel:
     subsampling: str = "4:2:2"  #: or "4:2:0", which OpenSlide can not read
     gap_before_second: int = 0  #: bytes of nothing inside the first slice, which is lost by it
     texts: tuple[tuple[int, bytes], ...] = ()  #: further tags of text
+    comment: bytes = b""  #: in the header of the JPEG
 
 
 @dataclass
@@ -110,7 +111,8 @@ def sliced_jpeg(level: NdpiLevel) -> tuple[bytes, list[int]]:
     so that a level may be wider than the 65,500 px of any encoder."""
     height, width = level.pixels.shape[:2]
     if level.slice_width is None:
-        return _encode(level.pixels, level.subsampling, rows=False), []
+        whole = _encode(level.pixels, level.subsampling, rows=False)
+        return whole[:2] + _comment(level) + whole[2:], []
     columns = [
         _slices(_encode(np.ascontiguousarray(column), level.subsampling, rows=True))
         for column in np.split(level.pixels, range(level.slice_width, width, level.slice_width), axis=1)
@@ -121,6 +123,7 @@ def sliced_jpeg(level: NdpiLevel) -> tuple[bytes, list[int]]:
     struct.pack_into(">HH", header, frame + 5, claimed_height & 0xFFFF, claimed_width & 0xFFFF)
     restart = header.index(b"\xff\xdd")
     struct.pack_into(">H", header, restart + 4, level.slice_width // 16)
+    header[2:2] = _comment(level)
     out, starts = bytearray(header), list[int]()
     for row in range(-(-height // _ROWS[level.subsampling])):
         for column in range(len(columns)):
@@ -129,6 +132,11 @@ def sliced_jpeg(level: NdpiLevel) -> tuple[bytes, list[int]]:
             starts.append(len(out))
             out += columns[column][1][row]
     return bytes(out) + b"\xff\xd9", starts
+
+
+def _comment(level: NdpiLevel) -> bytes:
+    size = len(level.comment) + 2
+    return b"\xff\xfe" + size.to_bytes(2, "big") + level.comment if level.comment else b""
 
 
 def _directory(file: BinaryIO, level: NdpiLevel, mpp: float) -> _Entries:

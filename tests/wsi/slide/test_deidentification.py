@@ -16,6 +16,7 @@ import tifffile
 from tests.shared_slides import shared_slide
 from tests.slides.identified import FORMATS, Identified
 from wsi.slide.deidentification.cleaning import CleanSlide, clean
+from wsi.slide.deidentification.jpeg_comments import without_comments
 from wsi.slide.opening import local_source, open_slide
 from wsi.slide.ranges import ByteRange
 from wsi.slide.source import SlideSource
@@ -79,13 +80,18 @@ def same_for_openslide(before: Path, after: Path) -> None:
             assert np.array_equal(*pixels)
 
 
+def bare(pieces: tuple[bytes, ...]) -> tuple[bytes, ...]:
+    """The first tile of an NDPI begins with the header of its level, of which comments go."""
+    return tuple(without_comments(piece) if piece.startswith(b"\xff\xd8\xff\xfe") else piece for piece in pieces)
+
+
 def same_tiles(before: SlideSource, after: SlideSource) -> None:
     """Byte by byte, as they are asked for."""
     with closing(open_slide(before, mpp=0.5)) as one, closing(open_slide(after, mpp=0.5)) as other:
         for level, info in enumerate(one.inspection.levels):
             tiles = range(-(-info.width // info.tile_width) * -(-info.height // info.tile_height))
-            assert {tile.index: tile.pieces for tile in one.encoded(level, tiles)} == {
-                tile.index: tile.pieces for tile in other.encoded(level, tiles)
+            assert {tile.index: bare(tile.pieces) for tile in one.encoded(level, tiles)} == {
+                tile.index: bare(tile.pieces) for tile in other.encoded(level, tiles)
             }
 
 

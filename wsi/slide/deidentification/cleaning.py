@@ -10,6 +10,8 @@ import numpy as np
 
 from wsi.errors import RejectReason, SlideRejected
 from wsi.records.slides import Choice, Removed
+from wsi.slide.coding import Codec, Coding
+from wsi.slide.deidentification.jpeg_comments import without_comments
 from wsi.slide.deidentification.overwrites import OverwrittenSource
 from wsi.slide.deidentification.refusing import can_not
 from wsi.slide.deidentification.tiff_file import clean_tiff
@@ -84,9 +86,16 @@ def _same_facts(before: SlideIndex, after: SlideIndex) -> bool:
     return replace(before.inspection, warnings=()) == replace(after.inspection, warnings=())
 
 
+def _bare(coding: Coding) -> Coding:
+    """NDPI keeps the headers of its JPEGs, with their comments."""
+    if coding.codec is not Codec.JPEG_RESTARTS:
+        return coding
+    return replace(coding, tables=without_comments(coding.tables))
+
+
 def _same_places(before: SlideIndex, after: SlideIndex) -> bool:
     return len(before.levels) == len(after.levels) and all(
-        (one.info, one.coding, one.holes) == (other.info, other.coding, other.holes)
+        (one.info, _bare(one.coding), one.holes) == (other.info, _bare(other.coding), other.holes)
         and all(
             np.array_equal(getattr(one.pieces, part), getattr(other.pieces, part))
             for part in ("first", "files", "offsets", "sizes")

@@ -147,7 +147,7 @@ class _Walk:
             self.replace(found, old, other_uids(old, self.salt))
         elif found.tag == IDENTITY_REMOVED and found.length >= len("YES"):
             self.replace(found, b"", b"YES".ljust(found.length))
-        elif not (open and stays(found.tag, found.vr)):
+        elif not (open and stays(found.tag, found.vr) and found.vr in _known_vr(found.tag)):
             new = blank(found.vr, found.length)
             old = self.passage.read(found.start, found.length) if found.length <= _READ else b"?"
             if not says_nothing(old):
@@ -170,9 +170,11 @@ class _Walk:
 
 
 def _known_vr(tag: int) -> str:
-    """Of a file that does not say it."""
+    """As the standard has it, such as "OB" or "OB or OW"; UN for what it does not know."""
     if tag >> 16 == 0xFFFE:
         return ""
+    if tag & 0xFFFF == 0:  # the length of a group
+        return "UL"
     try:
         return dictionary_VR(tag)
     except KeyError:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
+from wsi.errors import TileUnreadable
 from wsi.records.slides import Removed
 from wsi.slide import tiff
 from wsi.slide.deidentification.aperio_text import measures_only
+from wsi.slide.deidentification.jpeg_comments import comments
 from wsi.slide.deidentification.ome_text import described
-from wsi.slide.deidentification.overwrites import Overwrite
+from wsi.slide.deidentification.overwrites import Overwrite, in_order
+from wsi.slide.deidentification.refusing import can_not
 from wsi.slide.deidentification.tiff_pages import KeptPage, clean_pages
 from wsi.slide.layouts import aperio, generic, ndpi, ome
-from wsi.slide.ranges import RangeSource
+from wsi.slide.ranges import ByteRange, RangeSource
 from wsi.slide.tiff import Directory, Tiff
 
 #: Of an NDPI: that it is one, the lens, where the picture lies on the glass and in the focus, its restart slices.
@@ -38,7 +41,13 @@ def clean_tiff(source: RangeSource) -> tuple[str, tuple[Overwrite, ...], Removed
     Raises SlideRejected."""
     file = tiff.parse(source)
     suffix, pages = next(of_layout(file) for claims, of_layout in _LAYOUTS if claims(file))
-    return suffix, *clean_pages(file, pages, source.size)
+    overwrites, removed = clean_pages(file, pages, source.size)
+    within = [place for page in pages if file.ndpi for place in _header_comments(page.directory, source)]
+    return (
+        suffix,
+        in_order((*overwrites, *map(Overwrite, within))),
+        removed + Removed(tags=len(within)),
+    )
 
 
 def _aperio(file: Tiff) -> tuple[str, Sequence[KeptPage]]:
@@ -71,6 +80,21 @@ def _shows_the_scan(directory: Directory, first: Directory) -> bool:
 
 def _ndpi(file: Tiff) -> tuple[str, Sequence[KeptPage]]:
     return ".ndpi", [KeptPage(level, more=_NDPI_TAGS | _hamamatsu(level)) for level in ndpi.levels(file)]
+
+
+def _header_comments(level: Directory, source: RangeSource) -> Iterator[ByteRange]:
+    """In an NDPI, whose levels are one JPEG each, those that say anything."""
+    starts, sizes = (level.integers(tag) for tag in (tiff.STRIP_OFFSETS, tiff.STRIP_BYTE_COUNTS))
+    if starts is None or sizes is None:
+        return
+    start = int(starts[0])
+    data = source.read(ByteRange(start, min(start + min(int(sizes[0]), ndpi.HEADER), source.size)))
+    try:
+        for begin, end in comments(data):
+            if data[begin:end].strip(b"\0"):
+                yield ByteRange(start + begin, start + end)
+    except TileUnreadable as error:
+        raise can_not("A level of the file has no JPEG header that can be read") from error
 
 
 def _hamamatsu(level: Directory) -> frozenset[int]:

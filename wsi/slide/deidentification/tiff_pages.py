@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from wsi.errors import TileUnreadable
 from wsi.records.slides import Removed
-from wsi.slide import jpeg, tiff
+from wsi.slide import tiff
+from wsi.slide.deidentification.jpeg_comments import without_comments
 from wsi.slide.deidentification.overwrites import PADDING, Overwrite, gaps, in_order, merged
 from wsi.slide.deidentification.refusing import can_not
 from wsi.slide.deidentification.tiff_directory import DirectoryWriter, NewEntry
@@ -60,7 +61,6 @@ _LONGEST: Final = 64  #: bytes of these; black and white of three colours take 4
 _TEXT: Final = 2  #: type ASCII
 _WORDS: Final = frozenset({1, _TEXT, 6, 7})  #: types of bytes, which may be letters
 _OLD_JPEG: Final = 6
-_COMMENT, _APP0, _APP14, _APP15 = 0xFE, 0xE0, 0xEE, 0xEF  #: markers of JPEG
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,19 +194,14 @@ def _replaced(writer: DirectoryWriter, page: KeptPage) -> Iterator[tuple[int, _V
     tables = directory.data(tiff.JPEG_TABLES)
     if tables is not None:
         entry = directory.entries[tiff.JPEG_TABLES]
-        yield tiff.JPEG_TABLES, (entry.type, entry.count, _without_comments(tables))
+        yield tiff.JPEG_TABLES, (entry.type, entry.count, _bare_tables(tables))
 
 
-def _without_comments(tables: bytes) -> bytes:
-    """Tables of JPEG whose comments and markers of applications hold zeros."""
-    data = bytearray(tables)
+def _bare_tables(tables: bytes) -> bytes:
     try:
-        for marker, start, end in jpeg.segments(tables):
-            if marker == _COMMENT or (_APP0 < marker <= _APP15 and marker != _APP14):
-                data[start + 4 : end] = bytes(end - start - 4)
+        return without_comments(tables)
     except TileUnreadable as error:
         raise tiff.damaged("The JPEG tables that the file's tiles share are damaged.") from error
-    return bytes(data)
 
 
 def _words(writer: DirectoryWriter, directory: Directory, tags: Iterable[int]) -> Iterator[ByteRange]:

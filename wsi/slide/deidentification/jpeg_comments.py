@@ -1,0 +1,32 @@
+"""What is written into the header of a JPEG beside what decodes it: comments, EXIF, and what applications put there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from wsi.slide import jpeg
+
+#: Frames and tables of Huffman and arithmetic coding; scan, quantisation, lines, restarts, hierarchy (T.81, table B.1).
+_DECODING: Final = frozenset({*range(0xC0, 0xD0), *range(0xDA, 0xE0)})
+_JFIF: Final = 0xE0
+_JFIF_SIZE: Final = 16  #: bytes of its segment; behind them may be a thumbnail
+_ADOBE: Final = 0xEE  #: says the colours
+_PROFILE: Final = b"ICC_PROFILE\0"
+
+
+def comments(data: bytes) -> Iterator[tuple[int, int]]:
+    """(start, end) of each, without marker and length, of a JPEG or of tables alone. Raises TileUnreadable."""
+    for marker, start, end in jpeg.segments(data):
+        if marker == _JFIF and end > start + 2 + _JFIF_SIZE:
+            yield start + 2 + _JFIF_SIZE, end
+        elif marker not in (*_DECODING, _JFIF, _ADOBE) and not data.startswith(_PROFILE, start + 4):
+            yield start + 4, end
+
+
+def without_comments(data: bytes) -> bytes:
+    """With zeros in their places. Raises TileUnreadable."""
+    blanked = bytearray(data)
+    for start, end in comments(data):
+        blanked[start:end] = bytes(end - start)
+    return bytes(blanked)
