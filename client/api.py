@@ -33,6 +33,7 @@ class Slide:
     status: str  #: SlideState
     reason: str | None
     sentence: str | None
+    deidentify: bool = False  #: label and identifiers are to be removed
     deidentified: bool = False
     removed: dict[str, int] | None = None  #: what de-identification took out: counts of images, tags and files
 

@@ -18,7 +18,7 @@ import httpx
 from client.api import Api
 from client.transport import ATTEMPTS, pause
 from wsi.digests import PART_SIZE
-from wsi.errors import SourceUnavailable
+from wsi.errors import Conflict, SourceUnavailable
 from wsi.records.slides import Choice
 from wsi.slide.ranges import ByteRange, RangeSource
 from wsi.upload_rules import PartAsked, part_count, part_size
@@ -54,6 +54,8 @@ def upload(
     """Uploads the files of one slide, (name, bytes) with the opened one first, and returns the slide's id. `on_begin`
     hears the id first, so that the caller can `resume` with it later. Raises what the API raises, and
     SourceUnavailable when S3 does not take a part in several tries."""
+    if resume and deidentify and not api.slide(resume).deidentify:
+        raise Conflict("The upload was begun without de-identification: start a new one instead of resuming it.")
     sizes = [(name, file.size) for name, file in files]
     slide_id = resume or api.begin_upload(sizes, mpp=mpp, choice=choice, deidentify=deidentify)
     on_begin(slide_id)

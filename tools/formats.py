@@ -69,7 +69,8 @@ def _head() -> str:
         "**native**: by HTTP ranges, without a copy, pixels equal to OpenSlide's (JPEG 2000 in YCbCr and alpha: within "
         f"1). **scratch**: OpenSlide on a copy, at most {MAX_SCRATCH / 1024**3:.0f} GiB unless the worker is set "
         "otherwise; the summary says why. Pixels are 8-bit brightfield colour or grey; colour profiles are recorded "
-        "and not applied.\n"
+        "and not applied. What is read natively can be de-identified, old JPEG excepted: "
+        "[deidentify.md](deidentify.md).\n"
     )
 
 

@@ -94,6 +94,17 @@ def test_an_upload_waits_for_inspection_and_tells_the_id(wish: bool, tmp_path: P
     assert "1 slide = 1 uploaded" in result.stdout
 
 
+def test_an_upload_that_was_begun_without_the_wish_is_not_resumed_with_it(tmp_path: Path) -> None:
+    slide = tmp_path / "a.svs"
+    slide.write_bytes(b"any bytes")
+    installation = Installation(job={})
+    result = call(installation, "upload", slide, "--deidentify", "--resume", SLIDE)
+    assert result.exit_code == 4
+    assert "begun without de-identification" in result.stderr
+    installation.begun = {"deidentify": True}
+    assert call(installation, "upload", slide, "--deidentify", "--resume", SLIDE).exit_code == 0
+
+
 def test_a_job_is_asked_for_on_the_clean_slide(tmp_path: Path) -> None:
     slide = tmp_path / "a.svs"
     slide.write_bytes(b"any bytes")
