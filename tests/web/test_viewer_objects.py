@@ -22,7 +22,7 @@ from local.options import RESULTS
 from tests.shared_slides import shared_slide
 from tests.stack.lab import Lab
 from tests.web.person import Person
-from tests.web.test_viewer import FIRST_TILE, SLIDE, at, patience, settled
+from tests.web.viewing import FIRST_TILE, SLIDE, at, patience, settled
 from wsi import keys
 from wsi.results.sink import ObjectSink
 

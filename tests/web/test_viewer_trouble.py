@@ -18,7 +18,7 @@ from tests.slides.scn import REGION, write_scn
 from tests.stack.lab import Lab
 from tests.web.conftest import SIZE
 from tests.web.person import Person
-from tests.web.test_viewer import FIRST_TILE, SCORED, SLIDE, at, overlay, page_origin, placed, settled
+from tests.web.viewing import FIRST_TILE, SCORED, SLIDE, at, overlay, page_origin, placed, settled
 from wsi.records.identity import Role
 
 pytestmark = pytest.mark.stack
