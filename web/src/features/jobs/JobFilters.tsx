@@ -26,7 +26,7 @@ export function searchOf(filter: JobFilter): Record<string, string> {
 
 interface Props {
   filter: JobFilter;
-  onChange: (filter: JobFilter) => void;
+  onChange: (changes: Partial<JobFilter>) => void;
 }
 
 export function JobFilters({ filter, onChange }: Props) {
@@ -34,9 +34,9 @@ export function JobFilters({ filter, onChange }: Props) {
   const names = new Set([...(models.data ?? []).map(({ name }) => name), ...(filter.model ? [filter.model] : [])]);
   const search = useCallback(
     (q: string) => {
-      onChange({ ...filter, q });
+      onChange({ q });
     },
-    [filter, onChange],
+    [onChange],
   );
   return (
     <div role="search" className="mb-4 flex flex-wrap gap-3 max-lg:gap-2">
@@ -46,7 +46,7 @@ export function JobFilters({ filter, onChange }: Props) {
         className="w-60 max-lg:w-48"
         value={filter.status}
         onChange={(status) => {
-          onChange({ ...filter, status });
+          onChange({ status });
         }}
       />
       <Select
@@ -55,7 +55,7 @@ export function JobFilters({ filter, onChange }: Props) {
         options={[{ value: '', label: 'All' }, ...[...names].sort().map((name) => ({ value: name, label: name }))]}
         value={filter.model ?? ''}
         onChange={({ target }) => {
-          onChange({ ...filter, model: target.value || null });
+          onChange({ model: target.value || null });
         }}
       />
       <Select
@@ -64,7 +64,7 @@ export function JobFilters({ filter, onChange }: Props) {
         options={ASKERS}
         value={filter.mine ? 'me' : ''}
         onChange={({ target }) => {
-          onChange({ ...filter, mine: target.value === 'me' });
+          onChange({ mine: target.value === 'me' });
         }}
       />
     </div>

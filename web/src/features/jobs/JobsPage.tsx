@@ -1,5 +1,3 @@
-import { useCallback, useMemo } from 'react';
-import { useSearchParams } from 'react-router';
 import { useMay } from '../../session/roles';
 import { ButtonLink } from '../../ui/Button';
 import { EmptyState } from '../../ui/EmptyState';
@@ -8,6 +6,7 @@ import { Loading } from '../../ui/Loading';
 import { Page } from '../../ui/Page';
 import { Problem } from '../../ui/Problem';
 import { ShowMore } from '../../ui/ShowMore';
+import { useSearchState } from '../../ui/search_state';
 import { type Column, Table } from '../../ui/Table';
 import { JobFilters, filterOf, searchOf } from './JobFilters';
 import { JobProgress } from './JobProgress';
@@ -46,12 +45,12 @@ const COLUMNS: readonly Column<Job>[] = [
 ];
 
 export default function JobsPage() {
-  const [filter, setFilter] = useFilter();
+  const [filter, change] = useSearchState(filterOf, searchOf);
   const jobs = useJobs(filter);
   const mayAnalyse = useMay('analyst');
   return (
     <Page title="Jobs" actions={mayAnalyse && <ButtonLink to="/slides">Choose slides to analyse</ButtonLink>}>
-      <JobFilters filter={filter} onChange={setFilter} />
+      <JobFilters filter={filter} onChange={change} />
       {jobs.isError && <Problem error={jobs.error} onRetry={() => void jobs.refetch()} />}
       {jobs.isPending && <Loading label="Loading jobs" className="h-96" />}
       {jobs.isSuccess && jobs.items.length === 0 && <Nothing filter={filter} />}
@@ -73,18 +72,4 @@ function Nothing({ filter }: { filter: JobFilter }) {
       A job is one model over one slide. Those of your organisation appear here with their progress.
     </EmptyState>
   );
-}
-
-/** In the address, so that it can be sent to a colleague and survives the way back. */
-function useFilter(): [JobFilter, (filter: JobFilter) => void] {
-  const [search, setSearch] = useSearchParams();
-  const text = search.toString();
-  const filter = useMemo(() => filterOf(new URLSearchParams(text)), [text]);
-  const setFilter = useCallback(
-    (next: JobFilter) => {
-      setSearch(searchOf(next), { replace: true });
-    },
-    [setSearch],
-  );
-  return [filter, setFilter];
 }

@@ -6,15 +6,15 @@ import type { SlideFilter } from './slides';
 
 interface Props {
   filter: SlideFilter;
-  onChange: (filter: SlideFilter) => void;
+  onChange: (changes: Partial<SlideFilter>) => void;
 }
 
 export function SlideFilters({ filter, onChange }: Props) {
   const search = useCallback(
     (q: string) => {
-      onChange({ ...filter, q });
+      onChange({ q });
     },
-    [filter, onChange],
+    [onChange],
   );
   return (
     <div role="search" className="mb-4 flex flex-wrap gap-3">
@@ -24,7 +24,7 @@ export function SlideFilters({ filter, onChange }: Props) {
         className="w-48"
         value={filter.status}
         onChange={(status) => {
-          onChange({ ...filter, status });
+          onChange({ status });
         }}
       />
     </div>

@@ -1,11 +1,11 @@
-import { useCallback, useMemo, useState } from 'react';
-import { useSearchParams } from 'react-router';
+import { useState } from 'react';
 import { useMay } from '../../session/roles';
 import { Button, ButtonLink } from '../../ui/Button';
 import { EmptyState } from '../../ui/EmptyState';
 import { Loading } from '../../ui/Loading';
 import { Page } from '../../ui/Page';
 import { Problem } from '../../ui/Problem';
+import { useSearchState } from '../../ui/search_state';
 import { SLIDE_STATES, statusIn } from '../../ui/statuses';
 import { RegisterDialog } from './RegisterDialog';
 import { SelectionBar } from './SelectionBar';
@@ -15,13 +15,13 @@ import { SlideTable } from './SlideTable';
 import { type SlideFilter, useSlides } from './slides';
 
 export default function SlidesPage() {
-  const [filter, setFilter] = useFilter();
+  const [filter, change] = useSearchState(filterOf, searchOf);
   const slides = useSlides(filter);
   const [chosen, setChosen] = useState<Selection>(new Set());
   const mayWrite = useMay('analyst');
   return (
     <Page title="Slides" actions={mayWrite && <WaysIn />}>
-      <SlideFilters filter={filter} onChange={setFilter} />
+      <SlideFilters filter={filter} onChange={change} />
       {mayWrite && (slides.items.length > 0 || chosen.size > 0) && (
         <SelectionBar
           chosen={chosen}
@@ -86,17 +86,10 @@ function Nothing({ filter }: { filter: SlideFilter }) {
   );
 }
 
-/** In the address, so that it can be sent to a colleague and survives the way back. */
-function useFilter(): [SlideFilter, (filter: SlideFilter) => void] {
-  const [search, setSearch] = useSearchParams();
-  const q = search.get('q') ?? '';
-  const status = statusIn(SLIDE_STATES, search.get('status'));
-  const filter = useMemo(() => ({ q, status }), [q, status]);
-  const setFilter = useCallback(
-    (next: SlideFilter) => {
-      setSearch({ ...(next.q ? { q: next.q } : {}), ...(next.status ? { status: next.status } : {}) }, { replace: true });
-    },
-    [setSearch],
-  );
-  return [filter, setFilter];
+function filterOf(search: URLSearchParams): SlideFilter {
+  return { q: search.get('q') ?? '', status: statusIn(SLIDE_STATES, search.get('status')) };
+}
+
+function searchOf({ q, status }: SlideFilter): Record<string, string> {
+  return { ...(q ? { q } : {}), ...(status ? { status } : {}) };
 }
