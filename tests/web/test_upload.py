@@ -12,6 +12,8 @@ from playwright.sync_api import Page, expect
 
 from tests.shared_slides import shared_slide
 from tests.slides import write_svs
+from tests.slides.dicoms import tissue
+from tests.slides.mirax import write_mirax
 from tests.web.person import Person
 from tests.web.uploading import PARTS, SECONDS, Parts, choose, choose_folder, drop, padded, row, wait_for
 from wsi.records.identity import Role
@@ -111,7 +113,7 @@ def case(tmp_path: Path) -> Path:
     """A folder as it comes from an archive: slides of several files among what is none."""
     case = tmp_path / "case-7"
     copytree(shared_slide("derived/cmu-small-region-dicom"), case / "H&E")
-    copytree(shared_slide("broken/mirax-dummy-data"), case, dirs_exist_ok=True)
+    write_mirax(case / "block-1.mrxs", tissue(1536, 1024))
     write_svs(case / "block-2.svs", width=2048, height=2048)
     (case / "letter.pdf").write_bytes(b"%PDF-1.7")
     (case / "alone.mrxs").write_bytes(b"no folder")
@@ -119,7 +121,7 @@ def case(tmp_path: Path) -> Path:
     return case
 
 
-def test_of_a_folder_slides_of_several_files_are_kept_together_and_what_is_none_is_named(uploading, case, choosing):
+def test_of_a_folder_slides_of_several_files_are_kept_together_and_what_is_none_is_said(uploading, case, choosing, lab):
     page = uploading.page
     choosing(page, case)
     left_out = page.get_by_role("region", name="Not uploaded")
@@ -129,15 +131,19 @@ def test_of_a_folder_slides_of_several_files_are_kept_together_and_what_is_none_
     expect(row(page, "H&E")).to_contain_text("5 files in case-7")
     expect(row(page, "H&E")).to_contain_text("Ready", timeout=SECONDS)
     expect(row(page, "block-2.svs")).to_contain_text("Ready", timeout=SECONDS)
-    mirax = row(page, "Mirax2-Fluorescence-1.mrxs")
-    expect(mirax).to_contain_text("6 files in case-7")
-    expect(mirax).to_contain_text("Rejected", timeout=SECONDS)  # its data were cut down to 404 bytes each
+    mirax = row(page, "block-1.mrxs")
+    expect(mirax).to_contain_text("4 files in case-7")
+    expect(mirax).to_contain_text("Ready", timeout=SECONDS)
     page.get_by_role("link", name="H&E", exact=True).click()
     expect(page.get_by_role("heading", level=1, name="H&E")).to_be_visible()
     expect(page.get_by_text("in 5 files")).to_be_visible()
     assert uploading.violations() == []
     page.get_by_role("link", name="Upload", exact=True).click()
     uploading.look("upload-folder")
+    page.get_by_role("link", name="block-1.mrxs", exact=True).click()
+    expect(page.get_by_text("It is read from a copy, which takes longer")).to_be_visible()
+    (found, *_) = uploads_of(lab, "block-1.mrxs")
+    assert lab.run(lab.api.slide(str(found["id"]))).tiles_inferred == 24
 
 
 def test_what_one_tab_sends_no_other_tab_offers_or_sends_until_that_is_closed(uploading, parts, large, stack, lab):
