@@ -14,8 +14,8 @@ from playwright.sync_api import Page, WebSocketRoute, expect
 from tests.shared_slides import shared_slide
 from tests.stack.lab import Lab
 from tests.web.person import Person
-from tests.web.viewing import OVERLAY
 from tests.web.uploading import PARTS, SECONDS, Parts, choose, padded, row
+from tests.web.viewing import OVERLAY
 from wsi.records.identity import Role
 
 pytestmark = pytest.mark.stack
