@@ -1,7 +1,6 @@
-import { type ReactNode, Suspense } from 'react';
+import type { ReactNode } from 'react';
 import { Outlet, ScrollRestoration } from 'react-router';
 import { useMe } from '../session/roles';
-import { Loading } from '../ui/Loading';
 import { Problem } from '../ui/Problem';
 import { FEATURES } from './feature';
 import { Header } from './Header';
@@ -22,9 +21,7 @@ export function Shell() {
         {me.isError ? (
           <Problem error={me.error} onRetry={() => void me.refetch()} />
         ) : (
-          <Suspense fallback={<Loading className="h-96" />}>
-            <Outlet />
-          </Suspense>
+          <Outlet />
         )}
       </main>
       <ScrollRestoration />

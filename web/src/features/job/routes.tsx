@@ -1,6 +1,4 @@
-import { lazy } from 'react';
 import type { Feature } from '../../app/feature';
+import { page } from '../../app/page';
 
-const JobPage = lazy(() => import('./JobPage'));
-
-export const feature: Feature = { routes: [{ path: 'jobs/:jobId', element: <JobPage /> }] };
+export const feature: Feature = { routes: [{ path: 'jobs/:jobId', ...page(() => import('./JobPage')) }] };

@@ -23,10 +23,10 @@ export function SlideDeeds({ slide }: { slide: Slide }) {
   const [asked, setAsked] = useState<Deed['kind'] | null>(null);
   const say = useToasts();
   const navigate = useNavigate();
-  const deed = useDeed(slide, ({ kind }) => {
+  const deed = useDeed(slide, async ({ kind }) => {
     setAsked(null);
     say.done(WORDS[kind].done(slide.name));
-    if (kind === 'delete') void navigate('/slides');
+    if (kind === 'delete') await navigate('/slides');
   });
   const close = () => {
     if (deed.isPending) return;

@@ -47,7 +47,7 @@ export function useJobsOf(slideId: string) {
 export type Deed = { kind: 'archive' } | { kind: 'restore'; tier: Tier } | { kind: 'delete' };
 
 /** Archives, restores or deletes the slide; what is shown of it is read anew. */
-export function useDeed({ slide_id }: Slide, onDone: (deed: Deed) => void) {
+export function useDeed({ slide_id }: Slide, onDone: (deed: Deed) => Promise<void>) {
   const api = useApi();
   const queries = useQueryClient();
   return useMutation({
@@ -57,10 +57,10 @@ export function useDeed({ slide_id }: Slide, onDone: (deed: Deed) => void) {
       else if (deed.kind === 'restore') await api.post('/slides/{slide_id}/restore', { path, body: { tier: deed.tier } });
       else await api.delete('/slides/{slide_id}', { path });
     },
-    onSuccess: (_, deed) => {
-      onDone(deed);
+    onSuccess: async (_, deed) => {
+      await onDone(deed); // the page of a deleted slide is left before anything of it is forgotten, or it would ask anew
       if (deed.kind === 'delete') queries.removeQueries({ queryKey: ['slide', slide_id] });
-      return Promise.all([
+      await Promise.all([
         queries.invalidateQueries({ queryKey: ['slides'] }),
         queries.invalidateQueries({ queryKey: ['slide', slide_id] }),
       ]);
