@@ -20,7 +20,7 @@ from tests.web.uploading import PARTS, Parts, choose, padded, row, wait_for
 
 pytestmark = pytest.mark.stack
 
-LIFE = 12  #: s that an access token is good for; the page renews it after half of them
+LIFE = 8  #: s that an access token is good for; the page renews it after half of them
 LEEWAY = 10  #: s that the authorizer grants the issuer's clock
 PUSHES = re.compile(r"/graphql/realtime$")
 

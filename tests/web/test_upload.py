@@ -159,6 +159,7 @@ def test_what_one_tab_sends_no_other_tab_offers_or_sends_until_that_is_closed(up
     expect(other.page.get_by_role("row", name="two-tabs.svs")).to_contain_text("Uploading")
     others = Parts(other.page)
     other.page.get_by_role("link", name="Upload", exact=True).click()
+    other.page.get_by_role("heading", level=1, name="Upload").wait_for()
     with other.page.expect_response(re.compile("/slides[?].*UPLOADING")):
         other.page.reload()
     expect(other.page.get_by_role("heading", name="Unfinished uploads")).to_have_count(0)

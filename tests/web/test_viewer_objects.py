@@ -8,6 +8,7 @@ import io
 import json
 import logging
 import math
+import os
 import re
 from collections.abc import Iterator, Sequence
 from typing import IO, Any
@@ -31,7 +32,8 @@ logger = logging.getLogger(__name__)
 pytestmark = pytest.mark.stack
 
 NAME = "objects.geojson.gz"
-MANY = 100_000
+#: Outlines. `OUTLINES=100000` for the figures in benchmarks/README.md; more than are stroked in any case.
+MANY = int(os.environ.get("OUTLINES", "10000"))
 
 #: The pixels of the overlay that have a colour: red, green, blue.
 COLOURED = """
@@ -152,9 +154,10 @@ def test_outlines_are_drawn_chosen_and_hidden(lab: Lab, slide: Slide, analyst: P
     expect(card).to_have_count(0)
 
 
-def test_a_hundred_thousand_outlines_do_not_freeze_the_page(lab: Lab, slide: Slide, analyst: Person) -> None:
+def test_many_outlines_do_not_freeze_the_page(lab: Lab, slide: Slide, analyst: Person) -> None:
     job = lab.run(slide)
-    across = 270
+    across, last = 270, f"Nucleus {-(-MANY // 3):,}"
+    middle_of_all = 8 * (MANY // across) // 2
     near = ((8 * (number % across) + 5, 8 * (number // across) + 5) for number in range(MANY))
     kinds = ("Nucleus", "Lymphocyte", "Tumour")
     add_objects(
@@ -170,15 +173,15 @@ def test_a_hundred_thousand_outlines_do_not_freeze_the_page(lab: Lab, slide: Sli
     page.evaluate(WATCH_TASKS)
     page.evaluate(FIRST_TILE)
     counts = page.get_by_role("table", name="Outlined objects")
-    expect(counts.get_by_role("row", name="Nucleus 33,334")).to_be_visible(timeout=60_000)
+    expect(counts.get_by_role("row", name=last)).to_be_visible(timeout=60_000)
     page.get_by_label("Heatmap", exact=True).uncheck()
     page.wait_for_timeout(1000)
     tasks: list[float] = page.evaluate("window.tasks")
-    assert settled(page)[0] > 50_000, "specks, where single outlines could not be told apart"
+    assert settled(page)[0] > MANY // 2, "specks, where single outlines could not be told apart"
     rows = [f"loading: the longest task took {max(tasks, default=0):.0f} ms"]
     for zoom in (0.2, 1.0, 4.0):
-        look_at(analyst, job, f"#x=1110&y=1483&z={zoom}")
-        expect(counts.get_by_role("row", name="Nucleus 33,334")).to_be_visible(timeout=60_000)
+        look_at(analyst, job, f"#x=1110&y={middle_of_all}&z={zoom}")
+        expect(counts.get_by_role("row", name=last)).to_be_visible(timeout=60_000)
         page.get_by_label("Heatmap", exact=True).uncheck()
         page.wait_for_timeout(1500)
         frames = panned(page)
@@ -187,9 +190,9 @@ def test_a_hundred_thousand_outlines_do_not_freeze_the_page(lab: Lab, slide: Sli
         assert middle < 50 * patience(), rows
     box = page.get_by_role("application").bounding_box()
     assert box is not None
-    logger.info("100,000 outlines: %s", "; ".join(rows))
+    logger.info("%d outlines: %s", MANY, "; ".join(rows))
     assert max(tasks, default=0) < 400 * patience(), rows
-    page.mouse.click(*at(page, 8 * 139 + 5, 8 * 185 + 5))
+    page.mouse.click(*at(page, 8 * 139 + 5, 8 * (middle_of_all // 8) + 5))
     expect(page.get_by_role("group", name="Chosen object")).to_contain_text(re.compile("Nucleus|Lymphocyte|Tumour"))
 
 

@@ -80,29 +80,15 @@ def walk(page: Page, lab: Lab, slide: Path, start_worker: Callable[[], None], *,
     return job_id
 
 
-def test_a_slide_goes_from_the_disk_to_its_scores_in_one_sitting(
-    analyst: Person, lab: Lab, slide: Path, start_worker: Callable[[], None]
-) -> None:
-    pushed = pushes_of(analyst.page)
-    walk(analyst.page, lab, slide, start_worker, link="Live")
-    assert any('"COMPLETED"' in frame for frame in pushed)
-
-
-def test_the_same_way_leads_to_the_end_where_websockets_are_blocked(
-    analyst: Person, lab: Lab, slide: Path, start_worker: Callable[[], None]
-) -> None:
-    blocked = block_pushes(analyst.page)
-    walk(analyst.page, lab, slide, start_worker, link="Looking every 2 seconds")
-    assert blocked
-
-
-def test_another_organisation_sees_nothing_of_it(
+def test_a_slide_goes_from_the_disk_to_its_scores_and_another_organisation_sees_nothing_of_it(
     person: Person, lab: Lab, slide: Path, start_worker: Callable[[], None]
 ) -> None:
-    """In the same browser, after the first person has signed out."""
-    page = person.page
+    """In one sitting, and by somebody else in the same browser after the first person has signed out."""
+    page, pushed = person.page, pushes_of(person.page)
     person.sign_in(Role.ANALYST)
     job_id = walk(page, lab, slide, start_worker, link="Live")
+    assert any('"COMPLETED"' in frame for frame in pushed)
+    assert person.complaints == []
     slide_id = lab.api.job(job_id).slide_id
     page.get_by_role("button", name="Sign out").click()
     page.get_by_role("heading", name="Sign in to Tessera").wait_for()
@@ -122,3 +108,11 @@ def test_another_organisation_sees_nothing_of_it(
         page.goto(person.origin + path)
         expect(page.get_by_role("alert").first).to_contain_text("There is no")
         assert "CMU" not in page.content()
+
+
+def test_the_same_way_leads_to_the_end_where_websockets_are_blocked(
+    analyst: Person, lab: Lab, slide: Path, start_worker: Callable[[], None]
+) -> None:
+    blocked = block_pushes(analyst.page)
+    walk(analyst.page, lab, slide, start_worker, link="Looking every 2 seconds")
+    assert blocked

@@ -17,7 +17,9 @@ from tests.wsi.slide_outcomes import WAYS, Expectation, Finding, expectations, w
 from wsi.errors import RejectReason
 
 FOLDERS: Final = ("real", "dicom", "broken", "odd-tiff", "pictures", "derived")
-SECONDS: Final = 2.0  #: of clock or CPU, whichever is less, to open and examine; the slowest takes 1.3 (address.tif)
+#: Of clock or CPU, whichever is less, to open and examine. The slowest (address.tif) takes 1.3 on quiet cores, where 2
+#: are aimed at; 2.4 were seen beside other tests on the same two cores.
+SECONDS: Final = 5.0
 PEAK: Final = 500 * 1024**2  #: bytes of resident memory of the whole process
 
 SHARED = expectations("shared")
