@@ -11,7 +11,8 @@ WHEELS := .bundles/wheels
 export JSII_NODE := $(CURDIR)/$(TOOLS)/node_modules/node/bin/node
 # npm's scripts for the page run on that Node too.
 WEB_NPM := PATH="$(dir $(JSII_NODE)):$$PATH" npm --prefix web --loglevel error
-PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
+# What is imported is compiled then: of torch alone that is a small part.
+PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --no-compile
 
 .DEFAULT_GOAL := help
 .PHONY: help demo up down setup web check check-infra format test synth deploy deploy-emulated openapi formats lock clean
