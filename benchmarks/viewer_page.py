@@ -36,6 +36,7 @@ from tests.slides import write_svs
 from tests.stack.lab import Lab, eventually
 from tests.web.conftest import ARGUMENTS, CHROMIUM, SIZE
 from tests.web.person import Person
+from tests.web.viewing import WATCH_FRAMES
 from wsi import keys
 from wsi.builtin_models import STAIN_DENSITY
 from wsi.model_card import ModelCard
@@ -49,15 +50,6 @@ from wsi.states import JobState
 SIDE = 24_000  #: px of the slide, 0.5 um each
 BROKEN = 1000  #: every so manieth tile could not be read
 ASKS = 120  #: steps of a drag
-
-#: Begins to keep the ms between frames; `frames()` hands them out and ends it.
-WATCH = """() => {
-  const kept = [];
-  let before = performance.now(), goes = true;
-  const look = (now) => { kept.push(now - before); before = now; if (goes) requestAnimationFrame(look); };
-  requestAnimationFrame((now) => { before = now; requestAnimationFrame(look); });
-  window.frames_kept = () => { goes = false; return kept; };
-}"""
 
 
 @dataclass(frozen=True)
@@ -189,7 +181,7 @@ def _moved(page: Page) -> Iterator[str]:
 
 def _row(page: Page, what: str, act: Callable[[], None]) -> str:
     page.wait_for_timeout(1000)
-    page.evaluate(WATCH)
+    page.evaluate(WATCH_FRAMES)
     act()
     frames = sorted(page.evaluate("window.frames_kept()"))
     p50, p95 = (frames[int(share * (len(frames) - 1))] for share in (0.5, 0.95))

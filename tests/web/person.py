@@ -9,6 +9,7 @@ from pathlib import Path
 from playwright.sync_api import ConsoleMessage, Page, Request
 
 from local.access import User
+from local.stack import Stack
 from wsi.records.identity import Role
 
 ROOT = Path(__file__).parents[2]
@@ -59,3 +60,13 @@ class Person:
 
     def _see(self, request: Request) -> None:
         self.requests.append(request.url)
+
+
+def sign_in_where_hosted(page: Page, stack: Stack, user: User) -> None:
+    """From our page through that of the identity provider, and back."""
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url(f"{stack.ministack.url}/**")
+    page.locator("input[name=username]").fill(user.email)
+    page.locator("input[name=password]").fill(user.password)
+    page.locator("[type=submit]").click()
+    page.get_by_role("button", name="Sign out").wait_for()

@@ -7,6 +7,8 @@ from urllib.parse import parse_qs
 import pytest
 from playwright.sync_api import Route, expect
 
+from tests.web.person import sign_in_where_hosted
+
 pytestmark = pytest.mark.stack
 
 
@@ -38,12 +40,7 @@ def test_who_signs_out_has_left_the_hosted_page_too(hosted, stack):
     page.route(f"{stack.ministack.url}/oauth2/revoke", revoke)
     analyst = next(user for user in stack.access.users if user.email == "analyst@first.example")
     page.goto(f"{hosted.origin}/slides")
-    page.get_by_role("button", name="Sign in").click()
-    page.wait_for_url(f"{stack.ministack.url}/**")
-    page.locator("input[name=username]").fill(analyst.email)
-    page.locator("input[name=password]").fill(analyst.password)
-    page.locator("[type=submit]").click()
-    page.get_by_role("button", name="Sign out").wait_for()
+    sign_in_where_hosted(page, stack, analyst)
     refresh = page.evaluate("JSON.parse(sessionStorage.getItem('tessera.tokens')).refresh")
     page.get_by_role("button", name="Sign out").click()
     page.get_by_role("heading", name="Sign in to Tessera").wait_for()

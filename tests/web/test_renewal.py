@@ -15,7 +15,7 @@ from local.access import User
 from local.stack import Stack
 from tests.slides import write_svs
 from tests.stack.lab import Lab
-from tests.web.person import Person
+from tests.web.person import Person, sign_in_where_hosted
 from tests.web.uploading import PARTS, Parts, choose, padded, row, wait_for
 
 pytestmark = pytest.mark.stack
@@ -55,17 +55,8 @@ class Renewals:
 def sign_in_at_hosted(person: Person, stack: Stack, path: str) -> User:
     user = next(user for user in stack.access.users if user.email == "analyst@first.example")
     person.page.goto(person.origin + path)
-    sign_in(person.page, stack, user)
+    sign_in_where_hosted(person.page, stack, user)
     return user
-
-
-def sign_in(page: Page, stack: Stack, user: User) -> None:
-    page.get_by_role("button", name="Sign in").click()
-    page.wait_for_url(f"{stack.ministack.url}/**")
-    page.locator("input[name=username]").fill(user.email)
-    page.locator("input[name=password]").fill(user.password)
-    page.locator("[type=submit]").click()
-    page.get_by_role("button", name="Sign out").wait_for()
 
 
 @pytest.fixture(scope="module")
@@ -161,7 +152,7 @@ def test_who_may_not_renew_signs_in_again_and_comes_back_to_the_same_place(
     assert page.evaluate("sessionStorage.getItem('tessera.tokens')") is None
     page.go_back()
     assert page.url == place
-    sign_in(page, stack, user)
+    sign_in_where_hosted(page, stack, user)
     expect(page.get_by_role("heading", level=1, name="renewal-3.svs")).to_be_visible()
     assert page.url == place
 
@@ -181,7 +172,7 @@ def test_an_upload_that_a_session_left_unfinished_goes_on_after_signing_in_again
     page.wait_for_timeout(LIFE * 1000)
     parts.let_go()
     expect(page.get_by_role("alert")).to_have_text("Your session has ended. Sign in again.")
-    sign_in(page, stack, user)
+    sign_in_where_hosted(page, stack, user)
     expect(page.get_by_text("33.6 MB of 84.9 MB have arrived")).to_be_visible()
     parts.sent.clear()
     parts.last = PARTS

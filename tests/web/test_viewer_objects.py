@@ -23,7 +23,7 @@ from local.options import RESULTS
 from tests.shared_slides import shared_slide
 from tests.stack.lab import Lab
 from tests.web.person import Person
-from tests.web.viewing import FIRST_TILE, SLIDE, at, patience, settled
+from tests.web.viewing import FIRST_TILE, SLIDE, WATCH_FRAMES, at, patience, settled
 from wsi import keys
 from wsi.results.sink import ObjectSink
 
@@ -58,14 +58,6 @@ WATCH_TASKS = """() => {
   new PerformanceObserver((list) => {
     for (const entry of list.getEntries()) window.tasks.push(entry.duration);
   }).observe({ type: 'longtask' });
-}"""
-#: ms between frames, from now on until `frames_kept()`.
-WATCH_FRAMES = """() => {
-  const kept = [];
-  let before = performance.now(), goes = true;
-  const look = (now) => { kept.push(now - before); before = now; if (goes) requestAnimationFrame(look); };
-  requestAnimationFrame((now) => { before = now; requestAnimationFrame(look); });
-  window.frames_kept = () => { goes = false; return kept; };
 }"""
 
 

@@ -52,6 +52,15 @@ FIRST_TILE = """
 })
 """
 
+#: ms between frames, from now on until `frames_kept()`.
+WATCH_FRAMES = """() => {
+  const kept = [];
+  let before = performance.now(), goes = true;
+  const look = (now) => { kept.push(now - before); before = now; if (goes) requestAnimationFrame(look); };
+  requestAnimationFrame((now) => { before = now; requestAnimationFrame(look); });
+  window.frames_kept = () => { goes = false; return kept; };
+}"""
+
 
 @dataclass(frozen=True)
 class Scene:
