@@ -11,7 +11,9 @@ WHEELS := .bundles/wheels
 export JSII_NODE := $(CURDIR)/$(TOOLS)/node_modules/node/bin/node
 # npm's scripts for the page run on that Node too.
 WEB_NPM := PATH="$(dir $(JSII_NODE)):$$PATH" npm --prefix web --loglevel error
-# What is imported is compiled then: of torch alone that is a small part.
+# What is imported is compiled then, of torch alone a small part, and kept: a stack of processes starts in two thirds of
+# the time. Images of containers often forbid the keeping.
+unexport PYTHONDONTWRITEBYTECODE
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --no-compile
 
 .DEFAULT_GOAL := help

@@ -234,6 +234,7 @@ def test_choices_made_faster_than_a_slow_machine_draws_are_all_kept(analyst: Per
     page = analyst.page
     page.get_by_role("link", name="Jobs", exact=True).click()
     page.get_by_role("row", name=LONG).first.wait_for()
+    page.get_by_label("Model").locator("option", has_text="stain-density").wait_for(state="attached")
     page.evaluate(CHOOSE, [["Status", "COMPLETED"], ["Model", "stain-density"], ["Asked for by", "me"]])
     expect(page).to_have_url(re.compile("/jobs[?]status=COMPLETED&model=stain-density&mine=true$"))
     expect(page.get_by_label("Status")).to_have_value("COMPLETED")

@@ -179,6 +179,15 @@ describe('watching a job', () => {
     }
   });
 
+  it('polls at one pace, however often it tries to subscribe', async () => {
+    const { server } = await begun({ random: () => 0.1 });
+    for (let tried = 0; tried < 4; tried += 1) {
+      server.drop();
+      await pass(PACE.poll / 4);
+    }
+    expect(server).toMatchObject({ connections: 4, reads: 2 });
+  });
+
   it('polls where nothing is pushed', async () => {
     const { server } = await begun({ pushes: false });
     await pass(PACE.poll * 5);

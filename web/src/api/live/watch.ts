@@ -124,12 +124,13 @@ export function watch({ jobId, read, subscribe, onUpdate, onLink, around = BROWS
       ended: () => {
         const hasStood = startedAt !== null && Date.now() - startedAt >= PACE.steady;
         failures = hasStood ? 1 : failures + 1;
+        const wasLive = isLive;
         isLive = false;
         hangUp = null;
         window.clearTimeout(timers.settle);
         onLink('polling');
         if (around.isHidden()) return; // until it is shown
-        look();
+        if (wasLive) look(); // otherwise it polls already
         after('connect', pauseBefore(failures, random), connect);
       },
     });
