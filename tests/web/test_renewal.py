@@ -142,6 +142,7 @@ def test_who_may_not_renew_signs_in_again_and_comes_back_to_the_same_place(
     expect(page.locator("td img")).to_have_count(len(slides))
     page.get_by_role("link", name="renewal-3.svs").click()
     page.get_by_role("heading", level=1, name="renewal-3.svs").wait_for()
+    page.wait_for_load_state("networkidle")  # a renewal on its way would come back with a session of its own
     pool = stack.addresses.issuer.rsplit("/", 1)[-1]
     stack.clients.cognito.admin_user_global_sign_out(UserPoolId=pool, Username=user.email)
     page.wait_for_timeout(LIFE * 1000)
