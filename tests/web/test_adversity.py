@@ -82,7 +82,7 @@ def test_garbage_and_empty_files_and_equal_names_are_each_told(analyst: Person, 
     for number in range(2):
         expect(row(page, "same-name.svs").nth(number)).to_contain_text("Ready", timeout=SECONDS)
     page.get_by_role("link", name="Slides", exact=True).click()
-    page.get_by_label("Name").fill("same-name")
+    page.get_by_label("Name", exact=True).fill("same-name")
     expect(page.get_by_role("row", name="same-name.svs")).to_have_count(2)
     assert analyst.violations() == []
 

@@ -42,7 +42,7 @@ def test_it_meets_the_contrast_of_wcag_in_the_dark_too_and_remembers_the_choice(
 
 def test_slides_are_found_by_name_and_status_and_the_address_says_so(slides, analyst):
     page = analyst.page
-    page.get_by_label("Name").fill("prostate-01")
+    page.get_by_label("Name", exact=True).fill("prostate-01")
     expect(page.get_by_role("row")).to_have_count(3)
     page.get_by_label("Status").select_option("Rejected")
     expect(page.get_by_role("heading", name="No slide matches")).to_be_visible()
