@@ -85,7 +85,7 @@ def test_a_wrong_password_is_told_and_the_page_asked_for_comes_after_the_right_o
     assert person.violations() == []
     person.look("sign-in")
     person.sign_in(Role.VIEWER, path="/slides?q=prostate")
-    expect(page.get_by_label("Name")).to_have_value("prostate")
+    expect(page.get_by_label("Name", exact=True)).to_have_value("prostate")
 
 
 def test_who_signs_out_leaves_nothing_in_the_browser(analyst):

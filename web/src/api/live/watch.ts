@@ -124,13 +124,12 @@ export function watch({ jobId, read, subscribe, onUpdate, onLink, around = BROWS
       ended: () => {
         const hasStood = startedAt !== null && Date.now() - startedAt >= PACE.steady;
         failures = hasStood ? 1 : failures + 1;
-        const wasLive = isLive;
         isLive = false;
         hangUp = null;
         window.clearTimeout(timers.settle);
         onLink('polling');
         if (around.isHidden()) return; // until it is shown
-        if (wasLive) look(); // otherwise it polls already
+        if (startedAt !== null) look(); // otherwise it polls already
         after('connect', pauseBefore(failures, random), connect);
       },
     });
