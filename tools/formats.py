@@ -48,7 +48,9 @@ REASONS: Final[Mapping[RejectReason, str]] = {
     RejectReason.FLUORESCENCE: "several channels, or said to be fluorescence",
     RejectReason.OPTICAL_PATHS: "several optical paths in brightfield, and none is chosen (DICOM: `optical_path`)",
     RejectReason.Z_STACK: "several planes of focus, none marked as in focus, none chosen (DICOM: `focal_plane`)",
-    RejectReason.NO_SUCH_CHOICE: "an optical path or a plane of focus is chosen that the slide does not offer",
+    RejectReason.SEVERAL_PICTURES: "one file holds several scans, and none is chosen (`picture`)",
+    RejectReason.SEVERAL_SLIDES: "the files sent as one slide are those of several slides",
+    RejectReason.NO_SUCH_CHOICE: "an optical path, a plane of focus or an image is chosen that the slide does not hold",
     RejectReason.CLAIMS_TOO_MUCH: "more pixels than the file's bytes can hold",
     RejectReason.CAN_NOT_DEIDENTIFY: "it was asked for, and the file keeps identifiers where they can not be removed",
 }

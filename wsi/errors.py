@@ -47,7 +47,9 @@ class RejectReason(StrEnum):
     CLAIMS_TOO_MUCH = "claims_too_much"  #: more pixels than the file's bytes can hold
     MPP_CONFLICT = "mpp_conflict"
     OPTICAL_PATHS = "optical_paths"  #: several, and none was chosen
-    NO_SUCH_CHOICE = "no_such_choice"  #: an optical path or a plane of focus that the slide does not offer
+    SEVERAL_PICTURES = "several_pictures"  #: one file holds several scans, and none was chosen
+    SEVERAL_SLIDES = "several_slides"  #: the files are those of several slides
+    NO_SUCH_CHOICE = "no_such_choice"  #: an optical path, a plane of focus or an image that the slide does not offer
     CAN_NOT_DEIDENTIFY = "can_not_deidentify"  #: it was asked for, and this file can not be rid of what identifies
 
 

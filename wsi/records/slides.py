@@ -51,17 +51,18 @@ class SlideFile:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Choice:
-    """Which picture of a slide is meant that holds several at each place; the user says so. None: it holds one."""
+    """The image that the user chose from a slide that holds several. A field is None where the user chose nothing."""
 
     optical_path: str | None = None  #: its identifier in the file (DICOM's OpticalPathIdentifier)
     focal_plane: int | None = None  #: its number, from 1 for the one nearest the glass
+    picture: int | None = None  #: its number among the scans that the file holds, from 1, as a refusal lists them
 
     @staticmethod
-    def of(optical_path: str | None, focal_plane: int | None) -> Choice | None:
-        """None where neither is chosen."""
-        if optical_path is None and focal_plane is None:
+    def of(optical_path: str | None, focal_plane: int | None, picture: int | None = None) -> Choice | None:
+        """Return the choice, or None where nothing is chosen."""
+        if optical_path is None and focal_plane is None and picture is None:
             return None
-        return Choice(optical_path=optical_path, focal_plane=focal_plane)
+        return Choice(optical_path=optical_path, focal_plane=focal_plane, picture=picture)
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)

@@ -22,6 +22,10 @@ def recognise(head: bytes, name: str, siblings: Collection[str]) -> Container:
     """`siblings` are the names of the slide's other files, relative to the same folder as `name`. Raises SlideRejected
     NOT_A_SLIDE or MISSING_FILES."""
     suffix = PurePosixPath(name).suffix.lower()
+    # Before TIFF: the Imaging Data Commons and Bio-Formats write files that are both, of which only the DICOM header
+    # says whether the file is a level, the label or another image of the glass.
+    if head[128:132] == b"DICM":
+        return Container.DICOM
     if is_tiff(head):
         return Container.TIFF
     if suffix == ".mrxs" and head.startswith(b"\xff\xd8"):
@@ -33,8 +37,6 @@ def recognise(head: bytes, name: str, siblings: Collection[str]) -> Container:
                 "same name.",
             )
         return Container.OTHER
-    if head[128:132] == b"DICM":
-        return Container.DICOM
     if head.startswith((b"ZISRAWFILE", b"SQLite format 3\0")):
         return Container.OTHER
     if suffix in (".vms", ".vmu") and head.lstrip().startswith(b"["):
