@@ -1,0 +1,112 @@
+"""What a watch did, on disk: a line of JSON for each step of a slide, the last one of each slide counts.
+
+OUT/.tessera-watch/journal.jsonl
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from client.outcomes import Outcome, SlideOutcome
+from wsi.records.fields import known_fields
+
+FOLDER = ".tessera-watch"
+NAME = "journal.jsonl"
+#: Lines that no longer count before the file is written anew.
+MOST_STALE = 10_000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Entry:
+    """How far one slide came."""
+
+    key: str  #: its path or URL
+    name: str  #: of its folder of results
+    version: str  #: of its files
+    task: str  #: model and options
+    slide_id: str | None = None  #: of its upload
+    job_id: str | None = None
+    outcome: Outcome | None = None  #: None: it was begun, and its outcome is not known
+    reason: str | None = None
+    sentence: str | None = None
+    tiles: int = 0
+    unreadable: int = 0
+    seconds: float = 0.0
+
+    def is_of(self, version: str, task: str) -> bool:
+        return (self.version, self.task) == (version, task)
+
+    def slide_outcome(self) -> SlideOutcome | None:
+        if self.outcome is None:
+            return None
+        return SlideOutcome(
+            name=self.name,
+            outcome=self.outcome,
+            reason=self.reason,
+            sentence=self.sentence,
+            tiles=self.tiles,
+            unreadable=self.unreadable,
+            seconds=self.seconds,
+        )
+
+
+class Journal:
+    """For one process: see `client.partial.alone_in`. A line that a crash cut off is dropped, with what it said."""
+
+    def __init__(self, folder: Path) -> None:
+        """Reads what an earlier watch wrote into `folder`. Raises OSError."""
+        self._path = folder / NAME
+        self._cut = False  #: the last line may have no end
+        self._entries: dict[str, Entry] = {}
+        folder.mkdir(parents=True, exist_ok=True)
+        data = self._path.read_bytes() if self._path.exists() else b""
+        lines = data.splitlines(keepends=True)
+        for line in lines:
+            entry = _read(line)
+            if entry is not None:
+                self._entries[entry.key] = entry
+        if len(lines) - len(self._entries) > MOST_STALE or (lines and not lines[-1].endswith(b"\n")):
+            self._rewrite()
+
+    @property
+    def entries(self) -> Mapping[str, Entry]:
+        return self._entries
+
+    def record(self, entry: Entry) -> None:
+        """Returns once the line is on disk. Raises OSError; the entry counts in this process all the same."""
+        self._entries[entry.key] = entry
+        line = b"\n" + _line(entry) if self._cut else _line(entry)
+        self._cut = True
+        with self._path.open("ab") as file:
+            file.write(line)
+            file.flush()
+            os.fsync(file.fileno())
+        self._cut = False
+
+    def _rewrite(self) -> None:
+        temporary = self._path.with_suffix(".new")
+        with temporary.open("wb") as file:
+            file.writelines(_line(entry) for entry in self._entries.values())
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(self._path)
+
+
+def _line(entry: Entry) -> bytes:
+    stated = {name: value for name, value in asdict(entry).items() if value not in (None, 0)}
+    return json.dumps(stated).encode() + b"\n"
+
+
+def _read(line: bytes) -> Entry | None:
+    try:
+        stated: dict[str, Any] = known_fields(Entry, json.loads(line))
+        if "outcome" in stated:
+            stated["outcome"] = Outcome(stated["outcome"])
+        return Entry(**stated)
+    except (ValueError, TypeError, AttributeError):
+        return None  # cut off by a crash, or an outcome of a newer version: the slide is looked at again
