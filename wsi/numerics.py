@@ -20,7 +20,7 @@ TISSUE_VERSION = 3
 
 #: Of what is read in a slide's directories. Raised whenever the same file would give another index: indexes, and masks,
 #: that inspection kept under other versions are not read.
-PARSER_VERSION = 2
+PARSER_VERSION = 3
 
 #: What touches pixels, as requirements pin it.
 PINNED: Mapping[str, str] = MappingProxyType(

@@ -46,12 +46,13 @@ class Expectation:
     mpp: float | None = None  #: given by the user, where the file has none
     optical_path: str | None = None  #: chosen by the user
     focal_plane: int | None = None  #: chosen by the user
+    picture: int | None = None  #: chosen by the user
     levels: int = 1  #: how many the reader finds
     note: str = ""
 
     @property
     def choice(self) -> Choice | None:
-        return Choice.of(self.optical_path, self.focal_plane)
+        return Choice.of(self.optical_path, self.focal_plane, self.picture)
 
 
 @dataclass(frozen=True, kw_only=True)

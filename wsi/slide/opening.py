@@ -33,6 +33,9 @@ _FINAL = frozenset(
         RejectReason.Z_STACK,
         RejectReason.MISSING_FILES,
         RejectReason.CLAIMS_TOO_MUCH,
+        RejectReason.NOT_A_SLIDE,
+        RejectReason.SEVERAL_PICTURES,
+        RejectReason.NO_SUCH_CHOICE,
     }
 )
 
@@ -63,20 +66,20 @@ def open_slide(
         from wsi.slide.dicom import series  # pydicom takes a third of a second to import.
 
         return NativeReader(source, _with_mpp(series.read_index([(name, file), *source.files[1:]], choice), mpp))
-    if choice is not None:
-        raise SlideRejected(
-            RejectReason.NO_SUCH_CHOICE,
-            "Only DICOM series let an optical path or a plane of focus be chosen: leave the choice out.",
-        )
     why: SlideRejected | None = None
     if container is Container.TIFF:
         try:
-            return NativeReader(source, _with_mpp(read_index(file), mpp))
+            return NativeReader(source, _with_mpp(read_index(file, choice), mpp))
         except SlideRejected as rejected:
-            if rejected.reason in _FINAL:
+            # OpenSlide lets nothing be chosen.
+            if rejected.reason in _FINAL or choice is not None:
                 raise
             why = rejected
     else:
+        if choice is not None:
+            raise SlideRejected(
+                RejectReason.NO_SUCH_CHOICE, "This format lets nothing be chosen from it: leave the choice out."
+            )
         check_parts(source)
     return _open_with_openslide(source, why, mpp, scratch, max_scratch_bytes, on_copy)
 

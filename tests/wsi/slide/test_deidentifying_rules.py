@@ -41,8 +41,8 @@ from wsi.slide.source import SlideSource
 SALT = b"salt"
 
 
-def cleaned(path: Path) -> CleanSlide:
-    return clean(local_source(path), salt=SALT)
+def cleaned(path: Path, choice: Choice | None = None) -> CleanSlide:
+    return clean(local_source(path), choice=choice, salt=SALT)
 
 
 def bytes_of(slide: CleanSlide, file: int = 0) -> bytes:
@@ -50,9 +50,9 @@ def bytes_of(slide: CleanSlide, file: int = 0) -> bytes:
     return source.read(ByteRange(0, source.size))
 
 
-def refused(path: Path) -> RejectReason:
+def refused(path: Path, choice: Choice | None = None) -> RejectReason:
     with pytest.raises(SlideRejected) as caught:
-        cleaned(path)
+        cleaned(path, choice)
     return caught.value.reason
 
 
@@ -109,9 +109,9 @@ def test_what_lies_between_and_behind_the_pictures_is_blanked(tmp_path):
 def test_a_text_as_short_as_padding_goes_too(tmp_path):
     path = tmp_path / "a.tif"
     with tifffile.TiffWriter(path) as writer:
-        for name in ("J.Doe", "A.Doe"):  # the second page goes as a whole
+        for name, side in (("J.Doe", 480), ("A.Doe", 100)):  # the second page is no scan and goes as a whole
             said = {"extratags": [(315, 2, 0, name, True)], "resolution": (20_000, 20_000)}
-            write_level(writer, noise(480, 480), None, **said)
+            write_level(writer, noise(side, side + 20), None, **said)
     assert path.read_bytes().count(b".Doe\0") == 2
     assert b".Doe" not in bytes_of(cleaned(path))
 
@@ -194,7 +194,9 @@ def test_a_picture_of_the_whole_glass_is_no_thumbnail(tmp_path):
     ],
 )
 def test_what_only_another_reader_takes_is_refused(name):
-    assert refused(shared_slide(name)) is RejectReason.CAN_NOT_DEIDENTIFY
+    path = shared_slide(name)
+    choice = Choice(picture=1) if "imagecodecs" in name else None  # it holds its image twice
+    assert refused(path, choice) is RejectReason.CAN_NOT_DEIDENTIFY
 
 
 def test_formats_of_other_readers_are_refused():
@@ -296,7 +298,7 @@ def test_uids_are_others_that_hang_together_in_the_same_way(tmp_path):
     assert dataset_of(again, tmp_path).SeriesInstanceUID != one.SeriesInstanceUID
 
 
-@given(st.lists(st.integers(0, 10**12), min_size=2, max_size=5), st.binary(max_size=16))
+@given(st.lists(st.integers(0, 10**11), min_size=2, max_size=5), st.binary(max_size=16))
 def test_a_uid_keeps_its_length_and_is_a_uid(parts, salt):
     uid = "1." + ".".join(map(str, parts))
     padded = (uid + "\0" * (len(uid) % 2)).encode()

@@ -21,6 +21,7 @@ from tests.slides import damage, he_tissue
 from tests.slides.ndpi import FOUR_GIB, NdpiLevel, ndpi_levels, sliced_jpeg, write_ndpi
 from tests.wsi.slide.sources import CountingSource, read_level, remote
 from wsi.errors import RejectReason, SlideRejected, TileUnreadable
+from wsi.records.slides import Choice
 from wsi.slide.index import SlideIndex
 from wsi.slide.layouts.registry import read_index
 from wsi.slide.native import NativeReader
@@ -152,14 +153,26 @@ def test_the_focal_plane_at_height_0_is_read_and_the_others_are_told(tmp_path: P
     levels = ndpi_levels(1024, 512)
     other = [replace(level, pixels=255 - level.pixels, focus=4_000) for level in levels if level.lens > 0]
     reader = assert_equal_to_openslide(write_ndpi(tmp_path / "a.ndpi", [*levels[:3], *other, *levels[3:]]))
-    assert reader.inspection.warnings == ("The file holds 2 focal planes; the one at height 0 is read.",)
+    assert reader.inspection.warnings == ("The file holds 2 planes of focus; the one at height 0 is read.",)
 
 
-def test_planes_without_one_at_height_0_are_a_stack(tmp_path: Path):
-    levels = [replace(level, focus=4_000) for level in ndpi_levels(1024, 512)]
-    with pytest.raises(SlideRejected) as caught:
-        open_slide(local_source(write_ndpi(tmp_path / "a.ndpi", levels)))
+def test_planes_without_one_at_height_0_are_a_stack_to_choose_from(tmp_path: Path):
+    plain = [level for level in ndpi_levels(1024, 512) if level.lens > 0]
+    low = [replace(level, focus=-4_000) for level in plain]
+    high = [replace(level, pixels=255 - level.pixels, focus=4_000) for level in plain]
+    path = write_ndpi(tmp_path / "a.ndpi", [*high, *low])
+    with pytest.raises(SlideRejected, match="choose one of planes 1 to 2, from the glass upwards") as caught:
+        open_slide(local_source(path))
     assert caught.value.reason is RejectReason.Z_STACK
+    for plane, levels in ((1, low), (2, high)):
+        alone = open_slide(local_source(write_ndpi(tmp_path / "b.ndpi", levels)))
+        chosen = open_slide(local_source(path), choice=Choice(focal_plane=plane))
+        np.testing.assert_array_equal(read_level(chosen, 0), read_level(alone, 0))
+
+
+def test_a_single_plane_is_read_whatever_its_height(tmp_path: Path):
+    levels = [replace(level, focus=4_000) for level in ndpi_levels(1024, 512)]
+    assert len(open_slide(local_source(write_ndpi(tmp_path / "a.ndpi", levels))).inspection.levels) > 1
 
 
 def test_a_jpeg_of_another_size_than_its_directory_is_not_believed(tmp_path: Path):

@@ -17,6 +17,7 @@ from tests.shared_slides import shared_slide
 from tests.slides.ome import Layout, ome_pyramid, rewrite_description, write_ome
 from tests.wsi.slide.sources import CountingSource, read_level, remote
 from wsi.errors import RejectReason, SlideRejected
+from wsi.records.slides import Choice
 from wsi.slide.layouts import ome_xml
 from wsi.slide.layouts.registry import read_index
 from wsi.slide.mpp import checked_mpp
@@ -105,10 +106,16 @@ def test_label_macro_and_thumbnail_are_never_levels(tmp_path: Path, layout: Layo
     assert "more pictures" not in " ".join(reader.inspection.warnings)
 
 
-def test_the_first_of_several_slides_is_read_and_the_others_are_told(tmp_path: Path):
+def test_two_scans_are_refused_with_the_list_and_one_can_be_chosen(tmp_path: Path):
     other = [("second slide", ome_pyramid(300, 200, levels=1)[0])]
-    reader = assert_equal_to_tifffile(write_ome(tmp_path / "a.ome.tif", ome_pyramid(), more=other))
-    assert reader.inspection.warnings == ("The file holds 1 more pictures; the first one is read.",)
+    path = write_ome(tmp_path / "a.ome.tif", ome_pyramid(), more=other)
+    with pytest.raises(SlideRejected, match=r"2 scans.*image 2 \(300 x 200 px") as caught:
+        opened(path)
+    assert caught.value.reason is RejectReason.SEVERAL_PICTURES
+    reader = open_slide(local_source(path), choice=Choice(picture=2))
+    assert (reader.inspection.width, reader.inspection.height) == (300, 200)
+    np.testing.assert_array_equal(read_level(reader, 0), other[0][1])
+    assert "also holds image 1" in reader.inspection.warnings[0]
 
 
 def test_three_channels_without_names_are_told(tmp_path: Path):

@@ -54,23 +54,18 @@ def clean(source: SlideSource, *, choice: Choice | None = None, salt: bytes) -> 
         from wsi.slide.deidentification.dicom_series import clean_series  # pydicom takes a third of a second
 
         return clean_series(source.files, choice=choice, salt=salt)
-    if choice is not None:
-        raise SlideRejected(
-            RejectReason.NO_SUCH_CHOICE,
-            "Only DICOM series let an optical path or a plane of focus be chosen: leave the choice out.",
-        )
-    return _clean_tiff(file, others=len(source.files) - 1)
+    return _clean_tiff(file, choice, others=len(source.files) - 1)
 
 
-def _clean_tiff(file: RangeSource, *, others: int) -> CleanSlide:
+def _clean_tiff(file: RangeSource, choice: Choice | None, *, others: int) -> CleanSlide:
     held = EndsHeld(file)
     try:
-        before = read_index(held)
+        before = read_index(held, choice)
     except SlideRejected as rejected:
         if rejected.reason not in _ELSEWHERE:
             raise
         raise can_not("The slide can be read only in ways that do not tell where its identifiers lie") from rejected
-    suffix, overwrites, removed = clean_tiff(held)
+    suffix, overwrites, removed = clean_tiff(held, choice)
     check_unharmed(before, read_index(OverwrittenSource(held, overwrites)))
     named = CleanFile(0, f"00000{suffix}", OverwrittenSource(file, overwrites))
     return CleanSlide((named,), replace(removed, files=others))

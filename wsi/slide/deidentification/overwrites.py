@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from wsi.digests import PART_SIZE
 from wsi.slide.ranges import ByteRange, Data, RangeSource
 
-#: Bytes between things that are kept. Shorter gaps are what writers leave to begin at an even offset; to write zeros
-#: over them would mean to write the whole file again, since they stand at every tile.
-PADDING: Final = 8
+#: Bytes between things that are kept. A single byte is what writers leave to begin at an even offset; to write a zero
+#: over it would mean to write the whole file again, since one stands at every second tile.
+PADDING: Final = 2
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from wsi.errors import TileUnreadable
-from wsi.records.slides import Removed
+from wsi.records.slides import Choice, Removed
 from wsi.slide import tiff
 from wsi.slide.deidentification.aperio_text import measures_only
 from wsi.slide.deidentification.jpeg_comments import comments
@@ -16,6 +17,8 @@ from wsi.slide.deidentification.overwrites import Overwrite, in_order
 from wsi.slide.deidentification.refusing import can_not
 from wsi.slide.deidentification.tiff_pages import KeptPage, clean_pages
 from wsi.slide.layouts import aperio, generic, ndpi, ome
+from wsi.slide.layouts.pyramids import StoredImage, shows_same_field
+from wsi.slide.layouts.tiff_levels import image_size
 from wsi.slide.ranges import ByteRange, RangeSource
 from wsi.slide.tiff import Directory, Tiff
 
@@ -36,11 +39,11 @@ _MAKE: Final = 271
 _SHOWS_MORE: Final = re.compile(r"label|macro", re.IGNORECASE)  #: than the scan
 
 
-def clean_tiff(source: RangeSource) -> tuple[str, tuple[Overwrite, ...], Removed]:
-    """(suffix of such a file's name, what is written over, what that removes). For a file whose index was read.
-    Raises SlideRejected."""
+def clean_tiff(source: RangeSource, choice: Choice | None) -> tuple[str, tuple[Overwrite, ...], Removed]:
+    """Return the suffix of such a file's name, what is written over, and what that removes. Only the chosen image
+    stays. For a file whose index was read with the same choice. Raises SlideRejected."""
     file = tiff.parse(source)
-    suffix, pages = next(of_layout(file) for claims, of_layout in _LAYOUTS if claims(file))
+    suffix, pages = next(of_layout(file, choice) for claims, of_layout in _LAYOUTS if claims(file))
     overwrites, removed = clean_pages(file, pages, source.size)
     within = [place for page in pages if file.ndpi for place in _header_comments(page.directory, source)]
     return (
@@ -50,36 +53,56 @@ def clean_tiff(source: RangeSource) -> tuple[str, tuple[Overwrite, ...], Removed
     )
 
 
-def _aperio(file: Tiff) -> tuple[str, Sequence[KeptPage]]:
-    levels = {level.place for level in aperio.levels(file)}
+def _aperio(file: Tiff, choice: Choice | None) -> tuple[str, Sequence[KeptPage]]:
+    levels = aperio.scan(file, choice).levels
+    pages = _pages_of(file, levels, also=lambda page, number: number == 1 and _shows_the_scan(page, levels[0]))
+    return ".svs", [_measured(page) for page in pages]
+
+
+def _measured(page: KeptPage) -> KeptPage:
+    """With what stays of Aperio's description."""
+    text, lost = measures_only(page.directory.text(tiff.IMAGE_DESCRIPTION))
+    return replace(page, text=text, lost=lost, below=tuple(map(_measured, page.below)))
+
+
+def _pages_of(
+    file: Tiff, levels: Sequence[Directory], *, also: Callable[[Directory, int], bool] = lambda page, number: False
+) -> list[KeptPage]:
+    """Return the pages that are levels or have levels below them (SubIFDs), and those that `also` takes, in the file's
+    order. Raises SlideRejected where a level hangs below a page that does not stay: that page cannot go."""
+    places = {level.place for level in levels}
     kept = [
-        directory
-        for number, directory in enumerate(file.directories)
-        if directory.place in levels or (number == 1 and _shows_the_scan(directory, file.directories[0]))
+        KeptPage(page, below=tuple(KeptPage(below) for below in _below(page) if below.place in places))
+        for number, page in enumerate(file.directories)
+        if page.place in places or also(page, number)
     ]
-    texts = [measures_only(directory.text(tiff.IMAGE_DESCRIPTION)) for directory in kept]
-    return ".svs", [
-        KeptPage(directory, text=text, lost=lost) for directory, (text, lost) in zip(kept, texts, strict=True)
-    ]
+    if len(places) > len({one.directory.place for page in kept for one in (page, *page.below)} & places):
+        raise can_not("A level of the slide hangs below an image that is not the slide")
+    return kept
 
 
-def _shows_the_scan(directory: Directory, first: Directory) -> bool:
-    """An SVS's second page is a smaller picture of what was scanned. Those of the whole glass have other proportions,
+def _below(page: Directory) -> Sequence[Directory]:
+    return page.below() if tiff.SUB_DIRECTORIES in page else ()
+
+
+def _shows_the_scan(page: Directory, base: Directory) -> bool:
+    """An SVS's second page is a smaller image of what was scanned. Those of the whole glass have other proportions,
     and say what they are."""
-    text = directory.text(tiff.IMAGE_DESCRIPTION)
-    if tiff.TILE_WIDTH in directory or not text.startswith("Aperio") or _SHOWS_MORE.search(text):
+    text = page.text(tiff.IMAGE_DESCRIPTION)
+    if tiff.TILE_WIDTH in page or not text.startswith("Aperio") or _SHOWS_MORE.search(text):
         return False
-    if directory.integer(tiff.NEW_SUBFILE_TYPE, 0):
+    if page.integer(tiff.NEW_SUBFILE_TYPE, 0):
         return False
-    sides = [
-        tuple(each.integer(tag, 0) for tag in (tiff.IMAGE_WIDTH, tiff.IMAGE_LENGTH)) for each in (directory, first)
-    ]
-    (width, height), (scanned_width, scanned_height) = sides
-    return 0 < width < scanned_width and abs(width - height * scanned_width / scanned_height) <= max(2, 0.02 * width)
+    thumbnail, scan = (
+        StoredImage(number=0, width=width, height=height, is_reduced=True)
+        for width, height in map(image_size, (page, base))
+    )
+    return thumbnail.side < scan.side and shows_same_field(thumbnail, scan)
 
 
-def _ndpi(file: Tiff) -> tuple[str, Sequence[KeptPage]]:
-    return ".ndpi", [KeptPage(level, more=_NDPI_TAGS | _hamamatsu(level)) for level in ndpi.levels(file)]
+def _ndpi(file: Tiff, choice: Choice | None) -> tuple[str, Sequence[KeptPage]]:
+    levels, _ = ndpi.plane(ndpi.levels(file), choice)
+    return ".ndpi", [KeptPage(level, more=_NDPI_TAGS | _hamamatsu(level)) for level in levels]
 
 
 def _header_comments(level: Directory, source: RangeSource) -> Iterator[ByteRange]:
@@ -102,8 +125,11 @@ def _hamamatsu(level: Directory) -> frozenset[int]:
     return frozenset({_MAKE}) if level.text(_MAKE).strip().lower() == "hamamatsu" else frozenset()
 
 
-def _ome(file: Tiff) -> tuple[str, Sequence[KeptPage]]:
-    image, pages, _ = ome.picture(file)
+def _ome(file: Tiff, choice: Choice | None) -> tuple[str, Sequence[KeptPage]]:
+    found = ome.scan(file, choice)
+    if not found.in_one_image:
+        raise can_not("The slide's levels are listed as images of their own")
+    image, pages = found.image, [channel[0] for channel in found.channels]
     staying = [directory for directory in file.directories if directory.place in {page.place for page in pages}]
     text = described(image, [[one.place for one in staying].index(page.place) for page in pages])
     return ".ome.tif", [
@@ -118,12 +144,11 @@ def _ome(file: Tiff) -> tuple[str, Sequence[KeptPage]]:
     ]
 
 
-def _generic(file: Tiff) -> tuple[str, Sequence[KeptPage]]:
-    levels = {level.place for level in generic.levels(file)}
-    return ".tif", [KeptPage(directory) for directory in file.directories if directory.place in levels]
+def _generic(file: Tiff, choice: Choice | None) -> tuple[str, Sequence[KeptPage]]:
+    return ".tif", _pages_of(file, generic.scan(file, choice).levels)
 
 
-_Pages = Callable[[Tiff], tuple[str, Sequence[KeptPage]]]
+_Pages = Callable[[Tiff, Choice | None], tuple[str, Sequence[KeptPage]]]
 #: In the order of `layouts.registry.TIFF_LAYOUTS`.
 _LAYOUTS: Final[tuple[tuple[Callable[[Tiff], bool], _Pages], ...]] = (
     (aperio.claims, _aperio),

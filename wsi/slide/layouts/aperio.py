@@ -1,42 +1,49 @@
-"""Aperio SVS: levels are the tiled pages; thumbnail, label and macro lie in strips. The first page's description begins
-with "Aperio" and holds the microns per pixel."""
+"""Aperio SVS, and what other scanners write in its manner: levels are tiled pages; thumbnail, label and macro mostly
+lie in strips. Descriptions begin with "Aperio" and hold the microns per pixel and, of a stack, the height of the plane
+(OffsetZ, in um).
+
+Source: openslide.org/formats/aperio; tifffile#193 for focal planes.
+"""
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
+from wsi.records.slides import Choice
 from wsi.slide import mpp, tiff
 from wsi.slide.index import SlideIndex
-from wsi.slide.layouts.tiff_levels import other_pages, resolution, same_shape, shape, slide_index
+from wsi.slide.layouts.tiff_images import TiffScan, find_scan
+from wsi.slide.layouts.tiff_levels import resolution, slide_index
 from wsi.slide.ranges import RangeSource
-from wsi.slide.tiff import Directory, Tiff, damaged
+from wsi.slide.tiff import Directory, Tiff
+
+_HEIGHT: Final = re.compile(r"\|\s*OffsetZ\s*=\s*([-+]?\d{1,6}(?:[.,]\d{1,6})?)\s*(?:\||$)")
 
 
 def claims(file: Tiff) -> bool:
-    return file.directories[0].text(tiff.IMAGE_DESCRIPTION).startswith("Aperio")
+    return any(page.text(tiff.IMAGE_DESCRIPTION).startswith("Aperio") for page in file.directories[:2])
 
 
-def levels(file: Tiff) -> list[Directory]:
-    """Largest first. Raises SlideRejected."""
-    first = file.directories[0]
-    if tiff.TILE_WIDTH not in first:
-        raise damaged("The first image of the file has no tiles.")
-    smaller = [directory for directory in _tiled(file) if same_shape(directory, first)]
-    return sorted((first, *smaller), key=lambda directory: -shape(directory)[0])
+def scan(file: Tiff, choice: Choice | None) -> TiffScan:
+    """Raises SlideRejected: what `find_scan` raises."""
+    return find_scan(file, choice, plane_of=_height)
 
 
-def index(file: Tiff, source: RangeSource) -> SlideIndex:
+def index(file: Tiff, source: RangeSource, choice: Choice | None) -> SlideIndex:
     """Raises SlideRejected."""
-    first, found = file.directories[0], levels(file)
-    stated = mpp.aperio_mpp(first.text(tiff.IMAGE_DESCRIPTION))
+    found = scan(file, choice)
+    stated = mpp.aperio_mpp(found.base.text(tiff.IMAGE_DESCRIPTION))
     return slide_index(
         source,
-        found,
+        found.levels,
         format="svs",
         vendor="aperio",
-        mpp=mpp.resolve((mpp.StatedMpp("aperio", stated, stated), resolution(first))),
-        warnings=other_pages(len(_tiled(file)) + 1 - len(found)),
+        mpp=mpp.resolve((mpp.StatedMpp("aperio", stated, stated), resolution(found.base))),
+        warnings=found.warnings,
     )
 
 
-def _tiled(file: Tiff) -> list[Directory]:
-    """Behind the first page."""
-    return [directory for directory in file.directories[1:] if tiff.TILE_WIDTH in directory]
+def _height(page: Directory) -> float:
+    found = _HEIGHT.search(page.text(tiff.IMAGE_DESCRIPTION))
+    return float(found[1].replace(",", ".")) if found else 0.0

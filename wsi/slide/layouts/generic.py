@@ -1,52 +1,63 @@
-"""The generic tiled pyramid, as libvips and most converters write it: the first page is the slide, pages marked as
-reduced-resolution are its levels."""
+"""The generic tiled pyramid, as libvips and most converters write it, with or without the flag that marks smaller
+versions, as pages or below a page; and Akoya's QPTIFF of brightfield, which is one with XML in its descriptions."""
 
 from __future__ import annotations
 
+from collections import Counter
+
+from wsi.errors import RejectReason, SlideRejected
+from wsi.records.slides import Choice
 from wsi.slide import mpp, tiff
 from wsi.slide.index import SlideIndex
-from wsi.slide.layouts.tiff_levels import other_pages, resolution, same_shape, shape, slide_index, unsupported
+from wsi.slide.layouts.tiff_images import TiffScan, candidates, find_scan
+from wsi.slide.layouts.tiff_levels import resolution, slide_index
 from wsi.slide.ranges import RangeSource
 from wsi.slide.tiff import Directory, Tiff
 
-_REDUCED, _MASK = 1, 4  #: bits of NewSubfileType
+_READ_XML = ("vips.ecs.soton.ac.uk", "PerkinElmer-QPI")  #: in the first characters of a description that is XML
+_HEAD = 400
 
 
 def claims(file: Tiff) -> bool:
     """Leaves alone what another vendor's reader must interpret: SCN, Philips, BIF, Trestle."""
     first = file.directories[0]
     description = first.text(tiff.IMAGE_DESCRIPTION).lstrip("\ufeff \r\n\t")
-    libvips = "vips.ecs.soton.ac.uk" in description[:400]
-    vendor = tiff.NDPI_VERSION in first or (description.startswith("<") and not libvips)
+    is_read = any(name in description[:_HEAD] for name in _READ_XML)
+    vendor = tiff.NDPI_VERSION in first or (description.startswith("<") and not is_read)
     return not (vendor or b"iScan" in (first.data(tiff.XMP) or b"") or first.text(tiff.SOFTWARE).startswith("MedScan"))
 
 
-def levels(file: Tiff) -> list[Directory]:
-    """Largest first. Raises SlideRejected."""
-    first = file.directories[0]
-    if tiff.TILE_WIDTH not in first:
-        raise unsupported("The file is a TIFF without tiles: save it as a tiled pyramid, or send the scanner's file.")
-    reduced = [
-        directory
-        for directory in _tiled(file)
-        if directory.integer(tiff.NEW_SUBFILE_TYPE, 0) & (_REDUCED | _MASK) == _REDUCED and same_shape(directory, first)
-    ]
-    return sorted((first, *reduced), key=lambda directory: -shape(directory)[0])
+def scan(file: Tiff, choice: Choice | None) -> TiffScan:
+    """Raises SlideRejected: what `find_scan` raises, and FLUORESCENCE."""
+    found = [one.directory for one in candidates(file)]
+    if choice is None or choice.picture is None:
+        _check_channels(found)
+    scales = {directory.place.start: resolution(directory).x for directory in found}
+    differ = len(set(scales.values())) > 1  # Many writers repeat the first page's resolution in all others.
+    return find_scan(file, choice, scale_of=lambda directory: scales[directory.place.start] if differ else None)
 
 
-def index(file: Tiff, source: RangeSource) -> SlideIndex:
+def index(file: Tiff, source: RangeSource, choice: Choice | None) -> SlideIndex:
     """Raises SlideRejected."""
-    found = levels(file)
+    found = scan(file, choice)
     return slide_index(
         source,
-        found,
+        found.levels,
         format="tiff",
         vendor=None,
-        mpp=mpp.resolve((resolution(file.directories[0]),)),
-        warnings=other_pages(len(_tiled(file)) + 1 - len(found)),
+        mpp=mpp.resolve((resolution(found.base),)),
+        warnings=found.warnings,
     )
 
 
-def _tiled(file: Tiff) -> list[Directory]:
-    """Behind the first page."""
-    return [directory for directory in file.directories[1:] if tiff.TILE_WIDTH in directory]
+def _check_channels(directories: list[Directory]) -> None:
+    """Raises SlideRejected FLUORESCENCE for grey images of one size, as fluorescence stores its channels."""
+    grey = [directory for directory in directories if directory.integer(tiff.SAMPLES_PER_PIXEL, 1) == 1]
+    sizes = Counter((one.integer(tiff.IMAGE_WIDTH, 0), one.integer(tiff.IMAGE_LENGTH, 0)) for one in grey)
+    largest = max(sizes, key=lambda size: size[0] * size[1], default=None)
+    if largest is not None and len(grey) == len(directories) and sizes[largest] > 1:
+        raise SlideRejected(
+            RejectReason.FLUORESCENCE,
+            f"The file holds {sizes[largest]:,} grey images of the same size, as fluorescence does: export its "
+            "brightfield image, or choose one of them (`picture`).",
+        )

@@ -17,12 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wsi.errors import RejectReason, SlideRejected, TileUnreadable
-from wsi.records.slides import Inspection, LevelInfo
+from wsi.records.slides import Choice, Inspection, LevelInfo
 from wsi.slide import mpp, tiff
 from wsi.slide.codecs.jpeg_restarts import Header, read_header
 from wsi.slide.coding import Codec, Coding, Colour
 from wsi.slide.index import IndexedFile, LevelIndex, Pieces, SlideIndex
-from wsi.slide.layouts.tiff_levels import MAX_SIDE, MAX_TILE_PIXELS, resolution, unsupported
+from wsi.slide.layouts.pyramids import StoredImage, choose_plane
+from wsi.slide.layouts.tiff_levels import MAX_TILE_PIXELS, image_size, resolution, unsupported
 from wsi.slide.ranges import ByteRange, RangeSource
 from wsi.slide.tiff import Directory, Tiff, damaged
 from wsi.slide.windows import CUT_SHORT
@@ -63,15 +64,10 @@ def levels(file: Tiff) -> list[Directory]:
     return found
 
 
-def index(file: Tiff, source: RangeSource) -> SlideIndex:
-    """Raises SlideRejected: Z_STACK without a plane at height 0, BIT_DEPTH, UNSUPPORTED_FORMAT for what OpenSlide may
-    read."""
-    directories = levels(file)
-    in_focus = [directory for directory in directories if not directory.number(Z_OFFSET)]
-    if not in_focus:
-        raise SlideRejected(
-            RejectReason.Z_STACK, "The file holds several focal planes and none at height 0: export a single plane."
-        )
+def index(file: Tiff, source: RangeSource, choice: Choice | None) -> SlideIndex:
+    """Raises SlideRejected: Z_STACK without a plane at height 0 or a choice, NO_SUCH_CHOICE, BIT_DEPTH,
+    UNSUPPORTED_FORMAT for what OpenSlide may read."""
+    in_focus, of_plane = plane(levels(file), choice)
     if (in_focus[0].number(CAPTURE_MODE) or 0) >= _GREY_16:
         raise SlideRejected(
             RejectReason.BIT_DEPTH, "The file stores grey of 16 bits where models expect red, green and blue of 8."
@@ -94,20 +90,26 @@ def index(file: Tiff, source: RangeSource) -> SlideIndex:
         mpp_y=said.y,
         mpp_source=said.source,
         icc=any(tiff.ICC_PROFILE in directory for directory in in_focus),
-        warnings=(*said.warnings, *_other_planes(directories)),
+        warnings=(*said.warnings, *of_plane),
     )
     return SlideIndex((IndexedFile(source.etag, source.size),), inspection, found)
 
 
-def _other_planes(directories: Sequence[Directory]) -> tuple[str, ...]:
-    planes = len({directory.number(Z_OFFSET) or 0 for directory in directories})
-    return () if planes == 1 else (f"The file holds {planes} focal planes; the one at height 0 is read.",)
+def plane(directories: Sequence[Directory], choice: Choice | None) -> tuple[list[Directory], tuple[str, ...]]:
+    """Return the levels of the focal plane that is read, and warnings. Raises SlideRejected Z_STACK, NO_SUCH_CHOICE."""
+    if choice is not None and (choice.picture or 1) > 1:
+        raise SlideRejected(RejectReason.NO_SUCH_CHOICE, "The file holds one scan: leave the choice of an image out.")
+    images = [
+        StoredImage(number=number, width=width, height=height, plane=directory.number(Z_OFFSET) or 0.0)
+        for number, directory in enumerate(directories)
+        for width, height in [image_size(directory)]
+    ]
+    kept, warnings = choose_plane(images, choice)
+    return [directories[image.number] for image in kept], warnings
 
 
 def _page(directory: Directory, file_size: int) -> _Page:
-    width, height = (directory.integer(tag, 0) for tag in (tiff.IMAGE_WIDTH, tiff.IMAGE_LENGTH))
-    if not (0 < width <= MAX_SIDE and 0 < height <= MAX_SIDE):
-        raise damaged("The file claims a picture without a size.")
+    width, height = image_size(directory)
     if directory.integer(tiff.COMPRESSION, 1) != _JPEG:
         raise unsupported("The file's levels are not packed as JPEG.")
     offsets, sizes = (directory.integers(tag) for tag in (tiff.STRIP_OFFSETS, tiff.STRIP_BYTE_COUNTS))

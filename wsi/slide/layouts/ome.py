@@ -1,5 +1,6 @@
-"""OME-TIFF: the OME-XML in the first page's description says which page is the slide; its smaller levels hang below
-that page (SubIFDs). Red, green and blue lie together in one page, in three planes of it, or in three pages.
+"""OME-TIFF: the OME-XML in the first page's description lists the images, their pages and sizes; the smaller levels of
+an image hang below its page (SubIFDs), or are images of their own. Red, green and blue lie together in one page, in
+three planes of it, or in three pages.
 
 Source: OME-TIFF specification 6 (docs.openmicroscopy.org/ome-model). OpenSlide shows the first level alone.
 """
@@ -8,18 +9,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 
 from wsi.errors import RejectReason, SlideRejected
+from wsi.records.slides import Choice
 from wsi.slide import mpp, tiff
 from wsi.slide.coding import Colour
 from wsi.slide.index import LevelIndex, Pieces, SlideIndex
 from wsi.slide.layouts import ome_xml
 from wsi.slide.layouts.ome_xml import Ome, OmeChannel, OmeImage
-from wsi.slide.layouts.tiff_levels import resolution, same_shape, shape, slide_index, unsupported
+from wsi.slide.layouts.pyramids import (
+    StoredImage,
+    choose_plane,
+    choose_pyramid,
+    find_pyramids,
+    shows_same_field,
+)
+from wsi.slide.layouts.tiff_levels import image_size, resolution, shape, slide_index, unsupported
 from wsi.slide.ranges import RangeSource
 from wsi.slide.tiff import Directory, Tiff, damaged
 
@@ -36,26 +45,41 @@ def claims(file: Tiff) -> bool:
     return file.directories[0].text(tiff.IMAGE_DESCRIPTION).rstrip().endswith("OME>")
 
 
-def picture(file: Tiff) -> tuple[OmeImage, tuple[Directory, ...], tuple[str, ...]]:
-    """The slide among the pictures; its page, or one a channel; warnings. Raises SlideRejected: MISSING_FILES, Z_STACK,
-    FLUORESCENCE, BIT_DEPTH for what no reader here takes."""
+@dataclass(frozen=True, slots=True)
+class OmeScan:
+    """The slide among the images of an OME-TIFF."""
+
+    image: OmeImage  #: its largest level
+    channels: tuple[tuple[Directory, ...], ...]  #: the levels of one page that holds all samples, or of one a channel
+    in_one_image: bool  #: False: some levels are images of their own in the description
+    warnings: tuple[str, ...]
+
+
+def scan(file: Tiff, choice: Choice | None) -> OmeScan:
+    """Return the slide among the images. Raises SlideRejected: MISSING_FILES, Z_STACK, FLUORESCENCE, BIT_DEPTH for
+    what no reader here takes, SEVERAL_PICTURES, NO_SUCH_CHOICE, DAMAGED."""
     ome = ome_xml.parse(file.directories[0].text(tiff.IMAGE_DESCRIPTION))
     if ome.elsewhere:
         raise _missing(f"The file is one of a set that a companion file (.companion.ome) describes: {_ONE_FILE}.")
-    pictures = [image for image in ome.images if not _BESIDE.fullmatch(image.name.strip())]
-    if not pictures:
+    images = {number: image for number, image in enumerate(ome.images) if not _BESIDE.fullmatch(image.name.strip())}
+    if not images:
         raise unsupported("The file's OME description names no picture of the slide.")
-    image = pictures[0]
-    _check_files(ome, image)
-    warnings = (*_brightfield(image), *_other_pictures(len(pictures) - 1))
-    return image, _pages(file, image, alone=image is ome.images[0]), warnings
+    stored = [_stored(file, number, image, alone=number == 0) for number, image in images.items()]
+    chosen = choose_pyramid(find_pyramids(choose_plane(stored, choice)[0]), choice)
+    base, *smaller = (images[level.number] for level in chosen.pyramid.levels)
+    _check_files(ome, base)
+    told = _brightfield(base)
+    channels = [levels(page) for page in _pages(file, base, alone=base is ome.images[0])]
+    for image in smaller:
+        for channel, page in zip(channels, _pages(file, image, alone=image is ome.images[0]), strict=True):
+            channel.append(page)
+    return OmeScan(base, tuple(map(tuple, channels)), not smaller, (*told, *chosen.warnings))
 
 
-def index(file: Tiff, source: RangeSource) -> SlideIndex:
-    """Raises SlideRejected: what `picture` raises, and DAMAGED."""
-    image, pages, warnings = picture(file)
-    pages[0].prefetch(pages[1:], (tiff.TILE_OFFSETS, tiff.TILE_BYTE_COUNTS, tiff.SUB_DIRECTORIES))
-    channels = [levels(page) for page in pages]
+def index(file: Tiff, source: RangeSource, choice: Choice | None) -> SlideIndex:
+    """Raises SlideRejected: what `scan` raises, and DAMAGED."""
+    found = scan(file, choice)
+    image, channels = found.image, found.channels
     first = channels[0][0]
     said = mpp.resolve((mpp.StatedMpp("ome", image.mpp_x, image.mpp_y), resolution(first)))
     if shape(first)[:2] != (image.width, image.height):
@@ -63,13 +87,27 @@ def index(file: Tiff, source: RangeSource) -> SlideIndex:
     if any([shape(level) for level in channel] != [shape(level) for level in channels[0]] for channel in channels):
         raise damaged("The file's channels differ in size.")
     indexes = [
-        slide_index(source, channel, format="ome-tiff", vendor=None, mpp=said, warnings=warnings)
+        slide_index(source, channel, format="ome-tiff", vendor=None, mpp=said, warnings=found.warnings)
         for channel in channels
     ]
     if len(indexes) == 1:
         return indexes[0]
     joined = tuple(_joined(level) for level in zip(*(each.levels for each in indexes), strict=True))
     return replace(indexes[0], levels=joined)
+
+
+def _stored(file: Tiff, number: int, image: OmeImage, *, alone: bool) -> StoredImage:
+    """Its facts by the description; whether it has tiles by its page, where that is named."""
+    place = image.planes[0].directory if image.planes else 0 if alone else None
+    page = file.directories[place] if place is not None and place < len(file.directories) else None
+    mpp_x, mpp_y = image.mpp_x, image.mpp_y
+    return StoredImage(
+        number=number,
+        width=image.width,
+        height=image.height,
+        mpp=mpp_x if mpp_x is not None and mpp_y is not None else None,
+        is_tiled=page is None or tiff.TILE_WIDTH in page,
+    )
 
 
 def _check_files(ome: Ome, image: OmeImage) -> None:
@@ -118,10 +156,6 @@ def _told_colours(samples: int, channels: Sequence[OmeChannel]) -> bool | None:
     return False if len(set(colours)) <= 1 else None  # One colour for all, such as white, says nothing.
 
 
-def _other_pictures(count: int) -> tuple[str, ...]:
-    return (f"The file holds {count} more pictures; the first one is read.",) if count else ()
-
-
 def _pages(file: Tiff, image: OmeImage, *, alone: bool) -> tuple[Directory, ...]:
     """The page that holds all samples, or one page a channel."""
     places: dict[int, int] = {}
@@ -153,8 +187,14 @@ def _page(file: Tiff, place: int | None) -> Directory:
 
 def levels(page: Directory) -> list[Directory]:
     """Of one page, largest first."""
-    smaller = [below for below in page.below() if tiff.TILE_WIDTH in below and same_shape(below, page)]
+    smaller = [below for below in page.below() if tiff.TILE_WIDTH in below and _is_level(below, page)]
     return sorted((page, *smaller), key=lambda level: -shape(level)[0])
+
+
+def _is_level(below: Directory, page: Directory) -> bool:
+    (width, height), (page_width, page_height) = image_size(below), image_size(page)
+    smaller = StoredImage(number=1, width=width, height=height, is_reduced=True)
+    return width < page_width and shows_same_field(smaller, StoredImage(number=0, width=page_width, height=page_height))
 
 
 def _joined(channels: Sequence[LevelIndex]) -> LevelIndex:

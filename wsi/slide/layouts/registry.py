@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from wsi.errors import RejectReason, SlideRejected
+from wsi.records.slides import Choice
 from wsi.slide import tiff
 from wsi.slide.coding import Codec
 from wsi.slide.index import SlideIndex
@@ -24,7 +26,7 @@ class TiffLayout:
 
     name: str
     claims: Callable[[Tiff], bool]
-    index: Callable[[Tiff, RangeSource], SlideIndex]  #: raises SlideRejected
+    index: Callable[[Tiff, RangeSource, Choice | None], SlideIndex]  #: raises SlideRejected
     codecs: frozenset[Codec]
     refuses: str  #: beside what no TIFF may hold
 
@@ -32,7 +34,13 @@ class TiffLayout:
 _TAGGED: Final = frozenset(CODECS.values())  #: what the tags of any TIFF may name
 
 TIFF_LAYOUTS: Final = (
-    TiffLayout("Aperio SVS", aperio.claims, aperio.index, _TAGGED, "nothing more"),
+    TiffLayout(
+        "Aperio SVS",
+        aperio.claims,
+        aperio.index,
+        _TAGGED,
+        "planes of focus without one at height 0 of which none is chosen (`focal_plane`)",
+    ),
     TiffLayout(
         "Hamamatsu NDPI",
         ndpi.claims,
@@ -46,27 +54,33 @@ TIFF_LAYOUTS: Final = (
         ome.claims,
         ome.index,
         _TAGGED,
-        "planes of focus, times and channels other than red, green and blue; pictures kept in other files",
+        "planes of focus, times and channels other than red, green and blue; images kept in other files; several "
+        "scans of which none is chosen (`picture`)",
     ),
     TiffLayout(
         "Generic tiled TIFF",
         generic.claims,
         generic.index,
         _TAGGED,
-        "strips; more pages than the first picture and its reductions are left out with a warning",
+        "strips; several scans of which none is chosen, and grey pages of one size",
     ),
 )
 
 
-def read_index(source: RangeSource) -> SlideIndex:
-    """Raises SlideRejected: TRUNCATED and DAMAGED for what no reader can open, UNSUPPORTED_PIXELS and
-    UNSUPPORTED_FORMAT for what another reader may."""
+def read_index(source: RangeSource, choice: Choice | None = None) -> SlideIndex:
+    """Return the index of the slide that a TIFF holds, of the chosen image where it holds several. Raises
+    SlideRejected: TRUNCATED and DAMAGED for what no reader can open, UNSUPPORTED_PIXELS and UNSUPPORTED_FORMAT for what
+    another reader may, SEVERAL_PICTURES, Z_STACK and NO_SUCH_CHOICE."""
+    if choice is not None and choice.optical_path is not None:
+        raise SlideRejected(
+            RejectReason.NO_SUCH_CHOICE, "Only DICOM slides hold optical paths: leave the choice of one out."
+        )
     parsed = tiff.parse(source)
     if not (parsed.big or parsed.ndpi) and source.size > _CLASSIC_LIMIT:
         raise unsupported("The file is larger than a classic TIFF can be: save it as BigTIFF.")
     for layout in TIFF_LAYOUTS:
         if layout.claims(parsed):
-            return layout.index(parsed, source)
+            return layout.index(parsed, source, choice)
     raise unsupported(
         "The file is laid out in a vendor's own way (SCN, Philips, BIF) and could not be opened: export "
         "it as SVS or as a tiled pyramidal TIFF."

@@ -91,6 +91,14 @@ def shape(directory: Directory) -> tuple[int, int, int, int]:
     return width, height, tile_width, tile_height
 
 
+def image_size(directory: Directory) -> tuple[int, int]:
+    """Return (width, height) in px, also of an image without tiles. Raises SlideRejected DAMAGED."""
+    width, height = (directory.integer(tag, 0) for tag in (tiff.IMAGE_WIDTH, tiff.IMAGE_LENGTH))
+    if not (0 < width <= MAX_SIDE and 0 < height <= MAX_SIDE):
+        raise damaged("The file claims an image without a size.")
+    return width, height
+
+
 def level_index(directory: Directory, info: LevelInfo) -> LevelIndex:
     """After `check_claims`. Raises SlideRejected: what `tiff_coding.coding` raises, and DAMAGED."""
     how = coding(directory)
@@ -143,17 +151,3 @@ def _per_tile(directory: Directory, tag: int, tiles: int) -> NDArray[np.int64]:
         found = 0 if values is None else len(values)
         raise damaged(f"The file lists {found:,} tiles where its size needs {tiles:,}.")
     return values
-
-
-def same_shape(directory: Directory, first: Directory) -> bool:
-    """A smaller picture of the same proportions: what a level of `first` is."""
-    width, height, *_ = shape(first)
-    level_width, level_height, *_ = shape(directory)
-    off = abs(level_width - level_height * width / height)
-    return level_width < width and off <= max(2, 0.02 * level_width)
-
-
-def other_pages(count: int) -> tuple[str, ...]:
-    if not count:
-        return ()
-    return (f"The file holds {count} more pages (other planes, or other pictures); the first one is read.",)
