@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import math
 import os
 import re
@@ -13,8 +12,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
-from wsi.errors import Invalid
-from wsi.outline import MAX_BYTES, Frame, Outline, read_geojson
 from wsi.records.slides import Choice
 
 DICOM_SUFFIX = ".dcm"
@@ -200,22 +197,6 @@ def parse_region(text: str, where: str) -> tuple[int, int, int, int]:
     if x < 0 or y < 0 or width <= 0 or height <= 0:
         raise UsageError(f"{where}: roi must begin inside the slide and have a size, not {text!r}")
     return x, y, width, height
-
-
-def read_region(path: Path, frame: Frame) -> Outline:
-    """A region from a file of GeoJSON. Raises UsageError."""
-    try:
-        with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
-        if len(data) > MAX_BYTES:
-            raise UsageError(f"The region {path} is larger than {MAX_BYTES // 1024**2} MB")
-        return read_geojson(json.loads(data), frame)
-    except OSError as error:
-        raise UsageError(f"The region {path} can not be read: {error.strerror}") from error
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"The region {path} is no JSON: {error}") from error
-    except Invalid as error:
-        raise UsageError(f"{path}: {error.sentence}") from error
 
 
 def _named(slides: Iterable[SlideInput]) -> tuple[SlideInput, ...]:

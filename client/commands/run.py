@@ -17,9 +17,10 @@ from rich.console import Console
 
 from client.commands.options import AllowUpsampling, Fast, FocalPlane, OpticalPath, RegionFrame, RegionGeojson
 from client.estimates import show
-from client.inputs import SlideInput, UsageError, expand, read_region
+from client.inputs import SlideInput, UsageError, expand
 from client.outcomes import INTERRUPTED, Outcome, SlideOutcome, exit_code, table
 from client.progress import TilesBar, complain, report
+from client.regions import read_region
 from wsi.outline import Frame
 from wsi.records.jobs import JobOptions
 from wsi.records.slides import Choice

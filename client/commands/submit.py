@@ -22,9 +22,10 @@ from client.commands.options import (
     RegionGeojson,
 )
 from client.estimates import show
-from client.inputs import SlideInput, UsageError, expand, read_region
+from client.inputs import SlideInput, UsageError, expand
 from client.outcomes import INTERRUPTED, SlideOutcome, exit_code, table
 from client.progress import complain, report
+from client.regions import read_region
 from client.submission import Asked, estimate_slide, submit_slide
 from client.transport import Transport
 from client.watch import Realtime
