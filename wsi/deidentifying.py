@@ -22,7 +22,7 @@ from wsi.errors import SourceMissing, SourceUnavailable
 from wsi.ledger_rules import is_identified, nameless
 from wsi.ports.ledger import SystemLedger
 from wsi.ports.objects import SlideStore, StoredObject
-from wsi.records.slides import CleanCopy, Slide, SlideFile
+from wsi.records.slides import Choice, CleanCopy, Slide, SlideFile
 from wsi.slide.deidentification.cleaning import CleanFile, CleanSlide, clean
 from wsi.slide.deidentification.overwrites import OverwrittenSource, parts
 from wsi.slide.ranges import ByteRange
@@ -72,7 +72,8 @@ def _deidentified(slide: Slide, ledger: SystemLedger, slides: SlideStore) -> Sli
     side_by_side.each(slides.delete, [file.uri for file in slide.files])
     stored = [one for one in whole if one is not None]
     etags = {copy.uri: one.etag for copy, one in zip(_copies(slide), stored, strict=True)}
-    ledger.finish_deidentification(slide.id, digest=slide_digest([one.sha256 or "" for one in stored]), etags=etags)
+    digest = slide_digest([one.sha256 or "" for one in stored])
+    ledger.finish_deidentification(slide.id, digest=digest, etags=etags, choice=_choice_left(slide))
     return ledger.uninspected_slide(slide.id)
 
 
@@ -106,6 +107,12 @@ def _staying(slide: Slide) -> list[SlideFile]:
 
 def _copies(slide: Slide) -> list[CleanCopy]:
     return [file.clean for file in slide.files if file.clean is not None]
+
+
+def _choice_left(slide: Slide) -> Choice | None:
+    """Return what is still to be chosen in the clean files: a TIFF holds the chosen image alone then, a DICOM series
+    keeps all of its optical paths and focal planes."""
+    return slide.choice if PurePosixPath(_staying(slide)[0].name).suffix == ".dcm" else None
 
 
 def _whole(slides: SlideStore, file: SlideFile) -> StoredObject | None:

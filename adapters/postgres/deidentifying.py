@@ -11,7 +11,7 @@ from adapters.postgres import slides
 from adapters.postgres.connections import Cursor
 from wsi.errors import NotFound
 from wsi.ledger_rules import is_identified
-from wsi.records.slides import CleanCopy, Removed, Slide
+from wsi.records.slides import Choice, CleanCopy, Removed, Slide
 from wsi.states import SlideState
 
 
@@ -52,15 +52,16 @@ def begin(
     return slides.get(cursor, slide_id)
 
 
-def finish(cursor: Cursor, slide_id: UUID, *, digest: str, etags: Mapping[str, str]) -> bool:
+def finish(cursor: Cursor, slide_id: UUID, *, digest: str, etags: Mapping[str, str], choice: Choice | None) -> bool:
     slide = to_be_done(cursor, slide_id)
     if slide is None or slide.removed is None:
         return False
     cursor.execute(
         """
-        UPDATE slides SET deidentified = true, digest = %s, version = version + 1, updated_at = now() WHERE id = %s
+        UPDATE slides SET deidentified = true, digest = %s, choice = %s, version = version + 1, updated_at = now()
+        WHERE id = %s
         """,
-        (digest, slide_id),
+        (digest, Jsonb(choice.as_json()) if choice is not None else None, slide_id),
     )
     cursor.execute("DELETE FROM slide_files WHERE slide_id = %s AND clean_uri IS NULL", (slide_id,))
     cursor.executemany(

@@ -30,7 +30,7 @@ from wsi.records.models import ModelVersion
 from wsi.records.notices import OutboxRow
 from wsi.records.results import ResultFile
 from wsi.records.shards import Lease, LeaseRefusal, ShardCount
-from wsi.records.slides import CleanCopy, Removed, Slide
+from wsi.records.slides import Choice, CleanCopy, Removed, Slide
 from wsi.records.vitals import Vitals
 from wsi.states import JobState, SlideState
 
@@ -61,9 +61,11 @@ class PostgresSystemLedger:
         with self._connections.transaction() as cursor:
             return deidentifying.begin(cursor, slide_id, name, copies, removed)
 
-    def finish_deidentification(self, slide_id: UUID, *, digest: str, etags: Mapping[str, str]) -> bool:
+    def finish_deidentification(
+        self, slide_id: UUID, *, digest: str, etags: Mapping[str, str], choice: Choice | None
+    ) -> bool:
         with self._connections.transaction() as cursor:
-            return deidentifying.finish(cursor, slide_id, digest=digest, etags=etags)
+            return deidentifying.finish(cursor, slide_id, digest=digest, etags=etags, choice=choice)
 
     def accept_slide(self, slide_id: UUID, inspection: Mapping[str, Any], thumbnail_key: str) -> bool:
         found = {"inspection": Jsonb(dict(inspection)), "thumbnail_key": thumbnail_key}

@@ -6,10 +6,11 @@ from uuid import uuid4
 
 from tests.contracts.ledger_world import INSPECTION, LedgerWorld, files, topics, uploaded_slide
 from wsi.errors import RejectReason
-from wsi.records.slides import CleanCopy, Removed, Slide
+from wsi.records.slides import Choice, CleanCopy, Removed, Slide
 from wsi.states import SlideState
 
 REMOVED = Removed(images=2, tags=7, files=1)
+CHOICE = Choice(focal_plane=2)
 
 
 def identified_slide(world: LedgerWorld, *, count: int = 3) -> Slide:
@@ -38,7 +39,7 @@ def begun_slide(world: LedgerWorld) -> Slide:
 
 def finish(world: LedgerWorld, slide: Slide) -> bool:
     etags = {file.clean.uri: f"clean-{file.clean.uri}" for file in slide.files if file.clean is not None}
-    return world.system.finish_deidentification(slide.id, digest="def-1", etags=etags)
+    return world.system.finish_deidentification(slide.id, digest="def-1", etags=etags, choice=CHOICE)
 
 
 class DeidentificationLedgerContract:
@@ -68,6 +69,7 @@ class DeidentificationLedgerContract:
         assert [file.etag for file in slide.files] == [f"clean-{file.uri}" for file in slide.files]
         assert all(file.clean is None for file in slide.files)
         assert (slide.digest, slide.deidentified, slide.removed) == ("def-1", True, REMOVED)
+        assert slide.choice == CHOICE
         assert slide.version == begun.version + 1
 
     def test_it_ends_once_and_is_audited_once(self, world: LedgerWorld) -> None:
@@ -79,7 +81,7 @@ class DeidentificationLedgerContract:
 
     def test_it_does_not_end_before_it_has_begun(self, world: LedgerWorld) -> None:
         slide = identified_slide(world)
-        assert not world.system.finish_deidentification(slide.id, digest="def-1", etags={})
+        assert not world.system.finish_deidentification(slide.id, digest="def-1", etags={}, choice=None)
 
     def test_a_slide_is_never_ready_with_its_identifiers(self, world: LedgerWorld) -> None:
         begun = begun_slide(world)

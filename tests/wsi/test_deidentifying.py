@@ -9,6 +9,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+import tifffile
 
 from tests.installation import ANALYST, Installation
 from tests.slides import write_svs
@@ -17,7 +18,7 @@ from tests.slides.ome import write_ome
 from wsi import keys
 from wsi.digests import PART_SIZE, file_digest, slide_digest
 from wsi.inspecting import inspect_slide
-from wsi.records.slides import Removed, Slide
+from wsi.records.slides import Choice, Removed, Slide
 from wsi.slide.opening import local_source
 from wsi.slide.ranges import ByteRange
 from wsi.slides import delete_slide
@@ -55,9 +56,9 @@ def identified(tmp_path: Path) -> Identified:
     return write_identified_svs(tmp_path)
 
 
-def take_in(installation: Installation, path: Path, *, deidentify: bool = True) -> UUID:
+def take_in(installation: Installation, path: Path, *, deidentify: bool = True, choice: Choice | None = None) -> UUID:
     sources = [source for _, source in local_source(path).files]
-    slide = installation.opened(*(source.size for source in sources), deidentify=deidentify)
+    slide = installation.opened(*(source.size for source in sources), deidentify=deidentify, choice=choice)
     for number, source in enumerate(sources):
         data = source.read(ByteRange(0, source.size))
         for n, start in enumerate(range(0, len(data), PART_SIZE), 1):
@@ -134,6 +135,23 @@ def test_of_a_series_the_levels_stay(installation, tmp_path):
     held = stored(installation)
     assert held.keys() == {file.uri for file in slide.files}
     assert not any(secret in data for data in held.values() for secret in SECRETS)
+
+
+def test_of_two_scans_the_chosen_one_alone_stays(installation, tmp_path):
+    scans = [noise(600, 800, seed=1), noise(500, 700, seed=2)]
+    path = tmp_path / "two.tif"
+    with tifffile.TiffWriter(path) as writer:
+        for pixels in scans:
+            writer.write(pixels, tile=(256, 256), photometric="rgb", resolution=(20_000, 20_000), metadata=None)
+    slide_id = take_in(installation, path, choice=Choice(picture=2))
+    assert inspect(installation, slide_id, tmp_path) is SlideState.READY
+    slide = slide_of(installation, slide_id)
+    assert (slide.deidentified, slide.choice) == (True, None)
+    assert slide.inspection is not None
+    assert (slide.inspection["width"], slide.inspection["height"]) == (700, 500)
+    (data,) = stored(installation).values()
+    assert scans[1][256, :256].tobytes() in data
+    assert scans[0][256, :256].tobytes() not in data
 
 
 def test_of_a_large_slide_only_the_parts_that_change_are_sent(installation, tmp_path):

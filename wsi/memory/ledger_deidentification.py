@@ -9,7 +9,7 @@ from uuid import UUID
 from wsi.ledger_rules import is_identified, nameless
 from wsi.memory.ledger_books import Books
 from wsi.records.identity import Actor, Role
-from wsi.records.slides import CleanCopy, Removed, Slide
+from wsi.records.slides import Choice, CleanCopy, Removed, Slide
 from wsi.states import SlideState
 
 
@@ -36,7 +36,9 @@ class MemoryDeidentification:
             self.books.slides[slide_id] = begun
             return begun
 
-    def finish_deidentification(self, slide_id: UUID, *, digest: str, etags: Mapping[str, str]) -> bool:
+    def finish_deidentification(
+        self, slide_id: UUID, *, digest: str, etags: Mapping[str, str], choice: Choice | None
+    ) -> bool:
         with self.books.lock:
             slide = self._to_be_deidentified(slide_id)
             if slide is None or slide.removed is None:
@@ -47,7 +49,12 @@ class MemoryDeidentification:
                 if file.clean is not None
             ]
             self.books.slides[slide_id] = replace(
-                slide, files=tuple(files), digest=digest, deidentified=True, version=slide.version + 1
+                slide,
+                files=tuple(files),
+                digest=digest,
+                choice=choice,
+                deidentified=True,
+                version=slide.version + 1,
             )
             uploader = Actor(tenant=slide.tenant, subject=slide.created_by, role=Role.ANALYST)
             self.books.note(uploader, "slide.deidentify", slide_id, slide.removed.as_json())

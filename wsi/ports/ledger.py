@@ -208,9 +208,12 @@ class SystemLedger(Protocol):
         not to be de-identified."""
         ...
 
-    def finish_deidentification(self, slide_id: UUID, *, digest: str, etags: Mapping[str, str]) -> bool:
-        """The clean copies are the slide's files now; the others are gone. `etags` by uri of the copy. Audited as done
-        by who uploaded it. False: somebody else was faster, or the slide is not UPLOADED any more."""
+    def finish_deidentification(
+        self, slide_id: UUID, *, digest: str, etags: Mapping[str, str], choice: Choice | None
+    ) -> bool:
+        """The clean copies are the slide's files now; the others are gone. `etags` by uri of the copy; `choice` is what
+        is left to choose in them. Audited as done by who uploaded it. False: somebody else was faster, or the slide is
+        not UPLOADED any more."""
         ...
 
     def restoring_slides(self, *, seconds: float, limit: int) -> tuple[Slide, ...]:
