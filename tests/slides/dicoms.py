@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -59,6 +60,8 @@ class Writing:
     dark: Sequence[int] = ()  #: identifiers of paths in fluorescence
     illumination: str = "111744"  #: brightfield
     icc: bytes = b""
+    instance: str | None = None  #: SOPInstanceUID; None for one that follows from what the file holds
+    study: str = SERIES + ".100"
     more: dict[str, Any] = field(default_factory=dict)  #: elements that replace others; None takes one away
 
     def __str__(self) -> str:
@@ -95,6 +98,7 @@ def write_picture(path: Path, picture: Pixels, how: Writing | None = None, *furt
         dataset.PixelData = encapsulate(frames, fragments_per_frame=how.fragments, has_bot=how.table == "basic")
     dataset["PixelData"].VR = "OB"
     dataset["PixelData"].is_undefined_length = packed
+    _name_instance(dataset, how.instance or f"{SERIES}.{zlib.crc32(repr((how, picture.shape)).encode() + frames[0])}")
     for keyword, value in how.more.items():
         if value is None:
             delattr(dataset, keyword)
@@ -187,20 +191,25 @@ def _packed(frame: Pixels, how: Writing) -> bytes:
 def _object(sop_class: str, syntax: str) -> Dataset:
     meta = FileMetaDataset()
     meta.MediaStorageSOPClassUID = UID(sop_class)
-    meta.MediaStorageSOPInstanceUID = UID(SERIES + ".2")
     meta.TransferSyntaxUID = UID(syntax)
     dataset = Dataset()
     dataset.file_meta = meta
-    dataset.SOPClassUID, dataset.SOPInstanceUID = meta.MediaStorageSOPClassUID, meta.MediaStorageSOPInstanceUID
+    dataset.SOPClassUID = meta.MediaStorageSOPClassUID
+    _name_instance(dataset, f"{SERIES}.2")
     dataset.PatientName, dataset.PatientID = f"{PATIENT}^Ada", f"{PATIENT}-17"
     return dataset
+
+
+def _name_instance(dataset: Dataset, uid: str) -> None:
+    dataset.SOPInstanceUID = dataset.file_meta.MediaStorageSOPInstanceUID = UID(uid)
 
 
 def _described(picture: Pixels, how: Writing, frames: int) -> Dataset:
     height, width = picture.shape[:2]
     dataset = _object(SLIDE, how.syntax)
     dataset.ImageType = ["ORIGINAL", "PRIMARY", how.kind, "NONE"]
-    dataset.SeriesInstanceUID, dataset.FrameOfReferenceUID = how.series, how.place
+    dataset.StudyInstanceUID, dataset.SeriesInstanceUID = how.study, how.series
+    dataset.FrameOfReferenceUID = how.place
     if how.part is not None:
         dataset.ConcatenationUID = SERIES + f".{width}.5"
         dataset.InConcatenationNumber = how.part[0]

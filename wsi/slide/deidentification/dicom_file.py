@@ -17,7 +17,7 @@ from wsi.slide.deidentification.dicom_values import blank, other_uids, says_noth
 from wsi.slide.deidentification.overwrites import Overwrite, in_order
 from wsi.slide.deidentification.refusing import can_not
 from wsi.slide.dicom.elements import ITEM, ITEM_END, PIXELS, SEQUENCE_END, UNDEFINED
-from wsi.slide.dicom.header import IMPLICIT
+from wsi.slide.dicom.meta import IMPLICIT
 from wsi.slide.dicom.passage import Passage, cut_short
 from wsi.slide.ranges import ByteRange
 from wsi.slide.tiff import damaged

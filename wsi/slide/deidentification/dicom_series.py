@@ -10,7 +10,7 @@ from wsi.records.slides import Choice, Removed
 from wsi.slide.deidentification.cleaning import CleanFile, CleanSlide, check_unharmed
 from wsi.slide.deidentification.dicom_file import clean_dicom_file
 from wsi.slide.deidentification.overwrites import OverwrittenSource
-from wsi.slide.dicom.header import VOLUME
+from wsi.slide.dicom.identity import VOLUME
 from wsi.slide.dicom.passage import Passage
 from wsi.slide.dicom.series import SeriesFile, read_index, slide_files
 from wsi.slide.index import SlideIndex

@@ -63,6 +63,12 @@ class Element(NamedTuple):
     tag: int
     start: int  #: of its value in the file
     length: int  #: bytes, or UNDEFINED
+    vr: bytes = b""  #: value representation; empty where the file states none
+
+    def is_implicit_within(self, *, implicit: bool) -> bool:
+        """Return whether the elements inside this one state no value representation. An element of unknown
+        representation (UN) holds a sequence as an implicit file would. Source: PS3.5, 6.2.2."""
+        return implicit or self.vr == b"UN"
 
 
 def element(passage: Passage, at: int, *, implicit: bool) -> Element:
@@ -72,12 +78,11 @@ def element(passage: Passage, at: int, *, implicit: bool) -> Element:
     start = at + 8
     if implicit or tag >> 16 == 0xFFFE:
         length = int.from_bytes(head[4:], "little")
-    elif head[4:6] in _LONG:
+        return Element(tag, start, UNDEFINED if length == 0xFFFF_FFFF else length)
+    if head[4:6] in _LONG:
         length = int.from_bytes(passage.read(start, 4), "little")
-        start += 4
-    else:
-        return Element(tag, start, int.from_bytes(head[6:], "little"))
-    return Element(tag, start, UNDEFINED if length == 0xFFFF_FFFF else length)
+        return Element(tag, start + 4, UNDEFINED if length == 0xFFFF_FFFF else length, head[4:6])
+    return Element(tag, start, int.from_bytes(head[6:], "little"), head[4:6])
 
 
 def inside(passage: Passage, outer: Element, limit: Limit, *, implicit: bool) -> Iterator[tuple[int, Element]]:
@@ -87,6 +92,7 @@ def inside(passage: Passage, outer: Element, limit: Limit, *, implicit: bool) ->
     Raises SlideRejected DAMAGED, TRUNCATED."""
     at = outer.start
     ends = [_end(outer)]
+    within = [outer.is_implicit_within(implicit=implicit)]
     count = of_item = 0
     limit.check(count, of_item, outer.length)
     if outer.start + outer.length > passage.size:
@@ -97,8 +103,9 @@ def inside(passage: Passage, outer: Element, limit: Limit, *, implicit: bool) ->
             if at > end:
                 raise damaged("An element in the slide's DICOM files reaches past the one that holds it.")
             ends.pop()
+            within.pop()
             continue
-        inner = element(passage, at, implicit=implicit)
+        inner = element(passage, at, implicit=within[-1])
         yield len(ends), inner
         count += 1
         of_item = 0 if len(ends) == 1 else of_item + 1
@@ -108,10 +115,12 @@ def inside(passage: Passage, outer: Element, limit: Limit, *, implicit: bool) ->
             if end is not None:
                 raise damaged("A delimiter in the slide's DICOM files ends nothing.")
             ends.pop()
+            within.pop()
         elif inner.tag in _ENTERED or inner.length == UNDEFINED:
             if len(ends) == _MAX_DEPTH:
                 raise damaged("The slide's DICOM files hold sequences within sequences without end.")
             ends.append(_end(inner))
+            within.append(inner.is_implicit_within(implicit=within[-1]))
         else:
             at += inner.length
 

@@ -16,20 +16,16 @@ from pydicom.filereader import read_partial
 from pydicom.tag import BaseTag, Tag
 
 from wsi.errors import SlideRejected, SourceError
-from wsi.slide.dicom.elements import PER_FRAME_GROUPS, element
+from wsi.slide.dicom.elements import PER_FRAME_GROUPS
 from wsi.slide.dicom.passage import Passage, PassageFile, cut_short
 from wsi.slide.dicom.positions import spacing
 from wsi.slide.tiff import damaged
 
-SLIDE_CLASS: Final = "1.2.840.10008.5.1.4.1.1.77.1.6"  #: VL Whole Slide Microscopy Image Storage
-VOLUME: Final = "VOLUME"  #: third value of ImageType: a level; the others are LABEL, OVERVIEW and THUMBNAIL
-IMPLICIT: Final = "1.2.840.10008.1.2"
 _EPIFLUORESCENCE: Final = "111743"  #: DCM code of the illumination (PS3.16, CID 8123)
 _MAX_HEADER: Final = 8 * 1024**2  #: bytes read; colour profiles take up to 3 MB
 _MAX_READS: Final = 100_000  #: each about one element; headers have some hundreds
 _MAX_ITEMS: Final = 1_000  #: of a sequence, with those of the sequences in it
 _ITEM: Final = bytes.fromhex("feff00e0")
-_MAX_META: Final = 100  #: elements
 _TAGS: Final[tuple[BaseTag, ...]] = tuple(Tag(keyword) for keyword in (
     "ImageType", "SeriesInstanceUID", "FrameOfReferenceUID", "ConcatenationUID", "InConcatenationNumber",
     "InConcatenationTotalNumber", "ConcatenationFrameOffsetNumber", "DimensionOrganizationType", "NumberOfFrames",
@@ -38,12 +34,6 @@ _TAGS: Final[tuple[BaseTag, ...]] = tuple(Tag(keyword) for keyword in (
     "TotalPixelMatrixFocalPlanes", "OpticalPathSequence", "SharedFunctionalGroupsSequence",
 ))  # fmt: skip
 _SILENCE: Final = threading.Lock()
-
-
-@dataclass(frozen=True, slots=True)
-class Meta:
-    sop_class: str
-    syntax: str  #: transfer syntax
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -85,27 +75,6 @@ class Header:
     paths: tuple[OpticalPath, ...]  #: in the order of their frames
     icc: bool
     end: int  #: where the first element that was not read starts
-
-
-def is_dicom(head: bytes) -> bool:
-    return head[128:132] == b"DICM"
-
-
-def read_meta(passage: Passage) -> Meta:
-    """Of a DICOM file of whatever class. Raises SlideRejected TRUNCATED, DAMAGED."""
-    at, found = 132, dict[int, str]()
-    for _ in range(_MAX_META):
-        if at + 8 > passage.size:
-            break
-        entry = element(passage, at, implicit=False)
-        if entry.tag >> 16 != 2 or entry.length < 0:
-            break
-        if entry.tag in (0x0002_0002, 0x0002_0010):
-            found[entry.tag] = passage.read(entry.start, min(entry.length, 64)).decode("ascii", "replace").strip("\0 ")
-        at = entry.start + entry.length
-    if len(found) < 2:
-        raise damaged("A DICOM file of the slide does not say what it holds.")
-    return Meta(found[0x0002_0002], found[0x0002_0010])
 
 
 def read_header(passage: Passage, syntax: str) -> Header:

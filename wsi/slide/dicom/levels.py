@@ -16,7 +16,8 @@ from wsi.slide.dicom import elements
 from wsi.slide.dicom.choosing import Stack, chosen, placed, tiled_full
 from wsi.slide.dicom.elements import UNDEFINED, Element, Limit, after, element
 from wsi.slide.dicom.frames import MAX_FRAMES, Frames, joined, native_frames, packed_frames
-from wsi.slide.dicom.header import IMPLICIT, Header, OpticalPath
+from wsi.slide.dicom.header import Header, OpticalPath
+from wsi.slide.dicom.meta import IMPLICIT
 from wsi.slide.dicom.passage import Passage
 from wsi.slide.dicom.pixels import coding
 from wsi.slide.dicom.positions import Positions, read_positions

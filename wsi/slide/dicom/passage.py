@@ -29,6 +29,7 @@ class Passage:
         self._source = source
         self._start = 0
         self._held = head
+        self.fetched = len(head)  #: bytes that were requested in all
 
     @property
     def size(self) -> int:
@@ -54,6 +55,7 @@ class Passage:
         parts = [ByteRange(part, min(part + _REQUEST, end)) for part in range(at, end, _REQUEST)]
         self._held = b"".join(self._source.read_many(parts)) if len(parts) > 1 else self._source.read(parts[0])
         self._start = at
+        self.fetched += end - at
 
 
 class PassageFile(io.RawIOBase):

@@ -7,12 +7,11 @@ from typing import Final
 
 from wsi.errors import RejectReason, SlideRejected
 from wsi.slide.coding import Codec, Coding, Colour
-from wsi.slide.dicom.header import IMPLICIT, Header
+from wsi.slide.dicom.header import Header
+from wsi.slide.dicom.meta import BIG_ENDIAN, DEFLATED, IMPLICIT
 from wsi.slide.tiff import damaged
 
 EXPLICIT: Final = "1.2.840.10008.1.2.1"
-_DEFLATED: Final = "1.2.840.10008.1.2.1.99"
-_BIG_ENDIAN: Final = "1.2.840.10008.1.2.2"
 MAX_TILE: Final = 4096 * 4096  #: px; decoded, 48 MiB
 _JPEG_2000: Final = {
     "RGB": Colour.RGB,
@@ -37,8 +36,8 @@ SYNTAXES: Final = {
     "1.2.840.10008.1.2.4.91": (Codec.JPEG_2000, _JPEG_2000),
 }
 REFUSED: Final = {
-    _DEFLATED: "deflated as a whole",
-    _BIG_ENDIAN: "big endian",
+    DEFLATED: "deflated as a whole",
+    BIG_ENDIAN: "big endian",
     "1.2.840.10008.1.2.4.51": "JPEG of 12 bits",
     "1.2.840.10008.1.2.4.57": "lossless JPEG",
     "1.2.840.10008.1.2.4.70": "lossless JPEG",
@@ -56,7 +55,7 @@ REFUSED: Final = {
 
 def check_header(syntax: str) -> None:
     """Whether the header can be read, which most packings leave alone. Raises SlideRejected UNSUPPORTED_COMPRESSION."""
-    if syntax in (_DEFLATED, _BIG_ENDIAN):
+    if syntax in (DEFLATED, BIG_ENDIAN):
         raise _packed(syntax)
 
 

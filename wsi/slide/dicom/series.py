@@ -11,8 +11,10 @@ from wsi import side_by_side
 from wsi.errors import RejectReason, SlideRejected
 from wsi.records.slides import Choice, Inspection, LevelInfo
 from wsi.slide.dicom.choosing import no_such_path, several
-from wsi.slide.dicom.header import SLIDE_CLASS, VOLUME, Header, is_dicom, read_header, read_meta
+from wsi.slide.dicom.header import Header, read_header
+from wsi.slide.dicom.identity import VOLUME
 from wsi.slide.dicom.levels import Level, PartialLevel, level, read_part
+from wsi.slide.dicom.meta import SLIDE_CLASS, is_dicom, read_meta
 from wsi.slide.dicom.passage import HEAD, Passage
 from wsi.slide.dicom.pixels import check_header
 from wsi.slide.index import IndexedFile, LevelIndex, SlideIndex

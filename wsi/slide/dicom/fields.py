@@ -1,0 +1,130 @@
+"""The wanted values of a DICOM header, found by walking over its elements. All other values are jumped over, however
+large: colour profiles of 13 MB and more are real."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from wsi.slide.dicom.elements import ITEM, ITEM_END, SEQUENCE_END, UNDEFINED, Element, Limit, after, element
+from wsi.slide.dicom.passage import Passage, cut_short
+from wsi.slide.tiff import damaged
+
+#: Tags of wanted values, and of sequences with what is wanted of each of their items.
+Wanted = Mapping[int, "Wanted | None"]
+
+_MAX_VALUE: Final = 1_024  #: bytes of a value; longer ones are cut off, as no wanted one is longer
+_MAX_ELEMENTS: Final = 100_000  #: headers have some hundreds
+_MAX_ITEMS: Final = 1_000  #: of wanted sequences
+_MAX_FETCHED: Final = 32 * 1024**2  #: bytes; a jump costs 64 KiB
+
+
+@dataclass(slots=True)
+class Fields:
+    values: dict[int, bytes] = field(default_factory=dict[int, bytes])
+    sequences: dict[int, list[Fields]] = field(default_factory=dict[int, "list[Fields]"])
+
+    def text(self, tag: int) -> str:
+        """Return the value as text; empty where there is none."""
+        return decoded(self.values.get(tag, b""))
+
+    def texts(self, tag: int) -> Sequence[str]:
+        """Return the values of an element that holds several."""
+        return [value.strip() for value in self.text(tag).split("\\")]
+
+    def integer(self, tag: int) -> int | None:
+        """Return a binary number (US, UL); None where there is none. Raises SlideRejected DAMAGED."""
+        value = self.values.get(tag, b"")
+        if len(value) not in (0, 2, 4):
+            raise _damaged()
+        return int.from_bytes(value, "little") if value else None
+
+    def decimal(self, tag: int) -> int | None:
+        """Return a number that is stored as text (IS); None where there is none. Raises SlideRejected DAMAGED."""
+        try:
+            return int(text) if (text := self.text(tag)) else None
+        except ValueError:
+            raise _damaged() from None
+
+    def items(self, tag: int) -> Sequence[Fields]:
+        return self.sequences.get(tag, [])
+
+
+def decoded(value: bytes) -> str:
+    """Return a value as text without its padding."""
+    try:
+        text = value.decode("utf-8")
+    except UnicodeDecodeError:
+        text = value.decode("latin-1")
+    return text.strip(" \0")
+
+
+def read_fields(passage: Passage, at: int, wanted: Wanted, *, implicit: bool, until: int) -> tuple[Fields, int]:
+    """Return the wanted values from `at` on, and where the first element starts whose tag is `until` or a later one
+    (the file's end where there is none). Raises SlideRejected DAMAGED, TRUNCATED; SourceError."""
+    if at > passage.size:
+        raise cut_short()
+    return _Walk(passage, until).fields(Element(0, at, passage.size - at), wanted, implicit=implicit, top=True)
+
+
+@dataclass(slots=True)
+class _Walk:
+    passage: Passage
+    until: int
+    elements: int = 0
+    items: int = 0
+
+    def fields(self, outer: Element, wanted: Wanted, *, implicit: bool, top: bool = False) -> tuple[Fields, int]:
+        """Return the wanted values in `outer`, the data set or an item, and where the next element starts."""
+        found, at = Fields(), outer.start
+        while outer.length == UNDEFINED or at < outer.start + outer.length:
+            one = self.element(at, implicit=implicit)
+            if top and one.tag >= self.until:
+                return found, at
+            if one.tag == ITEM_END and outer.length == UNDEFINED:
+                return found, one.start
+            below = wanted.get(one.tag)
+            if below is not None:
+                found.sequences[one.tag], at = self.sequence(one, below, implicit=implicit)
+            elif one.tag in wanted:
+                found.values[one.tag] = self.passage.read(one.start, min(max(one.length, 0), _MAX_VALUE))
+                at = after(self.passage, one, Limit(), implicit=implicit)
+            else:
+                at = after(self.passage, one, Limit(), implicit=implicit)
+        return found, _checked_end(outer, at)
+
+    def sequence(self, outer: Element, wanted: Wanted, *, implicit: bool) -> tuple[list[Fields], int]:
+        found, at = list[Fields](), outer.start
+        implicit = outer.is_implicit_within(implicit=implicit)
+        while outer.length == UNDEFINED or at < outer.start + outer.length:
+            item = self.element(at, implicit=True)
+            if item.tag == SEQUENCE_END and outer.length == UNDEFINED:
+                return found, item.start
+            self.items += 1
+            if item.tag != ITEM:
+                raise _damaged()
+            if self.items > _MAX_ITEMS:
+                raise damaged("The header of a DICOM file of the slide lists more than any slide has.")
+            values, at = self.fields(item, wanted, implicit=implicit)
+            found.append(values)
+        return found, _checked_end(outer, at)
+
+    def element(self, at: int, *, implicit: bool) -> Element:
+        self.elements += 1
+        if self.elements > _MAX_ELEMENTS or self.passage.fetched > _MAX_FETCHED:
+            raise damaged("The header of a DICOM file of the slide is too long to be one.")
+        found = element(self.passage, at, implicit=implicit)
+        if found.length != UNDEFINED and found.start + found.length > self.passage.size:
+            raise cut_short()
+        return found
+
+
+def _checked_end(outer: Element, at: int) -> int:
+    if at > outer.start + outer.length:
+        raise damaged("An element in the slide's DICOM files reaches past the one that holds it.")
+    return at
+
+
+def _damaged() -> Exception:
+    return damaged("The header of a DICOM file of the slide is damaged.")
