@@ -23,8 +23,9 @@ from wsi.slide.codecs.jpeg_restarts import Header, read_header
 from wsi.slide.coding import Codec, Coding, Colour
 from wsi.slide.index import IndexedFile, LevelIndex, Pieces, SlideIndex
 from wsi.slide.layouts.pyramids import StoredImage, choose_plane
-from wsi.slide.layouts.tiff_levels import MAX_TILE_PIXELS, image_size, resolution, unsupported
+from wsi.slide.layouts.tiff_levels import MAX_TILE_PIXELS, image_size, unsupported
 from wsi.slide.ranges import ByteRange, RangeSource
+from wsi.slide.scales.pages import resolution
 from wsi.slide.tiff import Directory, Tiff, damaged
 from wsi.slide.windows import CUT_SHORT
 
