@@ -6,7 +6,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from client.inputs import SlideInput
+from client.inputs import LeftOut, SlideInput
 from client.outcomes import Outcome, SlideOutcome, check_sum
 from wsi.errors import JobFailed, SlideRejected, SourceMissing, TesseraError
 
@@ -25,15 +25,17 @@ def run_batch(
     *,
     folder_of: FolderOf,
     on_outcome: Callable[[SlideOutcome], None],
+    left_out: Sequence[LeftOut] = (),
 ) -> tuple[SlideOutcome, ...]:
-    """An outcome a slide, in the order of `slides`. Raises only what is no slide's fault: an interruption."""
+    """Return an outcome a slide, in the order of `slides`, and then one for each of what was left out. Raises only what
+    is no slide's fault: an interruption."""
     outcomes: list[SlideOutcome] = []
     for slide in slides:
         outcome = _guarded(slide, run, folder_of(slide))
         outcomes.append(outcome)
         on_outcome(outcome)
     check_sum([slide.name for slide in slides], outcomes)
-    return tuple(outcomes)
+    return (*outcomes, *map(_left_out, left_out))
 
 
 def _guarded(slide: SlideInput, run: Callable[[SlideInput], SlideOutcome], folder: Path | None) -> SlideOutcome:
@@ -65,6 +67,10 @@ def _write_error_log(folder: Path | None, error: Exception) -> str:
     except OSError as unwritable:  # a full disk fails the slide and its log alike
         return f"An unexpected error ({error}); its traceback can not be written: {unwritable}."
     return f"An unexpected error; its traceback is in {path}."
+
+
+def _left_out(one: LeftOut) -> SlideOutcome:
+    return SlideOutcome(name=one.location, outcome=Outcome.LEFT_OUT, reason=one.reason.value, sentence=one.sentence)
 
 
 def _ended(slide: SlideInput, outcome: Outcome, reason: str, sentence: str) -> SlideOutcome:

@@ -13,19 +13,20 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from client.outcomes import SlideOutcome, summary_line
+from client.inputs import Found
+from client.outcomes import Outcome, SlideOutcome, caption, left_out_rows
 from wsi.estimate import Estimate
 
 
-def show(outcomes: Sequence[SlideOutcome], estimates: Mapping[str, Estimate], *, as_json: bool) -> None:
-    """On stdout. `estimates` by the slide's name: of those that were not rejected."""
+def show(outcomes: Sequence[SlideOutcome], estimates: Mapping[str, Estimate], *, found: Found, as_json: bool) -> None:
+    """Print on stdout. `estimates` are by the slide's name: of those that were not rejected."""
     if as_json:
-        typer.echo(json.dumps(_json(outcomes, estimates), indent=2, ensure_ascii=False))
+        typer.echo(json.dumps(_json(outcomes, estimates, found), indent=2, ensure_ascii=False))
     else:
-        Console(soft_wrap=False).print(_table(outcomes, estimates))
+        Console(soft_wrap=False).print(_table(outcomes, estimates, found))
 
 
-def _json(outcomes: Sequence[SlideOutcome], estimates: Mapping[str, Estimate]) -> dict[str, Any]:
+def _json(outcomes: Sequence[SlideOutcome], estimates: Mapping[str, Estimate], found: Found) -> dict[str, Any]:
     return {
         "slides": [
             {"name": row.name, "outcome": row.outcome.value}
@@ -34,6 +35,7 @@ def _json(outcomes: Sequence[SlideOutcome], estimates: Mapping[str, Estimate]) -
             for row in outcomes
         ],
         "total": asdict(_total(estimates.values())),
+        "files": {"in_slides": found.files_of_slides, "left_out": found.files_left_out},
     }
 
 
@@ -48,16 +50,20 @@ def _total(estimates: Iterable[Estimate]) -> Estimate:
     )
 
 
-def _table(outcomes: Sequence[SlideOutcome], estimates: Mapping[str, Estimate]) -> Table:
+def _table(outcomes: Sequence[SlideOutcome], estimates: Mapping[str, Estimate], all_found: Found) -> Table:
     drawn = Table(
-        caption=summary_line(outcomes), caption_justify="left", highlight=False, box=SIMPLE_HEAD, pad_edge=False
+        caption=caption(outcomes, all_found), caption_justify="left", highlight=False, box=SIMPLE_HEAD, pad_edge=False
     )
     drawn.add_column("slide", overflow="fold", min_width=20)
     for name in ("tiles", "shards", "seconds", "dollars"):
         drawn.add_column(name, justify="right")
     for row in outcomes:
+        if row.outcome is Outcome.LEFT_OUT:
+            continue
         found = estimates.get(row.name)
         drawn.add_row(escape(row.name), *(_cells(found) if found else (f"{row.outcome.value}: {row.reason}",)))
+    for names, cell in left_out_rows(outcomes):
+        drawn.add_row(escape(names), cell)
     if len(estimates) > 1:
         drawn.add_section()
         drawn.add_row("all", *_cells(_total(estimates.values())))

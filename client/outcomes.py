@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from client.inputs import Found
+from client.inputs.slide_input import some
+
 if TYPE_CHECKING:
     from rich.table import Table
+
+MOST_NAMED = 5  #: files of a reason that the table names
 
 OK = 0
 USAGE = 2  #: the command was called wrongly; nothing ran
@@ -28,6 +33,7 @@ class Outcome(StrEnum):
     ESTIMATED = "estimated"  #: a dry run: what it would take is known, and nothing was done
     UPLOADED = "uploaded"  #: ready for jobs (`tessera upload`)
     SUBMITTED = "submitted"  #: the job was made and is not watched (`tessera submit` without --watch)
+    LEFT_OUT = "left_out"  #: a file of a folder that is no slide; it does not change the exit code
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,10 +62,11 @@ def check_sum(names: Sequence[str], outcomes: Sequence[SlideOutcome]) -> None:
 
 
 def summary_line(outcomes: Sequence[SlideOutcome]) -> str:
-    """ "4 slides = 2 completed + 1 skipped + 1 rejected"."""
+    """Return "4 slides = 2 completed + 1 skipped + 1 rejected"; with files that were left out, "9 inputs = …"."""
     counts = Counter(outcome.outcome for outcome in outcomes)
     terms = " + ".join(f"{counts[kind]} {kind.value}" for kind in Outcome if counts[kind])
-    return f"{len(outcomes)} slide{'s' if len(outcomes) != 1 else ''} = {terms or '0'}"
+    what = "input" if counts[Outcome.LEFT_OUT] else "slide"
+    return f"{len(outcomes)} {what}{'s' if len(outcomes) != 1 else ''} = {terms or '0'}"
 
 
 _STYLE = {
@@ -72,16 +79,19 @@ _STYLE = {
     Outcome.ESTIMATED: "green",
     Outcome.UPLOADED: "green",
     Outcome.SUBMITTED: "green",
+    Outcome.LEFT_OUT: "dim",
 }
 
 
-def table(outcomes: Sequence[SlideOutcome]) -> Table:
+def table(outcomes: Sequence[SlideOutcome], found: Found | None = None) -> Table:
+    """Return a row a slide and a row a reason of what was left out; the caption adds up the rows and, of `found`, the
+    files."""
     from rich.box import SIMPLE_HEAD  # who runs a slide without the command needs none of it
     from rich.markup import escape
     from rich.table import Table
 
     drawn = Table(
-        caption=summary_line(outcomes), caption_justify="left", highlight=False, box=SIMPLE_HEAD, pad_edge=False
+        caption=caption(outcomes, found), caption_justify="left", highlight=False, box=SIMPLE_HEAD, pad_edge=False
     )
     drawn.add_column("slide", overflow="fold", min_width=20)
     drawn.add_column("outcome", overflow="fold", min_width=20)
@@ -89,6 +99,8 @@ def table(outcomes: Sequence[SlideOutcome]) -> Table:
     drawn.add_column("unreadable", justify="right")
     drawn.add_column("seconds", justify="right")
     for row in outcomes:
+        if row.outcome is Outcome.LEFT_OUT:
+            continue
         drawn.add_row(
             escape(row.name),
             f"[{_STYLE[row.outcome]}]{row.outcome.value}[/]" + (f": {row.reason}" if row.reason else ""),
@@ -96,4 +108,30 @@ def table(outcomes: Sequence[SlideOutcome]) -> Table:
             f"{row.unreadable:,}" if row.unreadable else "",
             f"{row.seconds:.1f}" if row.seconds else "",
         )
+    for names, cell in left_out_rows(outcomes):
+        drawn.add_row(escape(names), f"[{_STYLE[Outcome.LEFT_OUT]}]{cell}[/]")
     return drawn
+
+
+def left_out_rows(outcomes: Sequence[SlideOutcome]) -> Sequence[tuple[str, str]]:
+    """Return a row for each reason: the first names and how many more there are; and the reason with the number of
+    files. Folders of slides hold thousands of other files."""
+    by_reason: dict[str, list[str]] = defaultdict(list)
+    for row in outcomes:
+        if row.outcome is Outcome.LEFT_OUT:
+            by_reason[row.reason or ""].append(row.name)
+    return [(some(names, MOST_NAMED), f"left_out: {reason} ({len(names):,})") for reason, names in by_reason.items()]
+
+
+def caption(outcomes: Sequence[SlideOutcome], found: Found | None) -> str:
+    """Return the sum of the outcomes and, where files were left out, that of the files."""
+    return summary_line(outcomes) + (f"\n{in_files(found)}" if found is not None and found.left_out else "")
+
+
+def in_files(found: Found) -> str:
+    """Return "40 files = 21 in 4 slides + 19 left out": what lay in the folders, each file once."""
+    of_slides, left_out, slides = found.files_of_slides, found.files_left_out, len(found.slides)
+    return (
+        f"{of_slides + left_out:,} file{'s' if of_slides + left_out != 1 else ''} = {of_slides:,} in {slides:,} "
+        f"slide{'s' if slides != 1 else ''} + {left_out:,} left out"
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections import Counter
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from types import TracebackType
@@ -22,7 +23,8 @@ from rich.progress import (
     TransferSpeedColumn,
 )
 
-from client.outcomes import Outcome, SlideOutcome
+from client.inputs import Found, LeftOutReason
+from client.outcomes import MOST_NAMED, Outcome, SlideOutcome
 
 
 def complain(sentence: str) -> None:
@@ -40,6 +42,23 @@ def report(outcome: SlideOutcome) -> None:
     if outcome.outcome in (Outcome.REJECTED, Outcome.FAILED):
         sentence = with_options(outcome.sentence or "")
         complain(f"{outcome.name}: {outcome.outcome.value} ({outcome.reason}): {sentence}")
+
+
+def report_found(found: Found) -> None:
+    """Say which names were read as others, and why files are left out: the first of each reason, since the table has
+    them all. Hidden files and our own results are in every folder and need no line."""
+    for note in found.notes:
+        complain(note)
+    lines: Counter[LeftOutReason] = Counter()
+    for one in found.left_out:
+        if one.reason in (LeftOutReason.HIDDEN, LeftOutReason.OWN_RESULT):
+            continue
+        lines[one.reason] += 1
+        if lines[one.reason] <= MOST_NAMED:
+            complain(f"{one.location}: left out ({one.reason.value}): {one.sentence}")
+    for reason, count in lines.items():
+        if count > MOST_NAMED:
+            complain(f"{count - MOST_NAMED:,} more are left out ({reason.value})")
 
 
 class TilesBar:

@@ -6,14 +6,17 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from client.inputs import SlideInput, UsageError
+from client.inputs.listing import FileEntry, common_folder
+from client.inputs.near_names import near_path
 from wsi.digests import PART_SIZE, file_digest, slide_digest
 from wsi.errors import SourceMissing
+from wsi.ports.objects import StoredObject
 from wsi.slide.opening import local_source
-from wsi.slide.ranges import ByteRange, Data, RangeSource
+from wsi.slide.ranges import ByteRange, Data, FileSource, RangeSource
 from wsi.slide.source import SlideSource
 from wsi.slides import referenced_digest
 
@@ -28,19 +31,29 @@ class Sources:
     """Opens slides. S3 is reached only when a slide lies there; region, endpoint and credentials come the SDK's
     usual way."""
 
-    def list_uris(self, prefix: str) -> Sequence[str]:
-        """Raises UsageError for a bucket that is not there."""
-        from adapters.s3.listing import list_uris
+    def __init__(self) -> None:
+        self._stores: dict[str, S3SlideStore] = {}
+
+    def listed(self, prefix: str, *, below: bool = True) -> Sequence[FileEntry]:
+        """See `client.inputs.listing.Remote`."""
+        from adapters.s3.listing import list_objects
 
         try:
-            return list_uris(self._clients, prefix)
+            objects = list_objects(self._clients, prefix, below=below)
         except SourceMissing as error:
             raise UsageError(f"The bucket of {prefix} does not exist or may not be listed") from error
+        return [
+            FileEntry(location=one.uri, size=one.stored.size, stamp=one.stored.etag, real=one.uri) for one in objects
+        ]
+
+    def source(self, entry: FileEntry) -> RangeSource:
+        """See `client.inputs.listing.Remote`."""
+        return self._store(entry.location).listed(entry.location, StoredObject(size=entry.size, etag=entry.stamp))
 
     @contextmanager
     def opened(self, slide: SlideInput) -> Iterator[SlideSource]:
         """Raises SourceError."""
-        source = self._remote(slide) if slide.is_remote else local_source(Path(slide.location))
+        source = self._remote(slide) if slide.is_remote else _local(slide)
         try:
             yield source
         finally:
@@ -53,20 +66,22 @@ class Sources:
         """As the API computes it, so that a run here and a job there name the same slide alike. Of a slide on this
         disk every byte is read; S3 tells its own."""
         if slide.is_remote:
-            store = self._store(slide)
+            store = self._store(slide.location)
             return slide_digest([referenced_digest(uri, store.head(uri)) for uri in slide.files])
         return slide_digest([file_digest(_parts(file)) for _, file in source.files])
 
     def _remote(self, slide: SlideInput) -> SlideSource:
-        store = self._store(slide)
-        folder = slide.files[0].rpartition("/")[0]
-        return SlideSource(files=tuple((uri.removeprefix(f"{folder}/"), store.open(uri)) for uri in slide.files))
+        store = self._store(slide.location)
+        names = relative_names(slide.files)
+        return SlideSource(files=tuple((name, store.open(uri)) for name, uri in zip(names, slide.files, strict=True)))
 
-    def _store(self, slide: SlideInput) -> S3SlideStore:
+    def _store(self, uri: str) -> S3SlideStore:
+        """One store a bucket: what reads ranges is shared by all of its objects."""
         from adapters.s3.slides import S3SlideStore
 
-        bucket = slide.location.removeprefix("s3://").partition("/")[0]
-        return S3SlideStore(self._clients, bucket)
+        bucket = uri.removeprefix("s3://").partition("/")[0]
+        store = self._stores.get(bucket)
+        return store or self._stores.setdefault(bucket, S3SlideStore(self._clients, bucket))
 
     @cached_property
     def _clients(self) -> AwsClients:
@@ -78,8 +93,40 @@ class Sources:
 
 def plan_uris(slide: SlideInput, source: SlideSource) -> tuple[tuple[str, str, str], ...]:
     """(relative name, uri, etag) of each file, as a plan keeps them."""
-    uris = slide.files or [Path(slide.location).resolve().as_uri()] * len(source.files)
+    paths = slide.files or [slide.location] * len(source.files)
+    uris = paths if slide.is_remote else [Path(path).resolve().as_uri() for path in paths]
     return tuple((name, uri, file.etag) for (name, file), uri in zip(source.files, uris, strict=True))
+
+
+def _local(slide: SlideInput) -> SlideSource:
+    """Raises SourceMissing."""
+    if not slide.files:
+        return local_source(Path(slide.location))
+    if not os.path.lexists(slide.files[0]):
+        near = near_path(slide.files[0])
+        raise SourceMissing("The file does not exist" + (f"; did you mean {near}?" if near else "."))
+    names = _known_as(relative_names(slide.files), slide.location)
+    files = tuple((name, FileSource(Path(path))) for name, path in zip(names, slide.files, strict=True))
+    return SlideSource(files=files, local_path=Path(slide.files[0]))
+
+
+def relative_names(files: Sequence[str]) -> tuple[str, ...]:
+    """Return what a slide's reader and an upload know its files by: their paths in the folder that holds them all.
+    Files of several folders, as some archives export a DICOM series, have their own names where these differ."""
+    folders = [file.rpartition("/")[0] for file in files]
+    common, names = common_folder(folders), [file.rpartition("/")[2] for file in files]
+    if common != folders[0] and len(set(names)) == len(names):
+        return tuple(names)
+    return tuple(file.removeprefix(common).removeprefix("/") for file in files)
+
+
+def _known_as(names: Sequence[str], location: str) -> Sequence[str]:
+    """Return the names of a slide whose first file is the target of a link, with the name of the link instead."""
+    first, link = PurePosixPath(names[0]), PurePosixPath(location)
+    if first.suffix != link.suffix or str(first) == link.name:
+        return names
+    old, new = f"{first.stem}/", f"{link.stem}/"
+    return [link.name, *(new + name.removeprefix(old) if name.startswith(old) else name for name in names[1:])]
 
 
 def _parts(file: RangeSource) -> Iterator[Data]:

@@ -153,14 +153,21 @@ class S3SlideStore:
 
     def open(self, uri: str, *, etag: str | None = None) -> RangeSource:
         """Raises SourceMissing, or SourceChanged when another version answers than `etag` names."""
+        target = self._readable_one(uri)
+        stored = self.head(uri)
+        return self._source(target, stored, etag)
+
+    def listed(self, uri: str, stored: StoredObject) -> RangeSource:
+        """Return the bytes of an object that a listing told of. Sends nothing."""
+        return self._source(self._readable_one(uri), stored, None)
+
+    def _source(self, target: dict[str, Any], stored: StoredObject, etag: str | None) -> RangeSource:
         # obstore is in the assets that read slides, not in the API's.
         from adapters.s3.ranges import RangeReads, S3RangeSource
 
-        target = self._readable_one(uri)
         with self._lock:
             if self._reads is None:
                 self._reads = RangeReads(self._clients, self._limits)
-        stored = self.head(uri)
         return S3RangeSource(self._reads, target["Bucket"], target["Key"], stored, expected_etag=etag)
 
     def delete(self, uri: str) -> None:

@@ -13,9 +13,9 @@ import typer
 from rich.console import Console
 
 from client.commands.options import FocalPlane, OpticalPath
-from client.inputs import UsageError, expand
+from client.inputs import UsageError, expand, only_slide
 from client.outcomes import INTERRUPTED, REJECTED
-from client.progress import bytes_bar, complain, with_options
+from client.progress import bytes_bar, complain, report_found, with_options
 from wsi.errors import SlideRejected, SourceError
 from wsi.records.slides import Choice
 
@@ -41,14 +41,14 @@ def deidentify(
     from client.sources import Sources
 
     sources = Sources()
-    found = expand([slide], choice=Choice.of(optical_path, focal_plane), listing=sources.list_uris)
-    if len(found) != 1:
-        raise UsageError(f"{slide} holds {len(found)} slides; name one of them")
+    found = expand([slide], choice=Choice.of(optical_path, focal_plane), remote=sources)
+    report_found(found)
+    chosen = only_slide(slide, found)
     if os.path.lexists(out):
         raise UsageError(f"{out} is there already; name a path that is not")
     try:
         with _whole_or_nothing(out) as place:
-            _write(found[0], sources, place)
+            _write(chosen, sources, place)
     except (SlideRejected, SourceError) as error:
         reason = error.reason.value if isinstance(error, SlideRejected) else error.code
         complain(f"rejected ({reason}): {with_options(error.sentence)}")

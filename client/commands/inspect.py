@@ -13,9 +13,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from client.commands.options import FocalPlane, OpticalPath
-from client.inputs import UsageError, expand
+from client.inputs import expand, only_slide
 from client.outcomes import REJECTED
-from client.progress import complain, copy_bar, with_options
+from client.progress import complain, copy_bar, report_found, with_options
 from wsi.errors import RejectReason, SlideRejected, SourceError
 from wsi.records.slides import Choice
 
@@ -42,11 +42,11 @@ def inspect(
     from client.sources import Sources
 
     sources = Sources()
-    found = expand([slide], mpp=mpp, choice=Choice.of(optical_path, focal_plane), listing=sources.list_uris)
-    if len(found) != 1:
-        raise UsageError(f"{slide} holds {len(found)} slides; name one of them")
+    found = expand([slide], mpp=mpp, choice=Choice.of(optical_path, focal_plane), remote=sources)
+    report_found(found)
+    chosen = only_slide(slide, found)
     try:
-        facts = _facts(found[0], sources)
+        facts = _facts(chosen, sources)
     except SlideRejected as error:
         complain(f"rejected ({error.reason.value}): {with_options(error.sentence)}")
         raise typer.Exit(REJECTED) from None
@@ -109,7 +109,6 @@ def summary_of(inspection: Inspection) -> dict[str, Any]:
         "mpp_y": inspection.mpp_y,
         "mpp_source": inspection.mpp_source,
         "mpp_conflict": inspection.mpp_conflict,
-        "mpp_unread": inspection.mpp_unread,
         "warnings": list(inspection.warnings),
     }
 

@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from client.commands.run import Device
-from client.inputs import SlideInput, UsageError, expand
+from client.inputs import SlideInput, expand, only_slide
 from client.outcomes import FAILED
 from client.progress import complain
 
@@ -74,10 +74,7 @@ def golden(
 
 
 def _one(slide: str, sources: Sources) -> SlideInput:
-    found = expand([slide], listing=sources.list_uris)
-    if len(found) != 1:
-        raise UsageError(f"{slide} holds {len(found)} slides; name one of them")
-    return found[0]
+    return only_slide(slide, expand([slide], remote=sources))
 
 
 def _table(checked: Checked) -> Table:

@@ -17,9 +17,9 @@ from rich.console import Console
 
 from client.commands.options import AllowUpsampling, Fast, FocalPlane, OpticalPath, RegionFrame, RegionGeojson
 from client.estimates import show
-from client.inputs import SlideInput, UsageError, expand
+from client.inputs import Found, SlideInput, UsageError, expand
 from client.outcomes import INTERRUPTED, Outcome, SlideOutcome, exit_code, table
-from client.progress import TilesBar, complain, report
+from client.progress import TilesBar, complain, report, report_found
 from client.regions import read_region
 from wsi.outline import Frame
 from wsi.records.jobs import JobOptions
@@ -105,20 +105,21 @@ def run(
 
     sources = Sources()
     choice = Choice.of(optical_path, focal_plane)
-    slides = expand(paths or [], manifest, mpp=mpp, choice=choice, skip=out, listing=sources.list_uris)
-    if region_geojson is not None and len(slides) > 1:
+    found = expand(paths or [], manifest, mpp=mpp, choice=choice, skip=out, remote=sources)
+    report_found(found)
+    if region_geojson is not None and len(found.slides) > 1:
         raise UsageError("--region-geojson is for one slide")
     outline = read_region(region_geojson, region_frame) if region_geojson is not None else None
     options = JobOptions(allow_upsampling=allow_upsampling, fast=fast, outline=outline)
     if dry_run:
         cards = {one.card.name: one.card for one in choose_models(model, "cpu")}
-        raise typer.Exit(_estimate(each_with(slides, cards), sources, options, dollars_per_hour, as_json))
+        raise typer.Exit(_estimate(found, cards, sources, options, dollars_per_hour, as_json))
     if as_json:
         raise UsageError("--json is for --dry-run; a run writes summary.json")
     if out is None:
         raise UsageError("name a folder for the results: --out DIR")
     chosen = choose_models(model, "cpu" if device is Devices.CPU else "cuda")
-    runs = each_with(slides, {one.card.name: one for one in chosen})
+    runs = each_with(found.slides, {one.card.name: one for one in chosen})
     named = {slide.name: one for slide, one in runs}
     with (
         computing(device.value, chosen, workers, on_lost=complain) as where,
@@ -145,11 +146,17 @@ def run(
                 )
 
             try:
-                outcomes = run_batch([slide for slide, _ in runs], analyse, folder_of=folder_of, on_outcome=report)
+                outcomes = run_batch(
+                    [slide for slide, _ in runs],
+                    analyse,
+                    folder_of=folder_of,
+                    on_outcome=report,
+                    left_out=found.left_out,
+                )
             except KeyboardInterrupt:
                 complain("interrupted: run the same command again, and it goes on where it stopped")
                 raise typer.Exit(INTERRUPTED) from None
-    Console(soft_wrap=False).print(table(outcomes))
+    Console(soft_wrap=False).print(table(outcomes, found))
     raise typer.Exit(exit_code(outcomes))
 
 
@@ -165,7 +172,8 @@ def each_with(slides: Sequence[SlideInput], models: Mapping[str, Model]) -> Sequ
 
 
 def _estimate(
-    runs: Sequence[tuple[SlideInput, ModelCard]],
+    found: Found,
+    models: Mapping[str, ModelCard],
     sources: Sources,
     options: JobOptions,
     dollars_per_hour: float,
@@ -176,20 +184,27 @@ def _estimate(
     from client.dry_run import planned
 
     estimates: dict[str, Estimate] = {}
+    runs = each_with(found.slides, models)
     cards = {slide.name: card for slide, card in runs}
 
     def look(slide: SlideInput) -> SlideOutcome:
-        found = planned(
+        estimate = planned(
             slide, cards[slide.name], sources=sources, options=options, dollars_per_gpu_hour=dollars_per_hour
         )
-        estimates[slide.name] = found
-        return SlideOutcome(name=slide.name, outcome=Outcome.ESTIMATED, tiles=found.tiles)
+        estimates[slide.name] = estimate
+        return SlideOutcome(name=slide.name, outcome=Outcome.ESTIMATED, tiles=estimate.tiles)
 
     try:
-        outcomes = run_batch([slide for slide, _ in runs], look, folder_of=lambda slide: None, on_outcome=report)
+        outcomes = run_batch(
+            [slide for slide, _ in runs],
+            look,
+            folder_of=lambda slide: None,
+            on_outcome=report,
+            left_out=found.left_out,
+        )
     except KeyboardInterrupt:
         return INTERRUPTED
-    show(outcomes, estimates, as_json=as_json)
+    show(outcomes, estimates, found=found, as_json=as_json)
     return exit_code(outcomes)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -24,7 +23,7 @@ from client.commands.options import (
 from client.estimates import show
 from client.inputs import SlideInput, UsageError, expand
 from client.outcomes import INTERRUPTED, SlideOutcome, exit_code, table
-from client.progress import complain, report
+from client.progress import complain, report, report_found
 from client.regions import read_region
 from client.submission import Asked, estimate_slide, submit_slide
 from client.transport import Transport
@@ -81,8 +80,9 @@ def submit(
     as_json: Annotated[bool, typer.Option("--json", help="With --dry-run: one JSON object on stdout.")] = False,
 ) -> None:
     """Uploads slides, starts a job for each and, with --watch, follows it to its end and downloads the results."""
-    found = expand(slides, mpp=mpp, choice=Choice.of(optical_path, focal_plane), skip=out, listing=_refuse)
-    if len(found) > 1 and (idempotency_key or resume or region_geojson):
+    found = expand(slides, mpp=mpp, choice=Choice.of(optical_path, focal_plane), skip=out)
+    report_found(found)
+    if len(found.slides) > 1 and (idempotency_key or resume or region_geojson):
         raise UsageError("--idempotency-key, --resume and --region-geojson are for one slide")
     if not (api_key.isascii() and api_key.isprintable()):
         raise UsageError("the API key holds characters that no key has")
@@ -112,7 +112,7 @@ def submit(
         if dry_run:
             return None
         if out is not None:
-            return folders(found, out)(slide)
+            return folders(found.slides, out)(slide)
         return Path(f"{model}-results") / slide.name if watching else None
 
     def announce(job: Job) -> None:
@@ -130,21 +130,17 @@ def submit(
         return submit_slide(client, slide, asked, folder_of(slide), on_job=announce, on_results=tell)
 
     try:
-        outcomes = run_batch(found, send, folder_of=folder_of, on_outcome=report)
+        outcomes = run_batch(found.slides, send, folder_of=folder_of, on_outcome=report, left_out=found.left_out)
     except KeyboardInterrupt:
         complain("interrupted: jobs that were started go on without this command")
         raise typer.Exit(INTERRUPTED) from None
     finally:
         transport.close()
     if dry_run:
-        show(outcomes, estimates, as_json=as_json)
+        show(outcomes, estimates, found=found, as_json=as_json)
     else:
-        Console().print(table(outcomes))
+        Console().print(table(outcomes, found))
     raise typer.Exit(exit_code(outcomes))
-
-
-def _refuse(url: str) -> Sequence[str]:
-    raise UsageError("A slide on S3 is registered with POST /slides, not uploaded again")
 
 
 def _realtime_url(client: Api) -> str | None:

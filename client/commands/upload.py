@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -13,7 +12,7 @@ from client.batch import run_batch
 from client.commands.options import Deidentify, FocalPlane, OpticalPath
 from client.inputs import SlideInput, UsageError, expand
 from client.outcomes import INTERRUPTED, SlideOutcome, exit_code, table
-from client.progress import complain, report
+from client.progress import complain, report, report_found
 from client.removed import in_words
 from client.submission import keep_slide
 from client.transport import Transport
@@ -35,8 +34,9 @@ def upload(
 ) -> None:
     """Uploads slides, waits until they are inspected, and prints the id of each: what a de-identified slide is called
     by from then on."""
-    found = expand(slides, mpp=mpp, choice=Choice.of(optical_path, focal_plane), listing=_refuse)
-    if len(found) > 1 and resume:
+    found = expand(slides, mpp=mpp, choice=Choice.of(optical_path, focal_plane))
+    report_found(found)
+    if len(found.slides) > 1 and resume:
         raise UsageError("--resume is for one slide")
     if not (api_key.isascii() and api_key.isprintable()):
         raise UsageError("the API key holds characters that no key has")
@@ -50,15 +50,13 @@ def upload(
         return keep_slide(Api(transport), slide, deidentify=deidentify, resume=resume, on_ready=tell)
 
     try:
-        outcomes = run_batch(found, send, folder_of=lambda slide: None, on_outcome=report)
+        outcomes = run_batch(
+            found.slides, send, folder_of=lambda slide: None, on_outcome=report, left_out=found.left_out
+        )
     except KeyboardInterrupt:
         complain("interrupted")
         raise typer.Exit(INTERRUPTED) from None
     finally:
         transport.close()
-    Console().print(table(outcomes))
+    Console().print(table(outcomes, found))
     raise typer.Exit(exit_code(outcomes))
-
-
-def _refuse(url: str) -> Sequence[str]:
-    raise UsageError("A slide on S3 is registered with POST /slides, not uploaded again")

@@ -45,7 +45,7 @@ def test_of_a_series_the_levels_lie_in_a_new_folder(tmp_path: Path) -> None:
         result = deidentify(series, "--out", out)
         assert result.exit_code == 0, result.output
         assert "removed 3 pictures" in result.stdout
-        assert "and 1 other file" in result.stdout
+        assert "zz.dcm: left out (not_a_slide)" in result.stderr
         assert sorted(path.name for path in out.iterdir()) == ["00000.dcm", "00001.dcm"]
     uids = [pydicom.dcmread(out / "00000.dcm", stop_before_pixels=True).SeriesInstanceUID for out in (one, other)]
     assert uids[0] != uids[1], "nobody can say that both are of the same series"

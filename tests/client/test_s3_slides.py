@@ -47,7 +47,8 @@ def test_a_prefix_is_a_batch_whose_tables_equal_those_of_the_files(
     clients.s3.put_object(Bucket=bucket, Key="study/deep/", Body=b"")
     remote = run(tmp_path / "remote", f"s3://{bucket}/study/")
     assert remote.exit_code == 3, remote.output
-    assert "2 slides = 1 completed + 1 rejected" in remote.stdout
+    assert "3 inputs = 1 completed + 1 rejected + 1 left_out" in remote.stdout
+    assert "3 files = 2 in 2 slides + 1 left out" in remote.stdout
     assert run(tmp_path / "local", tmp_path / "a.svs").exit_code == 0
     assert (tmp_path / "remote/a/tiles.csv").read_bytes() == (tmp_path / "local/tiles.csv").read_bytes()
     assert "1 skipped + 1 rejected" in run(tmp_path / "remote", f"s3://{bucket}/study/").stdout

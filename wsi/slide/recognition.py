@@ -7,6 +7,7 @@ from enum import Enum, auto
 from pathlib import PurePosixPath
 
 from wsi.errors import RejectReason, SlideRejected
+from wsi.slide.foreign import foreign, foreign_tiff
 from wsi.slide.tiff import is_tiff
 
 HEAD = 4_096  #: bytes that decide
@@ -27,6 +28,8 @@ def recognise(head: bytes, name: str, siblings: Collection[str]) -> Container:
     if head[128:132] == b"DICM":
         return Container.DICOM
     if is_tiff(head):
+        if (other := foreign_tiff(name)) is not None:
+            raise other.rejected()
         return Container.TIFF
     if suffix == ".mrxs" and head.startswith(b"\xff\xd8"):
         stem = PurePosixPath(name).with_suffix("")
@@ -46,6 +49,8 @@ def recognise(head: bytes, name: str, siblings: Collection[str]) -> Container:
             RejectReason.NOT_A_SLIDE,
             "The file is a web page, as a failed download leaves it: download the slide again.",
         )
+    if (other := foreign(head, name)) is not None:
+        raise other.rejected()
     raise SlideRejected(
         RejectReason.NOT_A_SLIDE,
         "The file is not a whole-slide image: send the one that the scanner wrote (SVS, TIFF, NDPI, MRXS, SCN, DICOM).",

@@ -1,0 +1,222 @@
+"""From what the user names to a list of slides: files, folders, DICOM series, s3:// URLs and prefixes, a manifest.
+
+First every file is listed (`folders`, `prefixes`), then looked at (`looking`), then grouped (`grouping`): nothing is
+passed over, and what is no slide is returned with its reason.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, MutableMapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from client.inputs.duplicates import copies, each_file_once
+from client.inputs.folders import Walk, file_entry, is_folder, listed
+from client.inputs.grouping import Group, data_folder, group, mirax_parts
+from client.inputs.kinds import CLAIMING, DICOM, MIRAX, Facts, Kind
+from client.inputs.listing import S3, FileEntry, Remote
+from client.inputs.looking import Looking
+from client.inputs.manifest import read_manifest
+from client.inputs.naming import named as with_names
+from client.inputs.near_names import near_path, normalisations, same_path
+from client.inputs.prefixes import searched
+from client.inputs.slide_input import Found, LeftOut, LeftOutReason, SlideInput, UsageError, locations, some
+from wsi.records.slides import Choice
+
+
+def expand(
+    paths: Sequence[str],
+    manifest: Path | None = None,
+    *,
+    mpp: float | None = None,
+    choice: Choice | None = None,
+    skip: Path | None = None,
+    remote: Remote | None = None,
+    known: MutableMapping[FileEntry, Facts] | None = None,
+) -> Found:
+    """Return the slides that `paths` and `manifest` name, each once, with distinct names, in the order given, and every
+    other file of the folders and prefixes among them with the reason why it is left out.
+
+    `mpp` and `choice` hold for every slide whose manifest row states none. `skip` is a folder that is not searched (the
+    output). Without `remote` s3:// is refused. `known` holds what files are, by their sizes and stamps, and grows: a
+    caller that searches a place again and again keeps it, so that each file is read once.
+    Raises UsageError for a path of the command line that does not exist, a folder without slides, a bad manifest.
+    """
+    rows = [(SlideInput(location=path, mpp=mpp, choice=choice), True) for path in paths]
+    if manifest is not None:
+        stated = (replace(row, mpp=row.mpp or mpp, choice=row.choice or choice) for row in read_manifest(manifest))
+        rows += [(row, False) for row in stated]
+    if not rows:
+        raise UsageError("Name at least one slide, or a --manifest.")
+    looking = Looking(remote, known)
+    searches: dict[SlideInput, _Search] = {}  # by what is stated
+    for number, (row, must_exist) in enumerate(rows):
+        stated = replace(row, location="")
+        search = searches.setdefault(stated, _Search(looking, remote, skip))
+        search.add(row.location, number, must_exist=must_exist)
+    found = [search.found(stated) for stated, search in searches.items()]
+    slides = [slide for _, slide in sorted((pair for one in found for pair in one.slides), key=lambda pair: pair[0])]
+    of_slides = locations(slides)
+    left_out = {
+        one.location: one for each in found for one in each.left_out if not (one.files and one.location in of_slides)
+    }
+    return Found(
+        slides=with_names(slides),
+        left_out=tuple(left_out.values()),
+        entries={file: entry for one in found for file, entry in one.entries.items()},
+        notes=tuple(note for search in searches.values() for note in search.notes),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What came of one search."""
+
+    slides: list[tuple[tuple[int, int], SlideInput]]  #: with their places in the order given
+    left_out: list[LeftOut]
+    entries: dict[str, FileEntry]
+
+
+class _Search:
+    """Paths for whose slides the same is stated."""
+
+    def __init__(self, looking: Looking, remote: Remote | None, skip: Path | None) -> None:
+        self._looking = looking
+        self._remote = remote
+        self._walk = Walk(skip)
+        self._rows: dict[int, str] = {}  #: folders and prefixes, which must hold a slide
+        self._asked: dict[str, tuple[int, int]] = {}  #: location -> its place in the order given
+        self._entries: dict[str, FileEntry] = {}
+        self._named: set[str] = set()
+        self._left_out: list[LeftOut] = []
+        self.notes: list[str] = []
+
+    def add(self, path: str, row: int, *, must_exist: bool) -> None:
+        """Lists what `path` names. Raises UsageError."""
+        if path.startswith(S3):
+            self._add_remote(path, row)
+            return
+        if not os.path.lexists(path):
+            path = self._found_elsewhere(path, must_exist=must_exist)
+        if is_folder(path):
+            self._ask(self._walk.files(path.rstrip("/") or "/"), row)
+            if not self._walk.met_again:
+                self._rows[row] = path
+        else:
+            self._name(file_entry(path, is_linked=os.path.islink(path)), row)  # noqa: PTH114
+
+    def _found_elsewhere(self, path: str, *, must_exist: bool) -> str:
+        same = same_path(path)
+        if same is not None:
+            self.notes.append(f"There is no {path}: {same} is read, whose name means the same")
+            return same
+        if must_exist:
+            near = near_path(path)
+            raise UsageError(f"There is no file or folder {path}" + (f"; did you mean {near}?" if near else ""))
+        return path  # a manifest row whose file is missing is rejected alone, so that it does not stop the rest
+
+    def _add_remote(self, url: str, row: int) -> None:
+        if self._remote is None:
+            raise UsageError("A slide on S3 is registered with POST /slides, not uploaded again")
+        suffix = FileEntry(location=url, size=0, stamp="", real=url).suffix
+        if suffix in CLAIMING or suffix == MIRAX:
+            self._name(FileEntry(location=url, size=0, stamp="", real=url), row)
+            return
+        for spelling in (url, *normalisations(url)):
+            objects = self._remote.listed(spelling)
+            exact = [entry for entry in objects if entry.location == spelling]
+            if exact:
+                self._name(exact[0], row)
+                break
+            if objects:
+                found, left_out = searched(objects, spelling)
+                self._rows[row] = spelling
+                self._ask(found, row)
+                self._left_out += left_out
+                break
+        else:
+            raise UsageError(f"No slide lies in {url}")
+        if spelling != url:
+            self.notes.append(f"There is no {url}: {spelling} is read, whose name means the same")
+
+    def _ask(self, entries: Iterable[FileEntry], row: int) -> None:
+        for entry in entries:
+            self._asked.setdefault(entry.location, (row, len(self._asked)))
+            self._entries.setdefault(entry.location, entry)
+
+    def _name(self, entry: FileEntry, row: int) -> None:
+        if entry.location in self._named:
+            sentence = "The file is named twice."
+            self._left_out.append(
+                LeftOut(location=entry.location, reason=LeftOutReason.DUPLICATE, sentence=sentence, files=0)
+            )
+        self._named.add(entry.location)
+        self._ask([entry], row)
+
+    def found(self, stated: SlideInput) -> _Part:
+        """Return the slides. Raises UsageError for a folder without any."""
+        entries, left_out = each_file_once(self._entries.values(), self._named)
+        groups, others = self._grouped(entries)
+        asked = [one for one in groups if any(entry.location in self._asked for entry in one.entries)]
+        kept, equal = copies(asked, self._named)
+        left_out += [*self._left_out, *self._walk.left_out, *others, *equal]
+        self._check_rows(asked, left_out)
+        slides = [(self._order(one), _slide(one, stated)) for one in kept]
+        return _Part(slides, left_out, {entry.location: entry for one in kept for entry in one.entries})
+
+    def _grouped(self, entries: Sequence[FileEntry]) -> tuple[list[Group], list[LeftOut]]:
+        named = [entry for entry in entries if entry.location in self._named]
+        facts = self._looking.facts([entry for entry in named if entry.suffix != MIRAX])
+        siblings = [sibling for entry in named for sibling in self._siblings(entry, facts.get(entry))]
+        every, _ = each_file_once([*entries, *siblings], self._asked)
+        parts = mirax_parts(every)
+        claimed = parts.claimed()
+        looked = self._looking.facts([entry for entry in every if entry not in claimed])
+        for entry in named:  # whatever it is: its reader says why it is not read
+            if entry in looked and looked[entry].kind is Kind.LEFT_OUT:
+                looked[entry] = Facts(kind=Kind.DICOM if entry.suffix in DICOM else Kind.WHOLE)
+        groups, left_out = group(looked, parts, self._named)
+        return groups, [one for one in left_out if one.location in self._asked]
+
+    def _siblings(self, entry: FileEntry, facts: Facts | None) -> list[FileEntry]:
+        """Return the files among which the others of a named file's slide are: those next to it, and next to the file
+        that it links to."""
+        if entry.suffix == MIRAX:
+            homes = [data_folder(entry.location), data_folder(entry.real)]
+        elif facts is not None and facts.kind in (Kind.HAMAMATSU, Kind.DICOM):
+            homes = [entry.folder, os.path.dirname(entry.real)]  # noqa: PTH120
+        else:
+            return []
+        if entry.is_remote:
+            assert self._remote is not None
+            return list(self._remote.listed(f"{homes[0]}/", below=False))
+        return [sibling for home in dict.fromkeys(homes) for sibling in _files_of(home)]
+
+    def _check_rows(self, groups: Iterable[Group], left_out: Sequence[LeftOut]) -> None:
+        used = {
+            self._asked[entry.location][0] for one in groups for entry in one.entries if entry.location in self._asked
+        }
+        for row, path in self._rows.items():
+            its = [one for one in left_out if self._asked.get(one.location, (row,))[0] == row]
+            if row in used or any(one.reason is LeftOutReason.DUPLICATE for one in its):
+                continue
+            why = some([f"{one.location} ({one.reason.value})" for one in its])
+            raise UsageError(f"No slide lies in {path}" + (f"; left out: {why}" if why else ""))
+
+    def _order(self, one: Group) -> tuple[int, int]:
+        return min(self._asked[entry.location] for entry in one.entries if entry.location in self._asked)
+
+
+def _files_of(folder: str) -> list[FileEntry]:
+    try:
+        return listed(folder, os.path.realpath(folder)).files
+    except OSError:  # it is not there, or may not be read: what is missing is told by the slide's reader
+        return []
+
+
+def _slide(one: Group, stated: SlideInput) -> SlideInput:
+    first, *others = one.entries
+    # OpenSlide looks for the other files next to the one that it opens, not next to a link to it.
+    opened = first.location if all(other.folder.startswith(first.folder) for other in others) else first.real
+    return replace(stated, location=one.place, files=(opened, *(other.location for other in others)))
