@@ -109,6 +109,7 @@ def summary_of(inspection: Inspection) -> dict[str, Any]:
         "mpp_y": inspection.mpp_y,
         "mpp_source": inspection.mpp_source,
         "mpp_conflict": inspection.mpp_conflict,
+        "mpp_unread": inspection.mpp_unread,
         "warnings": list(inspection.warnings),
     }
 

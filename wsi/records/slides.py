@@ -131,6 +131,9 @@ class Inspection:
     mpp_y: float | None
     mpp_source: str | None  #: "override", "aperio", "tiff-resolution", "openslide", ...
     mpp_conflict: str | None = None  #: for people: why the file's sources of mpp can not all be true; rejects the slide
+    #: A field, its number and its unit that look like a scale and are not understood, where the file states no other:
+    #: never a free text.
+    mpp_unread: str | None = None
     path_reason: str | None = None  #: why the slide is read from a copy, when `reading_path` is "scratch"
     #: x, y, width, height in level-0 px of what was scanned, where the format tells; tissue lies inside
     bounds: tuple[int, int, int, int] | None = None

@@ -6,7 +6,6 @@ The power of the objective is no source: "20x" spans 0.23 to 0.55 um a pixel.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -20,8 +19,8 @@ OVERRIDE = "override"  #: the source of what a person states
 UNIT_MISTAKES = (2.54, 10.0)
 _EXACT = 0.03  #: how far off such a factor may be, since each source rounds
 _AGREEING = 0.05  #: difference above which people are told
-_PER_INCH = {2: 1.0, 3: 2.54}  #: TIFF ResolutionUnit: inch, centimetre
-_APERIO_MPP = re.compile(r"\|\s*MPP\s*=\s*([0-9.eE+-]+)\s*(?:\||$)")
+#: um in the units of TIFF's ResolutionUnit: inch, centimetre; millimetre and micrometre as tifffile writes them.
+_UNITS: dict[float, float] = {2: 25_400.0, 3: 10_000.0, 4: 1_000.0, 5: 1.0}
 _HOW = "state the resolution in microns per pixel with the slide (`mpp`)"  #: the field, whoever asks
 
 
@@ -43,6 +42,7 @@ class Mpp:
     source: str | None = None
     conflict: str | None = None  #: why nobody can tell which one is right: without an override, no analysis
     warnings: tuple[str, ...] = ()
+    unread: str | None = None  #: a piece of text that looks like a scale and is not understood, where no scale is
 
 
 def resolve(candidates: Sequence[StatedMpp]) -> Mpp:
@@ -75,17 +75,12 @@ def overridden(inspection: Inspection, mpp: float | None) -> Inspection:
     return replace(inspection, mpp_x=mpp, mpp_y=mpp, mpp_source=OVERRIDE, mpp_conflict=None)
 
 
-def aperio_mpp(description: str) -> float | None:
-    """The MPP field of an Aperio ImageDescription."""
-    found = _APERIO_MPP.search(description)
-    return number(found[1]) if found else None
-
-
-def resolution_mpp(density: float | None, unit: int) -> float | None:
-    """From a TIFF resolution tag, in pixels per `unit` (2 inch, 3 cm). A screen's density counts as missing."""
-    if density is None or not 0 < density < math.inf or unit not in _PER_INCH:
+def resolution_mpp(density: float | None, unit: float) -> float | None:
+    """From a TIFF resolution tag, in pixels per `unit` (2 inch, 3 cm, 4 mm, 5 um). A screen's density counts as
+    missing."""
+    if density is None or not 0 < density < math.inf or unit not in _UNITS:
         return None
-    return real_resolution(25_400 / (density * _PER_INCH[unit]))
+    return real_resolution(_UNITS[unit] / density)
 
 
 def real_resolution(mpp: float | None) -> float | None:
@@ -105,7 +100,12 @@ def checked_mpp(inspection: Inspection) -> tuple[float, float]:
     mpp_x, mpp_y = inspection.mpp_x, inspection.mpp_y
     overrides = inspection.mpp_source == OVERRIDE
     if mpp_x is None or mpp_y is None:
-        raise SlideRejected(RejectReason.NO_MPP, f"The file does not say how many microns a pixel covers: {_HOW}.")
+        said = (
+            "" if inspection.mpp_unread is None else f' (it holds "{inspection.mpp_unread}", which is not understood)'
+        )
+        raise SlideRejected(
+            RejectReason.NO_MPP, f"The file does not say how many microns a pixel covers{said}: {_HOW}."
+        )
     if inspection.mpp_conflict is not None and not overrides:
         raise SlideRejected(RejectReason.MPP_CONFLICT, inspection.mpp_conflict)
     for mpp in (mpp_x, mpp_y):

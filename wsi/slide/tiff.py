@@ -24,6 +24,7 @@ MAX_DIRECTORIES = 1_000
 MAX_ENTRIES = 4_096  #: tags in a directory
 MAX_TAGS = 100_000  #: tags in all directories; a file with 300 z-planes has about 9,000
 MAX_TEXT = 4 * 1024**2  #: bytes; OME descriptions of large screens reach 1 MB
+MAX_NOTE = 1024**2  #: bytes of a text that is searched and not needed; Akoya's descriptions reach some 100 KB
 MAX_ARRAY = 128 * 1024**2  #: bytes; 16 million tiles at 8 bytes an offset
 
 NEW_SUBFILE_TYPE: Final = 254
@@ -39,6 +40,8 @@ ORIENTATION: Final = 274
 SAMPLES_PER_PIXEL: Final = 277
 ROWS_PER_STRIP: Final = 278
 STRIP_BYTE_COUNTS: Final = 279
+MAKE: Final = 271
+MODEL: Final = 272
 X_RESOLUTION: Final = 282
 Y_RESOLUTION: Final = 283
 PLANAR_CONFIGURATION: Final = 284
@@ -76,7 +79,8 @@ _TYPES: Final = {
     11: "f4", 12: "f8", 13: "u4", 16: "u8", 17: "i8", 18: "u8",
 }  # fmt: skip
 _INTEGERS: Final = frozenset({1, 3, 4, 13, 16, 18})
-_LONG: Final = 4
+_RATIONALS: Final = frozenset({5, 10})
+_ASCII, _LONG, _UNDEFINED = 2, 4, 7
 
 
 def size_of(kind: int, count: int) -> int:
@@ -137,14 +141,17 @@ class Directory:
     def number(self, tag: int) -> float | None:
         """The tag's first value when it is a whole number, signed or not, or a float; else None."""
         entry = self._entries.get(tag)
-        if entry is None or entry.type in (2, 5, 7, 10) or entry.count < 1:
+        if entry is None or entry.type in (_ASCII, _UNDEFINED, *_RATIONALS) or entry.count < 1:
             return None
         return float(self._array(tag, entry, MAX_ARRAY)[0])
 
     def ratio(self, tag: int) -> float | None:
-        """A rational as a number; None when absent, of another type, or over zero."""
+        """Return the tag's first value as a number, whatever numeric type it has; None when it is absent, a text, or a
+        rational over zero. TIFF 6.0 wants rationals for resolutions; writers use all types, and libtiff reads them."""
         entry = self._entries.get(tag)
-        if entry is None or entry.type != 5 or entry.count < 1:
+        if entry is None or entry.type not in _RATIONALS:
+            return self.number(tag)
+        if entry.count < 1:
             return None
         numerator, denominator = (int(part) for part in self._array(tag, entry, MAX_TEXT)[0])
         return numerator / denominator if denominator else None
@@ -169,6 +176,21 @@ class Directory:
     def text(self, tag: int) -> str:
         """Up to the first NUL; empty when absent."""
         return (self.data(tag) or b"").split(b"\0", 1)[0].decode("utf-8", errors="replace")
+
+    def note(self, tag: int) -> str:
+        """Return a text that the file can do without: NULs become line ends, what is no UTF-8 is Latin-1. It is empty
+        when the tag is absent, longer than `MAX_NOTE`, or past the file's end."""
+        entry = self._entries.get(tag)
+        if entry is None:
+            return ""
+        size = size_of(entry.type, entry.count)
+        if size > MAX_NOTE or entry.offset + size > self._windows.size:
+            return ""
+        data = self._array(tag, entry, MAX_NOTE).tobytes().replace(b"\0", b"\n")
+        try:
+            return data.decode()
+        except UnicodeDecodeError:
+            return data.decode("latin-1")
 
     def below(self) -> tuple[Directory, ...]:
         """The pictures that hang on this one (SubIFDs), in the file's order; none of what may hang on those."""

@@ -10,7 +10,7 @@ from tests.slides import write_svs
 from wsi.errors import RejectReason, SlideRejected
 from wsi.examination import examine
 from wsi.records.slides import Inspection
-from wsi.slide.mpp import StatedMpp, aperio_mpp, checked_mpp, openslide_mpp, overridden, resolution_mpp, resolve
+from wsi.slide.mpp import StatedMpp, checked_mpp, openslide_mpp, overridden, resolution_mpp, resolve
 from wsi.slide.opening import local_source, open_slide
 
 
@@ -29,21 +29,6 @@ def inspection(mpp: float | None, source: str | None = "aperio") -> Inspection:
 
 
 @pytest.mark.parametrize(
-    ("description", "expected"),
-    [
-        ("Aperio Image Library v1|AppMag = 20|MPP = 0.4990|Left = 2", 0.499),
-        ("Aperio Image Library v1|MPP=0.25", 0.25),
-        ("Aperio Image Library v1|AppMag = 20", None),
-        ("Aperio Image Library v1|OriginalMPP = 0.3|AppMag = 20", None),
-        ("Aperio Image Library v1|MPP = |AppMag = 20", None),
-        ("Aperio Image Library v1|MPP = ..|AppMag = 20", None),
-    ],
-)
-def test_mpp_of_an_aperio_description(description: str, expected: float | None):
-    assert aperio_mpp(description) == expected
-
-
-@pytest.mark.parametrize(
     ("density", "unit", "expected"),
     [
         (20_000, 3, 0.5),
@@ -53,7 +38,10 @@ def test_mpp_of_an_aperio_description(description: str, expected: float | None):
         (72 / 2.54, 3, None),
         (28.35, 3, None),
         (37.8, 3, None),
+        (2_000, 4, 0.5),
+        (2, 5, 0.5),
         (1, 1, None),
+        (20_000, 6, None),
         (0, 3, None),
         (None, 3, None),
     ],

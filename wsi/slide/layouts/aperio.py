@@ -11,11 +11,12 @@ import re
 from typing import Final
 
 from wsi.records.slides import Choice
-from wsi.slide import mpp, tiff
+from wsi.slide import tiff
 from wsi.slide.index import SlideIndex
 from wsi.slide.layouts.tiff_images import TiffScan, find_scan
-from wsi.slide.layouts.tiff_levels import resolution, slide_index
+from wsi.slide.layouts.tiff_levels import slide_index
 from wsi.slide.ranges import RangeSource
+from wsi.slide.scales.pages import page_mpp
 from wsi.slide.tiff import Directory, Tiff
 
 _HEIGHT: Final = re.compile(r"\|\s*OffsetZ\s*=\s*([-+]?\d{1,6}(?:[.,]\d{1,6})?)\s*(?:\||$)")
@@ -33,13 +34,12 @@ def scan(file: Tiff, choice: Choice | None) -> TiffScan:
 def index(file: Tiff, source: RangeSource, choice: Choice | None) -> SlideIndex:
     """Raises SlideRejected."""
     found = scan(file, choice)
-    stated = mpp.aperio_mpp(found.base.text(tiff.IMAGE_DESCRIPTION))
     return slide_index(
         source,
         found.levels,
         format="svs",
         vendor="aperio",
-        mpp=mpp.resolve((mpp.StatedMpp("aperio", stated, stated), resolution(found.base))),
+        mpp=page_mpp(file, found.base),
         warnings=found.warnings,
     )
 

@@ -7,11 +7,12 @@ from collections import Counter
 
 from wsi.errors import RejectReason, SlideRejected
 from wsi.records.slides import Choice
-from wsi.slide import mpp, tiff
+from wsi.slide import tiff
 from wsi.slide.index import SlideIndex
 from wsi.slide.layouts.tiff_images import TiffScan, candidates, find_scan
-from wsi.slide.layouts.tiff_levels import resolution, slide_index
+from wsi.slide.layouts.tiff_levels import slide_index
 from wsi.slide.ranges import RangeSource
+from wsi.slide.scales.pages import page_mpp, resolution
 from wsi.slide.tiff import Directory, Tiff
 
 _READ_XML = ("vips.ecs.soton.ac.uk", "PerkinElmer-QPI")  #: in the first characters of a description that is XML
@@ -45,7 +46,7 @@ def index(file: Tiff, source: RangeSource, choice: Choice | None) -> SlideIndex:
         found.levels,
         format="tiff",
         vendor=None,
-        mpp=mpp.resolve((resolution(found.base),)),
+        mpp=page_mpp(file, found.base),
         warnings=found.warnings,
     )
 

@@ -22,9 +22,10 @@ from wsi.slide import mpp, tiff
 from wsi.slide.codecs.jpeg_restarts import Header, read_header
 from wsi.slide.coding import Codec, Coding, Colour
 from wsi.slide.index import IndexedFile, LevelIndex, Pieces, SlideIndex
-from wsi.slide.layouts.pyramids import StoredImage, choose_plane
-from wsi.slide.layouts.tiff_levels import MAX_TILE_PIXELS, image_size, resolution, unsupported
+from wsi.slide.layouts.pyramids import StoredImage, choose_plane, one_image
+from wsi.slide.layouts.tiff_levels import MAX_TILE_PIXELS, image_size, unsupported
 from wsi.slide.ranges import ByteRange, RangeSource
+from wsi.slide.scales.pages import resolution
 from wsi.slide.tiff import Directory, Tiff, damaged
 from wsi.slide.windows import CUT_SHORT
 
@@ -97,8 +98,8 @@ def index(file: Tiff, source: RangeSource, choice: Choice | None) -> SlideIndex:
 
 def plane(directories: Sequence[Directory], choice: Choice | None) -> tuple[list[Directory], tuple[str, ...]]:
     """Return the levels of the focal plane that is read, and warnings. Raises SlideRejected Z_STACK, NO_SUCH_CHOICE."""
-    if choice is not None and (choice.picture or 1) > 1:
-        raise SlideRejected(RejectReason.NO_SUCH_CHOICE, "The file holds one scan: leave the choice of an image out.")
+    if choice is not None and choice.picture is not None:
+        raise one_image()
     images = [
         StoredImage(number=number, width=width, height=height, plane=directory.number(Z_OFFSET) or 0.0)
         for number, directory in enumerate(directories)

@@ -16,7 +16,7 @@ import numpy as np
 
 from wsi.errors import RejectReason, SlideRejected
 from wsi.records.slides import Choice
-from wsi.slide import mpp, tiff
+from wsi.slide import tiff
 from wsi.slide.coding import Colour
 from wsi.slide.index import LevelIndex, Pieces, SlideIndex
 from wsi.slide.layouts import ome_xml
@@ -28,8 +28,10 @@ from wsi.slide.layouts.pyramids import (
     find_pyramids,
     shows_same_field,
 )
-from wsi.slide.layouts.tiff_levels import image_size, resolution, shape, slide_index, unsupported
+from wsi.slide.layouts.tiff_levels import image_size, shape, slide_index, unsupported
+from wsi.slide.mpp import StatedMpp
 from wsi.slide.ranges import RangeSource
+from wsi.slide.scales.pages import page_mpp
 from wsi.slide.tiff import Directory, Tiff, damaged
 
 #: Pictures beside the slide, as Bio-Formats and scanners name them.
@@ -81,7 +83,7 @@ def index(file: Tiff, source: RangeSource, choice: Choice | None) -> SlideIndex:
     found = scan(file, choice)
     image, channels = found.image, found.channels
     first = channels[0][0]
-    said = mpp.resolve((mpp.StatedMpp("ome", image.mpp_x, image.mpp_y), resolution(first)))
+    said = page_mpp(file, first, (StatedMpp("ome", image.mpp_x, image.mpp_y),))
     if shape(first)[:2] != (image.width, image.height):
         raise damaged("The file's OME description gives the slide another size than its page.")
     if any([shape(level) for level in channel] != [shape(level) for level in channels[0]] for channel in channels):

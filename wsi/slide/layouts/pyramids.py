@@ -131,6 +131,8 @@ def choose_pyramid(pyramids: Sequence[Pyramid], choice: Choice | None) -> Chosen
     """Return the one that the user chose by its number, or the only fine one. All are of one focal plane. Raises
     SlideRejected SEVERAL_PICTURES with the list where several are fine, NO_SUCH_CHOICE."""
     if choice is not None and choice.picture is not None:
+        if len(pyramids) == 1:
+            raise one_image()
         if choice.picture > len(pyramids):
             raise SlideRejected(
                 RejectReason.NO_SUCH_CHOICE, f"The file holds {_listed(pyramids, range(len(pyramids)))}: choose one."
@@ -149,6 +151,11 @@ def choose_pyramid(pyramids: Sequence[Pyramid], choice: Choice | None) -> Chosen
     others = [place for place in range(len(pyramids)) if place != chosen]
     warnings = (f"The file also holds {_listed(pyramids, others)}, which is not read.",) if others else ()
     return ChosenPyramid(pyramids[chosen], warnings)
+
+
+def one_image() -> SlideRejected:
+    """The refusal of a choice where there is none: the same question has one spelling (decision 53)."""
+    return SlideRejected(RejectReason.NO_SUCH_CHOICE, "The file holds one image: leave the choice of an image out.")
 
 
 def _contradicts(image: StoredImage, base: StoredImage) -> bool:
@@ -178,6 +185,8 @@ def _is_fine(pyramid: Pyramid, finest: Pyramid) -> bool:
     if pyramid is finest:
         return True
     image, base = pyramid.base, finest.base
+    if image.is_reduced and not base.is_reduced:
+        return False
     if len(pyramid.levels) == 1 and image.side * _LEAST_STEP <= base.side and shows_same_field(image, base):
         return False
     if image.mpp is not None and base.mpp is not None:

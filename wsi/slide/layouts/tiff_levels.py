@@ -12,7 +12,7 @@ from wsi.records.slides import Inspection, LevelInfo
 from wsi.slide import tiff
 from wsi.slide.index import IndexedFile, LevelIndex, Pieces, SlideIndex
 from wsi.slide.layouts.tiff_coding import coding
-from wsi.slide.mpp import Mpp, StatedMpp, resolution_mpp
+from wsi.slide.mpp import Mpp
 from wsi.slide.ranges import RangeSource
 from wsi.slide.tiff import Directory, damaged
 
@@ -65,17 +65,11 @@ def slide_index(
         mpp_y=mpp.y,
         mpp_source=mpp.source,
         mpp_conflict=mpp.conflict,
+        mpp_unread=mpp.unread,
         icc=any(tiff.ICC_PROFILE in directory for directory in directories),
         warnings=(*mpp.warnings, *warnings),
     )
     return SlideIndex((IndexedFile(source.etag, source.size),), inspection, levels)
-
-
-def resolution(directory: Directory) -> StatedMpp:
-    """What the TIFF's own resolution tags say; every layout has them, and most vendors something better."""
-    unit = directory.integer(tiff.RESOLUTION_UNIT, 2)
-    across, down = (resolution_mpp(directory.ratio(tag), unit) for tag in (tiff.X_RESOLUTION, tiff.Y_RESOLUTION))
-    return StatedMpp("tiff-resolution", across, down)
 
 
 def unsupported(sentence: str) -> SlideRejected:

@@ -1,0 +1,94 @@
+"""The scale of one page of a TIFF: what its texts and its resolution tags state, in the order of trust."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import chain
+from typing import Final
+
+from wsi.slide import tiff
+from wsi.slide.mpp import Mpp, StatedMpp, possible, resolution_mpp, resolve
+from wsi.slide.scales.numbers import microns
+from wsi.slide.scales.quotes import quoted
+from wsi.slide.scales.texts import SCALE_TEXTS, read
+from wsi.slide.tiff import Directory, Tiff
+
+#: Read one after the other until one states a scale, as each may cost a request to a remote file.
+_TEXTS: Final = (tiff.IMAGE_DESCRIPTION, tiff.XMP, tiff.SOFTWARE, tiff.MAKE, tiff.MODEL)
+_NO_UNIT, _INCH = 1, 2  #: values of ResolutionUnit
+#: ImageJ and SCIFIO write the unit as a text, beside tags that count pixels in it (ij.io.FileInfo, ij.io.TiffEncoder).
+_IMAGEJ: Final = re.compile(r"\s{0,8}(?:ImageJ|SCIFIO)=")
+_IMAGEJ_UNIT: Final = re.compile(r"^(y?)unit=(.{1,24}?)\s{0,8}$", re.MULTILINE)
+
+
+def page_mpp(file: Tiff, page: Directory, own: Sequence[StatedMpp] = ()) -> Mpp:
+    """Return the scale of `page`, the file's level 0: `own` is what its layout reads itself, and is trusted most. Where
+    nothing states a scale, the result quotes what looks like one. Raises SlideRejected DAMAGED or TRUNCATED for tags
+    that lie outside the file."""
+    complete = any(said.x is not None and said.y is not None for said in own)
+    found = resolve((*own, resolution(page)) if complete else (*own, *page_scales(file, page)))
+    return found if found.x is not None else replace(found, unread=_unread(file, page))
+
+
+def page_scales(file: Tiff, page: Directory) -> tuple[StatedMpp, ...]:
+    """Return what texts and tags state of `page`, in the order of trust: a copy from another slide comes behind tags
+    that a scanner can have. Texts of other pages count where they name the size of this one, as Aperio's do, and
+    nothing on the page states a scale. Raises SlideRejected."""
+    tags = resolution(page)
+    measured = tags.x is not None and possible(tags.x)
+    no_scales: list[tuple[StatedMpp, bool]] = []
+    texts = (page.note(tag) for tag in _TEXTS)
+    others = () if measured else (text for text in _elsewhere(file, page) if _names_size(text, page))
+    found = next((scales for text in chain(texts, others) if (scales := _read(text, page))), no_scales)
+    first = [said for said, copied in found if not copied]
+    copied = [said for said, copied in found if copied]
+    return (*first, tags, *copied) if measured else (*first, *copied, tags)
+
+
+def resolution(page: Directory) -> StatedMpp:
+    """Return what the resolution tags of a page state; every layout has them, and most vendors something better."""
+    unit = page.ratio(tiff.RESOLUTION_UNIT) if tiff.RESOLUTION_UNIT in page else _INCH
+    across, down = (resolution_mpp(page.ratio(tag), unit or 0) for tag in (tiff.X_RESOLUTION, tiff.Y_RESOLUTION))
+    return StatedMpp("tiff-resolution", across, down)
+
+
+def _read(text: str, page: Directory) -> list[tuple[StatedMpp, bool]]:
+    """What a text states, and whether it was copied from another slide."""
+    found = [(StatedMpp(row.source, *scale), row.inherited) for row in SCALE_TEXTS for scale in read(row, text)]
+    imagej = _imagej(text, page)
+    return found if imagej is None else [(imagej, False), *found]
+
+
+def _names_size(text: str, page: Directory) -> bool:
+    sides = "x".join(str(page.integer(tag, 0)) for tag in (tiff.IMAGE_WIDTH, tiff.IMAGE_LENGTH))
+    return re.search(rf"(?<!\d){sides}(?!\d)", text) is not None
+
+
+def _elsewhere(file: Tiff, page: Directory) -> Iterator[str]:
+    others = [other for other in file.directories if other is not page and tiff.IMAGE_DESCRIPTION in other]
+    if others:
+        others[0].prefetch(others[1:], (tiff.IMAGE_DESCRIPTION,))
+    yield from (other.note(tiff.IMAGE_DESCRIPTION) for other in others)
+
+
+def _unread(file: Tiff, page: Directory) -> str | None:
+    texts = (*(page.note(tag) for tag in _TEXTS), *_elsewhere(file, page))
+    return next((piece for text in texts if (piece := quoted(text)) is not None), None)
+
+
+def _imagej(text: str, page: Directory) -> StatedMpp | None:
+    """None without a unit of length. Tags with a unit of their own count more than a text that makes no scale of them:
+    Bio-Formats' files hold "unit=cm" beside such tags (bioformats#3676)."""
+    if not _IMAGEJ.match(text):
+        return None
+    units = {axis: microns(name.strip()) for axis, name in _IMAGEJ_UNIT.findall(text)}
+    across, down = (page.ratio(tag) for tag in (tiff.X_RESOLUTION, tiff.Y_RESOLUTION))
+    um = units.get("")
+    um_down = units.get("y", um)
+    if not um or not um_down or not across or not down or across < 0 or down < 0:
+        return None
+    x, y = um / across, um_down / down
+    tagged = page.ratio(tiff.RESOLUTION_UNIT) not in (None, _NO_UNIT)
+    return None if tagged and not possible(x) else StatedMpp("imagej", x, y)
