@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import faulthandler
 import os
+import re
 import resource
 import selectors
 import struct
@@ -33,9 +34,11 @@ from tests.slides import write_svs
 from tests.slides.dicoms import Writing, tissue, write_picture
 from tests.slides.ndpi import ndpi_levels, write_ndpi
 from tests.slides.ome import ome_pyramid, write_ome
+from tests.slides.pages import BASE, QPI, aperio, focal_stack, level, write_pages
 from wsi.errors import SlideRejected, SourceError, TileUnreadable
 from wsi.examination import examine
 from wsi.memory.ranges import MemoryRangeSource
+from wsi.records.slides import Choice
 from wsi.slide.index import SlideIndex
 from wsi.slide.opening import open_slide
 from wsi.slide.source import SlideSource
@@ -47,6 +50,9 @@ SMALL: Final = 300_000  #: bytes of a file that is examined too
 HEAD: Final = 16_384  #: bytes at a file's start, and around its directories, that are changed most
 REAL: Final = ("real", "dicom", "derived", "odd-tiff", "broken")
 WHOLE: Final = (0, 1, 2, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 2**31 - 1, 2**31, 2**32 - 1, 2**40, 2**63 - 1, 2**64 - 1)
+
+#: Words of errors that Python writes, which no sentence for people holds.
+PYTHONS_WORDS: Final = re.compile(r"codec|Errno|object has no attribute|invalid literal|Traceback|NoneType")
 
 Seeds = dict[str, bytes]
 
@@ -70,6 +76,13 @@ def _fixtures() -> Seeds:
         write_ndpi(folder / "small.ndpi", ndpi_levels(1024, 512, downsamples=(1, 4)))
         write_ome(folder / "small.ome.tif", ome_pyramid())
         write_picture(folder / "sparse.dcm", tissue(512, 300), Writing(sparse=True))
+        other = np.ascontiguousarray(BASE[:, 300:])
+        write_pages(folder / "two.tif", [level(one, step) for one in (BASE, other) for step in (1, 4)])
+        write_pages(folder / "below.tif", [level(BASE, 1, subifds=2), level(BASE, 2, flag=1), level(BASE, 4, flag=1)])
+        write_pages(folder / "first.svs", [aperio(BASE, 8), aperio(BASE, 1), aperio(BASE, 4)])
+        focal_stack(folder / "stack.svs", [0.9, 0.0, -0.9])
+        write_pages(folder / "imagej.tif", [level(BASE, 1, mpp=None, description="ImageJ=1.53t\nunit=micron\n")])
+        write_pages(folder / "akoya.qptiff", [level(BASE, 1, description=QPI.format("FullResolution"))])
         return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 
 
@@ -123,23 +136,27 @@ def _structure(data: bytes) -> list[tuple[int, int]]:
     return places
 
 
-def tried(name: str, data: bytes) -> str:
-    """What came of it, in a word. Any other error than ours is a finding."""
+def tried(name: str, data: bytes, choice: Choice | None = None) -> str:
+    """Return what came of it, in a word. Any other error than ours is a finding, and a sentence with Python's words."""
     source = SlideSource(files=((name, MemoryRangeSource(lambda: (data, "etag"))),))
     try:
         # No copy to a scratch disk: OpenSlide is others' code, and is looked at by the outcome table.
-        reader = open_slide(source, max_scratch_bytes=0)
+        reader = open_slide(source, choice=choice, max_scratch_bytes=0)
     except SlideRejected as rejected:
+        _check_words(rejected.sentence)
         return rejected.reason
     except SourceError as error:
+        _check_words(error.sentence)
         return error.code
+    for warning in reader.inspection.warnings:
+        _check_words(warning)
     packed = reader.index_bytes()
     assert packed is not None
     assert SlideIndex.from_bytes(packed) is not None
-    for level, info in enumerate(reader.inspection.levels[:3]):
+    for number, info in enumerate(reader.inspection.levels[:3]):
         tiles = -(-info.width // info.tile_width) * -(-info.height // info.tile_height)
         try:
-            for tile in reader.encoded(level, sorted({0, tiles // 2, tiles - 1})):
+            for tile in reader.encoded(number, sorted({0, tiles // 2, tiles - 1})):
                 reader.decode(tile)
         except (TileUnreadable, SourceError):
             pass
@@ -151,6 +168,19 @@ def tried(name: str, data: bytes) -> str:
         except SourceError as error:
             return f"opened, {error.code}"
     return "opened"
+
+
+def chosen(seed: int, number: int) -> Choice | None:
+    """Return what the user of the case chooses; mostly nothing."""
+    rng = np.random.default_rng((seed, number, 2))
+    value = int(rng.integers(1, 4))
+    choices = (None, None, None, Choice(picture=value), Choice(focal_plane=value))
+    return choices[int(rng.integers(len(choices)))]
+
+
+def _check_words(sentence: str) -> None:
+    found = PYTHONS_WORDS.search(sentence)
+    assert found is None, f"a sentence for people says {found and found[0]}: {sentence}"
 
 
 def damaged_index(made: Seeds, seed: int, number: int) -> str:
@@ -189,7 +219,7 @@ def _child(seed: int, first: int) -> None:
             if number % 10 == 0:
                 outcome = damaged_index({**made, "small.svs.index": index}, seed, number)
             else:
-                outcome = tried(*case(made, seed, number))
+                outcome = tried(*case(made, seed, number), chosen(seed, number))
         except Exception as error:  # noqa: BLE001  # what is not one of our errors is what we look for
             place = traceback.extract_tb(error.__traceback__)[-1]
             outcome = f"FINDING {type(error).__name__}: {error} at {Path(place.filename).name}:{place.lineno}"
@@ -267,7 +297,7 @@ def _used(process: int) -> float:
 def _again(number: int, seed: int) -> None:
     name, data = case(seeds(), seed, number)
     print(name, len(data))
-    print(tried(name, data))
+    print(tried(name, data, chosen(seed, number)))
 
 
 def _run(arguments: Sequence[str]) -> None:

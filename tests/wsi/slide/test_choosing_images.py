@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,58 +11,26 @@ import pytest
 import tifffile
 from numpy.typing import NDArray
 
-from tests.slides import he_tissue
 from tests.slides.ome import write_ome
+from tests.slides.pages import (
+    BASE,
+    HEIGHT,
+    MPP,
+    PLANES,
+    QPI,
+    WIDTH,
+    Page,
+    aperio,
+    focal_stack,
+    level,
+    scan,
+    write_pages,
+)
 from tests.wsi.slide.sources import read_level
 from wsi.errors import RejectReason, SlideRejected
 from wsi.records.slides import Choice
 from wsi.slide.opening import local_source, open_slide
 from wsi.slide.slide import SlideReader
-
-MPP = 0.25
-WIDTH, HEIGHT = 1500, 1000
-
-
-def scan(width: int = WIDTH, height: int = HEIGHT, seed: int = 0) -> NDArray[np.uint8]:
-    return he_tissue(np.random.default_rng(seed), height, width)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Page:
-    pixels: NDArray[np.uint8]
-    mpp: float | None = None
-    flag: int = 0  #: NewSubfileType
-    description: str | None = None
-    tiled: bool = True
-    subifds: int = 0
-
-
-def level(pixels: NDArray[np.uint8], step: int, *, flag: int = 0, mpp: float | None = MPP, **more: Any) -> Page:
-    scale = mpp * step if mpp is not None else None
-    return Page(pixels=np.ascontiguousarray(pixels[::step, ::step]), mpp=scale, flag=flag, **more)
-
-
-def write_pages(path: Path, pages: Sequence[Page]) -> Path:
-    """Lossless, so that pixels can be compared."""
-    with tifffile.TiffWriter(path) as writer:
-        for page in pages:
-            scale: dict[str, Any] = (
-                {"resolution": (1e4 / page.mpp, 1e4 / page.mpp), "resolutionunit": "CENTIMETER"} if page.mpp else {}
-            )
-            writer.write(
-                page.pixels,
-                photometric="rgb",
-                compression="zlib",
-                tile=(256, 256) if page.tiled else None,
-                rowsperstrip=None if page.tiled else 16,
-                subfiletype=page.flag,
-                description=page.description,
-                subifds=page.subifds or None,
-                metadata=None,
-                software=False,
-                **scale,
-            )
-    return path
 
 
 def opened(path: Path, choice: Choice | None = None) -> SlideReader:
@@ -83,7 +50,6 @@ def assert_reads(reader: SlideReader, levels: Sequence[NDArray[np.uint8]]) -> No
         np.testing.assert_array_equal(read_level(reader, number), pixels)
 
 
-BASE = scan()
 PYRAMID = [BASE, BASE[::2, ::2], BASE[::4, ::4]]
 
 
@@ -183,31 +149,11 @@ def test_a_larger_image_in_strips_is_not_passed_over(tmp_path: Path):
     assert "without tiles" in refused(path).sentence
 
 
-APERIO = "Aperio Image Library v12.0.15\r\n{0}x{1} [0,0,{0}x{1}] (256x256) JPEG/RGB Q=70|AppMag = 40|MPP = 0.25"
-
-
-def aperio(pixels: NDArray[np.uint8], step: int, more: str = "", **how: Any) -> Page:
-    height, width = pixels[::step, ::step].shape[:2]
-    return level(pixels, step, mpp=None, description=APERIO.format(width, height) + more, **how)
-
-
 def test_an_svs_may_begin_with_a_tiled_thumbnail(tmp_path: Path):
     pages = [aperio(BASE, 8), aperio(BASE, 1), aperio(BASE, 4)]
     reader = opened(write_pages(tmp_path / "a.svs", pages))
     assert_reads(reader, [BASE, BASE[::4, ::4], BASE[::8, ::8]])
     assert (reader.inspection.format, reader.inspection.mpp_x) == ("svs", 0.25)
-
-
-PLANES = {height: scan(seed=place) for place, height in enumerate((0.0, 0.9, -0.9))}
-
-
-def focal_stack(path: Path, heights: Sequence[float]) -> Path:
-    pages: list[Page] = []
-    for height in heights:
-        more = f"|OffsetZ = {height:g}"
-        pages += [aperio(PLANES[height], 1, more), aperio(PLANES[height], 4, more)]
-    pages.insert(1, aperio(PLANES[heights[0]], 8, tiled=False))
-    return write_pages(path, pages)
 
 
 def test_the_plane_of_an_svs_at_height_0_is_read_with_its_own_levels(tmp_path: Path):
@@ -230,12 +176,6 @@ def test_a_plane_or_path_that_a_tiff_does_not_hold_is_refused(tmp_path: Path):
     single = write_pages(tmp_path / "b.tif", [level(BASE, 1)])
     for choice in (Choice(focal_plane=1), Choice(optical_path="1"), Choice(picture=1)):
         assert refused(single, choice).reason is RejectReason.NO_SUCH_CHOICE
-
-
-QPI = (
-    '<?xml version="1.0" encoding="utf-8"?><PerkinElmer-QPI-ImageDescription><Name>J. Doe</Name>'
-    "<ImageType>{}</ImageType></PerkinElmer-QPI-ImageDescription>"
-)
 
 
 def test_a_qptiff_of_brightfield_is_read_without_its_thumbnail_overview_and_label(tmp_path: Path):

@@ -19,7 +19,7 @@ from tests.slides.identified import (
     write_identified_svs,
     write_identified_tiff,
 )
-from tests.wsi.slide.test_choosing_images import BASE, aperio, focal_stack, level, write_pages
+from tests.slides.pages import BASE, aperio, focal_stack, level, write_pages
 from tests.wsi.slide_outcomes import expectations
 from wsi.records.slides import Choice
 from wsi.slide.deidentification.cleaning import clean
