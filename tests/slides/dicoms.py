@@ -12,7 +12,7 @@ import imagecodecs
 import numpy as np
 import simplejpeg
 from numpy.typing import NDArray
-from pydicom import Dataset, FileMetaDataset
+from pydicom import DataElement, Dataset, FileMetaDataset
 from pydicom.encaps import encapsulate, encapsulate_extended
 from pydicom.uid import UID
 
@@ -60,6 +60,7 @@ class Writing:
     dark: Sequence[int] = ()  #: identifiers of paths in fluorescence
     illumination: str = "111744"  #: brightfield
     icc: bytes = b""
+    delimited: bool = False  #: sequences and their items end with a delimiter, and state no length
     instance: str | None = None  #: SOPInstanceUID; None for one that follows from what the file holds
     study: str = SERIES + ".100"
     more: dict[str, Any] = field(default_factory=dict)  #: elements that replace others; None takes one away
@@ -104,8 +105,18 @@ def write_picture(path: Path, picture: Pixels, how: Writing | None = None, *furt
             delattr(dataset, keyword)
         else:
             setattr(dataset, keyword, value)
+    if how.delimited:
+        for element in dataset.iterall():
+            if element.VR == "SQ":
+                _delimit(element)
     dataset.save_as(path, enforce_file_format=True)
     return path
+
+
+def _delimit(sequence: DataElement) -> None:
+    sequence.is_undefined_length = True
+    for item in sequence.value:
+        item.is_undefined_length_sequence_item = True
 
 
 def write_pyramid(folder: Path, base: Pixels, count: int, how: Writing | None = None) -> list[Path]:

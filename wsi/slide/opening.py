@@ -8,6 +8,7 @@ from pathlib import Path
 
 from wsi.errors import RejectReason, SlideRejected, SourceMissing
 from wsi.records.slides import Choice
+from wsi.slide.dicom import series
 from wsi.slide.index import SlideIndex
 from wsi.slide.layouts.registry import read_index
 from wsi.slide.mpp import overridden
@@ -63,8 +64,6 @@ def open_slide(
     head = file.read(ByteRange(0, min(HEAD, file.size)))
     container = recognise(head, name, [sibling for sibling, _ in source.files[1:]])
     if container is Container.DICOM:
-        from wsi.slide.dicom import series  # pydicom takes a third of a second to import.
-
         return NativeReader(source, _with_mpp(series.read_index([(name, file), *source.files[1:]], choice), mpp))
     why: SlideRejected | None = None
     if container is Container.TIFF:

@@ -144,12 +144,26 @@ def test_other_packings_are_refused_before_anything_is_unpacked(tmp_path: Path, 
     assert rejected(tmp_path).reason is RejectReason.UNSUPPORTED_COMPRESSION
 
 
-def test_colour_profiles_are_recorded(tmp_path: Path, picture: Pixels):
-    write_picture(tmp_path / "a.dcm", picture, Writing(icc=b"profile " * 20_000))
+@pytest.mark.parametrize(
+    ("size", "syntax", "delimited"),
+    [
+        (160_000, EXPLICIT, False),
+        (13_000_000, EXPLICIT, False),
+        (13_000_000, EXPLICIT, True),
+        (13_000_000, IMPLICIT, True),
+        (50_000_000, IMPLICIT, False),
+    ],
+)
+def test_colour_profiles_are_recorded_and_jumped_over(
+    tmp_path: Path, picture: Pixels, size: int, syntax: str, delimited: bool
+):
+    how = Writing(syntax=syntax, photometric="RGB", icc=bytes(size), delimited=delimited)
+    write_picture(tmp_path / "a.dcm", picture, how)
     source = series(tmp_path)
     reader = open_slide(source)
     assert reader.inspection.icc
-    assert asked(source)[0] <= 3
+    assert asked(source)[1] <= 3 * 65_536
+    np.testing.assert_array_equal(read_level(reader, 0), picture)
 
 
 def test_a_worker_opens_the_series_with_no_request_and_sees_any_file_replaced(tmp_path: Path, picture: Pixels):

@@ -17,7 +17,6 @@ from wsi.slide.deidentification.dicom_values import blank, other_uids, says_noth
 from wsi.slide.deidentification.overwrites import Overwrite, in_order
 from wsi.slide.deidentification.refusing import can_not
 from wsi.slide.dicom.elements import ITEM, ITEM_END, PIXELS, SEQUENCE_END, UNDEFINED
-from wsi.slide.dicom.meta import IMPLICIT
 from wsi.slide.dicom.passage import Passage, cut_short
 from wsi.slide.ranges import ByteRange
 from wsi.slide.tiff import damaged
@@ -48,13 +47,12 @@ class _Walk:
     elements: int = 0
     blanked: int = 0
 
-    def file(self, syntax: str) -> None:
+    def file(self, *, implicit: bool) -> None:
         if not says_nothing(self.passage.read(0, _PREAMBLE)):
             self.write(0, _PREAMBLE, None)
         at = _DATA
         while at + 8 <= self.passage.size and self.group(at) == 2:
             at = self.element(at, implicit=False, open=True, depth=0)
-        implicit = syntax == IMPLICIT
         while at + 8 <= self.passage.size:
             at = self.element(at, implicit=implicit, open=True, depth=0)
         if at < self.passage.size:
@@ -182,9 +180,10 @@ def _known_vr(tag: int) -> str:
 
 
 def clean_dicom_file(
-    passage: Passage, syntax: str, *, salt: bytes, pixels_end: int
+    passage: Passage, *, implicit: bool, salt: bytes, pixels_end: int
 ) -> tuple[tuple[Overwrite, ...], Removed]:
-    """Of a file of `SLIDE_CLASS` that holds a level. Raises SlideRejected, SourceError."""
+    """Return what is written over a file of `SLIDE_CLASS` that holds a level, and what that removes. `implicit`: its
+    elements state no value representations. Raises SlideRejected, SourceError."""
     walk = _Walk(passage, salt, pixels_end)
-    walk.file(syntax)
+    walk.file(implicit=implicit)
     return in_order(walk.overwrites), Removed(tags=walk.blanked)

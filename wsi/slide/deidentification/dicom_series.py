@@ -31,7 +31,7 @@ def clean_series(files: Sequence[tuple[str, RangeSource]], *, choice: Choice | N
         source = files[file.number][1]
         passage = Passage(source, source.read(ByteRange(0, min(_HEAD, source.size))))
         overwrites, removed = clean_dicom_file(
-            passage, file.header.syntax, salt=salt, pixels_end=_pixels_end(before, place)
+            passage, implicit=file.header.implicit, salt=salt, pixels_end=_pixels_end(before, place)
         )
         return CleanFile(file.number, f"{place:05d}.dcm", OverwrittenSource(source, overwrites)), removed
 

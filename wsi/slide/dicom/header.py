@@ -1,39 +1,55 @@
 """What the header of one DICOM file says, as far as reading needs it. Names, dates and numbers of patients are never
-asked for, and nothing that pydicom says of a value leaves this module."""
+read. Names of elements are those of PS3.6."""
 
 from __future__ import annotations
 
-import threading
-import warnings
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, BinaryIO, Final, cast
+from types import MappingProxyType
+from typing import Final
 
-import pydicom
-from pydicom.config import logger as LOGGER
-from pydicom.filereader import read_partial
-from pydicom.tag import BaseTag, Tag
-
-from wsi.errors import SlideRejected, SourceError
-from wsi.slide.dicom.elements import PER_FRAME_GROUPS
-from wsi.slide.dicom.passage import Passage, PassageFile, cut_short
+from wsi.slide.dicom.elements import OPTICAL_PATH_IDENTIFIER, PER_FRAME_GROUPS, PIXEL_MEASURES, PIXEL_SPACING
+from wsi.slide.dicom.fields import Fields, Wanted, read_fields
+from wsi.slide.dicom.identity import IMAGE_TYPE, INSTANCE, SERIES, image_kind
+from wsi.slide.dicom.meta import Meta, states_no_representations
+from wsi.slide.dicom.passage import Passage
 from wsi.slide.dicom.positions import spacing
 from wsi.slide.tiff import damaged
 
 _EPIFLUORESCENCE: Final = "111743"  #: DCM code of the illumination (PS3.16, CID 8123)
-_MAX_HEADER: Final = 8 * 1024**2  #: bytes read; colour profiles take up to 3 MB
-_MAX_READS: Final = 100_000  #: each about one element; headers have some hundreds
-_MAX_ITEMS: Final = 1_000  #: of a sequence, with those of the sequences in it
-_ITEM: Final = bytes.fromhex("feff00e0")
-_TAGS: Final[tuple[BaseTag, ...]] = tuple(Tag(keyword) for keyword in (
-    "ImageType", "SeriesInstanceUID", "FrameOfReferenceUID", "ConcatenationUID", "InConcatenationNumber",
-    "InConcatenationTotalNumber", "ConcatenationFrameOffsetNumber", "DimensionOrganizationType", "NumberOfFrames",
-    "Rows", "Columns", "SamplesPerPixel", "PhotometricInterpretation", "PlanarConfiguration", "BitsAllocated",
-    "BitsStored", "PixelRepresentation", "TotalPixelMatrixColumns", "TotalPixelMatrixRows",
-    "TotalPixelMatrixFocalPlanes", "OpticalPathSequence", "SharedFunctionalGroupsSequence",
-))  # fmt: skip
-_SILENCE: Final = threading.Lock()
+_CODE_VALUE: Final = 0x0008_0100
+_ILLUMINATION: Final = 0x0022_0016  #: IlluminationTypeCodeSequence
+_ICC_PROFILE: Final = 0x0028_2000
+_OPTICAL_PATHS: Final = 0x0048_0105  #: OpticalPathSequence
+_SHARED_GROUPS: Final = 0x5200_9229  #: SharedFunctionalGroupsSequence
+_TAGS: Final[Mapping[str, int]] = MappingProxyType({
+    "FrameOfReferenceUID": 0x0020_0052,
+    "ConcatenationUID": 0x0020_9161,
+    "InConcatenationNumber": 0x0020_9162,
+    "InConcatenationTotalNumber": 0x0020_9163,
+    "ConcatenationFrameOffsetNumber": 0x0020_9228,
+    "DimensionOrganizationType": 0x0020_9311,
+    "SamplesPerPixel": 0x0028_0002,
+    "PhotometricInterpretation": 0x0028_0004,
+    "PlanarConfiguration": 0x0028_0006,
+    "NumberOfFrames": 0x0028_0008,
+    "Rows": 0x0028_0010,
+    "Columns": 0x0028_0011,
+    "BitsAllocated": 0x0028_0100,
+    "BitsStored": 0x0028_0101,
+    "PixelRepresentation": 0x0028_0103,
+    "TotalPixelMatrixColumns": 0x0048_0006,
+    "TotalPixelMatrixRows": 0x0048_0007,
+    "TotalPixelMatrixFocalPlanes": 0x0048_0303,
+})  # fmt: skip
+_WANTED: Final[Wanted] = {
+    IMAGE_TYPE: None,
+    INSTANCE: None,
+    SERIES: None,
+    **dict.fromkeys(_TAGS.values()),
+    _OPTICAL_PATHS: {OPTICAL_PATH_IDENTIFIER: None, _ILLUMINATION: {_CODE_VALUE: None}, _ICC_PROFILE: None},
+    _SHARED_GROUPS: {PIXEL_MEASURES: {PIXEL_SPACING: None}},
+}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -55,8 +71,10 @@ class OpticalPath:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Header:
     syntax: str
+    implicit: bool  #: the elements state no value representations
     kind: str  #: third value of ImageType
     series: str
+    instance: str  #: SOPInstanceUID
     place: str | None  #: frame of reference
     part: Part | None
     width: int  #: px of the level
@@ -77,112 +95,69 @@ class Header:
     end: int  #: where the first element that was not read starts
 
 
-def read_header(passage: Passage, syntax: str) -> Header:
-    """Of a file of `SLIDE_CLASS`. Raises SlideRejected DAMAGED, TRUNCATED."""
-    file = PassageFile(passage, size=_MAX_HEADER, reads=_MAX_READS)
-    try:
-        with _quiet():
-            found = read_partial(cast("BinaryIO", file), stop_when=_is_read, specific_tags=[*_TAGS])
-            if not file.ended:
-                return _header(found, syntax, file)
-    except (SlideRejected, SourceError):
-        raise
-    except Exception:  # noqa: BLE001 - whatever pydicom makes of a damaged header, and its words may name a patient
-        if not file.ended:
-            raise damaged("The header of a DICOM file of the slide is damaged.") from None
-    raise cut_short()
-
-
-@contextmanager
-def _quiet() -> Generator[None]:
-    """Without pydicom's warnings and logs, which say what the values are that are not as they should be. Both belong to
-    the process, so that one thread at a time may do so."""
-    with _SILENCE, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        before, LOGGER.disabled = LOGGER.disabled, True
-        try:
-            yield
-        finally:
-            LOGGER.disabled = before
-
-
-def _is_read(tag: int, vr: str | None, length: int) -> bool:
-    return tag >= PER_FRAME_GROUPS
-
-
-def _header(file: pydicom.Dataset, syntax: str, passage: PassageFile) -> Header:
-    kinds = _several(file.get("ImageType"))
-    rows, columns = _number(file, "Rows"), _number(file, "Columns")
-    paths, shared = _sequence(file, "OpticalPathSequence"), _sequence(file, "SharedFunctionalGroupsSequence")
-    measures = [group for groups in shared for group in groups.get("PixelMeasuresSequence") or ()]
+def read_header(passage: Passage, meta: Meta) -> Header:
+    """Return the header of a file of `SLIDE_CLASS` whose elements are readable. Raises SlideRejected DAMAGED,
+    TRUNCATED; SourceError."""
+    implicit = states_no_representations(passage, meta)
+    found, end = read_fields(passage, meta.end, _WANTED, implicit=implicit, until=PER_FRAME_GROUPS)
+    rows, columns = _number(found, "Rows"), _number(found, "Columns")
+    paths = found.items(_OPTICAL_PATHS)
+    measures = [group for groups in found.items(_SHARED_GROUPS) for group in groups.items(PIXEL_MEASURES)]
+    frames = found.decimal(_TAGS["NumberOfFrames"])
     return Header(
-        syntax=syntax,
-        kind=str(kinds[2]).strip().upper() if len(kinds) > 2 else "",
-        series=str(file.get("SeriesInstanceUID") or ""),
-        place=str(file.get("FrameOfReferenceUID") or "") or None,
-        part=_part(file),
-        width=_number(file, "TotalPixelMatrixColumns", columns),
-        height=_number(file, "TotalPixelMatrixRows", rows),
+        syntax=meta.syntax,
+        implicit=implicit,
+        kind=image_kind(found),
+        series=found.text(SERIES),
+        instance=found.text(INSTANCE) or meta.instance,
+        place=_text(found, "FrameOfReferenceUID") or None,
+        part=_part(found),
+        width=_number(found, "TotalPixelMatrixColumns", columns),
+        height=_number(found, "TotalPixelMatrixRows", rows),
         tile_width=columns,
         tile_height=rows,
-        frames=_number(file, "NumberOfFrames", 1),
-        tiled_full=str(file.get("DimensionOrganizationType") or "").strip().upper() == "TILED_FULL",
-        samples=_number(file, "SamplesPerPixel"),
-        bits=(_number(file, "BitsAllocated"), _number(file, "BitsStored", _number(file, "BitsAllocated"))),
-        signed=_number(file, "PixelRepresentation", 0) != 0,
-        photometric=str(file.get("PhotometricInterpretation") or "").strip().upper(),
-        by_plane=_number(file, "PlanarConfiguration", 0) == 1,
-        spacing=spacing([str(value) for value in _several(measures[0].get("PixelSpacing"))]) if measures else None,
-        focal_planes=_number(file, "TotalPixelMatrixFocalPlanes", 1),
+        frames=1 if frames is None else frames,
+        tiled_full=_text(found, "DimensionOrganizationType").upper() == "TILED_FULL",
+        samples=_number(found, "SamplesPerPixel"),
+        bits=(_number(found, "BitsAllocated"), _number(found, "BitsStored", _number(found, "BitsAllocated"))),
+        signed=_number(found, "PixelRepresentation", 0) != 0,
+        photometric=_text(found, "PhotometricInterpretation").upper(),
+        by_plane=_number(found, "PlanarConfiguration", 0) == 1,
+        spacing=spacing(measures[0].texts(PIXEL_SPACING)) if measures else None,
+        focal_planes=_number(found, "TotalPixelMatrixFocalPlanes", 1),
         paths=tuple({path.identifier: path for path in map(_optical_path, paths)}.values()),
-        icc=any("ICCProfile" in path for path in paths),
-        end=passage.tell(),
+        icc=any(_ICC_PROFILE in path.values for path in paths),
+        end=end,
     )
 
 
-def _sequence(file: pydicom.Dataset, keyword: str) -> Sequence[pydicom.Dataset]:
-    """pydicom reads one of known length as bytes, of which it makes objects now."""
-    raw: Any = file.get_item(keyword).value if keyword in file else b""
-    if isinstance(raw, bytes) and raw.count(_ITEM) > _MAX_ITEMS:
-        raise damaged("The header of a DICOM file of the slide lists more than any slide has.")
-    return file.get(keyword) or ()
-
-
-def _optical_path(item: pydicom.Dataset) -> OpticalPath:
-    codes = item.get("IlluminationTypeCodeSequence") or ()
+def _optical_path(item: Fields) -> OpticalPath:
     return OpticalPath(
-        str(item.get("OpticalPathIdentifier") or "").strip(),
-        any(str(code.get("CodeValue")) == _EPIFLUORESCENCE for code in codes),
+        item.text(OPTICAL_PATH_IDENTIFIER),
+        any(code.text(_CODE_VALUE) == _EPIFLUORESCENCE for code in item.items(_ILLUMINATION)),
     )
 
 
-def _part(file: pydicom.Dataset) -> Part | None:
-    picture = str(file.get("ConcatenationUID") or "")
+def _part(found: Fields) -> Part | None:
+    picture = _text(found, "ConcatenationUID")
     if not picture:
         return None
     return Part(
         picture=picture,
-        number=_number(file, "InConcatenationNumber"),
-        total=_optional(file, "InConcatenationTotalNumber"),
-        first=_optional(file, "ConcatenationFrameOffsetNumber"),
+        number=_number(found, "InConcatenationNumber"),
+        total=found.integer(_TAGS["InConcatenationTotalNumber"]),
+        first=found.integer(_TAGS["ConcatenationFrameOffsetNumber"]),
     )
 
 
-def _number(file: pydicom.Dataset, keyword: str, default: int | None = None) -> int:
-    value = _optional(file, keyword)
+def _text(found: Fields, name: str) -> str:
+    return found.text(_TAGS[name])
+
+
+def _number(found: Fields, name: str, default: int | None = None) -> int:
+    value = found.integer(_TAGS[name])
     if value is None:
         value = default
     if value is None:
         raise damaged("A DICOM file of the slide does not say how its picture is laid out.")
     return value
-
-
-def _optional(file: pydicom.Dataset, keyword: str) -> int | None:
-    value: Any = file.get(keyword)
-    return None if value is None or value == "" else int(value)
-
-
-def _several(value: Any) -> list[Any]:
-    if value is None:
-        return []
-    return [value] if isinstance(value, str) else list(value)

@@ -17,7 +17,6 @@ from wsi.slide.dicom.choosing import Stack, chosen, placed, tiled_full
 from wsi.slide.dicom.elements import UNDEFINED, Element, Limit, after, element
 from wsi.slide.dicom.frames import MAX_FRAMES, Frames, joined, native_frames, packed_frames
 from wsi.slide.dicom.header import Header, OpticalPath
-from wsi.slide.dicom.meta import IMPLICIT
 from wsi.slide.dicom.passage import Passage
 from wsi.slide.dicom.pixels import coding
 from wsi.slide.dicom.positions import Positions, read_positions
@@ -65,7 +64,7 @@ def read_part(passage: Passage, file: int, header: Header) -> PartialLevel:
         raise SlideRejected(
             RejectReason.CLAIMS_TOO_MUCH, f"The slide claims {sides[0]:,} x {sides[1]:,} px, more than can be read."
         )
-    implicit = header.syntax == IMPLICIT
+    implicit = header.implicit
     tables: dict[int, Element] = {}
     positions: Positions | None = None
     at = header.end

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from typing import Final
 
 from wsi.errors import RejectReason, SlideRejected
@@ -56,44 +55,3 @@ class Passage:
         self._held = b"".join(self._source.read_many(parts)) if len(parts) > 1 else self._source.read(parts[0])
         self._start = at
         self.fetched += end - at
-
-
-class PassageFile(io.RawIOBase):
-    """The same as a file object, for pydicom: at most `size` bytes in at most `reads` reads, as it makes an object of
-    hundreds of bytes from each."""
-
-    def __init__(self, passage: Passage, *, size: int, reads: int) -> None:
-        self._passage = passage
-        self._at = 0
-        self._left = size
-        self._reads = reads
-        self.ended = False  #: somebody tried to read past the file's end
-
-    def read(self, size: int = -1, /) -> bytes:
-        """Nothing at the very end of the file; what begins in it and ends past it is an error."""
-        if size < 0:
-            raise damaged("The header of a DICOM file of the slide has no end.")
-        if self._at + size > self._passage.size:
-            self.ended = True
-        if size == 0 or self._at == self._passage.size:
-            return b""
-        self._left -= size
-        self._reads -= 1
-        if self._left < 0 or self._reads < 0:
-            raise damaged("The header of a DICOM file of the slide is too long to be one.")
-        data = self._passage.read(self._at, size)
-        self._at += size
-        return data
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
-        self._at = offset + (0, self._at, self._passage.size)[whence]
-        return self._at
-
-    def tell(self) -> int:
-        return self._at
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True

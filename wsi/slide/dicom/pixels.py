@@ -8,7 +8,7 @@ from typing import Final
 from wsi.errors import RejectReason, SlideRejected
 from wsi.slide.coding import Codec, Coding, Colour
 from wsi.slide.dicom.header import Header
-from wsi.slide.dicom.meta import BIG_ENDIAN, DEFLATED, IMPLICIT
+from wsi.slide.dicom.meta import BIG_ENDIAN, DEFLATED, IMPLICIT, Meta
 from wsi.slide.tiff import damaged
 
 EXPLICIT: Final = "1.2.840.10008.1.2.1"
@@ -53,10 +53,10 @@ REFUSED: Final = {
 }
 
 
-def check_header(syntax: str) -> None:
+def check_header(meta: Meta) -> None:
     """Whether the header can be read, which most packings leave alone. Raises SlideRejected UNSUPPORTED_COMPRESSION."""
-    if syntax in (DEFLATED, BIG_ENDIAN):
-        raise _packed(syntax)
+    if not meta.is_readable:
+        raise _packed(meta.syntax)
 
 
 def coding(header: Header) -> Coding:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from wsi.slide.dicom import elements
 from wsi.slide.dicom.elements import ITEM, SEQUENCE_END, Element, Limit, inside
+from wsi.slide.dicom.fields import decoded
 from wsi.slide.dicom.passage import Passage
 from wsi.slide.tiff import damaged
 
@@ -67,7 +69,7 @@ def read_positions(passage: Passage, groups: Element, frames: int, *, implicit: 
         rows,
         heights=heights[np.array(said[elements.Z_OFFSET], np.int64)],
         paths=np.array(said[elements.OPTICAL_PATH_IDENTIFIER], np.int32),
-        identifiers=tuple(text.decode("latin-1") for text in texts[elements.OPTICAL_PATH_IDENTIFIER]),
+        identifiers=tuple(decoded(text) for text in texts[elements.OPTICAL_PATH_IDENTIFIER]),
         spacing=spacing(spacings.pop().decode("ascii", "replace").split("\\")) if len(spacings) == 1 else None,
     )
     return found, groups.start + groups.length if groups.length != elements.UNDEFINED else end
@@ -87,7 +89,7 @@ def _height(text: bytes) -> float:
     return height
 
 
-def spacing(values: list[str]) -> tuple[float, float] | None:
+def spacing(values: Sequence[str]) -> tuple[float, float] | None:
     """(mm between rows, mm between columns) of a PixelSpacing; None for what is none."""
     try:
         down, across = (float(value) for value in values)

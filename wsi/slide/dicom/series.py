@@ -78,8 +78,8 @@ def _slide_file(number: int, name: str, source: RangeSource, head: bytes) -> Ser
     meta = read_meta(passage)
     if meta.sop_class != SLIDE_CLASS:
         return None
-    check_header(meta.syntax)
-    return SeriesFile(number, passage, read_header(passage, meta.syntax))
+    check_header(meta)
+    return SeriesFile(number, passage, read_header(passage, meta))
 
 
 def _check_one_scan(found: Sequence[SeriesFile], volumes: Sequence[SeriesFile]) -> None:
