@@ -15,6 +15,7 @@ from pydicom.dataset import PrivateBlock
 
 from tests.slides import encode_tile, he_tissue
 from tests.slides.dicoms import Writing, tissue, write_annotations, write_picture, write_pyramid
+from tests.slides.dual import IDC_NAMES, Tiff, write_dual_series
 from tests.slides.ndpi import ndpi_levels, write_ndpi
 from tests.slides.ome import ome_pyramid, write_ome
 
@@ -141,6 +142,18 @@ def write_identified_series(folder: Path, **how: Any) -> Identified:
     return Identified(path=series, pictures=(), images=3, files=1)
 
 
+def write_identified_dual(folder: Path, tiff: Tiff, names: Sequence[str]) -> Identified:
+    """Two levels, label and overview, which are TIFF as well, with texts and a thumbnail that only the TIFF has."""
+    series = folder / f"{SAID}"
+    series.mkdir()
+    tiff = replace(tiff, description=" ".join(secret.decode() for secret in SECRETS))
+    writing = Writing(table="none", more=identifying_elements())
+    paths = write_dual_series(series, tissue(256, 192), label=noise(64, 64), names=names, how=writing, tiff=tiff)
+    with tifffile.TiffFile(paths[2]) as label:
+        jpeg = _bytes_of(paths[2], label.pages.first)
+    return Identified(path=series, pictures=(_scan(jpeg),), images=2)
+
+
 def identifying_elements() -> dict[str, Any]:
     """Of a Basic Profile's list and beyond it: names, dates, numbers, UIDs, nested ones and private ones."""
     specimen, author = Dataset(), Dataset()
@@ -193,6 +206,11 @@ FORMATS: Final[dict[str, Callable[[Path], Identified]]] = {
     "ome in channels": lambda folder: write_identified_ome(folder, layout="channels"),
     "dicom": write_identified_series,
     "dicom implicit": lambda folder: write_identified_series(folder, syntax="1.2.840.10008.1.2", photometric="RGB"),
+    "dicom and tiff": lambda folder: write_identified_dual(folder, Tiff(), IDC_NAMES),
+    "dicom and tiff, label first": lambda folder: write_identified_dual(folder, Tiff(), ("c", "d", "a", "b")),
+    "dicom and bigtiff": lambda folder: write_identified_dual(
+        folder, Tiff(big=True, order=">", profile=SAID.encode() * 9, hidden=(noise(96, 128),)), IDC_NAMES
+    ),
     "dicom sparse": lambda folder: write_identified_series(folder, sparse=True),
 }
 
@@ -247,7 +265,11 @@ def _last_jpegs(path: Path, count: int) -> tuple[bytes, ...]:
     """Their scans: before these lie tables that all JPEGs share."""
     with tifffile.TiffFile(path) as file:
         jpegs = [_bytes_of(path, page) for page in list(file.pages)[-count:]]
-    return tuple(jpeg[jpeg.index(b"\xff\xda") + 16 :] for jpeg in jpegs)
+    return tuple(map(_scan, jpegs))
+
+
+def _scan(jpeg: bytes) -> bytes:
+    return jpeg[jpeg.index(b"\xff\xda") + 16 :]
 
 
 def _bytes_of(path: Path, page: Any) -> bytes:

@@ -9,14 +9,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
+import numpy as np
+from numpy.typing import NDArray
 from pydicom.datadict import dictionary_VR
 
 from wsi.records.slides import Removed
 from wsi.slide.deidentification.dicom_tags import BURNED_IN, IDENTITY_REMOVED, LABEL_IN_IMAGE, opens, stays
 from wsi.slide.deidentification.dicom_values import blank, other_uids, says_nothing
-from wsi.slide.deidentification.overwrites import Overwrite, in_order
+from wsi.slide.deidentification.overwrites import Overwrite, gaps, in_order, merged
 from wsi.slide.deidentification.refusing import can_not
-from wsi.slide.dicom.elements import ITEM, ITEM_END, PIXELS, SEQUENCE_END, UNDEFINED
+from wsi.slide.dicom.elements import ITEM, ITEM_END, LENGTHS, OFFSETS, PIXELS, SEQUENCE_END, UNDEFINED
+from wsi.slide.dicom.frames import Frames
 from wsi.slide.dicom.passage import Passage, cut_short
 from wsi.slide.ranges import ByteRange
 from wsi.slide.tiff import damaged
@@ -42,7 +45,7 @@ class _Field:
 class _Walk:
     passage: Passage
     salt: bytes
-    pixels_end: int  #: the end of the last frame that is read
+    frames: Frames  #: all that the file's pixels hold, whatever was chosen
     overwrites: list[Overwrite] = field(default_factory=list[Overwrite])
     elements: int = 0
     blanked: int = 0
@@ -126,16 +129,33 @@ class _Walk:
         return at
 
     def pixels(self, found: _Field) -> int:
+        """Blank all in the pixels that is no frame, and return where they end."""
+        starts, ends = merged(self.frames.offsets, self.frames.offsets + self.frames.sizes + self.frames.sizes % 2)
         if found.length != UNDEFINED:
-            if found.start + found.length > self.passage.size:
+            end = found.start + found.length
+            if end > self.passage.size:
                 raise cut_short()
-            return found.start + found.length
-        at = max(found.start, self.pixels_end)
-        while (item := self.head(at, implicit=True)).tag == ITEM:
-            at = item.start + item.length
+            self.unused(found.start, starts, np.minimum(ends, end), end)
+            return end
+        table = self.head(found.start, implicit=True)
+        base = table.start + table.length
+        if table.length != 4 * self.frames.count:
+            self.write(table.start, table.length, None)
+        last = int(ends[-1])
+        self.unused(base, starts, ends, last)
+        while (item := self.head(last, implicit=True)).tag == ITEM:
+            self.write(item.start, item.length, None)
+            last = item.start + item.length
         if item.tag != SEQUENCE_END:
             raise damaged("The pixels in a DICOM file of the slide end in something else than they should.")
         return item.start
+
+    def unused(self, start: int, starts: NDArray[np.int64], ends: NDArray[np.int64], end: int) -> None:
+        """Blank what is between `start` and `end` and in no frame, with the headers of items there."""
+        if starts[0] < start:
+            raise damaged("The frames in a DICOM file of the slide begin before its pixels.")
+        for gap in gaps(starts - start, ends - start, end - start):
+            self.write(start + gap.start, gap.size, None)
 
     def value(self, found: _Field, *, open: bool) -> None:
         if found.tag in (BURNED_IN, LABEL_IN_IMAGE):
@@ -145,11 +165,16 @@ class _Walk:
             self.replace(found, old, other_uids(old, self.salt))
         elif found.tag == IDENTITY_REMOVED and found.length >= len("YES"):
             self.replace(found, b"", b"YES".ljust(found.length))
-        elif not (open and stays(found.tag, found.vr) and found.vr in _known_vr(found.tag)):
+        elif not (open and self.stays(found)):
             new = blank(found.vr, found.length)
             old = self.passage.read(found.start, found.length) if found.length <= _READ else b"?"
             if not says_nothing(old):
                 self.replace(found, old, new)
+
+    def stays(self, found: _Field) -> bool:
+        if found.tag in (OFFSETS, LENGTHS) and found.length != 8 * self.frames.count:
+            return False
+        return stays(found.tag, found.vr) and found.vr in _known_vr(found.tag)
 
     def refuse_shown(self, found: _Field) -> None:
         if self.passage.read(found.start, found.length).strip(b"\0 ").upper() == b"YES":
@@ -180,10 +205,10 @@ def _known_vr(tag: int) -> str:
 
 
 def clean_dicom_file(
-    passage: Passage, *, implicit: bool, salt: bytes, pixels_end: int
+    passage: Passage, *, implicit: bool, salt: bytes, frames: Frames
 ) -> tuple[tuple[Overwrite, ...], Removed]:
     """Return what is written over a file of `SLIDE_CLASS` that holds a level, and what that removes. `implicit`: its
-    elements state no value representations. Raises SlideRejected, SourceError."""
-    walk = _Walk(passage, salt, pixels_end)
+    elements state no value representations; `frames`: all that its pixels hold. Raises SlideRejected, SourceError."""
+    walk = _Walk(passage, salt, frames)
     walk.file(implicit=implicit)
     return in_order(walk.overwrites), Removed(tags=walk.blanked)

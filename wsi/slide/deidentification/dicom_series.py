@@ -11,9 +11,9 @@ from wsi.slide.deidentification.cleaning import CleanFile, CleanSlide, check_unh
 from wsi.slide.deidentification.dicom_file import clean_dicom_file
 from wsi.slide.deidentification.overwrites import OverwrittenSource
 from wsi.slide.dicom.identity import VOLUME
+from wsi.slide.dicom.levels import read_part
 from wsi.slide.dicom.passage import Passage
 from wsi.slide.dicom.series import SeriesFile, read_index, slide_files
-from wsi.slide.index import SlideIndex
 from wsi.slide.ranges import ByteRange, RangeSource
 
 _HEAD = 65_536  #: bytes of a file that are asked for first
@@ -30,21 +30,11 @@ def clean_series(files: Sequence[tuple[str, RangeSource]], *, choice: Choice | N
         place, file = pair
         source = files[file.number][1]
         passage = Passage(source, source.read(ByteRange(0, min(_HEAD, source.size))))
-        overwrites, removed = clean_dicom_file(
-            passage, implicit=file.header.implicit, salt=salt, pixels_end=_pixels_end(before, place)
-        )
+        frames = read_part(file.passage, file.number, file.header).frames
+        overwrites, removed = clean_dicom_file(passage, implicit=file.header.implicit, salt=salt, frames=frames)
         return CleanFile(file.number, f"{place:05d}.dcm", OverwrittenSource(source, overwrites)), removed
 
     done = side_by_side.each(cleaned, list(enumerate(levels)))
     check_unharmed(before, read_index([(file.name, file.source) for file, _ in done], choice))
     left_out = Removed(images=len(pictures) - len(levels), files=len(files) - len(pictures))
     return CleanSlide(tuple(file for file, _ in done), sum((removed for _, removed in done), left_out))
-
-
-def _pixels_end(index: SlideIndex, file: int) -> int:
-    """Where the last frame ends that is read of a file."""
-    ends = [
-        int((level.pieces.offsets + level.pieces.sizes)[level.pieces.files == file].max(initial=0))
-        for level in index.levels
-    ]
-    return max(ends)

@@ -30,6 +30,7 @@ UNDEFINED: Final = -1  #: length of what ends with a delimiter
 _ENTERED: Final = frozenset({ITEM, PIXEL_MEASURES, PLANE_POSITION, OPTICAL_PATH})
 _LONG: Final = frozenset({b"OB", b"OD", b"OF", b"OL", b"OV", b"OW", b"SQ", b"SV", b"UC", b"UN", b"UR", b"UT", b"UV"})
 _MAX_DEPTH: Final = 16
+_MAX_FRAGMENTS: Final = 4_000_000  #: of pixels that are jumped over, walked in about 10 s
 _MAX_INSIDE: Final = 100_000  #: elements in one that describes no frames, walked in 0.3 s
 _FRAME_ELEMENTS: Final = 64  #: that describe a frame; scanners write up to 25
 _FRAME_BYTES: Final = 4_096  #: that describe a frame; scanners write 200 to 700
@@ -87,40 +88,43 @@ def element(passage: Passage, at: int, *, implicit: bool) -> Element:
 
 def inside(passage: Passage, outer: Element, limit: Limit, *, implicit: bool) -> Iterator[tuple[int, Element]]:
     """(depth, element) of what `outer` holds, in the file's order: its items, what they hold, and the delimiters.
+    Fragments of encapsulated pixels are jumped over.
     Sequences of known length are entered only when they say where a frame lies. The last one yielded ends `outer` when
     its length is undefined. An `outer` that says itself that it is larger than `limit` is refused before it is read.
     Raises SlideRejected DAMAGED, TRUNCATED."""
     at = outer.start
-    ends = [_end(outer)]
-    within = [outer.is_implicit_within(implicit=implicit)]
-    count = of_item = 0
+    levels = [_Level.of(outer, implicit=implicit)]
+    count = of_item = fragments = 0
     limit.check(count, of_item, outer.length)
     if outer.start + outer.length > passage.size:
         raise cut_short()
-    while ends:
-        end = ends[-1]
+    while levels:
+        end, within, of_fragments = levels[-1]
         if end is not None and at >= end:
             if at > end:
                 raise damaged("An element in the slide's DICOM files reaches past the one that holds it.")
-            ends.pop()
-            within.pop()
+            levels.pop()
             continue
-        inner = element(passage, at, implicit=within[-1])
-        yield len(ends), inner
-        count += 1
-        of_item = 0 if len(ends) == 1 else of_item + 1
-        limit.check(count, of_item, inner.start - outer.start)
+        inner = element(passage, at, implicit=within)
         at = inner.start
+        if of_fragments and inner.tag == ITEM:
+            at += max(inner.length, 0)
+            fragments += 1
+            if fragments > _MAX_FRAGMENTS:
+                raise damaged("The slide's DICOM files hold more beside its pixels than can be read.")
+            continue
+        yield len(levels), inner
+        count += 1
+        of_item = 0 if len(levels) == 1 else of_item + 1
+        limit.check(count, of_item, inner.start - outer.start)
         if inner.tag in (ITEM_END, SEQUENCE_END):
             if end is not None:
                 raise damaged("A delimiter in the slide's DICOM files ends nothing.")
-            ends.pop()
-            within.pop()
+            levels.pop()
         elif inner.tag in _ENTERED or inner.length == UNDEFINED:
-            if len(ends) == _MAX_DEPTH:
+            if len(levels) == _MAX_DEPTH:
                 raise damaged("The slide's DICOM files hold sequences within sequences without end.")
-            ends.append(_end(inner))
-            within.append(inner.is_implicit_within(implicit=within[-1]))
+            levels.append(_Level.of(inner, implicit=within))
         else:
             at += inner.length
 
@@ -135,5 +139,15 @@ def after(passage: Passage, outer: Element, limit: Limit, *, implicit: bool) -> 
     return end
 
 
-def _end(outer: Element) -> int | None:
-    return None if outer.length == UNDEFINED else outer.start + outer.length
+class _Level(NamedTuple):
+    """An element whose inside is being walked."""
+
+    end: int | None  #: None where a delimiter ends it
+    implicit: bool  #: its elements state no value representations
+    of_fragments: bool  #: its items hold encapsulated pixels and no elements, as those of an icon or a hidden pyramid
+
+    @staticmethod
+    def of(outer: Element, *, implicit: bool) -> _Level:
+        packed = outer.length == UNDEFINED and (outer.vr in (b"OB", b"OW") or outer.tag == PIXELS)
+        end = None if outer.length == UNDEFINED else outer.start + outer.length
+        return _Level(end, outer.is_implicit_within(implicit=implicit), packed)

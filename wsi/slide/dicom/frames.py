@@ -30,6 +30,10 @@ class Frames:
     offsets: NDArray[np.int64]  #: [pieces] bytes from the file's start
     sizes: NDArray[np.int64]  #: [pieces] bytes
 
+    @property
+    def count(self) -> int:
+        return len(self.first) - 1
+
 
 def native_frames(start: int, length: int, size: int, *, frames: int, piece: int, pieces: int) -> Frames:
     """Frames that are not packed: one after another from `start`, each of `pieces` pieces of `piece` bytes. `size` is
