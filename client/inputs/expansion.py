@@ -167,8 +167,10 @@ class _Search:
 
     def _grouped(self, entries: Sequence[FileEntry]) -> tuple[list[Group], list[LeftOut]]:
         named = [entry for entry in entries if entry.location in self._named]
-        facts = self._looking.facts([entry for entry in named if entry.suffix != MIRAX])
-        siblings = [sibling for entry in named for sibling in self._siblings(entry, facts.get(entry))]
+        alone = [entry for entry in entries if entry.location in self._named or self._leads_away(entry)]
+        facts = self._looking.facts([entry for entry in alone if entry.suffix != MIRAX])
+        homes = dict.fromkeys(home for entry in alone for home in _homes(entry, facts.get(entry)))
+        siblings = [sibling for home in homes for sibling in self._files_of(home)]
         every, _ = each_file_once([*entries, *siblings], self._asked)
         parts = mirax_parts(every)
         claimed = parts.claimed()
@@ -176,22 +178,21 @@ class _Search:
         for entry in named:  # whatever it is: its reader says why it is not read
             if entry in looked and looked[entry].kind is Kind.LEFT_OUT:
                 looked[entry] = Facts(kind=Kind.DICOM if entry.suffix in DICOM else Kind.WHOLE)
-        groups, left_out = group(looked, parts, self._named)
+        groups, left_out = group(looked, parts, self._named, self._asked)
         return groups, [one for one in left_out if one.location in self._asked]
 
-    def _siblings(self, entry: FileEntry, facts: Facts | None) -> list[FileEntry]:
-        """Return the files among which the others of a named file's slide are: those next to it, and next to the file
-        that it links to."""
-        if entry.suffix == MIRAX:
-            homes = [data_folder(entry.location), data_folder(entry.real)]
-        elif facts is not None and facts.kind in (Kind.HAMAMATSU, Kind.DICOM):
-            homes = [entry.folder, os.path.dirname(entry.real)]  # noqa: PTH120
-        else:
-            return []
-        if entry.is_remote:
+    def _leads_away(self, entry: FileEntry) -> bool:
+        """Return whether a link leads to a folder that was not searched."""
+        return entry.is_linked and not self._walk.has_searched(os.path.dirname(entry.real))  # noqa: PTH120
+
+    def _files_of(self, folder: str) -> Sequence[FileEntry]:
+        if folder.startswith(S3):
             assert self._remote is not None
-            return list(self._remote.listed(f"{homes[0]}/", below=False))
-        return [sibling for home in dict.fromkeys(homes) for sibling in _files_of(home)]
+            return self._remote.listed(f"{folder}/", below=False)
+        try:
+            return listed(folder, os.path.realpath(folder)).files
+        except OSError:  # it is not there, or may not be read: what is missing is for the slide's reader to say
+            return ()
 
     def _check_rows(self, groups: Iterable[Group], left_out: Sequence[LeftOut]) -> None:
         used = {
@@ -208,11 +209,14 @@ class _Search:
         return min(self._asked[entry.location] for entry in one.entries if entry.location in self._asked)
 
 
-def _files_of(folder: str) -> list[FileEntry]:
-    try:
-        return listed(folder, os.path.realpath(folder)).files
-    except OSError:  # it is not there, or may not be read: what is missing is told by the slide's reader
-        return []
+def _homes(entry: FileEntry, facts: Facts | None) -> tuple[str, ...]:
+    """Return the folders that hold the other files of the slide: next to the file, and next to the one that it links
+    to."""
+    if entry.suffix == MIRAX:
+        return data_folder(entry.location), data_folder(entry.real)
+    if facts is not None and facts.kind in (Kind.HAMAMATSU, Kind.DICOM):
+        return entry.folder, entry.real.rpartition("/")[0] or "/"
+    return ()
 
 
 def _slide(one: Group, stated: SlideInput) -> SlideInput:

@@ -107,6 +107,10 @@ class Walk:
                     links.append((below, target)) if is_link else folders.append((below, target, linked))
         return sorted(found, key=lambda entry: entry.location)
 
+    def has_searched(self, real: str) -> bool:
+        """Return whether the files of a folder were listed. `real` is its path behind all links."""
+        return real in self._seen
+
     def _is_searched(self, path: str, real: str) -> bool:
         name = path.rpartition("/")[2]
         if name.startswith(OWN):

@@ -69,10 +69,14 @@ def data_folder(cover: str) -> str:
 
 
 def group(
-    looked: Mapping[FileEntry, Facts], parts: MiraxParts, named: Collection[str] = ()
+    looked: Mapping[FileEntry, Facts],
+    parts: MiraxParts,
+    named: Collection[str] = (),
+    asked: Collection[str] | None = None,
 ) -> tuple[list[Group], list[LeftOut]]:
     """Return the slides and what is left out, both sorted by location. `looked` holds every file that `parts` does not
-    claim. Files of the locations `named` were named one by one: their slide is known by that name."""
+    claim. Files of the locations `named` were named one by one: their slide is known by that name. Of the others only
+    those in `asked` (default: all) lie where the user pointed; a slide is known by these."""
     kinds: dict[Kind, list[FileEntry]] = defaultdict(list)
     for entry in sorted(looked, key=_by_location):
         kinds[looked[entry].kind].append(entry)
@@ -82,7 +86,7 @@ def group(
     groups += hamamatsu
     groups += [Group(entry.location, (entry,)) for entry in kinds[Kind.WHOLE] if entry not in claimed]
     series, left_out = _series({entry: looked[entry] for entry in kinds[Kind.DICOM]}, named)
-    groups += _placed(series, groups, named)
+    groups += _placed(series, groups, named, {entry.location for entry in looked} if asked is None else asked)
     left_out += [
         LeftOut(location=entry.location, reason=LeftOutReason.MISSING_FILES, sentence=_NO_COVER)
         for entry in parts.orphans
@@ -159,18 +163,21 @@ def duplicate(location: str, first: str, how: str) -> LeftOut:
     return LeftOut(location=location, reason=LeftOutReason.DUPLICATE, sentence=f"The file {how} {first}.")
 
 
-def _placed(series: Sequence[Sequence[FileEntry]], others: Sequence[Group], named: Collection[str]) -> list[Group]:
+def _placed(
+    series: Sequence[Sequence[FileEntry]], others: Sequence[Group], named: Collection[str], asked: Collection[str]
+) -> list[Group]:
     """A series is known by its folder, as its files are named by numbers or UIDs; by its first file where the folder
     holds another slide as well, and by the file that was named where it was one."""
-    folders = [common_folder([entry.folder for entry in entries]) for entries in series]
+    known_by = [[one for one in entries if one.location in asked] or entries for entries in series]
+    folders = [common_folder([entry.folder for entry in entries]) for entries in known_by]
     taken = [*folders, *(one.entries[0].folder for one in others)]
     groups: list[Group] = []
-    for entries, folder in zip(series, folders, strict=True):
-        own = [entry.location for entry in entries if entry.location in named]
+    for entries, asked_for, folder in zip(series, known_by, folders, strict=True):
+        own = [entry.location for entry in asked_for if entry.location in named]
         if len(own) == 1:
             place = own[0]
         else:
-            place = folder if taken.count(folder) == 1 else entries[0].location
+            place = folder if taken.count(folder) == 1 else asked_for[0].location
         groups.append(Group(place, tuple(entries)))
     return groups
 

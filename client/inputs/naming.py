@@ -40,7 +40,7 @@ def named(slides: Iterable[SlideInput]) -> tuple[SlideInput, ...]:
 
 def _stem(slide: SlideInput, place: PurePosixPath) -> str:
     """Return the name without its suffix. A folder has none, and the last number of a UID is none."""
-    is_folder = bool(slide.files) and slide.location not in slide.files
+    is_folder = bool(slide.files) and all(file.startswith(f"{slide.location}/") for file in slide.files)
     return place.name if is_folder or place.suffix[1:].isdigit() else place.stem
 
 
