@@ -86,7 +86,10 @@ def stitch(
     """
     tiles = collect(plan, shards)
     kinds = (tables, quality, geojson, heatmap, *((mask,) if plan.mask is not None else ()))
-    files = tuple(sink.write(kind.NAME, kind.MEDIA_TYPE, partial(kind.write, tiles)) for kind in kinds)
+    writers = [(kind.NAME, kind.MEDIA_TYPE, kind.write) for kind in kinds]
+    if geojson.has_two_frames(plan.inspection):
+        writers.append((geojson.FULL_NAME, geojson.MEDIA_TYPE, geojson.write_full))
+    files = tuple(sink.write(name, media_type, partial(write, tiles)) for name, media_type, write in writers)
     last = sink.write(summary.NAME, summary.MEDIA_TYPE, partial(summary.write, tiles, files, run))
     return (last, *files)
 

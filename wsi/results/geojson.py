@@ -1,6 +1,8 @@
 """tiles.geojson.gz: one QuPath tile object an analysed tile (what QuPath's import takes: peers-and-pitfalls 3.4).
 
-Boxes end where the slide ends, so that no object lies outside the image; tiles.csv keeps the model's whole box.
+QuPath shows slides that state what was scanned (MRXS, SCN) cropped to it, and counts from that corner (qupath#820). So
+does this file; tiles.full.geojson.gz counts from the corner of level 0 and is written for such slides only.
+Boxes end where the image ends, so that no object lies outside it; tiles.csv keeps the model's whole box.
 """
 
 from __future__ import annotations
@@ -11,9 +13,11 @@ import json
 import uuid
 from typing import IO
 
+from wsi.records.slides import Inspection
 from wsi.results.scored_tiles import ScoredTiles
 
 NAME = "tiles.geojson.gz"
+FULL_NAME = "tiles.full.geojson.gz"
 MEDIA_TYPE = "application/geo+json"
 
 #: Of all tile ids that Tessera ever gives; the plan's digest and the tile's number make the rest.
@@ -21,10 +25,32 @@ _IDS = uuid.uuid5(uuid.NAMESPACE_DNS, "tiles.tessera.invalid")
 
 
 def write(tiles: ScoredTiles, file: IO[bytes]) -> None:
-    """A FeatureCollection in level-0 px, written feature by feature. No `classification`: QuPath refuses the whole
-    file for one without a colour."""
+    """Write the tiles in px of what QuPath shows. Tiles that lie wholly outside of it are left out: nothing was scanned
+    there, and only a drawn region reaches them."""
+    inspection = tiles.plan.inspection
+    _write(tiles, file, inspection.bounds or _whole(inspection))
+
+
+def write_full(tiles: ScoredTiles, file: IO[bytes]) -> None:
+    """Write all tiles in level-0 px."""
+    _write(tiles, file, _whole(tiles.plan.inspection))
+
+
+def has_two_frames(inspection: Inspection) -> bool:
+    """Return whether QuPath shows less of the slide than level 0 holds."""
+    return inspection.bounds not in (None, _whole(inspection))
+
+
+def _whole(inspection: Inspection) -> tuple[int, int, int, int]:
+    return 0, 0, inspection.width, inspection.height
+
+
+def _write(tiles: ScoredTiles, file: IO[bytes], shown: tuple[int, int, int, int]) -> None:
+    """Write a FeatureCollection, feature by feature, in px from the corner of `shown` (x, y, width, height in level-0
+    px). No `classification`: QuPath refuses the whole file for one without a colour."""
     plan = tiles.plan
-    width, height, grid = plan.inspection.width, plan.inspection.height, plan.grid
+    left, top, width, height = shown
+    grid = plan.grid
     keys = [json.dumps(column.name) for column in plan.card.columns]
     ids = uuid.uuid5(_IDS, plan.digest)
     # No name and no time in the gzip header: equal tiles are equal bytes.
@@ -32,8 +58,11 @@ def write(tiles: ScoredTiles, file: IO[bytes]) -> None:
     with packed, io.TextIOWrapper(packed, encoding="utf-8", newline="") as text:
         text.write('{"type":"FeatureCollection","features":[')
         separator = "\n"
-        for number, x, y, scores in tiles.rows():
-            right, bottom = min(x + grid.side, width), min(y + grid.side_y, height)
+        for number, minx, miny, scores in tiles.rows():
+            x, y = max(minx - left, 0), max(miny - top, 0)
+            right, bottom = min(minx - left + grid.side, width), min(miny - top + grid.side_y, height)
+            if right <= x or bottom <= y:
+                continue
             measurements = ",".join(f"{key}:{score}" for key, score in zip(keys, scores, strict=True))
             text.write(
                 f'{separator}{{"type":"Feature","id":"{uuid.uuid5(ids, str(number))}",'

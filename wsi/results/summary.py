@@ -51,6 +51,7 @@ def write(tiles: ScoredTiles, files: Sequence[ResultFile], run: Mapping[str, Any
             "vendor": inspection.vendor,
             "width": inspection.width,
             "height": inspection.height,
+            "bounds": inspection.bounds,
             "mpp": plan.mpp,
             "mpp_y": plan.mpp_y,
             "mpp_source": inspection.mpp_source,
