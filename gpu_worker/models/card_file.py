@@ -81,7 +81,7 @@ class ToleranceOfScores(_Part):
 
 
 class Additions(_Part):
-    """What any card may say; beside a WSInfer config this is all."""
+    """What any card may say."""
 
     spec_version: Literal["1.0"]
     description: Text | None = None
@@ -110,6 +110,16 @@ class Additions(_Part):
     stain: Text | None = None
     organ: Text | None = None
     licence: Text | None = None
+
+
+class WsinferAdditions(Additions):
+    """What a card beside a WSInfer config may say."""
+
+    activation: Activation | None = Field(
+        default=None,
+        description="Softmax for several classes and sigmoid for one unless said, as WSInfer does; `none` for a "
+        "network that ends with it.",
+    )
 
 
 class Card(Additions):
@@ -146,13 +156,13 @@ class Card(Additions):
         return self
 
 
-def read_additions(folder: Path) -> Additions:
+def read_additions(folder: Path) -> WsinferAdditions:
     """The card beside a WSInfer config. Raises ModelError."""
     data = _bytes(folder)
-    repeated = sorted(_keys(data) & (Card.model_fields.keys() - Additions.model_fields.keys()))
+    repeated = sorted(_keys(data) & (Card.model_fields.keys() - WsinferAdditions.model_fields.keys()))
     if repeated:
         raise ModelError(f"{CARD} says {', '.join(repeated)}, which beside a WSInfer config follows from config.json.")
-    return _checked(Additions, data)
+    return _checked(WsinferAdditions, data)
 
 
 def read_card(folder: Path) -> Card:
@@ -165,7 +175,7 @@ def schema() -> dict[str, Any]:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "card.json of a model package",
-        **TypeAdapter(Card | Additions).json_schema(),
+        **TypeAdapter(Card | WsinferAdditions).json_schema(),
     }
 
 

@@ -63,7 +63,8 @@ def _wsinfer(folder: Path) -> ModelCard:
     if not (folder / CARD).is_file():
         return card
     additions = read_additions(folder)
-    return replace(card, **_said(additions), files=(*card.files, CARD, *_golden(additions)))
+    activation = additions.activation or card.activation
+    return replace(card, **_said(additions), activation=activation, files=(*card.files, CARD, *_golden(additions)))
 
 
 def _with_card(folder: Path) -> ModelCard:
