@@ -83,6 +83,12 @@ _RATIONALS: Final = frozenset({5, 10})
 _ASCII, _LONG, _UNDEFINED = 2, 4, 7
 
 
+_DANGLING: Final = (
+    "The file names an image that would lie past its end: the upload or copy was cut short, or the program that wrote "
+    "the file left a wrong entry (raw2ometiff's --legacy did). Copy or export it again."
+)
+
+
 def size_of(kind: int, count: int) -> int:
     """Bytes of so many values of a type."""
     return np.dtype(_TYPES[kind]).itemsize * count
@@ -259,6 +265,8 @@ def parse(source: RangeSource) -> Tiff:
             raise damaged("The file's directories point back at each other.")
         if len(directories) == MAX_DIRECTORIES:
             raise damaged(f"The file holds more than {MAX_DIRECTORIES} directories.")
+        if directories and not 0 < offset < windows.size:
+            raise SlideRejected(RejectReason.TRUNCATED, _DANGLING)
         seen.add(offset)
         directory, offset = layout.directory(offset)
         directories.append(directory)

@@ -48,6 +48,7 @@ def index(file: Tiff, source: RangeSource, choice: Choice | None) -> SlideIndex:
         vendor=None,
         mpp=page_mpp(file, found.base),
         warnings=found.warnings,
+        sparse=True,  # As the Philips SDK and GDAL write them (openslide#546); an SVS that lacks tiles lost them.
     )
 
 

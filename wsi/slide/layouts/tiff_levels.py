@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,9 +31,11 @@ def slide_index(
     vendor: str | None,
     mpp: Mpp,
     warnings: Sequence[str] = (),
+    sparse: bool = False,
 ) -> SlideIndex:
-    """`directories` are the levels, largest first. Raises SlideRejected: what `check_claims`, `level_index` and
-    `check_tail` raise."""
+    """`directories` are the levels, largest first. With `sparse`, a tile without a place and a size was never scanned
+    and is glass; without, it is unreadable. Raises SlideRejected: what `check_claims`, `level_index` and `check_tail`
+    raise."""
     shapes = [shape(directory) for directory in directories]
     for sides in shapes:
         check_claims(*sides, source.size)
@@ -50,6 +52,7 @@ def slide_index(
                 tile_width=tile_width,
                 tile_height=tile_height,
             ),
+            sparse=sparse,
         )
         for directory, (across, down, tile_width, tile_height) in zip(directories, shapes, strict=True)
     )
@@ -67,7 +70,7 @@ def slide_index(
         mpp_conflict=mpp.conflict,
         mpp_unread=mpp.unread,
         icc=any(tiff.ICC_PROFILE in directory for directory in directories),
-        warnings=(*mpp.warnings, *warnings),
+        warnings=(*mpp.warnings, *warnings, *_left_out(levels[0])),
     )
     return SlideIndex((IndexedFile(source.etag, source.size),), inspection, levels)
 
@@ -93,18 +96,30 @@ def image_size(directory: Directory) -> tuple[int, int]:
     return width, height
 
 
-def level_index(directory: Directory, info: LevelInfo) -> LevelIndex:
+def level_index(directory: Directory, info: LevelInfo, *, sparse: bool = False) -> LevelIndex:
     """After `check_claims`. Raises SlideRejected: what `tiff_coding.coding` raises, and DAMAGED."""
     how = coding(directory)
     tiles = _tiles(info.width, info.height, info.tile_width, info.tile_height)
     planes = how.samples if how.planes else 1
     offsets, sizes = (_per_tile(directory, tag, tiles * planes) for tag in (tiff.TILE_OFFSETS, tiff.TILE_BYTE_COUNTS))
     if planes == 1:
-        return LevelIndex(info, how, Pieces.one_each(offsets, sizes))
+        kept = (offsets != 0) | (sizes != 0)
+        if not sparse or kept.all():
+            return LevelIndex(info, how, Pieces.one_each(offsets, sizes))
+        first = np.concatenate((np.zeros(1, np.int64), np.cumsum(kept)))
+        files = np.zeros(int(first[-1]), np.int32)
+        return LevelIndex(info, how, Pieces(first, files, offsets[kept], sizes[kept]), holes=True)
     # TIFF lists all tiles of the first plane, then all of the second: here those of a tile follow each other.
     by_tile = (values.reshape(planes, tiles).T.ravel() for values in (offsets, sizes))
     first = np.arange(0, tiles * planes + 1, planes, dtype=np.int64)
     return LevelIndex(info, how, Pieces(first, np.zeros(tiles * planes, np.int32), *by_tile))
+
+
+def _left_out(base: LevelIndex) -> Iterator[str]:
+    if base.holes:
+        tiles = len(base.pieces.first) - 1
+        absent = tiles - int(np.count_nonzero(np.diff(base.pieces.first)))
+        yield f"The file was written without {absent:,} of its {tiles:,} tiles; they are read as glass."
 
 
 def check_claims(width: int, height: int, tile_width: int, tile_height: int, file_size: int) -> None:
