@@ -66,20 +66,24 @@ def parametrised(cases: Sequence[Case]) -> pytest.MarkDecorator:
 def check(case: Case, folder: Path) -> Inspection | None:
     """Write the case's slide, open it, and hold what comes of it against what must come of it."""
     source = local_source(case.write(folder))
+    rejected: SlideRejected | None = None
+    found: Inspection | None = None
     try:
         reader = open_slide(source, mpp=case.mpp, choice=case.choice, scratch=folder)
         with closing(reader):
             found = _examined(reader, case)
             if isinstance(case.expect, Read):
                 _check_read(reader, case.expect)
-                _check_warnings(found, case.expect)
-    except SlideRejected as rejected:
-        assert not PROGRAMMERS_WORDS.search(rejected.sentence), rejected.sentence
+    except SlideRejected as error:
+        rejected = error
+    if rejected is not None:
         assert isinstance(case.expect, Refused), f"refused as {rejected.reason}: {rejected.sentence}"
         assert rejected.reason is case.expect.reason, rejected.sentence
         assert re.search(case.expect.says, rejected.sentence), rejected.sentence
-        return None
-    assert isinstance(case.expect, Read), f"read, where it must be refused: {found}"
+        assert not PROGRAMMERS_WORDS.search(rejected.sentence), rejected.sentence
+    else:
+        assert isinstance(case.expect, Read), f"read, where it must be refused: {found}"
+        _check_warnings(found, case.expect)
     return found
 
 
@@ -94,8 +98,7 @@ def read_level(reader: SlideReader, level: int = 0) -> tuple[RGB, int]:
         top, left = row * info.tile_height, column * info.tile_width
         try:
             pixels[top : top + info.tile_height, left : left + info.tile_width] = reader.decode(tile)
-        except TileUnreadable as error:
-            assert not PROGRAMMERS_WORDS.search(str(error)), str(error)
+        except TileUnreadable:
             unreadable += 1
     return pixels[: info.height, : info.width], unreadable
 
@@ -127,8 +130,8 @@ def _check_read(reader: SlideReader, expect: Read) -> None:
                 assert difference(pixels, expect.pixels) <= expect.tolerance
 
 
-def _check_warnings(found: Inspection, expect: Read) -> None:
-    if expect.warns is None:
+def _check_warnings(found: Inspection | None, expect: Read) -> None:
+    if expect.warns is None or found is None:
         return
     if not expect.warns:
         assert not found.warnings

@@ -57,7 +57,8 @@ def ome_text(*images: tuple[str, int, int, int, float]) -> str:
     listed = "".join(
         f'<Image ID="Image:{number}" Name="{name}"><Pixels ID="Pixels:{number}" DimensionOrder="XYCZT" Type="uint8" '
         f'SizeX="{width}" SizeY="{height}" SizeC="3" SizeZ="1" SizeT="1" PhysicalSizeX="{mpp}" PhysicalSizeY="{mpp}">'
-        f'<Channel ID="Channel:{number}:0" SamplesPerPixel="3"/><TiffData IFD="{page}" PlaneCount="1"/></Pixels></Image>'
+        f'<Channel ID="Channel:{number}:0" SamplesPerPixel="3"/><TiffData IFD="{page}" PlaneCount="1"/></Pixels>'
+        "</Image>"
         for number, (name, width, height, page, mpp) in enumerate(images)
     )
     schema = "http://www.openmicroscopy.org/Schemas/OME/2016-06"
@@ -118,11 +119,13 @@ def change_tile(path: Path, tile: int, change: Callable[[bytes], bytes], *, page
     return damage(path, exchange)
 
 
-def empty_tile(path: Path, tile: int, *, page: int = 0, offset: int | None = 0, tags: tuple[int, int] = (324, 325)) -> Path:
+def empty_tile(
+    path: Path, tile: int, *, page: int = 0, offset: int | None = 0, tags: tuple[int, int] = (324, 325)
+) -> Path:
     """Takes a tile away: its size becomes 0, and its offset `offset` unless that is None."""
     with tifffile.TiffFile(path) as file:
         found = file.pages[page].tags  # pyright: ignore[reportAttributeAccessIssue]
-        places = [(found[tag].valueoffset, found[tag].dtype) for tag in tags]
+        places = [(found[tag].valueoffset, found[tag].dtype) for tag in (324, 325)]
         order = file.byteorder
     codes = {3: "H", 4: "I", 16: "Q"}
 

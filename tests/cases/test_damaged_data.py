@@ -1,12 +1,15 @@
-"""Tiles that are missing or broken, and directories that contradict themselves, as scanners and converters write them."""
+"""Tiles that are missing or broken, and directories that contradict themselves, as scanners write them."""
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
 
+import tifffile
+
 from tests.cases.case import Case, Read, Refused, check, parametrised
-from tests.cases.pages import Page, change_entry, change_tile, drawn, empty_tile, smaller, svs_text, write_pages
-from tests.slides import GLASS, damage
+from tests.cases.pages import Page, change_tile, drawn, empty_tile, smaller, svs_text, write_pages
+from tests.slides import damage
 from wsi.errors import RejectReason
 
 WIDTH, HEIGHT = 320, 240
@@ -40,17 +43,13 @@ def _zero_length(folder: Path) -> Path:
 def _overwritten(folder: Path) -> Path:
     path = folder / "slide.svs"
     options = (("photometric", "ycbcr"), ("subsampling", (1, 1)))
-    write_pages(
-        path, Page(pixels=BASE, description=svs_text(WIDTH, HEIGHT), compression="jpeg", options=options)
-    )
+    write_pages(path, Page(pixels=BASE, description=svs_text(WIDTH, HEIGHT), compression="jpeg", options=options))
     return change_tile(path, 0, lambda tile: b"\xff\x11" + b"\x11" * 40 + tile[42:])
 
 
 def _dangling(folder: Path) -> Path:
     """The last directory points past the end of the file."""
     path = _two_levels(folder / "slide.tif")
-    import tifffile
-
     with tifffile.TiffFile(path) as file:
         last = file.pages[1]
         place = last.offset + 2 + 12 * len(last.tags)
@@ -66,10 +65,6 @@ def _without_samples(folder: Path) -> Path:
 
 def change_entry_number(path: Path, tag: int, new: int) -> Path:
     """Gives the entry another tag, so that the tag is missing."""
-    import struct
-
-    import tifffile
-
     with tifffile.TiffFile(path) as file:
         entry = file.pages[0].tags[tag].offset
         order = file.byteorder
@@ -90,14 +85,14 @@ CASES = [
         met="TIFFs of the Philips SDK leave tiles without tissue out (offset 0, size 0); reading failed there",
         write=_sparse,
         # openslide PR#547: missing tiles of generic TIFF are transparent, which is glass here; nothing is lost.
-        expect=Read(levels=SIDES, mpp=0.25, pixels=HOLED),
+        expect=Read(levels=SIDES, mpp=0.25, pixels=HOLED, warns="without 1 of its 20 tiles"),
     ),
     Case(
         source="opentile#1",
         met="tiles of length 0 at the edge of a smaller level of an SVS",
         write=_zero_length,
         # Tissue may lie there: OpenSlide fetches it from level 0. It must not be called glass.
-        expect=Read(levels=SIDES, mpp=0.5, unreadable=(0, 1), warns="can not be decoded|cannot be decoded", pixels=BASE),
+        expect=Read(levels=SIDES, mpp=0.5, unreadable=(0, 1), warns="be decoded", pixels=BASE),
     ),
     Case(
         source="openslide PR#211",
@@ -109,8 +104,8 @@ CASES = [
         source="raw2ometiff#13",
         met="the last directory points at one past the end of the file; whole before it",
         write=_dangling,
-        # libtiff and tifffile report the bad pointer and read the pages before it.
-        expect=Read(levels=SIDES, mpp=0.25, pixels=BASE, warns=None),
+        # libtiff reads on. A cut upload looks the same and may hold no more than the thumbnail, so we refuse, truly.
+        expect=Refused(reason=RejectReason.TRUNCATED, says="cut short, or .* left a wrong entry"),
     ),
     Case(
         source="large_image PR#320",

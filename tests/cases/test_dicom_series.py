@@ -12,7 +12,6 @@ from pydicom.uid import UID
 
 from tests.cases.case import Case, Read, Refused, check, parametrised
 from tests.cases.pages import drawn, smaller
-from tests.slides import dicoms
 from tests.slides.dicoms import EXPLICIT, JPEG_2000, Writing, write_picture, write_pyramid
 from wsi.errors import RejectReason
 from wsi.records.slides import Choice
@@ -55,9 +54,7 @@ def _other_tiles(folder: Path) -> Path:
 def _resampled(folder: Path) -> Path:
     write_picture(folder / "0.dcm", BASE, RAW)
     kind = ["ORIGINAL", "PRIMARY", "VOLUME", "RESAMPLED"]
-    write_picture(
-        folder / "1.dcm", smaller(BASE, 2), replace(RAW, spacing=(0.001, 0.001), more={"ImageType": kind})
-    )
+    write_picture(folder / "1.dcm", smaller(BASE, 2), replace(RAW, spacing=(0.001, 0.001), more={"ImageType": kind}))
     return folder
 
 
@@ -69,17 +66,23 @@ def _thumbnail_without_spacing(folder: Path) -> Path:
 
 def _thumbnail_beside_level(folder: Path) -> Path:
     _pyramid(folder, levels=3)
-    write_picture(folder / "3.dcm", smaller(BASE, 4)[:, :78], replace(RAW, spacing=(0.00201, 0.00201), kind="THUMBNAIL"))
+    write_picture(
+        folder / "3.dcm", smaller(BASE, 4)[:, :78], replace(RAW, spacing=(0.00201, 0.00201), kind="THUMBNAIL")
+    )
     return folder
 
 
 def _padded(folder: Path) -> Path:
-    """Whole tiles at the edges of every level: 384 x 256, 192 x 128 of 64 px tiles, then 128 x 64 for 96 x 64."""
+    """Whole tiles of 64 px at the edges of every level, so that 96 x 64 px take 128 x 64, and 48 x 32 take 64 x 64."""
     base = np.pad(BASE, ((0, 16), (0, 64), (0, 0)), constant_values=255)  # 384 x 256
     write_picture(folder / "0.dcm", base, RAW)
     quarter = np.pad(smaller(base, 4), ((0, 0), (0, 32), (0, 0)), constant_values=255)  # 128 x 64, of 96 x 64
     write_picture(folder / "1.dcm", smaller(base, 2), replace(RAW, spacing=(0.001, 0.001)))
     write_picture(folder / "2.dcm", quarter, replace(RAW, spacing=(0.002, 0.002)))
+    eighth = np.pad(smaller(base, 8), ((0, 32), (0, 16), (0, 0)), constant_values=255)
+    sixteenth = np.pad(smaller(base, 16), ((0, 48), (0, 40), (0, 0)), constant_values=255)
+    write_picture(folder / "3.dcm", sixteenth, replace(RAW, spacing=(0.008, 0.008)))
+    write_picture(folder / "4.dcm", eighth, replace(RAW, spacing=(0.004, 0.004)))
     return folder
 
 
@@ -129,6 +132,29 @@ def _lossless(folder: Path) -> Path:
 
 def _sparse(folder: Path) -> Path:
     write_picture(folder / "0.dcm", BASE, replace(RAW, sparse=True, tiles=[0, 1, 2, 7, 8, 13]))
+    return folder
+
+
+def _long_spacing(folder: Path) -> Path:
+    """The value is put in by hand, since pydicom refuses to write it."""
+    write_picture(folder / "0.dcm", BASE, replace(RAW, spacing=(0.00041, 0.00041)))
+    data = (folder / "0.dcm").read_bytes()
+    value = b"4.564125969876768E-4\\4.550625711035267E-4 "
+    old = b"0.00041\\0.00041 "
+    at = data.index(old)
+    grown = len(value) - len(old)
+    start = data.rindex(bytes.fromhex("28003000"), 0, at)
+    new = bytearray(data)
+    new[at : at + len(old)] = value
+    new[start + 6 : start + 8] = len(value).to_bytes(2, "little")
+    for tag in ("28001091", "feff00e0", "00522992"):  # the items and sequences around it grow by as much
+        found = new.rfind(bytes.fromhex(tag), 0, start)
+        place = found + (4 if tag == "feff00e0" else 8)
+        if found >= 0:
+            size = int.from_bytes(new[place : place + 4], "little")
+            if size != 0xFFFFFFFF:
+                new[place : place + 4] = (size + grown).to_bytes(4, "little")
+    (folder / "0.dcm").write_bytes(new)
     return folder
 
 
@@ -236,7 +262,7 @@ CASES = [
         met="Philips fills the last tiles of each level, and the image jumped between levels",
         write=_padded,
         # The scale between levels is that of their PixelSpacing; sizes are those of level 0 divided by it.
-        expect=Read(levels=[(384, 256), (192, 128), (96, 64)], mpp=0.5),
+        expect=Read(levels=[(384, 256), (192, 128), (96, 64), (48, 32), (24, 16)], mpp=0.5),
     ),
     Case(
         source="wsidicom#95",
@@ -271,7 +297,7 @@ CASES = [
     Case(
         source="bioformats#4376, libdicom#105",
         met="Bio-Formats writes PixelSpacing in more than the 16 characters that a DS has, with an exponent",
-        write=lambda folder: _long_spacing(folder),
+        write=_long_spacing,
         expect=Read(levels=SIDES[:1], mpp=(0.4550625711035267, 0.4564125969876768), pixels=BASE),
     ),
     Case(
@@ -293,29 +319,6 @@ CASES = [
         expect=Read(levels=SIDES, mpp=0.5, pixels=BASE),
     ),
 ]
-
-
-def _long_spacing(folder: Path) -> Path:
-    """The value is put in by hand, since pydicom refuses to write it."""
-    write_picture(folder / "0.dcm", BASE, replace(RAW, spacing=(0.00041, 0.00041)))
-    data = (folder / "0.dcm").read_bytes()
-    value = b"4.564125969876768E-4\\4.550625711035267E-4 "
-    old = b"0.00041\\0.00041 "
-    at = data.index(old)
-    grown = len(value) - len(old)
-    start = data.rindex(bytes.fromhex("2800 3000".replace(" ", "")), 0, at)
-    new = bytearray(data)
-    new[at : at + len(old)] = value
-    new[start + 6 : start + 8] = len(value).to_bytes(2, "little")
-    for tag in ("28001091", "feff00e0", "00522992"):  # the items and sequences around it grow by as much
-        found = new.rfind(bytes.fromhex(tag), 0, start)
-        place = found + (4 if tag == "feff00e0" else 8)
-        if found >= 0:
-            size = int.from_bytes(new[place : place + 4], "little")
-            if size != 0xFFFFFFFF:
-                new[place : place + 4] = (size + grown).to_bytes(4, "little")
-    (folder / "0.dcm").write_bytes(new)
-    return folder
 
 
 @parametrised(CASES)

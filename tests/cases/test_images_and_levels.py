@@ -6,6 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import tifffile
+
 from tests.cases.case import Case, Read, Refused, check, parametrised
 from tests.cases.pages import Page, change_entry, drawn, ome_text, smaller, svs_text, write_pages
 from tests.slides.ome import rewrite_description, write_ome
@@ -63,8 +65,6 @@ def _label_below(folder: Path) -> Path:
 
 def _companion(folder: Path) -> Path:
     path = _ome_levels(folder)
-    import tifffile
-
     with tifffile.TiffFile(path) as file:
         text = file.ome_metadata or ""
     mark = text[text.index("<Image") : text.index(">", text.index("<Image")) + 1]
@@ -119,7 +119,11 @@ CASES = [
         source="large_image PR#119",
         met="several small images in strips lie before the slide",
         write=lambda folder: write_pages(
-            folder / "slide.tif", LABEL, MACRO, Page(pixels=BASE, density=DENSITY), Page(pixels=smaller(BASE, 2), flags=1)
+            folder / "slide.tif",
+            LABEL,
+            MACRO,
+            Page(pixels=BASE, density=DENSITY),
+            Page(pixels=smaller(BASE, 2), flags=1),
         ),
         expect=Read(levels=SIDES[:2], mpp=0.25, pixels=BASE),
     ),

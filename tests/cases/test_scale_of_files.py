@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
 from typing import Any
+
+import tifffile
 
 from tests.cases.case import Case, Read, Refused, check, parametrised
 from tests.cases.pages import Page, change_entry, drawn, svs_text, write_pages
@@ -38,10 +41,6 @@ def _ratio(numerator: int, denominator: int):
 
     def write(folder: Path) -> Path:
         path = _tiff(40_000)(folder)
-        import struct
-
-        import tifffile
-
         with tifffile.TiffFile(path) as file:
             places = [file.pages.first.tags[tag].valueoffset for tag in (282, 283)]
         data = bytearray(path.read_bytes())
@@ -185,8 +184,6 @@ CASES = [
 
 def _floats(folder: Path) -> Path:
     """XResolution and YResolution as FLOAT, which fits into the entry."""
-    import struct
-
     path = _tiff(40_000)(folder)
     bits = struct.unpack("<I", struct.pack("<f", 40_000.0))[0]
     for tag in (282, 283):

@@ -4,6 +4,8 @@ The marker rule: the container's photometric interpretation decides the colours,
 RGB tiles whose components are numbered 0, 1, 2 without any marker, which every JPEG library takes for YCbCr (wrong by
 up to 254 levels); some converters put Adobe's "RGB" marker into YCbCr tiles. So APP0 (JFIF) and APP14 (Adobe) are
 dropped wherever they are, and one APP14 that says what the container says is put in. Measured exact against OpenSlide.
+The one exception is chroma that is stored smaller than luma: green and blue never are, so such a tile is YCbCr even
+where the container says RGB, as Bio-Formats writes it into DICOM (libdicom#80).
 Only where the container is silent (`Colour.AS_CODED`) the markers stay, and libjpeg's own rule decides.
 """
 
@@ -91,6 +93,8 @@ def complete(tile: bytes, *, tables: bytes, colour: Colour, width: int, height: 
             frames += 1
             sequential = marker in _SEQUENTIAL
             _check_frame(segment, width, height, components)
+            if colour is Colour.RGB and components == 3 and _is_subsampled(segment):
+                colour = Colour.YCBCR
             segment = _with_third(segment) if components == 2 else segment
         if marker == _SOS:
             if frames != 1:
@@ -140,6 +144,11 @@ def _adobe(colour: Colour, components: int) -> bytes:
     if components == 2:
         return _ADOBE[Colour.RGB]
     return _ADOBE.get(colour, b"") if components == 3 else b""
+
+
+def _is_subsampled(frame: bytes) -> bool:
+    """Whether the components of a frame header have several sizes."""
+    return len(set(frame[11::3])) > 1
 
 
 def _with_third(frame: bytes) -> bytes:

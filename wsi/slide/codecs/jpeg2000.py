@@ -28,6 +28,7 @@ _SIZ: Final = struct.Struct(">HHIIIIIIIIH")  #: Lsiz, Rsiz, Xsiz, Ysiz, XOsiz, Y
 _EIGHT_BITS: Final = 7  #: unsigned, in SIZ
 _HALVED: Final = (((1, 1), (2, 1), (2, 1)), ((1, 1), (2, 2), (2, 2)))  #: steps of Y, Cb, Cr across and down
 _SOT, _SOD, _COD, _COC = 0x90, 0x93, 0x52, 0x53
+_MCT: Final = 4  #: where COD says it, behind the style, the progression and the layers
 #: A tile of 1,024 px in the smallest blocks has 196,608, one of 4,096 px in blocks of 32 px 49,152: 70 MB at most.
 _MOST_BLOCKS: Final = 262_144
 _MOST_PRECINCTS: Final = 32_768  #: 1.6 KB each in OpenJPEG; of 2 px, a tile of 1,024 px has a million
@@ -39,7 +40,8 @@ def unpack(data: bytes, coding: Coding, samples: int, width: int, height: int, r
     stream = code_stream(data)
     components, halved = _checked(stream, samples, width, height)
     scales = _check_structure(stream, components, width, height)
-    if halved and coding.colour is not Colour.YCBCR:
+    colour = _colour(stream) if coding.colour is Colour.AS_CODED and components == 3 else coding.colour
+    if halved and colour is not Colour.YCBCR:
         raise TileUnreadable("the JPEG 2000 data has components of several sizes")
     # Pillow converts halved chroma, takes no smaller picture whose sides had to be rounded up, and an origin other than
     # 0 shifts it.
@@ -50,12 +52,21 @@ def unpack(data: bytes, coding: Coding, samples: int, width: int, height: int, r
     if pixels.dtype != np.uint8 or pixels.shape != (-(-height // inside), -(-width // inside), components):
         raise TileUnreadable(f"its JPEG 2000 data decodes to {pixels.shape} of {pixels.dtype}")
     # Where chroma is halved, as Aperio does, OpenJPEG's own tools (and so imagecodecs) convert it while they widen it.
-    if coding.colour is Colour.YCBCR and not halved:
+    if colour is Colour.YCBCR and not halved:
         pixels = rgb_from_ycbcr(pixels)
     return pixels if inside == reduction else reduced(pixels, reduction)
 
 
 decode_pieces = decoder(unpack, converts=True)  #: a `wsi.slide.decoding.Decoder`
+
+
+def _colour(stream: bytes) -> Colour:
+    """Return RGB where the code stream turns its own YCbCr back (T.800, A.6.1: the multiple component transformation),
+    else YCbCr. Raises TileUnreadable."""
+    for marker, body in _segments(stream):
+        if marker == _COD and len(body) > _MCT:
+            return Colour.RGB if body[_MCT] else Colour.YCBCR
+    raise TileUnreadable("its JPEG 2000 data is damaged")
 
 
 def _decoded(stream: bytes, reduction: Reduction) -> Samples:

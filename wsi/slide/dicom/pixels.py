@@ -15,9 +15,12 @@ EXPLICIT: Final = "1.2.840.10008.1.2.1"
 MAX_TILE: Final = 4096 * 4096  #: px; decoded, 48 MiB
 _JPEG_2000: Final = {
     "RGB": Colour.RGB,
-    "YBR_ICT": Colour.RGB,  # The code stream's own transform, which every codec turns back.
-    "YBR_RCT": Colour.RGB,
+    # The code stream's own transform, which every codec turns back; converters of Aperio's tiles write it where the
+    # code stream has none and holds YCbCr (openslide#772).
+    "YBR_ICT": Colour.AS_CODED,
+    "YBR_RCT": Colour.AS_CODED,
     "YBR_FULL": Colour.YCBCR,
+    "YBR_FULL_422": Colour.YCBCR,
     "MONOCHROME2": Colour.GREY,
 }
 _JPEG: Final = {

@@ -23,6 +23,7 @@ from wsi.slide.ranges import ByteRange, RangeSource
 from wsi.slide.tiff import damaged
 
 _COMPARABLE = 256  #: px; the scale of a smaller level says little, as its sides are rounded
+_ROUNDING = 2  #: px by which the sizes of levels and their PixelSpacing differ where nothing is filled up
 _SUFFIXES = (".dcm", ".dicom")
 
 
@@ -37,15 +38,19 @@ def read_index(files: Sequence[tuple[str, RangeSource]], choice: Choice | None =
     """Of all files that were sent for the slide, in that order. Other objects that lie among them are left out with a
     warning, and files of other optical paths than the chosen one without. Raises SlideRejected, SourceError."""
     found = slide_files(files)
+    _check_flavours(found)
     foreign = len(files) - len(found)
     volumes = [file for file in found if file.header.kind == VOLUME]
     _check_one_scan(found, volumes)
     volumes = _of_path(volumes, choice)
     parts = side_by_side.each(lambda file: read_part(file.passage, file.number, file.header), volumes)
-    levels = sorted((level(group, choice) for group in _pictures(parts)), key=lambda one: -one.header.width)
-    _check_pyramid(levels)
+    levels = sorted(
+        (level(group, choice) for group in _pictures(parts)), key=lambda one: (-one.header.width, one.spacing or ())
+    )
+    sizes = [_filled_size(one, levels[0]) for one in levels]
+    _check_pyramid(levels, sizes)
     warnings = (*_told_of_planes(levels, choice), *_told_of_others(foreign))
-    infos = tuple(_info(one.header, levels[0].header) for one in levels)
+    infos = tuple(_info(one.header, size, sizes[0]) for one, size in zip(levels, sizes, strict=True))
     return SlideIndex(
         tuple(IndexedFile(source.etag, source.size) for _, source in files),
         _inspection(levels, infos, warnings),
@@ -80,6 +85,16 @@ def _slide_file(number: int, name: str, source: RangeSource, head: bytes) -> Ser
         return None
     check_header(meta)
     return SeriesFile(number, passage, read_header(passage, meta))
+
+
+def _check_flavours(found: Sequence[SeriesFile]) -> None:
+    """Raises SlideRejected where nothing tells the slide from its label (PS3.3, C.8.12.4.1.1)."""
+    if found and not any(file.header.kind for file in found):
+        raise SlideRejected(
+            RejectReason.UNSUPPORTED_FORMAT,
+            "The DICOM files do not say whether they hold the slide or its label (the third value of ImageType is "
+            "missing): convert the slide with another program.",
+        )
 
 
 def _check_one_scan(found: Sequence[SeriesFile], volumes: Sequence[SeriesFile]) -> None:
@@ -151,10 +166,38 @@ def _pictures(parts: Sequence[PartialLevel]) -> Iterator[Sequence[PartialLevel]]
     yield from joined.values()
 
 
-def _check_pyramid(levels: Sequence[Level]) -> None:
-    base = levels[0].header
-    for one, other in pairwise(levels):
-        if one.header.width == other.header.width:
+def _order(one: Level) -> tuple[int, tuple[float, ...]]:
+    """Largest first; of levels that fill up one tile each, the finest."""
+    return -one.header.width, one.spacing or ()
+
+
+def _filled_size(one: Level, base: Level) -> tuple[int, int]:
+    """Return width and height in px without what only fills up the last tiles.
+
+    Philips stores whole tiles in every level, so that sizes say nothing of the scale between levels and PixelSpacing
+    says it (openslide PR#576).
+    """
+    header = one.header
+    if one.spacing is None or base.spacing is None:
+        return header.width, header.height
+    down, across = (own / largest for own, largest in zip(one.spacing, base.spacing, strict=True))
+    width, height = round(base.header.width / across), round(base.header.height / down)
+    fills = (
+        0 <= stored - filled < tile and stored % tile == 0
+        for stored, filled, tile in (
+            (header.width, width, header.tile_width),
+            (header.height, height, header.tile_height),
+        )
+    )
+    if max(header.width - width, header.height - height) <= _ROUNDING or not all(fills):
+        return header.width, header.height
+    return width, height
+
+
+def _check_pyramid(levels: Sequence[Level], sizes: Sequence[tuple[int, int]]) -> None:
+    base_width, base_height = sizes[0]
+    for (one, size), (other, other_size) in pairwise(zip(levels, sizes, strict=True)):
+        if size[0] == other_size[0]:
             held = {path.identifier: path for level in levels for path in level.paths}
             if one.paths != other.paths and len(held) > 1:
                 raise several(tuple(held.values()), 1)
@@ -163,20 +206,22 @@ def _check_pyramid(levels: Sequence[Level]) -> None:
                 "Two of the slide's DICOM files hold the same level (a copy or another plane of focus): send one of "
                 "them.",
             )
-        off = abs(other.header.width - other.header.height * base.width / base.height)
-        if off > max(2, 0.02 * other.header.width):
+    for width, height in sizes[1:]:
+        off = abs(width - height * base_width / base_height)
+        if off > max(2, 0.02 * width):
             raise SlideRejected(
                 RejectReason.UNSUPPORTED_FORMAT,
                 "The files hold pictures of different parts of the slide: send the levels of one picture.",
             )
 
 
-def _info(header: Header, base: Header) -> LevelInfo:
+def _info(header: Header, size: tuple[int, int], base: tuple[int, int]) -> LevelInfo:
+    (width, height), (base_width, base_height) = size, base
     return LevelInfo(
-        width=header.width,
-        height=header.height,
+        width=width,
+        height=height,
         # The mean of both sides, as OpenSlide has it: they differ where a side was rounded.
-        downsample=(base.width / header.width + base.height / header.height) / 2,
+        downsample=(base_width / width + base_height / height) / 2,
         tile_width=header.tile_width,
         tile_height=header.tile_height,
     )
@@ -184,7 +229,8 @@ def _info(header: Header, base: Header) -> LevelInfo:
 
 def _inspection(levels: Sequence[Level], infos: tuple[LevelInfo, ...], warnings: tuple[str, ...]) -> Inspection:
     base = infos[0]
-    mpp = resolve([said for number, one in enumerate(levels) if (said := _stated(number, one, levels[0])) is not None])
+    said = (_stated(number, one, infos[number], base) for number, one in enumerate(levels))
+    mpp = resolve([stated for stated in said if stated is not None])
     return Inspection(
         format="dicom",
         reading_path="native",
@@ -201,13 +247,13 @@ def _inspection(levels: Sequence[Level], infos: tuple[LevelInfo, ...], warnings:
     )
 
 
-def _stated(number: int, one: Level, base: Level) -> StatedMpp | None:
+def _stated(number: int, one: Level, info: LevelInfo, base: LevelInfo) -> StatedMpp | None:
     """What a level says of level 0."""
-    if one.spacing is None or (number and min(one.header.width, one.header.height) < _COMPARABLE):
+    if one.spacing is None or (number and min(info.width, info.height) < _COMPARABLE):
         return None
     down, across = (1_000 * spacing for spacing in one.spacing)
     return StatedMpp(
         "dicom" if number == 0 else f"dicom level {number}",
-        across * one.header.width / base.header.width,
-        down * one.header.height / base.header.height,
+        across * info.width / base.width,
+        down * info.height / base.height,
     )
