@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from pathlib import Path
 
+import imagecodecs
+import numpy as np
 import tifffile
 
 from tests.cases.case import Case, Read, Refused, check, parametrised
 from tests.cases.pages import Page, change_tile, drawn, empty_tile, smaller, svs_text, write_pages
 from tests.slides import damage
+from tests.slides.tiffs import write_aperio_jpeg2000
 from wsi.errors import RejectReason
 
 WIDTH, HEIGHT = 320, 240
@@ -79,6 +83,24 @@ def _text_of_bytes(folder: Path) -> Path:
     return write_pages(folder / "slide.tif", Page(pixels=BASE, density=DENSITY, description=b"caf\xe9 \x8d\xd9+ text"))
 
 
+def _jpeg2000(folder: Path, change: Callable[[bytes], bytes]) -> Path:
+    """An SVS of four tiles in JPEG 2000, of which the second is changed."""
+    side = 64
+    square = np.ascontiguousarray(drawn()[40 : 40 + 2 * side, 40 : 40 + 2 * side])
+    corners = [(y, x) for y in (0, side) for x in (0, side)]
+    tiles = [np.ascontiguousarray(square[y : y + side, x : x + side]) for y, x in corners]
+    packed = [bytes(imagecodecs.jpeg2k_encode(tile, level=0, codecformat="j2k", reversible=True)) for tile in tiles]
+    packed[1] = change(packed[1])
+    return write_aperio_jpeg2000(folder / "slide.svs", packed, compression=33005, side=side, across=2)
+
+
+def _longer_part(stream: bytes) -> bytes:
+    """The tile-part claims 1,000 bytes more than there are."""
+    at = stream.index(b"\xff\x90") + 6
+    size = int.from_bytes(stream[at : at + 4], "big") + 1_000
+    return stream[:at] + size.to_bytes(4, "big") + stream[at + 4 :]
+
+
 CASES = [
     Case(
         source="openslide#546",
@@ -119,6 +141,27 @@ CASES = [
         met="the last row of LZW tiles, which the image does not fill, came out corrupt",
         write=_cut_row,
         expect=Read(levels=[(WIDTH, HEIGHT)], mpp=0.25, pixels=BASE),
+    ),
+    Case(
+        source="openslide#397",
+        met="JPEG 2000: tile part length size inconsistent with stream length",
+        write=lambda folder: _jpeg2000(folder, _longer_part),
+        # The data end early: what is there may be decoded, but must not pass for a whole tile.
+        expect=Read(levels=[(128, 128)], mpp=0.5, unreadable=(1,), warns="decoded"),
+    ),
+    Case(
+        source="libvips#1091",
+        met="JPEG 2000: incomplete bit stream",
+        write=lambda folder: _jpeg2000(folder, lambda stream: stream[: len(stream) // 2]),
+        expect=Read(levels=[(128, 128)], mpp=0.5, unreadable=(1,), warns="decoded"),
+    ),
+    Case(
+        source="openslide#86",
+        met="tiles of more than 4,096 px a side",
+        write=lambda folder: write_pages(
+            folder / "slide.tif", Page(pixels=BASE, density=DENSITY, tile=4_112, compression="zlib")
+        ),
+        expect=Refused(reason=RejectReason.CLAIMS_TOO_MUCH, says="4,112 x 4,112"),
     ),
     Case(
         source="cucim#810",

@@ -86,8 +86,8 @@ def _padded(folder: Path) -> Path:
     return folder
 
 
-def _dicomdir(folder: Path) -> Path:
-    _pyramid(folder)
+def write_dicomdir(folder: Path) -> None:
+    """A DICOM file of the class that lists others."""
     (folder / "DICOMDIR").write_bytes((folder / "0.dcm").read_bytes())
 
     def as_directory(file: Any) -> None:
@@ -95,6 +95,33 @@ def _dicomdir(folder: Path) -> Path:
         del file.PixelData, file.ImageType
 
     _changed(folder / "DICOMDIR", as_directory)
+
+
+def _dicomdir(folder: Path) -> Path:
+    _pyramid(folder)
+    write_dicomdir(folder)
+    return folder
+
+
+def _without_preamble(folder: Path) -> Path:
+    """As old archives store it: neither the preamble nor the file's meta information."""
+    write_picture(folder / "0.dcm", BASE, RAW)
+    data = (folder / "0.dcm").read_bytes()
+    first = data.index(bytes.fromhex("08000800"), 132)
+    (folder / "0.dcm").write_bytes(data[first:])
+    return folder / "0.dcm"
+
+
+def _cut(folder: Path) -> Path:
+    write_picture(folder / "0.dcm", BASE, Writing())
+    data = (folder / "0.dcm").read_bytes()
+    (folder / "0.dcm").write_bytes(data[: len(data) * 2 // 3])
+    return folder
+
+
+def _same_size(folder: Path) -> Path:
+    _pyramid(folder)
+    write_picture(folder / "2.dcm", smaller(BASE, 2), replace(RAW, spacing=(0.001, 0.001), kind="THUMBNAIL"))
     return folder
 
 
@@ -269,6 +296,25 @@ CASES = [
         met="a DICOMDIR among the files of the series",
         write=_dicomdir,
         expect=Read(levels=SIDES, mpp=0.5, pixels=BASE, warns="left out"),
+    ),
+    Case(
+        source="slim#295",
+        met="a THUMBNAIL of the same size as a level",
+        write=_same_size,
+        expect=Read(levels=SIDES, mpp=0.5, pixels=BASE),
+    ),
+    Case(
+        source="pydicom#340, pydicom#503",
+        met="DICOM without preamble and meta information, as old archives store it",
+        write=_without_preamble,
+        # PS3.10 demands both; without them nothing says how the rest is packed.
+        expect=Refused(reason=RejectReason.UNSUPPORTED_FORMAT, says="DICOM without the header"),
+    ),
+    Case(
+        source="pydicom#1799",
+        met="a file that ends before its last frame lost its pixels with a warning",
+        write=_cut,
+        expect=Refused(reason=RejectReason.TRUNCATED, says="cut short"),
     ),
     Case(
         source="openslide PR#439",

@@ -94,6 +94,11 @@ FOREIGN: Final = (
     _format("a Philips iSyntax slide", (0, b'<DataObject ObjectType="DPUfsImport"'), suffixes=".isyntax .i2syntax"),
     _format("the pixels of an Olympus slide", (0, b"SIS\0"), suffixes=".ets"),
     _format("a JPEG 2000 image", (0, b"\0\0\0\x0cjP  \r\n\x87\n"), (0, b"\xff\x4f\xff\x51"), suffixes=".jp2 .jpx .j2k"),
+    # Old archives store it so (pydicom#503). Its first element is of group 8: a length, the character set, a class.
+    _format(
+        "DICOM without the header that a file needs (128 bytes, 'DICM' and the transfer syntax)",
+        (0, b"\x08\0\0\0"), (0, b"\x08\0\x05\0"), (0, b"\x08\0\x08\0"), (0, b"\x08\0\x16\0"),
+    ),
     _format("a Nikon ND2 image", (0, b"\xda\xce\xbe\x0a"), suffixes=".nd2"),
     _format("a Leica LIF image", suffixes=".lif .lof .xlef"),
     _format("an HDF5 file", (0, b"\x89HDF\r\n\x1a\n"), suffixes=".h5 .hdf5 .ims"),
