@@ -44,9 +44,7 @@ def read_index(files: Sequence[tuple[str, RangeSource]], choice: Choice | None =
     _check_one_scan(found, volumes)
     volumes = _of_path(volumes, choice)
     parts = side_by_side.each(lambda file: read_part(file.passage, file.number, file.header), volumes)
-    levels = sorted(
-        (level(group, choice) for group in _pictures(parts)), key=lambda one: (-one.header.width, one.spacing or ())
-    )
+    levels = sorted((level(group, choice) for group in _pictures(parts)), key=_order)
     sizes = [_filled_size(one, levels[0]) for one in levels]
     _check_pyramid(levels, sizes)
     warnings = (*_told_of_planes(levels, choice), *_told_of_others(foreign))
