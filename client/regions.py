@@ -1,26 +1,85 @@
-"""Regions that a user has drawn, read from a file of GeoJSON."""
+"""Regions that a user has drawn, read from a file of GeoJSON as QuPath exports it: plain, gzipped or zipped."""
 
 from __future__ import annotations
 
+import gzip
+import io
 import json
+import zipfile
+import zlib
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, Final
 
 from client.inputs import UsageError
 from wsi.errors import Invalid
-from wsi.outline import MAX_BYTES, Frame, Outline, read_geojson
+from wsi.outline import Frame, Outline
+from wsi.region_geojson import MAX_BYTES, read_geojson
+
+_GZIP: Final = b"\x1f\x8b"
+_ZIP: Final = b"PK\x03\x04"
+_TOO_LARGE: Final = f"is larger than {MAX_BYTES // 1024**2} MiB: export the annotations alone, without cells or tiles"
 
 
-def read_region(path: Path, frame: Frame) -> Outline:
-    """A region from a file of GeoJSON. Raises UsageError."""
+def read_region(path: Path, frame: Frame, *, on_note: Callable[[str], None]) -> Outline:
+    """Read a region from a file of GeoJSON; `on_note` gets a sentence on each thing that was left out or changed.
+
+    Raises UsageError.
+    """
+    data = _unpacked(_file(path), path)
     try:
-        with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
-        if len(data) > MAX_BYTES:
-            raise UsageError(f"The region {path} is larger than {MAX_BYTES // 1024**2} MB")
-        return read_geojson(json.loads(data), frame)
-    except OSError as error:
-        raise UsageError(f"The region {path} can not be read: {error.strerror}") from error
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"The region {path} is no JSON: {error}") from error
+        drawn = read_geojson(_json(data, path), frame)
     except Invalid as error:
         raise UsageError(f"{path}: {error.sentence}") from error
+    for note in drawn.notes:
+        on_note(f"{path}: {note}")
+    return drawn.outline
+
+
+def _file(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return _bounded(file, path)
+    except OSError as error:
+        raise UsageError(f"The region {path} cannot be read: {error.strerror}") from error
+
+
+def _unpacked(data: bytes, path: Path) -> bytes:
+    """Return the text of a file that may be gzipped, as tiles.geojson.gz is, or zipped, as QuPath offers."""
+    try:
+        if data.startswith(_GZIP):
+            return _bounded(gzip.GzipFile(fileobj=io.BytesIO(data)), path)
+        if data.startswith(_ZIP):
+            return _only_member(data, path)
+    except (OSError, EOFError, zlib.error, zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
+        raise UsageError(f"The region {path} is packed and cannot be unpacked: export it again") from error
+    return data
+
+
+def _only_member(data: bytes, path: Path) -> bytes:
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        names = [name for name in archive.namelist() if Path(name).suffix.lower() in (".geojson", ".json")]
+        if len(names) != 1:
+            raise UsageError(f"The archive {path} must hold one file of GeoJSON; it holds {len(names)}")
+        with archive.open(names[0]) as member:
+            return _bounded(member, path)
+
+
+def _bounded(file: Any, path: Path) -> bytes:
+    data: bytes = file.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise UsageError(f"The region {path} {_TOO_LARGE}")
+    return data
+
+
+def _json(data: bytes, path: Path) -> Any:
+    """Of UTF-8, UTF-16 or UTF-32, with or without a byte order mark; NaN and Infinity are measurements of QuPath."""
+    try:
+        return json.loads(data)
+    except UnicodeDecodeError as error:
+        raise UsageError(f"The region {path} is not text: export it as GeoJSON") from error
+    except json.JSONDecodeError as error:
+        place = f"it ends, or breaks off, at line {error.lineno}, column {error.colno}"
+        raise UsageError(f"The region {path} is not JSON: {place}. Export it as GeoJSON") from error
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits, lists in lists in lists
+        raise UsageError(f"The region {path} is not GeoJSON: it holds a number too long or lists too deep") from error

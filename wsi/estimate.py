@@ -11,7 +11,7 @@ from wsi.counting import count_tiles, too_many_boxes
 from wsi.errors import Invalid
 from wsi.model_card import ModelCard
 from wsi.outline import Outline, missed
-from wsi.rasterising import SIDE, crossings, drawn_bitmap
+from wsi.rasterising import drawn_bitmap, mask_side
 from wsi.records.jobs import JobOptions
 from wsi.records.slides import Inspection
 from wsi.scale import Microns, box_sides, choose_level, grid_mpp, may_enlarge
@@ -19,9 +19,8 @@ from wsi.shards import SECONDS, UNMEASURED, shard_size
 from wsi.slide.mpp import overridden
 from wsi.stored_mask import StoredMask
 
-#: Of a drawn region's edges and the mask's rows: about a second. An outline of tissue has some ten thousand, and only
-#: one that fills the slide with hatching has more; it is drawn on a coarser mask.
-MAX_CROSSINGS: Final = 2**21
+#: Of a drawn region's edges and the mask's rows: about half a second. `wsi.rasterising.MAX_CROSSINGS` is a plan's.
+MAX_CROSSINGS: Final = 2**20
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -98,10 +97,8 @@ def cost(worker_seconds: float, dollars_per_gpu_hour: float) -> float:
 
 
 def _drawn(outline: Outline, inspection: Inspection) -> tuple[Bitmap, bool]:
-    side = SIDE
-    while crossings(outline, inspection, side) > MAX_CROSSINGS:
-        side //= 2
-    return drawn_bitmap(outline, inspection, side), side == SIDE
+    exact = mask_side(outline, inspection, MAX_CROSSINGS) == mask_side(outline, inspection)
+    return drawn_bitmap(outline, inspection, MAX_CROSSINGS), exact
 
 
 def _guessed(inspection: Inspection, box: tuple[int, int], options: JobOptions) -> int:

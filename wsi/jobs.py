@@ -44,6 +44,7 @@ class JobRequest:
     force: bool = False  #: compute again although an equal job has finished
     notify_email: str | None = None
     notify_webhook: str | None = None
+    warnings: tuple[str, ...] = ()  #: what of the drawn region was left out or changed; for the answer alone
 
     def digest(self) -> str:
         """What the same Idempotency-Key must come with again."""

@@ -3,6 +3,7 @@ ask the same code."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import pairwise
 from math import ceil
@@ -13,10 +14,14 @@ from wsi.outline import Outline, Point, Polygon, box
 from wsi.records.slides import Inspection
 
 SIDE: Final = 4096  #: px of the mask's longer side at most: 24 level-0 px a pixel where the slide has 100,000
+#: Of a plan's drawn region, edges times the rows of the mask that they cross: about 10 s. An outline of tissue has some
+#: ten thousand; only hatching that fills the slide has more, whose strokes a pixel of the mask cannot tell apart.
+MAX_CROSSINGS: Final = 2**24
 
 
-def drawn_bitmap(outline: Outline, inspection: Inspection, side: int = SIDE) -> Bitmap:
-    """Of the whole slide, with at most `side` px a side."""
+def drawn_bitmap(outline: Outline, inspection: Inspection, most: int = MAX_CROSSINGS) -> Bitmap:
+    """Return the mask of the whole slide. `most` bounds the time, see `mask_side`."""
+    side = mask_side(outline, inspection, most)
     factor = -(-max(inspection.width, inspection.height) // side)
     height, width = -(-inspection.height // factor), -(-inspection.width // factor)
     polygons = outline.on_slide(inspection.bounds)
@@ -43,11 +48,22 @@ def rasterised(polygons: Sequence[Polygon], height: int, width: int, across: flo
     return Bitmap(width, tuple(rows))
 
 
-def crossings(outline: Outline, inspection: Inspection, side: int = SIDE) -> float:
-    """Of edges and rows, about: what a mask of `side` takes time for."""
-    rings = (ring for polygon in outline.polygons for ring in polygon)
-    heights = sum(abs(y1 - y0) for ring in rings for (_, y0), (_, y1) in pairwise(ring))
-    return heights * side / max(inspection.width, inspection.height)
+def mask_side(outline: Outline, inspection: Inspection, most: int = MAX_CROSSINGS) -> int:
+    """Return the px of the mask's longer side at most: SIDE, halved until the edges cross at most `most` rows."""
+    crossed = _crossings(outline, inspection)
+    side = SIDE
+    while side > 1 and crossed * side > most:
+        side //= 2
+    return side
+
+
+def _crossings(outline: Outline, inspection: Inspection) -> float:
+    """Return about how many rows of a mask of one px a side the edges cross: what drawing takes time for."""
+    height = inspection.height
+    rings = (ring for polygon in outline.on_slide(inspection.bounds) for ring in polygon)
+    within = ([max(0.0, min(y, height)) for _, y in ring] for ring in rings)
+    heights = math.fsum(abs(y1 - y0) for ys in within for y0, y1 in pairwise(ys))
+    return heights / max(inspection.width, height)
 
 
 def _within(place: float, size: int) -> int:

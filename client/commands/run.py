@@ -109,7 +109,7 @@ def run(
     report_found(found)
     if region_geojson is not None and len(found.slides) > 1:
         raise UsageError("--region-geojson is for one slide")
-    outline = read_region(region_geojson, region_frame) if region_geojson is not None else None
+    outline = read_region(region_geojson, region_frame, on_note=complain) if region_geojson is not None else None
     options = JobOptions(allow_upsampling=allow_upsampling, fast=fast, outline=outline)
     if dry_run:
         cards = {one.card.name: one.card for one in choose_models(model, "cpu")}

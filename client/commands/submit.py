@@ -95,7 +95,7 @@ def submit(
     asked = Asked(
         model=model,
         priority=priority,
-        outline=read_region(region_geojson, region_frame) if region_geojson is not None else None,
+        outline=read_region(region_geojson, region_frame, on_note=complain) if region_geojson is not None else None,
         options={
             name: True for name, asked_for in (("allow_upsampling", allow_upsampling), ("fast", fast)) if asked_for
         },

@@ -57,24 +57,27 @@ def submit(
     dry_run: Annotated[bool, Query(description="Only estimate tiles, shards, seconds and dollars.")] = False,
     idempotency_key: IdempotencyKey = None,
 ) -> Response[JobSubmitted | EstimateAnswer]:
+    request = body.asked()
     if dry_run:
         estimate = jobs.estimate_job(
             caller,
-            body.asked(),
+            request,
             ledger=wiring.ledger,
             objects=wiring.objects,
             dollars_per_gpu_hour=wiring.dollars_per_gpu_hour,
         )
-        return Response(status_code=HTTPStatus.OK, content_type=JSON, body=EstimateAnswer.of(estimate))
+        priced = EstimateAnswer.of(estimate, request.warnings)
+        return Response(status_code=HTTPStatus.OK, content_type=JSON, body=priced)
     submission = jobs.submit_job(
         caller,
-        body.asked(),
+        request,
         idempotency_key=idempotency_key,
         traceparent=trace,
         ledger=wiring.ledger,
         queues=wiring.queues,
     )
-    answer = JobSubmitted.of_submission(submission, _beside(submission.job, caller=caller, wiring=wiring))
+    beside = _beside(submission.job, caller=caller, wiring=wiring)
+    answer = JobSubmitted.of_submission(submission, beside, request.warnings)
     return Response(status_code=HTTPStatus.ACCEPTED, content_type=JSON, body=answer)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Annotated, Any
@@ -17,11 +17,12 @@ from lambdas.schemas.common import EMAIL_PATTERN, STORABLE, Answer, Body, Mpp
 from wsi.estimate import Estimate, cost
 from wsi.job_results import Linked, LinkedShard
 from wsi.jobs import JobRequest, waits_for_capacity
-from wsi.outline import Frame, read_geojson
+from wsi.outline import Frame
 from wsi.records.deliveries import Channel, Delivery
 from wsi.records.jobs import Job, JobEvent, JobOptions, Priority, Submission
 from wsi.records.notices import job_update
 from wsi.records.pages import Page
+from wsi.region_geojson import read_geojson
 from wsi.states import JobState
 from wsi.webhooks import LONGEST_URL
 
@@ -66,10 +67,10 @@ class NewJobBody(Body):
     region: tuple[Offset, Offset, Extent, Extent] | None = Field(
         default=None, description="x, y, width, height in level-0 pixels; without it, the whole slide."
     )
-    region_geojson: dict[str, Any] | None = Field(
+    region_geojson: dict[str, Any] | list[Any] | None = Field(
         default=None,
-        description="GeoJSON in level-0 pixels: a Polygon or MultiPolygon, or features of them. What lies in it is "
-        "analysed in place of the tissue that detection finds.",
+        description="GeoJSON in level-0 pixels: a Polygon or MultiPolygon, features of them, or an array of features, "
+        "as QuPath exports annotations. What lies in it is analysed in place of the tissue that detection finds.",
     )
     region_frame: Frame = Field(
         default=Frame.FULL,
@@ -85,6 +86,7 @@ class NewJobBody(Body):
 
     def asked(self) -> JobRequest:
         """Raises Invalid for GeoJSON that is no region."""
+        drawn = read_geojson(self.region_geojson, self.region_frame) if self.region_geojson is not None else None
         return JobRequest(
             slide_id=self.slide_id,
             model=self.model,
@@ -93,9 +95,7 @@ class NewJobBody(Body):
             options=JobOptions(
                 mpp=self.mpp,
                 region=self.region,
-                outline=read_geojson(self.region_geojson, self.region_frame)
-                if self.region_geojson is not None
-                else None,
+                outline=drawn.outline if drawn is not None else None,
                 min_tissue=self.options.min_tissue,
                 allow_upsampling=self.options.allow_upsampling,
                 fast=self.options.fast,
@@ -104,6 +104,7 @@ class NewJobBody(Body):
             force=self.force,
             notify_email=self.notify.email,
             notify_webhook=self.notify.webhook,
+            warnings=drawn.notes if drawn is not None else (),
         )
 
 
@@ -195,11 +196,16 @@ def _shown(options: JobOptions) -> dict[str, Any]:
 class JobSubmitted(JobAnswer):
     replayed: bool = Field(description="The same Idempotency-Key came before; this is the job of that time.")
     reused: bool = Field(description="An equal job had finished; its result is the answer.")
+    warnings: list[str] = Field(description="What of region_geojson was left out or changed; not stored.")
 
     @staticmethod
-    def of_submission(submission: Submission, beside: Beside) -> JobSubmitted:
-        job = JobAnswer.of(submission.job, beside)
-        return JobSubmitted(**job.model_dump(), replayed=submission.replayed, reused=submission.reused)
+    def of_submission(submission: Submission, beside: Beside, warnings: Sequence[str] = ()) -> JobSubmitted:
+        return JobSubmitted(
+            **JobAnswer.of(submission.job, beside).model_dump(),
+            replayed=submission.replayed,
+            reused=submission.reused,
+            warnings=list(warnings),
+        )
 
 
 class EstimateAnswer(Answer):
@@ -212,10 +218,11 @@ class EstimateAnswer(Answer):
         "tissue anew, since the job states another mpp than the slide or an older version inspected it; or the drawn "
         "region has more edges than a dry run takes time for."
     )
+    warnings: list[str] = Field(description="What of region_geojson was left out or changed.")
 
     @staticmethod
-    def of(estimate: Estimate) -> EstimateAnswer:
-        return EstimateAnswer(**asdict(estimate))
+    def of(estimate: Estimate, warnings: Sequence[str] = ()) -> EstimateAnswer:
+        return EstimateAnswer(**asdict(estimate), warnings=list(warnings))
 
 
 class JobList(Answer):

@@ -140,22 +140,33 @@ def test_a_drawn_region_takes_the_place_of_tissue_and_is_another_question(good: 
     assert len(table(out)) > 2
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("{", "is no JSON"),
-        ('{"type": "Point", "coordinates": [1, 2]}', "Polygon"),
-        ('{"type": "Polygon", "coordinates": [[[0, 0], [9, 0], [9, 9]]]}', "fewer than four points"),
-        (None, "can not be read"),
-    ],
-)
-def test_what_is_no_region_is_a_wrong_call(good: Path, tmp_path: Path, text: str | None, said: str) -> None:
+def test_what_a_region_leaves_out_is_told_and_the_rest_analysed(good: Path, tmp_path: Path) -> None:
+    drawn, out = tmp_path / "region.geojson", tmp_path / "out"
+    area = {"type": "Polygon", "coordinates": [[[0, 0], [512, 0], [512, 256], [0, 256], [0, 0]]]}
+    ruler = {"type": "LineString", "coordinates": [[0, 0], [99, 99]]}
+    drawn.write_text(json.dumps([{"type": "Feature", "geometry": shape} for shape in (area, ruler)]))
+    result = tessera(good, "--out", out, "--region-geojson", drawn)
+    assert result.exit_code == 0, result.output
+    assert "The region leaves out 1 line." in result.stderr
+    assert [(row["minx"], row["miny"]) for row in table(out)] == [("0", "0"), ("256", "0")]
+
+
+def test_tiles_of_a_run_are_the_region_of_the_next(good: Path, tmp_path: Path) -> None:
+    """The results' own GeoJSON, gzipped, as a region."""
+    tessera(good, "--out", tmp_path / "first")
+    drawn = tmp_path / "first" / "tiles.geojson.gz"
+    result = tessera(good, "--out", tmp_path / "second", "--region-geojson", drawn)
+    assert result.exit_code == 0, result.output
+    corners = [[(row["minx"], row["miny"]) for row in table(tmp_path / run)] for run in ("first", "second")]
+    assert corners[0] == corners[1]
+
+
+def test_what_is_no_region_is_a_wrong_call(good: Path, tmp_path: Path) -> None:
     drawn = tmp_path / "region.geojson"
-    if text is not None:
-        drawn.write_text(text)
+    drawn.write_text('{"type": "Point", "coordinates": [1, 2]}')
     result = tessera(good, "--out", tmp_path / "out", "--region-geojson", drawn)
     assert isinstance(result.exception, UsageError)
-    assert said in str(result.exception)
+    assert "it holds 1 point" in str(result.exception)
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,11 @@ from tests.wsi.plans import inspection, plan, scores_of, shard_results
 from wsi.drawn import drawn_mask
 from wsi.errors import JobFailed
 from wsi.mask import DRAWN
-from wsi.outline import Frame, Outline, Polygon, Ring, read_geojson
+from wsi.outline import Frame, Outline, Polygon, Ring
 from wsi.plan import Plan
 from wsi.rasterising import rasterised
 from wsi.records.jobs import JobOptions
+from wsi.region_geojson import read_geojson
 from wsi.results.mask import described
 
 
@@ -76,7 +77,7 @@ def square(left: float, top: float, side: float) -> list[list[float]]:
 
 
 def outline(*rings: list[list[float]], frame: Frame = Frame.FULL) -> Outline:
-    return read_geojson({"type": "Polygon", "coordinates": list(rings)}, frame)
+    return read_geojson({"type": "Polygon", "coordinates": list(rings)}, frame).outline
 
 
 def test_a_mask_of_a_large_slide_has_at_most_4096_px_a_side_and_the_right_area():

@@ -1,16 +1,21 @@
 from __future__ import annotations
 
+import time
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.wsi.plans import inspection, plan
 from wsi.builtin_models import STAIN_DENSITY
 from wsi.errors import Invalid, SlideRejected
 from wsi.estimate import estimate
-from wsi.outline import Outline
+from wsi.outline import Frame, Outline
 from wsi.records.jobs import JobOptions
+from wsi.region_geojson import FARTHEST, read_geojson
 
 
 def test_a_round_piece_of_tissue_is_estimated_within_a_tenth():
@@ -79,3 +84,30 @@ def test_a_slide_too_coarse_has_no_estimate():
     with pytest.raises(SlideRejected):
         estimate(inspection(mpp=1.0), STAIN_DENSITY, JobOptions(), 1.0, stored=None)
     assert estimate(inspection(mpp=1.0), STAIN_DENSITY, JobOptions(allow_upsampling=True), 1.0, stored=None).tiles
+
+
+SIDE = st.integers(1, 2**19)
+PLACE = st.floats(-FARTHEST, FARTHEST) | st.sampled_from([-FARTHEST, FARTHEST, 0.0, 5e-324, 0.5])
+RING = st.lists(st.tuples(PLACE, PLACE).map(list), min_size=3, max_size=12)
+
+
+@settings(deadline=None, max_examples=40)
+@given(SIDE, SIDE, st.lists(RING, min_size=1, max_size=3), st.integers(1, 1_000), st.sampled_from(Frame))
+def test_region_of_any_coordinates_is_counted_or_refused_within_a_second(width, height, rings, again, frame):
+    rings = [ring * (again if number == 0 else 1) for number, ring in enumerate(rings)]
+    seen = replace(inspection(width, height), bounds=(width // 3, height // 3, width, height))
+    began = time.process_time()
+    with suppress(Invalid):
+        outline = read_geojson({"type": "Polygon", "coordinates": rings}, frame).outline
+        assert 0 <= estimate(seen, STAIN_DENSITY, JobOptions(outline=outline), 1.0, stored=None).tiles <= 2**24
+    assert time.process_time() - began < 2  # about 1 s where nothing else runs
+
+
+@pytest.mark.parametrize("reach", [1, 100, FARTHEST / 100_000])
+def test_hatching_as_dense_as_a_region_may_be_is_counted_within_a_second(reach: float):
+    zigzag = [(5.0 * step, 100_000 * reach * (-1) ** step) for step in range(20_000)]
+    began = time.process_time()
+    options = JobOptions(outline=Outline((((*zigzag, zigzag[0]),),)))
+    counted = estimate(inspection(100_000, 100_000), STAIN_DENSITY, options, 1.0, stored=None)
+    assert time.process_time() - began < 2  # about 0.6 s where nothing else runs
+    assert counted.exact is False

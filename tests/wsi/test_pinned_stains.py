@@ -19,13 +19,13 @@ from wsi.inspecting import inspect_slide
 from wsi.memory.ledger import MemoryLedger
 from wsi.memory.objects import MemoryObjects
 from wsi.model_card import ModelCard
-from wsi.outline import read_geojson
 from wsi.plan import Plan
 from wsi.planning import make_plan, plan_job
 from wsi.records.identity import Actor, Role
 from wsi.records.jobs import JobOptions, NewJob
 from wsi.records.models import ModelVersion
 from wsi.records.slides import SlideFile
+from wsi.region_geojson import read_geojson
 from wsi.slide.opening import local_source, open_slide
 from wsi.slide.reads import Reads
 from wsi.stains import estimate_stains
@@ -131,7 +131,7 @@ def test_models_that_take_rgb_have_no_stains_pinned(slide: Path, site: Site) -> 
 
 
 def test_a_drawn_region_has_the_stains_of_its_slide(slide: Path) -> None:
-    drawn = local_plan(slide, options=JobOptions(outline=read_geojson(DRAWN)))
+    drawn = local_plan(slide, options=JobOptions(outline=read_geojson(DRAWN).outline))
     assert drawn.numerics.stains == local_plan(slide).numerics.stains
     assert not np.array_equal(drawn.tiles, local_plan(slide).tiles)
 

@@ -23,12 +23,12 @@ from wsi.memory.ledger import MemoryLedger
 from wsi.memory.objects import MemoryObjects
 from wsi.memory.slides import MemorySlideStore
 from wsi.numerics import PARSER_VERSION, TISSUE_VERSION
-from wsi.outline import read_geojson
 from wsi.plan import Plan
 from wsi.records.identity import Actor, Role
 from wsi.records.jobs import JobOptions
 from wsi.records.models import ModelVersion
 from wsi.records.slides import SlideFile
+from wsi.region_geojson import read_geojson
 from wsi.slide.ranges import RangeSource
 from wsi.slide.reads import CountedSource, Reads
 from wsi.states import JobState, SlideState
@@ -199,7 +199,7 @@ OPTIONS = {
     "anything": JobOptions(min_tissue=0.0),
     "much": JobOptions(min_tissue=0.7),
     "in a region": JobOptions(region=(300, 200, 500, 600), min_tissue=0.3),
-    "drawn": JobOptions(outline=read_geojson(TRIANGLE), min_tissue=0.4),
+    "drawn": JobOptions(outline=read_geojson(TRIANGLE).outline, min_tissue=0.4),
 }
 
 

@@ -605,6 +605,11 @@ export interface components {
             shards: number;
             /** Tiles */
             tiles: number;
+            /**
+             * Warnings
+             * @description What of region_geojson was left out or changed.
+             */
+            warnings: string[];
         };
         /** EventAnswer */
         EventAnswer: {
@@ -875,6 +880,11 @@ export interface components {
              */
             waiting_for_capacity: boolean;
             /**
+             * Warnings
+             * @description What of region_geojson was left out or changed; not stored.
+             */
+            warnings: string[];
+            /**
              * Worker Seconds
              * @description Of the workers' attempts that finished its parts, so far.
              */
@@ -976,11 +986,11 @@ export interface components {
             region_frame?: components["schemas"]["Frame"];
             /**
              * Region Geojson
-             * @description GeoJSON in level-0 pixels: a Polygon or MultiPolygon, or features of them. What lies in it is analysed in place of the tissue that detection finds.
+             * @description GeoJSON in level-0 pixels: a Polygon or MultiPolygon, features of them, or an array of features, as QuPath exports annotations. What lies in it is analysed in place of the tissue that detection finds.
              */
             region_geojson?: {
                 [key: string]: unknown;
-            } | null;
+            } | unknown[] | null;
             /**
              * Slide Id
              * Format: uuid

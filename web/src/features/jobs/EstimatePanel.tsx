@@ -40,16 +40,18 @@ export function EstimatePanel({ estimated: { isCounting, total, refusals, again 
 
 interface Told {
   exact: boolean;
+  warnings: readonly string[]; // of the drawn region
   shards: number;
   isMeasured: boolean;
   refused: number;
   slides: number;
 }
 
-function words({ exact, shards, isMeasured, refused, slides }: Told): string {
+function words({ exact, warnings, shards, isMeasured, refused, slides }: Told): string {
   return [
     exact ? 'The tiles are counted exactly.' : 'The tiles are a near count: tissue is looked for anew when the job begins.',
     ...(shards > 1 ? [`${number(shards)} parts can run side by side.`] : []),
+    ...warnings,
     ...(isMeasured ? [] : ['The speed of this model was not measured: time and cost are those of a slow one.']),
     ...(refused > 0 ? [`Without ${refused} of ${slides} slides, which can not be counted.`] : []),
   ].join(' ');

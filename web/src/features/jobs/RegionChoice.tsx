@@ -2,7 +2,8 @@ import { useState } from 'react';
 import { CONTROL, Field } from '../../ui/Field';
 import { Select } from '../../ui/Select';
 import { TextField } from '../../ui/TextField';
-import { type Draft, type GeoJson, SIDES, type Side } from './draft';
+import { type Draft, SIDES, type Side } from './draft';
+import { readDrawing } from './drawing';
 
 const REGIONS: readonly { value: Draft['region']; label: string }[] = [
   { value: 'whole', label: 'The whole slide' },
@@ -16,7 +17,6 @@ const FRAMES: readonly { value: Draft['frame']; label: string }[] = [
 ];
 
 const NAMES: Record<Side, string> = { x: 'Left', y: 'Top', width: 'Width', height: 'Height' };
-const LARGEST = 5_000_000; // bytes of a file; a request to the API holds little more
 
 interface Props {
   draft: Draft;
@@ -79,7 +79,7 @@ function DrawnRegion({ draft, onChange, fault }: Props) {
           <input
             {...wiring}
             type="file"
-            accept=".geojson,.json,application/geo+json,application/json"
+            accept=".geojson,.json,.gz,application/geo+json,application/json,application/gzip"
             className={CONTROL}
             onChange={({ target }) => void take(target.files?.[0])}
           />
@@ -95,17 +95,4 @@ function DrawnRegion({ draft, onChange, fault }: Props) {
       />
     </div>
   );
-}
-
-/** The file's GeoJSON, or why it is none; the API looks at the polygons. */
-export async function readDrawing(file: File): Promise<GeoJson | string> {
-  if (file.size > LARGEST) return 'The file is larger than 5 MB: export fewer or simpler polygons.';
-  try {
-    const value: unknown = JSON.parse(await file.text());
-    // QuPath exports several annotations as a list of features too.
-    if (Array.isArray(value)) return { type: 'FeatureCollection', features: value };
-    return typeof value === 'object' && value !== null ? (value as GeoJson) : 'The file holds no GeoJSON.';
-  } catch {
-    return 'The file is no JSON.';
-  }
 }

@@ -50,6 +50,7 @@ export function sum(estimates: readonly Estimate[]): Estimate {
     seconds: one.seconds + other.seconds,
     dollars: one.dollars + other.dollars,
     exact: one.exact && other.exact,
+    warnings: [...new Set([...one.warnings, ...other.warnings])],
   }));
 }
 

@@ -1,12 +1,13 @@
+import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { type Body, EMPTY, bodyOf } from './draft';
 import { money } from '../../ui/format';
 import { sum, tileCount } from './estimates';
-import { readDrawing } from './RegionChoice';
+import { readDrawing } from './drawing';
 import { Keys, type Submitted, newsOf, submitAll, succeeded } from './submission';
 import { ESTIMATE, job } from './testing';
 
-const submitted = (id: string, reused = false): Submitted => ({ ...job(id), replayed: false, reused });
+const submitted = (id: string, reused = false): Submitted => ({ ...job(id), replayed: false, warnings: [], reused });
 
 function body(slideId: string, label = ''): Body {
   const made = bodyOf({ ...EMPTY, model: { name: 'm', version: '1' }, label }, slideId, { needsMpp: false });
@@ -62,8 +63,10 @@ describe('a submission', () => {
 
 describe('estimates', () => {
   it('add up, and are exact only where all are', () => {
-    expect(sum([ESTIMATE, ESTIMATE])).toEqual({ tiles: 2408, shards: 4, seconds: 1440, dollars: 0.24, exact: true });
+    expect(sum([ESTIMATE, ESTIMATE])).toEqual({ tiles: 2408, shards: 4, seconds: 1440, dollars: 0.24, exact: true, warnings: [] });
     expect(sum([ESTIMATE, { ...ESTIMATE, exact: false }]).exact).toBe(false);
+    const warned = { ...ESTIMATE, warnings: ['The region leaves out 1 line.'] };
+    expect(sum([ESTIMATE, warned, warned]).warnings).toEqual(warned.warnings);
   });
 
   it('round what is a near count, and no exact one', () => {
@@ -77,16 +80,28 @@ describe('estimates', () => {
 });
 
 describe('a drawing', () => {
-  const file = (text: string) => new File([text], 'a.geojson');
+  const file = (...parts: BlobPart[]) => new File(parts, 'a.geojson');
+  const gzipped = (text: string) => Uint8Array.from(gzipSync(text)); // the page's own kind of array
 
   it('is an object or QuPath’s list of features', async () => {
     expect(await readDrawing(file('{"type": "Polygon"}'))).toEqual({ type: 'Polygon' });
     expect(await readDrawing(file('[{"type": "Feature"}]'))).toMatchObject({ features: [{ type: 'Feature' }] });
   });
 
+  it('is its coordinates alone: names and measurements stay here', async () => {
+    const geometry = { type: 'Polygon', coordinates: [[[1, 2.5]]] };
+    const exported = `\ufeff[{"type": "Feature", "id": "a", "geometry": ${JSON.stringify(geometry)},
+      "properties": {"name": "Jane \\" NaN", "measurements": {"a": NaN, "b": -Infinity}}}]`;
+    const read = { type: 'FeatureCollection', features: [{ type: 'Feature', geometry }] };
+    expect(await readDrawing(file(exported))).toEqual(read);
+    expect(await readDrawing(file(gzipped(exported)))).toEqual(read);
+  });
+
   it('is refused with a reason', async () => {
+    expect(await readDrawing(file(gzipped('{}').slice(0, 12)))).toMatch(/cannot be unpacked/);
     expect(await readDrawing(file('nonsense'))).toBe('The file is no JSON.');
     expect(await readDrawing(file('3'))).toBe('The file holds no GeoJSON.');
-    expect(await readDrawing(file(' '.repeat(5_000_001)))).toMatch(/larger than 5 MB/);
+    const points = JSON.stringify({ type: 'Polygon', coordinates: [Array(1_000_000).fill([1, 2])] });
+    expect(await readDrawing(file(points))).toMatch(/too many points/);
   });
 });

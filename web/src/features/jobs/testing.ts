@@ -76,4 +76,4 @@ export function model(name: string, card: Record<string, unknown> = {}, changes:
   return { name, version: '1.0', digest: 'd', is_default: true, card: said, ...changes };
 }
 
-export const ESTIMATE = { tiles: 1204, shards: 2, seconds: 720, dollars: 0.12, exact: true };
+export const ESTIMATE = { tiles: 1204, shards: 2, seconds: 720, dollars: 0.12, exact: true, warnings: [] };
