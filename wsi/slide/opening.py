@@ -10,7 +10,7 @@ from wsi.errors import RejectReason, SlideRejected, SourceMissing
 from wsi.records.slides import Choice
 from wsi.slide.dicom import series
 from wsi.slide.index import SlideIndex
-from wsi.slide.layouts.registry import read_index
+from wsi.slide.layouts.registry import UNCLAIMED, read_index
 from wsi.slide.mpp import overridden
 from wsi.slide.native import NativeReader
 from wsi.slide.parts import check_parts
@@ -117,7 +117,8 @@ def _open_with_openslide(
             folder, path = copy_to_scratch(source, scratch=scratch, max_bytes=max_bytes, on_copy=on_copy)
             undo.callback(remove_copy, folder)
         try:
-            reader = OpenSlideReader(path, scratch=folder, mpp=mpp, reason=reason)
+            gave_up = why is not None and why.sentence != UNCLAIMED
+            reader = OpenSlideReader(path, scratch=folder, mpp=mpp, reason=reason, gave_up=gave_up)
         except SlideRejected as rejected:
             raise (why or rejected) from rejected
         undo.pop_all()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -20,8 +21,10 @@ from wsi.errors import RejectReason, SlideRejected, TileUnreadable
 from wsi.records.slides import Inspection, LevelInfo
 from wsi.slide.coding import Colour, Extra, Reduction
 from wsi.slide.encoded import EncodedTiles
-from wsi.slide.mpp import StatedMpp, number, openslide_mpp, overridden, resolution_mpp, resolve
+from wsi.slide.layouts.beside import Beside, read_beside
+from wsi.slide.mpp import Mpp, StatedMpp, number, openslide_mpp, overridden, resolution_mpp, resolve
 from wsi.slide.pixels import to_rgb
+from wsi.slide.ranges import FileSource
 from wsi.slide.reducing import reduced
 from wsi.slide.scratch import remove_copy
 from wsi.slide.slide import RGB, WHITE, EncodedTile
@@ -44,9 +47,10 @@ FORMATS: Final = {
 
 
 class OpenSlideReader:
-    """Takes a path on this disk; `scratch` is a folder that dies with the reader; `reason` says why none of our own
-    readers took the slide. Raises SlideRejected:
-    UNSUPPORTED_FORMAT when OpenSlide does not know the file, DAMAGED when it knows it and can not open it."""
+    """Reads a path on this disk; `scratch` is a folder that dies with the reader. `reason` says why no reader of ours
+    took the slide, and is a warning if one of them claimed it and `gave_up`. Raises SlideRejected: UNSUPPORTED_FORMAT
+    when OpenSlide does not know the file or shows another image than the slide, DAMAGED when it knows the file and
+    cannot open it."""
 
     def __init__(
         self,
@@ -55,6 +59,7 @@ class OpenSlideReader:
         scratch: Path | None = None,
         mpp: float | None = None,
         reason: str | None = None,
+        gave_up: bool = False,
     ) -> None:
         self._path = path
         self._scratch = scratch
@@ -73,7 +78,12 @@ class OpenSlideReader:
         except OpenSlideError as error:
             self.close()
             raise SlideRejected(RejectReason.DAMAGED, f"The slide can not be opened: {self._words(error)}.") from error
-        self._inspection = _inspection(handle, mpp, reason)
+        try:
+            beside = read_beside(FileSource(path), handle.dimensions) if path.is_file() else None
+            self._inspection = _inspection(handle, mpp, reason, gave_up, beside)
+        except SlideRejected:
+            self.close()
+            raise
 
     @property
     def inspection(self) -> Inspection:
@@ -148,10 +158,17 @@ class OpenSlideReader:
         return words.strip().rstrip(".") or "OpenSlide gives no reason"
 
 
-def _inspection(slide: OpenSlide, override: float | None, reason: str | None) -> Inspection:
-    properties = slide.properties
-    vendor = properties.get(openslide.PROPERTY_NAME_VENDOR, "openslide")
-    mpp = resolve((_stated(properties), _tiff_resolution(properties)))
+def _inspection(
+    slide: OpenSlide, override: float | None, reason: str | None, gave_up: bool, beside: Beside | None
+) -> Inspection:
+    """Raises SlideRejected UNSUPPORTED_FORMAT."""
+    vendor = slide.properties.get(openslide.PROPERTY_NAME_VENDOR, "openslide")
+    if gave_up and beside is not None and beside.chosen not in (None, slide.dimensions):
+        raise SlideRejected(
+            RejectReason.UNSUPPORTED_FORMAT,
+            "OpenSlide shows another image of the file than the slide: export the slide as a tiled pyramidal TIFF.",
+        )
+    mpp = _mpp(vendor, slide.properties, beside)
     levels = tuple(
         LevelInfo(width=width, height=height, downsample=downsample, tile_width=TILE, tile_height=TILE)
         for (width, height), downsample in zip(slide.level_dimensions, slide.level_downsamples, strict=True)
@@ -169,9 +186,30 @@ def _inspection(slide: OpenSlide, override: float | None, reason: str | None) ->
         mpp_y=mpp.y,
         mpp_source=mpp.source,
         mpp_conflict=mpp.conflict,
-        warnings=mpp.warnings,
+        mpp_unread=mpp.unread,
+        warnings=(*mpp.warnings, *_lost(reason if gave_up else None, len(levels), beside)),
     )
     return overridden(inspection, override)
+
+
+def _mpp(vendor: str, properties: Mapping[str, str], beside: Beside | None) -> Mpp:
+    """OpenSlide reads most vendors' own fields; of a generic TIFF it reads the tags alone, and no text."""
+    stated = _stated(properties)
+    found = resolve((stated, _tiff_resolution(properties)))
+    told = stated.x is not None and stated.y is not None
+    if beside is None or (told and vendor != "generic-tiff"):
+        return found
+    return beside.mpp if beside.mpp.x is not None else replace(found, unread=beside.mpp.unread)
+
+
+def _lost(reason: str | None, levels: int, beside: Beside | None) -> Iterator[str]:
+    if reason is not None:
+        yield f"OpenSlide reads this slide, because Tessera's own reader cannot. {reason}"
+    if beside is not None and beside.levels > levels:
+        yield (
+            f"The file holds {beside.levels:,} levels, of which OpenSlide shows {levels:,}: coarse views are computed "
+            "from finer levels, which takes longer."
+        )
 
 
 def _stated(properties: Mapping[str, str]) -> StatedMpp:

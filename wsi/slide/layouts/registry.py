@@ -13,10 +13,15 @@ from wsi.slide.coding import Codec
 from wsi.slide.index import SlideIndex
 from wsi.slide.layouts import aperio, generic, ndpi, ome
 from wsi.slide.layouts.tiff_coding import CODECS
-from wsi.slide.layouts.tiff_levels import unsupported
+from wsi.slide.layouts.tiff_levels import image_size, unsupported
 from wsi.slide.ranges import RangeSource
 from wsi.slide.tiff import Tiff
 
+#: OpenSlide reads them; the sentence is for what OpenSlide refuses too.
+UNCLAIMED: Final = (
+    "The file is laid out in a vendor's own way (SCN, Philips, BIF) and could not be opened: export it as SVS or as a "
+    "tiled pyramidal TIFF."
+)
 _CLASSIC_LIMIT = 2**32  #: bytes; only NDPI stretches a classic TIFF beyond it, in a way of its own
 
 
@@ -27,6 +32,7 @@ class TiffLayout:
     name: str
     claims: Callable[[Tiff], bool]
     index: Callable[[Tiff, RangeSource, Choice | None], SlideIndex]  #: raises SlideRejected
+    size: Callable[[Tiff], tuple[int, int]]  #: px of the image that it takes for the slide; raises SlideRejected
     codecs: frozenset[Codec]
     refuses: str  #: beside what no TIFF may hold
 
@@ -38,6 +44,7 @@ TIFF_LAYOUTS: Final = (
         "Aperio SVS",
         aperio.claims,
         aperio.index,
+        lambda file: image_size(aperio.scan(file, None).base),
         _TAGGED,
         "planes of focus without one at height 0 of which none is chosen (`focal_plane`)",
     ),
@@ -45,6 +52,7 @@ TIFF_LAYOUTS: Final = (
         "Hamamatsu NDPI",
         ndpi.claims,
         ndpi.index,
+        lambda file: image_size(ndpi.levels(file)[0]),
         frozenset({Codec.JPEG_RESTARTS, Codec.JPEG}),
         "grey of 16 bits, planes of focus without one at height 0; restart markers that no list tells, or that do not "
         "cut the width into equal slices, are left to OpenSlide",
@@ -53,6 +61,7 @@ TIFF_LAYOUTS: Final = (
         "OME-TIFF",
         ome.claims,
         ome.index,
+        lambda file: image_size(ome.scan(file, None).channels[0][0]),
         _TAGGED,
         "planes of focus, times and channels other than red, green and blue; images kept in other files; several "
         "scans of which none is chosen (`picture`)",
@@ -61,6 +70,7 @@ TIFF_LAYOUTS: Final = (
         "Generic tiled TIFF",
         generic.claims,
         generic.index,
+        lambda file: image_size(generic.scan(file, None).base),
         _TAGGED,
         "strips; several scans of which none is chosen, and grey pages of one size",
     ),
@@ -78,10 +88,18 @@ def read_index(source: RangeSource, choice: Choice | None = None) -> SlideIndex:
     parsed = tiff.parse(source)
     if not (parsed.big or parsed.ndpi) and source.size > _CLASSIC_LIMIT:
         raise unsupported("The file is larger than a classic TIFF can be: save it as BigTIFF.")
-    for layout in TIFF_LAYOUTS:
-        if layout.claims(parsed):
-            return layout.index(parsed, source, choice)
-    raise unsupported(
-        "The file is laid out in a vendor's own way (SCN, Philips, BIF) and could not be opened: export "
-        "it as SVS or as a tiled pyramidal TIFF."
-    )
+    layout = _layout(parsed)
+    if layout is None:
+        raise unsupported(UNCLAIMED)
+    return layout.index(parsed, source, choice)
+
+
+def chosen_size(file: Tiff) -> tuple[int, int] | None:
+    """Return the size in px of the image that a layout takes for the slide; None where none claims the file. Raises
+    SlideRejected."""
+    layout = _layout(file)
+    return None if layout is None else layout.size(file)
+
+
+def _layout(file: Tiff) -> TiffLayout | None:
+    return next((layout for layout in TIFF_LAYOUTS if layout.claims(file)), None)
