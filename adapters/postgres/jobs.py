@@ -21,8 +21,8 @@ from wsi.states import JobState
 
 _PAGE = """
     SELECT jobs.* FROM jobs JOIN slides ON slides.id = jobs.slide_id
-    WHERE (%(q)s::text IS NULL OR strpos(lower(jobs.label), lower(%(q)s)) > 0
-            OR strpos(lower(slides.name), lower(%(q)s)) > 0)
+    WHERE (%(q)s::text IS NULL OR strpos(normalize(lower(jobs.label)), normalize(lower(%(q)s))) > 0
+            OR strpos(normalize(lower(slides.name)), normalize(lower(%(q)s))) > 0)
         AND (%(state)s::text IS NULL OR jobs.state = %(state)s)
         AND (%(model)s::text IS NULL OR jobs.model = %(model)s)
         AND (%(label)s::text IS NULL OR jobs.label = %(label)s)

@@ -26,7 +26,7 @@ _GET_SHARED = _GET + sql.SQL(" FOR SHARE OF slides")
 _PAGE = sql.SQL(
     """
     SELECT {slide} FROM slides
-    WHERE (%(q)s::text IS NULL OR strpos(lower(name), lower(%(q)s)) > 0)
+    WHERE (%(q)s::text IS NULL OR strpos(normalize(lower(name)), normalize(lower(%(q)s))) > 0)
         AND CASE WHEN %(state)s::text IS NULL THEN state <> 'DELETED' ELSE state = %(state)s END
         AND (%(time)s::timestamptz IS NULL OR (created_at, id) < (%(time)s, %(id)s))
     ORDER BY created_at DESC, id DESC LIMIT %(rows)s

@@ -88,6 +88,14 @@ def test_a_name_comes_back_as_it_was_and_is_no_part_of_the_key(
     assert Path(file.uri).name.isalnum()
 
 
+@reported("uploadthing#153", "supabase#34595")
+def test_a_name_of_decomposed_letters_as_macos_has_them_is_found_by_typing_it(api: Caller) -> None:
+    begin(api, unicodedata.normalize("NFD", "Überblick й.svs"))
+    for typed in ("überblick", "Й", unicodedata.normalize("NFD", "й")):
+        assert len(api("GET", "/slides", query={"q": typed}).body["items"]) == 1
+    assert api("GET", "/slides", query={"q": "и.svs"}).body["items"] == []
+
+
 @reported("supabase#18643")
 @pytest.mark.parametrize("name", ["/", "", " ", "a//b.svs", "/a.svs"])
 def test_a_name_that_names_nothing_is_refused_in_words(api: Caller, name: str) -> None:

@@ -126,6 +126,7 @@ class SlideLedgerContract:
 
         assert found(None) == [uploading.id, ready.id]
         assert found("node") == [ready.id]
+        assert found("O\u0308DEM") == [uploading.id]  # a letter of its own and its dots, as macOS names files
         assert found("ödem_50%") == [uploading.id]
         assert found("_") == [uploading.id]
         assert found(None, SlideState.READY) == [ready.id]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -109,7 +110,7 @@ class MemoryTenantLedger:
         def wanted(slide: Slide) -> bool:
             return (
                 slide.tenant == actor.tenant
-                and (q is None or q.lower() in slide.name.lower())
+                and (q is None or _folded(q) in _folded(slide.name))
                 and (slide.state is state if state else slide.state is not SlideState.DELETED)
             )
 
@@ -150,10 +151,10 @@ class MemoryTenantLedger:
 
     def jobs(self, actor: Actor, wanted: JobFilter, *, cursor: str | None, limit: int) -> Page[Job]:
         def meets(job: Job) -> bool:
-            names = ((job.label or "").lower(), self.books.slides[job.slide_id].name.lower())
+            names = (_folded(job.label or ""), _folded(self.books.slides[job.slide_id].name))
             return (
                 job.tenant == actor.tenant
-                and (wanted.q is None or any(wanted.q.lower() in name for name in names))
+                and (wanted.q is None or any(_folded(wanted.q) in name for name in names))
                 and wanted.state in (None, job.state)
                 and wanted.model in (None, job.model)
                 and wanted.label in (None, job.label)
@@ -297,3 +298,8 @@ def _page(items: Mapping[UUID, _Item], wanted: Callable[[_Item], bool], cursor: 
     found = [item for item in newest_first if wanted(item) and (last is None or (item.created_at, item.id) < last)]
     page = tuple(found[:limit])
     return Page(page, cursor_after(page[-1].created_at, page[-1].id) if len(found) > limit else None)
+
+
+def _folded(text: str) -> str:
+    """Return the text as searches compare it: macOS names files with decomposed letters, and keyboards compose them."""
+    return unicodedata.normalize("NFC", text.lower())
