@@ -119,8 +119,13 @@ def left_out_rows(outcomes: Sequence[SlideOutcome]) -> Sequence[tuple[str, str]]
     by_reason: dict[str, list[str]] = defaultdict(list)
     for row in outcomes:
         if row.outcome is Outcome.LEFT_OUT:
-            by_reason[row.reason or ""].append(row.name)
+            by_reason[row.reason or ""].append(_last_part(row.name))
     return [(some(names, MOST_NAMED), f"left_out: {reason} ({len(names):,})") for reason, names in by_reason.items()]
+
+
+def _last_part(location: str) -> str:
+    """Return the name without the folders before it; that of a folder ends with a slash."""
+    return location[location.rstrip("/").rfind("/") + 1 :]
 
 
 def caption(outcomes: Sequence[SlideOutcome], found: Found | None) -> str:

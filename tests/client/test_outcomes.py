@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from io import StringIO
 
 import pytest
@@ -9,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from client.outcomes import Outcome, SlideOutcome, check_sum, exit_code, summary_line, table
+from client.inputs import Found, LeftOut, LeftOutReason, SlideInput
+from client.outcomes import Outcome, SlideOutcome, check_sum, exit_code, in_files, summary_line, table
 
 
 def ended(*kinds: Outcome) -> list[SlideOutcome]:
@@ -49,3 +51,27 @@ def test_a_name_with_brackets_is_shown_as_it_is() -> None:
     rows = [SlideOutcome(name="case [bold]7", outcome=Outcome.COMPLETED)]
     Console(file=shown, width=120).print(table(rows))
     assert "case [bold]7" in shown.getvalue()
+
+
+def test_what_is_left_out_is_a_row_a_reason_that_names_some_and_changes_no_exit_code() -> None:
+    left = [
+        SlideOutcome(name=f"study/{number}.txt", outcome=Outcome.LEFT_OUT, reason="not_a_slide")
+        for number in range(2000)
+    ]
+    folder = SlideOutcome(name="study/.git/", outcome=Outcome.LEFT_OUT, reason="not_searched")
+    outcomes = [*ended(Outcome.COMPLETED), *left, folder]
+    shown = StringIO()
+    Console(file=shown, width=120).print(table(outcomes))
+    assert "0.txt, 1.txt, 2.txt, 3.txt, 4.txt and 1,995 more" in shown.getvalue()
+    assert "left_out: not_a_slide (2,000)" in shown.getvalue()
+    assert " .git/ " in shown.getvalue()
+    assert "2002 inputs = 1 completed + 2001 left_out" in shown.getvalue()
+    assert len(shown.getvalue().splitlines()) < 12
+    assert exit_code(outcomes) == 0
+
+
+def test_the_files_of_slides_and_those_left_out_add_up() -> None:
+    slide = SlideInput(location="study/a", files=("study/a/0", "study/a/1"), name="a")
+    again = replace(slide, name="a-2", region=(0, 0, 9, 9))
+    other = LeftOut(location="study/b.txt", reason=LeftOutReason.NOT_A_SLIDE, sentence="S.")
+    assert in_files(Found(slides=(slide, again), left_out=(other,))) == "3 files = 2 in 2 slides + 1 left out"
