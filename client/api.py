@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, TypeVar
+from urllib.parse import quote
 
 from client.transport import Transport
 from wsi.digests import PART_SIZE
@@ -81,10 +82,7 @@ class Api:
         """The id of a slide in state UPLOADING, for files of (name, bytes). Not repeated when the answer is lost: it
         would make a second slide. Raises Invalid when the server's parts are not of the size that digests need."""
         body: dict[str, Any] = {"files": [{"name": name, "size": size} for name, size in files]}
-        if mpp is not None:
-            body["mpp"] = mpp
-        if choice is not None:
-            body |= {name: value for name, value in choice.as_json().items() if value is not None}
+        body |= _stated(mpp, choice)
         if deidentify:
             body["deidentify"] = True
         answer = self._transport.call("POST", "/uploads", body=body, repeatable=False)
@@ -104,6 +102,12 @@ class Api:
         return _read(Slide, self._transport.call("POST", f"/uploads/{slide_id}/complete", repeatable=True))
 
     # --- slides
+    def register_slide(self, s3_uri: str, *, mpp: float | None = None, choice: Choice | None = None) -> str:
+        """The id of a slide that stays in its bucket. Not repeated when the answer is lost: it would make a second
+        slide."""
+        body: dict[str, Any] = {"s3_uri": s3_uri} | _stated(mpp, choice)
+        return self._transport.call("POST", "/slides", body=body, repeatable=False)["slide_id"]
+
     def slide(self, slide_id: str) -> Slide:
         return _read(Slide, self._transport.call("GET", f"/slides/{slide_id}", repeatable=True))
 
@@ -154,6 +158,10 @@ class Api:
         return self._transport.call("GET", f"/jobs/{job_id}", repeatable=True)
 
     # --- the installation
+    def check_model(self, name: str) -> None:
+        """Raises NotFound."""
+        self._transport.call("GET", f"/models/{quote(name, safe='')}", repeatable=True)
+
     def realtime_url(self) -> str | None:
         """Where job updates can be subscribed to, when the installation says so."""
         return self._transport.call("GET", "/health", repeatable=True).get("realtime_url")
@@ -167,6 +175,12 @@ class Api:
             cursor = page["next_cursor"]
             if cursor is None:
                 return
+
+
+def _stated(mpp: float | None, choice: Choice | None) -> dict[str, Any]:
+    """Fields of a slide's request."""
+    stated = {"mpp": mpp, **(choice.as_json() if choice is not None else {})}
+    return {name: value for name, value in stated.items() if value is not None}
 
 
 def _drawn(outline: Outline | None) -> dict[str, Any]:

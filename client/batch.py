@@ -31,14 +31,14 @@ def run_batch(
     is no slide's fault: an interruption."""
     outcomes: list[SlideOutcome] = []
     for slide in slides:
-        outcome = _guarded(slide, run, folder_of(slide))
+        outcome = guarded(slide, run, folder_of(slide))
         outcomes.append(outcome)
         on_outcome(outcome)
     check_sum([slide.name for slide in slides], outcomes)
     return (*outcomes, *map(_left_out, left_out))
 
 
-def _guarded(slide: SlideInput, run: Callable[[SlideInput], SlideOutcome], folder: Path | None) -> SlideOutcome:
+def guarded(slide: SlideInput, run: Callable[[SlideInput], SlideOutcome], folder: Path | None) -> SlideOutcome:
     try:
         outcome = run(slide)
     except SlideRejected as error:

@@ -26,9 +26,11 @@ FOLDER = ".tessera-partial"
 
 
 @contextmanager
-def alone_in(folder: Path) -> Iterator[None]:
+def alone_in(
+    folder: Path, *, busy: str = "Another run is writing into the slide's folder: wait for it, or name another."
+) -> Iterator[None]:
     """Keeps every other run out of `folder`, which is made when it is missing. Two at once would take up each other's
-    shards. The system gives the lock back when a run is killed. Raises Conflict."""
+    shards. The system gives the lock back when a run is killed. Raises Conflict, with the message `busy`."""
     made = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(folder, os.O_RDONLY)
@@ -36,7 +38,7 @@ def alone_in(folder: Path) -> Iterator[None]:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise Conflict("Another run is writing into the slide's folder: wait for it, or name another.") from error
+            raise Conflict(busy) from error
         except OSError:  # network mounts that know no locks: runs there are not kept apart
             pass
         yield

@@ -64,7 +64,9 @@ def report_found(found: Found) -> None:
 class TilesBar:
     """One line for the slide that runs: tiles done, tiles a second, time left."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, transient: bool = False) -> None:
+        """With `transient` the line is removed at the end, and not drawn into a file at all."""
+        console = Console(stderr=True)
         self._bar = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
@@ -72,7 +74,9 @@ class TilesBar:
             TextColumn("{task.fields[rate]}"),
             TimeElapsedColumn(),
             TimeRemainingColumn(),
-            console=Console(stderr=True),
+            console=console,
+            transient=transient,
+            disable=transient and not console.is_terminal,
         )
         self._task: TaskID | None = None
         self._since = 0.0

@@ -19,7 +19,7 @@ from client.progress import TilesBar, bytes_bar, complain
 from client.sources import Sources
 from client.upload import upload
 from client.watch import Realtime, watch
-from wsi.errors import TesseraError
+from wsi.errors import Invalid, TesseraError
 from wsi.estimate import Estimate
 from wsi.outline import Outline
 from wsi.records.jobs import Priority
@@ -40,7 +40,8 @@ class Asked:
     outline: Outline | None = None  #: what to analyse in place of the tissue found
     label: str | None = None
     notify: Mapping[str, str] = field(default_factory=dict[str, str])  #: "email" and "webhook": who hears of the end
-    idempotency_key: str | None = None  #: None: a new one, so that a lost answer makes no second job
+    #: From a slide's id to its job's Idempotency-Key: a new one each time, so that a lost answer makes no second job.
+    key_of: Callable[[str], str] = lambda slide_id: str(uuid4())
     deidentify: bool = False  #: label and identifiers are removed before the slide is ready
     resume: str | None = None  #: slide id of an upload that broke off
     watch: bool = True
@@ -59,36 +60,54 @@ def submit_slide(
     """The outcome of the job, or SUBMITTED when it is not watched; results lie in `folder` then, if one is given.
     Raises what the API raises."""
     began = time.monotonic()
-    slide_id = upload_slide(api, slide, deidentify=asked.deidentify, resume=asked.resume)
+    job = start_job(api, slide, asked)
+    if isinstance(job, SlideOutcome):
+        return job
+    on_job(job)
+    if not asked.watch:
+        return SlideOutcome(name=slide.name, outcome=Outcome.SUBMITTED)
+    follow(api, job.job_id, slide.name, asked.realtime)
+    job = api.job(job.job_id)
+    outcome = collect(api, job, slide.name, folder, time.monotonic() - began)
+    if folder is not None and JobState(job.status).is_success:
+        on_results(folder)
+    return outcome
+
+
+def start_job(
+    api: Api, slide: SlideInput, asked: Asked, *, on_slide: Callable[[str], None] | None = None
+) -> Job | SlideOutcome:
+    """Upload the slide, wait until it is inspected, and make its job. `on_slide` receives the slide's id as soon as it
+    is known. Returns the outcome of a slide that is rejected. Raises what the API raises."""
+    slide_id = send_slide(api, slide, deidentify=asked.deidentify, resume=asked.resume, on_begin=on_slide)
     inspected = wait_until_inspected(api, slide_id)
     if inspected.status != SlideState.READY:
         return _rejected(slide, inspected)
-    job = api.submit_job(
+    return api.submit_job(
         slide_id,
         asked.model,
-        idempotency_key=asked.idempotency_key or str(uuid4()),
+        idempotency_key=asked.key_of(slide_id),
         priority=asked.priority,
         options=asked.options,
         outline=asked.outline,
         label=asked.label,
         notify=asked.notify,
     )
-    on_job(job)
-    if not asked.watch:
-        return SlideOutcome(name=slide.name, outcome=Outcome.SUBMITTED)
-    follow(api, job.job_id, slide.name, asked.realtime)
-    job = api.job(job.job_id)
+
+
+def collect(api: Api, job: Job, name: str, folder: Path | None, seconds: float) -> SlideOutcome:
+    """Return the outcome of a job that has ended; its results are downloaded into `folder`, if one is given. Raises
+    what the API raises."""
     if folder is not None and JobState(job.status).is_success:
         download(api, job.job_id, folder)
-        on_results(folder)
-    return outcome_of(job, slide.name, time.monotonic() - began)
+    return outcome_of(job, name, seconds)
 
 
 def estimate_slide(
     api: Api, slide: SlideInput, asked: Asked, *, on_estimate: Callable[[Estimate], None]
 ) -> SlideOutcome:
     """Uploads, since only an inspected slide can be estimated, and makes no job. Raises what the API raises."""
-    slide_id = upload_slide(api, slide, deidentify=asked.deidentify, resume=asked.resume)
+    slide_id = send_slide(api, slide, deidentify=asked.deidentify, resume=asked.resume)
     inspected = wait_until_inspected(api, slide_id)
     if inspected.status != SlideState.READY:
         return _rejected(slide, inspected)
@@ -102,7 +121,7 @@ def keep_slide(
 ) -> SlideOutcome:
     """Uploads and waits until the slide is inspected. Raises what the API raises."""
     began = time.monotonic()
-    inspected = wait_until_inspected(api, upload_slide(api, slide, deidentify=deidentify, resume=resume))
+    inspected = wait_until_inspected(api, send_slide(api, slide, deidentify=deidentify, resume=resume))
     if inspected.status != SlideState.READY:
         return _rejected(slide, inspected)
     on_ready(inspected)
@@ -115,9 +134,23 @@ def _rejected(slide: SlideInput, inspected: Slide) -> SlideOutcome:
     return SlideOutcome(name=slide.name, outcome=Outcome.REJECTED, reason=reason, sentence=sentence)
 
 
-def upload_slide(api: Api, slide: SlideInput, *, deidentify: bool = False, resume: str | None = None) -> str:
-    """Uploads with a progress bar and returns the slide's id."""
+def send_slide(
+    api: Api,
+    slide: SlideInput,
+    *,
+    deidentify: bool = False,
+    resume: str | None = None,
+    on_begin: Callable[[str], None] | None = None,
+) -> str:
+    """Upload with a progress bar, or register what is on S3 already, and return the slide's id. `on_begin` receives it
+    as soon as it is known; without it the user is told how to resume an upload that broke off. Raises what the API
+    raises."""
     begun: list[str] = []
+    begin = on_begin or begun.append
+    if slide.is_remote:
+        slide_id = resume or _register(api, slide, deidentify=deidentify)
+        begin(slide_id)
+        return slide_id
     with Sources().opened(slide) as source, bytes_bar() as bar:
         task = bar.add_task(f"uploading {escape(slide.name)}", total=source.size)
         try:
@@ -128,13 +161,28 @@ def upload_slide(api: Api, slide: SlideInput, *, deidentify: bool = False, resum
                 choice=slide.choice,
                 deidentify=deidentify,
                 resume=resume,
-                on_begin=begun.append,
+                on_begin=begin,
                 on_progress=lambda size: bar.advance(task, size),
             )
         except (TesseraError, KeyboardInterrupt):
             if begun:
                 complain(f"{slide.name}: the upload broke off; go on with --resume {begun[0]}")
             raise
+
+
+def _register(api: Api, slide: SlideInput, *, deidentify: bool) -> str:
+    """Raises Invalid for what an installation does not take by reference."""
+    uri, *others = slide.files
+    if others:
+        raise Invalid(
+            "A slide of several files on S3 cannot be registered: download it and submit the local copy, or analyse it "
+            "with `tessera run`."
+        )
+    if deidentify:
+        raise Invalid(
+            "A slide on S3 stays where it is and is not de-identified: download it and submit the local copy."
+        )
+    return api.register_slide(uri, mpp=slide.mpp, choice=slide.choice)
 
 
 def _with_folder(known_by: str, files: Sequence[tuple[str, RangeSource]]) -> Sequence[tuple[str, RangeSource]]:

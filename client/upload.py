@@ -21,6 +21,7 @@ from wsi.digests import PART_SIZE
 from wsi.errors import Conflict, SourceUnavailable
 from wsi.records.slides import Choice
 from wsi.slide.ranges import ByteRange, RangeSource
+from wsi.states import SlideState
 from wsi.upload_rules import PartAsked, part_count, part_size
 from wsi.uploads import PartHeld
 
@@ -52,11 +53,16 @@ def upload(
     sleep: Callable[[float], None] = time.sleep,
 ) -> str:
     """Uploads the files of one slide, (name, bytes) with the opened one first, and returns the slide's id. `on_begin`
-    hears the id first, so that the caller can `resume` with it later. Raises what the API raises, and
-    SourceUnavailable when S3 does not take a part in several tries."""
-    if resume and deidentify and not api.slide(resume).deidentify:
-        raise Conflict("The upload was begun without de-identification: start a new one instead of resuming it.")
+    hears the id first, so that the caller can `resume` with it later; an upload that is complete is not sent again.
+    Raises what the API raises, and SourceUnavailable when S3 does not take a part in several tries."""
     sizes = [(name, file.size) for name, file in files]
+    if resume:
+        begun = api.slide(resume)
+        if deidentify and not begun.deidentify:
+            raise Conflict("The upload was begun without de-identification: start a new one instead of resuming it.")
+        if begun.status not in (SlideState.UPLOADING, SlideState.DELETED):
+            on_progress(sum(size for _, size in sizes))
+            return resume
     slide_id = resume or api.begin_upload(sizes, mpp=mpp, choice=choice, deidentify=deidentify)
     on_begin(slide_id)
     stored = {(part.file, part.n): part for part in api.stored_parts(slide_id)} if resume else {}

@@ -2,12 +2,44 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from wsi.outline import Frame
+from wsi.records.jobs import Priority
+
+
+class Devices(StrEnum):
+    CPU = "cpu"
+    CUDA = "cuda"
+    CUDA_ALL = "cuda:all"
+
+    @property
+    def kind(self) -> str:
+        """ "cpu" | "cuda"."""
+        return "cpu" if self is Devices.CPU else "cuda"
+
+
+Mpp = Annotated[float | None, typer.Option(min=0.01, max=100, help="Microns a pixel of the slide; wins over the file.")]
+OnDevice = Annotated[
+    Devices, typer.Option(help="Where the model runs; all GPUs share each slide, with a process a GPU.")
+]
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        min=1, help="Decoders: threads on the CPU (2), processes for each GPU (its share of the cores, less 2)."
+    ),
+]
+ApiKey = Annotated[str, typer.Option(envvar="TESSERA_API_KEY", help="API key, or the token of a person.")]
+InQueue = Annotated[Priority, typer.Option(help="Which queue the work takes.")]
+Label = Annotated[str | None, typer.Option(help="Free text for finding the job again.")]
+NotifyEmail = Annotated[str | None, typer.Option(metavar="ADDRESS", help="Who gets a mail when a job ends.")]
+NotifyWebhook = Annotated[
+    str | None, typer.Option(metavar="URL", help="What is called when a job ends: https, signed.")
+]
 
 AllowUpsampling = Annotated[
     bool, typer.Option("--allow-upsampling", help="Take slides that are coarser than the model's scale.")

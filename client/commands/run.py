@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-import signal
-import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 from rich.console import Console
 
-from client.commands.options import AllowUpsampling, Fast, FocalPlane, OpticalPath, RegionFrame, RegionGeojson
+from client.commands.options import (
+    AllowUpsampling,
+    Devices,
+    Fast,
+    FocalPlane,
+    Mpp,
+    OnDevice,
+    OpticalPath,
+    RegionFrame,
+    RegionGeojson,
+    Workers,
+)
 from client.estimates import show
 from client.inputs import Found, SlideInput, UsageError, expand
 from client.outcomes import INTERRUPTED, Outcome, SlideOutcome, exit_code, table
@@ -38,12 +45,6 @@ class Device(StrEnum):
     CUDA = "cuda"
 
 
-class Devices(StrEnum):
-    CPU = "cpu"
-    CUDA = "cuda"
-    CUDA_ALL = "cuda:all"
-
-
 def run(
     paths: Annotated[
         list[str] | None,
@@ -61,24 +62,15 @@ def run(
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Where results go; of several slides, in DIR/<name>.")
     ] = None,
-    mpp: Annotated[
-        float | None, typer.Option(min=0.01, max=100, help="Microns a pixel of the slide; wins over the file.")
-    ] = None,
+    mpp: Mpp = None,
     optical_path: OpticalPath = None,
     focal_plane: FocalPlane = None,
-    device: Annotated[
-        Devices, typer.Option(help="Where the model runs; all GPUs share each slide, with a process a GPU.")
-    ] = Devices.CPU,
+    device: OnDevice = Devices.CPU,
     allow_upsampling: AllowUpsampling = False,
     fast: Fast = False,
     region_geojson: RegionGeojson = None,
     region_frame: RegionFrame = Frame.FULL,
-    workers: Annotated[
-        int | None,
-        typer.Option(
-            min=1, help="Decoders: threads on the CPU (2), processes for each GPU (its share of the cores, less 2)."
-        ),
-    ] = None,
+    workers: Workers = None,
     manifest: Annotated[
         Path | None,
         typer.Option(
@@ -97,10 +89,8 @@ def run(
     """Runs models over each slide. Finished slides are skipped, interrupted ones taken up where they were."""
     # A model's code, numpy and the readers are loaded for this command alone.
     from client.batch import folders, run_batch
-    from client.computing import computing
-    from client.local_run import choose_models, run_slide
-    from client.opened import OpenSlides
-    from client.shards import Watched
+    from client.commands.local_runs import local_runs
+    from client.local_run import choose_models
     from client.sources import Sources
 
     sources = Sources()
@@ -118,44 +108,26 @@ def run(
         raise UsageError("--json is for --dry-run; a run writes summary.json")
     if out is None:
         raise UsageError("name a folder for the results: --out DIR")
-    chosen = choose_models(model, "cpu" if device is Devices.CPU else "cuda")
+    chosen = choose_models(model, device.kind)
     runs = each_with(found.slides, {one.card.name: one for one in chosen})
     named = {slide.name: one for slide, one in runs}
-    with (
-        computing(device.value, chosen, workers, on_lost=complain) as where,
-        closing(OpenSlides(sources)) as open_slides,
-    ):
+    folder_of = folders([slide for slide, _ in runs], out)
+    with local_runs(chosen, sources, options, out, device=device.value, workers=workers) as local, TilesBar() as bar:
+
+        def analyse(slide: SlideInput) -> SlideOutcome:
+            return local.analyse(slide, named[slide.name], folder_of(slide), bar)
+
         try:
-            out.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise UsageError(f"The folder {out} can not be written: {error.strerror}") from error
-        folder_of = folders([slide for slide, _ in runs], out)
-        with TilesBar() as bar, _stop_on_signals() as stop:
-
-            def analyse(slide: SlideInput) -> SlideOutcome:
-                begun = bar.begin(slide.name)
-                watched = Watched(stop=stop, on_planned=begun, on_tiles=bar.advance, on_copy=bar.copied)
-                return run_slide(
-                    open_slides.open(slide),
-                    slide.name,
-                    folder_of(slide),
-                    named[slide.name],
-                    computing=where,
-                    watched=watched,
-                    options=options,
-                )
-
-            try:
-                outcomes = run_batch(
-                    [slide for slide, _ in runs],
-                    analyse,
-                    folder_of=folder_of,
-                    on_outcome=report,
-                    left_out=found.left_out,
-                )
-            except KeyboardInterrupt:
-                complain("interrupted: run the same command again, and it goes on where it stopped")
-                raise typer.Exit(INTERRUPTED) from None
+            outcomes = run_batch(
+                [slide for slide, _ in runs],
+                analyse,
+                folder_of=folder_of,
+                on_outcome=report,
+                left_out=found.left_out,
+            )
+        except KeyboardInterrupt:
+            complain("interrupted: run the same command again, and it goes on where it stopped")
+            raise typer.Exit(INTERRUPTED) from None
     Console(soft_wrap=False).print(table(outcomes, found))
     raise typer.Exit(exit_code(outcomes))
 
@@ -206,20 +178,3 @@ def _estimate(
         return INTERRUPTED
     show(outcomes, estimates, found=found, as_json=as_json)
     return exit_code(outcomes)
-
-
-@contextmanager
-def _stop_on_signals() -> Iterator[threading.Event]:
-    """The first SIGINT or SIGTERM asks for a stop after the batch in flight; a second SIGINT does not wait for it."""
-    stop = threading.Event()
-
-    def ask(number: int, frame: FrameType | None) -> None:
-        stop.set()
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
-    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield stop
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

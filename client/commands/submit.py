@@ -11,11 +11,18 @@ from rich.console import Console
 
 from client.api import Api, Job
 from client.batch import folders, run_batch
+from client.commands.asking import stated, transport_to
 from client.commands.options import (
     AllowUpsampling,
+    ApiKey,
     Deidentify,
     Fast,
     FocalPlane,
+    InQueue,
+    Label,
+    Mpp,
+    NotifyEmail,
+    NotifyWebhook,
     OpticalPath,
     RegionFrame,
     RegionGeojson,
@@ -26,7 +33,6 @@ from client.outcomes import INTERRUPTED, SlideOutcome, exit_code, table
 from client.progress import complain, report, report_found
 from client.regions import read_region
 from client.submission import Asked, estimate_slide, submit_slide
-from client.transport import Transport
 from client.watch import Realtime
 from wsi.errors import NotFound, SourceUnavailable
 from wsi.estimate import Estimate
@@ -40,7 +46,7 @@ def submit(
     *,
     api: Annotated[str, typer.Option(metavar="URL", envvar="TESSERA_API", help="The installation.")],
     model: Annotated[str, typer.Option(help="Name of a registered model.")],
-    api_key: Annotated[str, typer.Option(envvar="TESSERA_API_KEY", help="API key, or the token of a person.")],
+    api_key: ApiKey,
     watching: Annotated[
         bool, typer.Option("--watch", help="Stay until the job is done, with live progress, and download the results.")
     ] = False,
@@ -48,7 +54,7 @@ def submit(
         Path | None,
         typer.Option(metavar="DIR", help="Where results go; else MODEL-results/<name> here. Implies --watch."),
     ] = None,
-    mpp: Annotated[float | None, typer.Option(min=0.01, max=100, help="Microns a pixel; wins over the file.")] = None,
+    mpp: Mpp = None,
     optical_path: OpticalPath = None,
     focal_plane: FocalPlane = None,
     deidentify: Deidentify = False,
@@ -56,14 +62,10 @@ def submit(
     fast: Fast = False,
     region_geojson: RegionGeojson = None,
     region_frame: RegionFrame = Frame.FULL,
-    priority: Annotated[Priority, typer.Option(help="Which queue the work takes.")] = Priority.NORMAL,
-    label: Annotated[str | None, typer.Option(help="Free text for finding the job again.")] = None,
-    notify_email: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="Who gets a mail when a job ends.")
-    ] = None,
-    notify_webhook: Annotated[
-        str | None, typer.Option(metavar="URL", help="What is called when a job ends: https, signed.")
-    ] = None,
+    priority: InQueue = Priority.NORMAL,
+    label: Label = None,
+    notify_email: NotifyEmail = None,
+    notify_webhook: NotifyWebhook = None,
     idempotency_key: Annotated[
         str | None, typer.Option(help="The same key again gives the same job. One slide only.")
     ] = None,
@@ -84,11 +86,9 @@ def submit(
     report_found(found)
     if len(found.slides) > 1 and (idempotency_key or resume or region_geojson):
         raise UsageError("--idempotency-key, --resume and --region-geojson are for one slide")
-    if not (api_key.isascii() and api_key.isprintable()):
-        raise UsageError("the API key holds characters that no key has")
     if as_json and not dry_run:
         raise UsageError("--json is for --dry-run")
-    transport = Transport(api, api_key)
+    transport = transport_to(api, api_key)
     client = Api(transport)
     watching = not dry_run and (watching or out is not None)
     url = realtime_url or (_realtime_url(client) if watching else None)
@@ -96,12 +96,10 @@ def submit(
         model=model,
         priority=priority,
         outline=read_region(region_geojson, region_frame, on_note=complain) if region_geojson is not None else None,
-        options={
-            name: True for name, asked_for in (("allow_upsampling", allow_upsampling), ("fast", fast)) if asked_for
-        },
+        options=stated(allow_upsampling=allow_upsampling, fast=fast),
         label=label,
-        notify={name: value for name, value in (("email", notify_email), ("webhook", notify_webhook)) if value},
-        idempotency_key=idempotency_key,
+        notify=stated(email=notify_email, webhook=notify_webhook),
+        **({"key_of": lambda slide_id: idempotency_key} if idempotency_key else {}),
         deidentify=deidentify,
         resume=resume,
         watch=watching,

@@ -9,13 +9,13 @@ from rich.console import Console
 
 from client.api import Api, Slide
 from client.batch import run_batch
-from client.commands.options import Deidentify, FocalPlane, OpticalPath
+from client.commands.asking import transport_to
+from client.commands.options import ApiKey, Deidentify, FocalPlane, Mpp, OpticalPath
 from client.inputs import SlideInput, UsageError, expand
 from client.outcomes import INTERRUPTED, SlideOutcome, exit_code, table
 from client.progress import complain, report, report_found
 from client.removed import in_words
 from client.submission import keep_slide
-from client.transport import Transport
 from wsi.records.slides import Choice, Removed
 
 
@@ -23,8 +23,8 @@ def upload(
     slides: Annotated[list[str], typer.Argument(metavar="SLIDE…", help="Slides, or folders of them.")],
     *,
     api: Annotated[str, typer.Option(metavar="URL", envvar="TESSERA_API", help="The installation.")],
-    api_key: Annotated[str, typer.Option(envvar="TESSERA_API_KEY", help="API key, or the token of a person.")],
-    mpp: Annotated[float | None, typer.Option(min=0.01, max=100, help="Microns a pixel; wins over the file.")] = None,
+    api_key: ApiKey,
+    mpp: Mpp = None,
     optical_path: OpticalPath = None,
     focal_plane: FocalPlane = None,
     deidentify: Deidentify = False,
@@ -38,9 +38,7 @@ def upload(
     report_found(found)
     if len(found.slides) > 1 and resume:
         raise UsageError("--resume is for one slide")
-    if not (api_key.isascii() and api_key.isprintable()):
-        raise UsageError("the API key holds characters that no key has")
-    transport = Transport(api, api_key)
+    transport = transport_to(api, api_key)
 
     def send(slide: SlideInput) -> SlideOutcome:
         def tell(ready: Slide) -> None:

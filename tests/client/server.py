@@ -35,6 +35,7 @@ class Installation:
     exact: dict[str, bool] = field(default_factory=lambda: {"exact": True})  #: what a dry run says of its count
     files: list[str] = field(default_factory=list)  #: names of the last upload's
     begun: dict[str, Any] = field(default_factory=dict)  #: what the last upload stated beside its files
+    completed: bool = False  #: the upload
     page: int = 2  #: items a page
     url: str = ""
 
@@ -110,13 +111,15 @@ class Installation:
         return web.json_response(body)
 
     async def complete(self, request: web.Request) -> web.Response:
+        self.completed = True
         return await self.slide(request)
 
     async def slide(self, request: web.Request) -> web.Response:
         clean = {"deidentified": True, "removed": {"images": 2, "tags": 16, "files": 0}}
         clean |= {"deidentify": True}
         more = clean if self.begun.get("deidentify") else {"deidentified": False, "removed": None}
-        said = {"slide_id": SLIDE, "status": "READY", "reason": None, "sentence": None, "version": 3}
+        status = "READY" if self.completed else "UPLOADING"
+        said = {"slide_id": SLIDE, "status": status, "reason": None, "sentence": None, "version": 3}
         return web.json_response(said | more)
 
     async def submit(self, request: web.Request) -> web.Response:

@@ -81,6 +81,7 @@ def test_an_upload_goes_on_without_sending_again_what_has_arrived(files: list[tu
     installation, progress = Installation(), list[int]()
     with api_of(installation) as api:
         upload(api, files)
+        installation.completed = False
         del installation.stored[1, 2]
         installation.stored[0, 2] = b"other b"  # of the same length: the file was changed since
         installation.granted.clear()
@@ -88,3 +89,13 @@ def test_an_upload_goes_on_without_sending_again_what_has_arrived(files: list[tu
     assert sorted(installation.granted) == [(0, 2), (1, 2)]
     assert sum(progress) == sum(SIZES.values())
     assert installation.calls.count("POST /uploads") == 1
+
+
+def test_complete_upload_is_not_sent_again_when_it_is_resumed(files: list[tuple[str, FileSource]]) -> None:
+    installation = Installation()
+    with api_of(installation) as api:
+        upload(api, files)
+        sent = len(installation.granted)
+        assert upload(api, files, resume=SLIDE) == SLIDE
+    assert len(installation.granted) == sent
+    assert installation.calls.count(f"POST /uploads/{SLIDE}/complete") == 1
