@@ -10,6 +10,7 @@ from client.commands.inspect import inspect
 from client.commands.run import run
 from client.commands.submit import submit
 from client.commands.upload import upload
+from client.commands.watch import watch
 from client.inputs import UsageError
 from client.outcomes import FAILED, USAGE
 from client.progress import complain
@@ -27,6 +28,7 @@ app.command()(inspect)
 app.command()(deidentify)
 app.command()(upload)
 app.command()(submit)
+app.command()(watch)
 app.add_typer(models.app)
 
 

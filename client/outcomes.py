@@ -34,6 +34,8 @@ class Outcome(StrEnum):
     UPLOADED = "uploaded"  #: ready for jobs (`tessera upload`)
     SUBMITTED = "submitted"  #: the job was made and is not watched (`tessera submit` without --watch)
     LEFT_OUT = "left_out"  #: a file of a folder that is no slide; it does not change the exit code
+    WAITING = "waiting"  #: a watch ended before the slide was complete, or before its turn came
+    VANISHED = "vanished"  #: it was taken away before it was analysed
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -80,6 +82,8 @@ _STYLE = {
     Outcome.UPLOADED: "green",
     Outcome.SUBMITTED: "green",
     Outcome.LEFT_OUT: "dim",
+    Outcome.WAITING: "yellow",
+    Outcome.VANISHED: "yellow",
 }
 
 

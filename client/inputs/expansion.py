@@ -34,13 +34,15 @@ def expand(
     skip: Path | None = None,
     remote: Remote | None = None,
     known: MutableMapping[FileEntry, Facts] | None = None,
+    arriving: bool = False,
 ) -> Found:
     """Return the slides that `paths` and `manifest` name, each once, with distinct names, in the order given, and every
     other file of the folders and prefixes among them with the reason why it is left out.
 
     `mpp` and `choice` hold for every slide whose manifest row states none. `skip` is a folder that is not searched (the
     output). Without `remote` s3:// is refused. `known` holds what files are, by their sizes and stamps, and grows: a
-    caller that searches a place again and again keeps it, so that each file is read once.
+    caller that searches a place again and again keeps it, so that each file is read once. With `arriving`, files are
+    still being written: a folder need not hold a slide yet, and slides are not compared to find equal copies.
     Raises UsageError for a path of the command line that does not exist, a folder without slides, a bad manifest.
     """
     rows = [(SlideInput(location=path, mpp=mpp, choice=choice), True) for path in paths]
@@ -53,7 +55,7 @@ def expand(
     searches: dict[SlideInput, _Search] = {}  # by what is stated
     for number, (row, must_exist) in enumerate(rows):
         stated = replace(row, location="")
-        search = searches.setdefault(stated, _Search(looking, remote, skip))
+        search = searches.setdefault(stated, _Search(looking, remote, skip, arriving=arriving))
         search.add(row.location, number, must_exist=must_exist)
     found = [search.found(stated) for stated, search in searches.items()]
     slides = [slide for _, slide in sorted((pair for one in found for pair in one.slides), key=lambda pair: pair[0])]
@@ -81,10 +83,11 @@ class _Part:
 class _Search:
     """Paths for whose slides the same is stated."""
 
-    def __init__(self, looking: Looking, remote: Remote | None, skip: Path | None) -> None:
+    def __init__(self, looking: Looking, remote: Remote | None, skip: Path | None, *, arriving: bool) -> None:
         self._looking = looking
         self._remote = remote
         self._walk = Walk(skip)
+        self._arriving = arriving
         self._rows: dict[int, str] = {}  #: folders and prefixes, which must hold a slide
         self._asked: dict[str, tuple[int, int]] = {}  #: location -> its place in the order given
         self._entries: dict[str, FileEntry] = {}
@@ -136,6 +139,8 @@ class _Search:
                 self._left_out += left_out
                 break
         else:
+            if self._arriving:
+                return
             raise UsageError(f"No slide lies in {url}")
         if spelling != url:
             self.notes.append(f"There is no {url}: {spelling} is read, whose name means the same")
@@ -159,9 +164,10 @@ class _Search:
         entries, left_out = each_file_once(self._entries.values(), self._named)
         groups, others = self._grouped(entries)
         asked = [one for one in groups if any(entry.location in self._asked for entry in one.entries)]
-        kept, equal = copies(asked, self._named)
+        kept, equal = (asked, list[LeftOut]()) if self._arriving else copies(asked, self._named)
         left_out += [*self._left_out, *self._walk.left_out, *others, *equal]
-        self._check_rows(asked, left_out)
+        if not self._arriving:
+            self._check_rows(asked, left_out)
         slides = [(self._order(one), _slide(one, stated)) for one in kept]
         return _Part(slides, left_out, {entry.location: entry for one in kept for entry in one.entries})
 

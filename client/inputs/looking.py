@@ -7,6 +7,7 @@ from pathlib import Path
 
 from client.inputs.kinds import DICOM, Facts, by_head, by_name, is_dicom, unreadable
 from client.inputs.listing import FileEntry, Remote
+from client.inputs.slide_input import LeftOutReason
 from wsi import side_by_side
 from wsi.errors import SlideRejected, SourceError
 from wsi.slide.ranges import ByteRange, FileSource, RangeSource
@@ -34,8 +35,10 @@ class Looking:
                     unread.append(entry)
                 else:
                     self._known[entry] = facts
-        self._known.update(zip(unread, side_by_side.each(self._read, unread), strict=True))
-        return {entry: self._known[entry] for entry in entries}
+        read = dict(zip(unread, side_by_side.each(self._read, unread), strict=True))
+        # What cannot be read now may be readable later, with the same size and stamp.
+        self._known.update((one, facts) for one, facts in read.items() if facts.reason is not LeftOutReason.UNREADABLE)
+        return {entry: read[entry] if entry in read else self._known[entry] for entry in entries}
 
     def _read(self, entry: FileEntry) -> Facts:
         try:

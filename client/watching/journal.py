@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ class Entry:
     name: str  #: of its folder of results
     version: str  #: of its files
     task: str  #: model and options
+    attempt: int = 0  #: failures of this version before
     slide_id: str | None = None  #: of its upload
     job_id: str | None = None
     outcome: Outcome | None = None  #: None: it was begun, and its outcome is not known
@@ -41,18 +42,22 @@ class Entry:
     def is_of(self, version: str, task: str) -> bool:
         return (self.version, self.task) == (version, task)
 
-    def slide_outcome(self) -> SlideOutcome | None:
-        if self.outcome is None:
-            return None
-        return SlideOutcome(
-            name=self.name,
-            outcome=self.outcome,
-            reason=self.reason,
-            sentence=self.sentence,
-            tiles=self.tiles,
-            unreadable=self.unreadable,
-            seconds=self.seconds,
+    def ended(self, outcome: SlideOutcome) -> Entry:
+        return replace(
+            self,
+            outcome=outcome.outcome,
+            reason=outcome.reason,
+            sentence=outcome.sentence,
+            tiles=outcome.tiles,
+            unreadable=outcome.unreadable,
+            seconds=outcome.seconds,
         )
+
+    def again(self) -> Entry:
+        """Return the entry of the next attempt; one without an outcome goes on."""
+        failed = self.attempt + (self.outcome is Outcome.FAILED)
+        begun = Entry(key=self.key, name=self.name, version=self.version, task=self.task)
+        return replace(begun, attempt=failed, slide_id=self.slide_id)
 
 
 class Journal:

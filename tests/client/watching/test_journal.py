@@ -23,10 +23,12 @@ def test_last_entry_of_each_slide_counts_after_a_restart(tmp_path: Path) -> None
     again = Journal(tmp_path)
     assert again.entries == first.entries
     assert again.entries["/in/a.svs"] == DONE
-    assert again.entries["/in/a.svs"].slide_outcome() == SlideOutcome(
-        name="a", outcome=Outcome.COMPLETED, tiles=12, unreadable=1, seconds=3.5
-    )
-    assert again.entries["/in/b.svs"].slide_outcome() is None
+
+
+def test_next_attempt_keeps_the_upload_and_counts_failures() -> None:
+    failed = replace(BEGUN, slide_id="s", job_id="j").ended(SlideOutcome(name="a", outcome=Outcome.FAILED, reason="x"))
+    assert failed.again() == replace(BEGUN, slide_id="s", attempt=1)
+    assert replace(BEGUN, slide_id="s", attempt=1).again() == replace(BEGUN, slide_id="s", attempt=1)
 
 
 @pytest.mark.parametrize("cut", range(1, 60))

@@ -1,0 +1,305 @@
+"""The loop of `tessera watch`: look, decide, analyse one slide, look again."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final, Protocol
+
+from client.batch import guarded
+from client.inputs.slide_input import Found, SlideInput, UsageError, place
+from client.outcomes import Outcome, SlideOutcome
+from client.watching.arrivals import Arrival, Patience, ended, look, next_due, put_off, unfinished
+from client.watching.candidates import Candidate, candidates, count_being_written
+from client.watching.events import Event, Kind
+from client.watching.journal import Entry, Journal
+from client.watching.names import Names
+from client.watching.probe import INCOMPLETE
+from wsi.errors import (
+    Conflict,
+    DeviceLost,
+    RejectReason,
+    SourceChanged,
+    SourceMissing,
+    SourceTruncated,
+    SourceUnavailable,
+    TesseraError,
+    TooManyRequests,
+    Unauthenticated,
+)
+
+#: Failures that every further slide would meet as well: the watch ends.
+_OF_ALL: Final = {error.code: error for error in (DeviceLost, Unauthenticated)}
+LONGEST_PAUSE: Final = 300.0  #: seconds between looks at a place that cannot be listed
+JOBS_A_LOOK: Final = 20  #: that are asked for their state
+#: A slide that is rejected for one of these may still be on its way, or its store or the installation is busy.
+_MAY_PASS: Final = frozenset(
+    {
+        *(reason.value for reason in INCOMPLETE),
+        *(error.code for error in (SourceChanged, SourceMissing, SourceTruncated, SourceUnavailable)),
+        *(error.code for error in (TooManyRequests, Conflict)),
+    }
+)
+
+
+class Place(Protocol):
+    root: str  #: the folder or prefix, as locations begin
+
+    def search(self) -> Found:
+        """Raises UsageError or TesseraError while the place cannot be listed."""
+        ...
+
+    def key_of(self, slide: SlideInput) -> str:
+        """Return what a slide of the last search is known by, whatever arrives next to it."""
+        ...
+
+
+class Analysis(Protocol):
+    """What is done with a slide. Both methods raise every error as it is."""
+
+    @property
+    def task(self) -> str:
+        """Model and options: a slide that was analysed by another task is analysed again."""
+        ...
+
+    @property
+    def collects(self) -> bool:
+        """Whether SUBMITTED is followed by an outcome from `collect`."""
+        ...
+
+    def begin(self, slide: SlideInput, entry: Entry, record: Callable[[Entry], None]) -> SlideOutcome: ...
+
+    def collect(self, entry: Entry) -> SlideOutcome:
+        """Return the outcome of a job that was submitted: SUBMITTED while it runs."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pace:
+    interval: float = 10.0  #: seconds between looks
+    patience: Patience = field(default_factory=Patience)
+    once: bool = False  #: end when everything that was seen has its outcome
+
+
+class Watcher:
+    """For one thread and one folder of results."""
+
+    def __init__(
+        self,
+        place: Place,
+        analysis: Analysis,
+        journal: Journal,
+        out: Path,
+        *,
+        pace: Pace,
+        probe: Callable[[SlideInput], None],
+        wait: Callable[[float], None],
+        tell: Callable[[Event], None],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`probe` raises SlideRejected for a slide that is not complete. `wait` sleeps, and raises KeyboardInterrupt
+        when the watch is to end."""
+        self._place = place
+        self._analysis = analysis
+        self._journal = journal
+        self._out = out
+        self._pace = pace
+        self._probe = probe
+        self._wait = wait
+        self._tell = tell
+        self._clock = clock
+        self._at_work: str | None = None
+        self._candidates: Mapping[str, Candidate] = {}
+        self._locations: dict[str, str] = {}  #: by key, also of slides that are gone
+        self._arrivals: dict[str, Arrival] = {}
+        self._outcomes: dict[str, SlideOutcome] = {}
+        entries = journal.entries.items()
+        self._names = Names({key: one.name for key, one in entries if one.outcome is not Outcome.LEFT_OUT})
+        self._jobs = deque(key for key, entry in entries if self._is_awaited(entry))
+        self.being_written = 0  #: files with temporary names at the last look
+
+    def run(self) -> None:
+        """Raises KeyboardInterrupt when it is to end, and what the first look raises."""
+        self._look()
+        finished = sum(arrival.ended for arrival in self._arrivals.values())
+        if finished or self._jobs:
+            self._tell(Event(kind=Kind.RESUMED, count=finished))
+        failures = 0
+        while True:
+            if not failures:
+                self._analyse_due()
+                self._collect()
+                if self._pace.once and not unfinished(self._arrivals) and not self._jobs:
+                    return
+            self._wait(min(self._pace.interval * 2 ** min(failures, 10), max(self._pace.interval, LONGEST_PAUSE)))
+            try:
+                self._look()
+            except (UsageError, TesseraError, OSError) as error:
+                if not failures:
+                    self._tell(Event(kind=Kind.UNREACHABLE, sentence=_sentence(error)))
+                failures += 1
+            else:
+                if failures:
+                    self._tell(Event(kind=Kind.REACHABLE))
+                failures = 0
+
+    def outcomes(self) -> tuple[SlideOutcome, ...]:
+        """Return an outcome for everything that came since this watch began; WAITING for what has none yet."""
+        waiting = {
+            key: SlideOutcome(name=self._display(key), outcome=Outcome.WAITING, sentence=self._why_unfinished(key))
+            for key in unfinished(self._arrivals)
+        }
+        return tuple((self._outcomes | waiting).values())
+
+    def _look(self) -> None:
+        found = self._place.search()
+        before, self._candidates = self._candidates, candidates(found, self._place.root, self._place.key_of)
+        self.being_written = count_being_written(found, self._place.root)
+        seen = {key: candidate.sighting for key, candidate in self._candidates.items()}
+        result = look(self._arrivals, seen, self._clock(), self._pace.patience, self._has_ended)
+        self._arrivals = dict(result.arrivals)
+        self._locations |= {key: candidate.location for key, candidate in self._candidates.items()}
+        for key in result.came:
+            self._tell_of_slide(Kind.ARRIVED, key, self._candidates[key])
+        for key in result.changed:
+            self._outcomes.pop(key, None)
+            self._tell_of_slide(Kind.CHANGED, key, self._candidates[key])
+        for key in result.gone:
+            if before[key].slide is not None:
+                sentence = "It vanished before it could be analysed."
+                self._outcomes[key] = SlideOutcome(name=self._display(key), outcome=Outcome.VANISHED, sentence=sentence)
+            self._tell_of_slide(Kind.VANISHED, key, before[key])
+        # Left out before, and part of a slide since the rest of it came.
+        for file in self._outcomes.keys() & (found.entries.keys() - self._candidates.keys()):
+            del self._outcomes[file]
+
+    def _tell_of_slide(self, kind: Kind, key: str, candidate: Candidate) -> None:
+        """Of other files only the end is told."""
+        if candidate.slide is not None:
+            self._tell(Event(kind=kind, slide=self._locations[key]))
+
+    def _has_ended(self, key: str, version: str) -> bool:
+        """A failure counts for the watch that met it: the next one tries again."""
+        entry = self._journal.entries.get(key)
+        return (
+            entry is not None
+            and entry.is_of(version, self._analysis.task)
+            and entry.outcome not in (None, Outcome.FAILED)
+        )
+
+    def _is_awaited(self, entry: Entry) -> bool:
+        return self._analysis.collects and entry.outcome is Outcome.SUBMITTED and entry.task == self._analysis.task
+
+    def _analyse_due(self) -> None:
+        """Returns when it is time for the next look, so that a look comes between any two slides that take long."""
+        until = self._clock() + self._pace.interval
+        while (key := next_due(self._arrivals, self._clock())) is not None:
+            self._wait(0)
+            self._attempt(key, self._candidates[key])
+            if self._clock() >= until:
+                return
+
+    def _attempt(self, key: str, candidate: Candidate) -> None:
+        begun = self._begun(key, candidate)
+        if candidate.slide is None or candidate.lacks:
+            outcome = _without_analysis(candidate, begun.name)
+        else:
+            self._at_work = key
+            slide = replace(candidate.slide, name=begun.name)
+            outcome = guarded(slide, lambda slide: self._analyse(slide, begun), self._out / begun.name)
+            self._at_work = None
+        may_pass = candidate.lacks is not None or (candidate.slide is not None and outcome.reason in _MAY_PASS)
+        if may_pass and self._put_off(key, outcome.sentence or ""):
+            return
+        recorded = self._journal.entries.get(key)
+        is_newer = recorded is not None and recorded.is_of(begun.version, begun.task) and recorded.outcome is None
+        self._end(recorded if recorded is not None and is_newer else begun, outcome)
+        if outcome.reason in _OF_ALL:
+            raise _OF_ALL[outcome.reason](outcome.sentence or "")
+
+    def _begun(self, key: str, candidate: Candidate) -> Entry:
+        version, task = candidate.sighting.version, self._analysis.task
+        before = self._journal.entries.get(key)
+        if before is not None and before.is_of(version, task):
+            return before.again()
+        if candidate.slide is None:
+            name = self._below(key)
+        else:
+            name = self._names.of(key, place(candidate.slide), candidate.slide.name)
+        return Entry(key=key, name=name, version=version, task=task)
+
+    def _analyse(self, slide: SlideInput, begun: Entry) -> SlideOutcome:
+        self._probe(slide)
+        self._journal.record(begun)
+        self._tell(Event(kind=Kind.STARTED, slide=self._locations[begun.key], name=begun.name))
+        return self._analysis.begin(slide, begun, self._journal.record)
+
+    def _put_off(self, key: str, lacks: str) -> bool:
+        before = self._arrivals[key]
+        later = put_off(before, lacks, self._clock(), self._pace.patience)
+        if later is None:
+            return False
+        self._arrivals[key] = later
+        if lacks != before.lacks:
+            self._tell(Event(kind=Kind.WAITING, slide=self._locations[key], sentence=lacks))
+        return True
+
+    def _end(self, entry: Entry, outcome: SlideOutcome) -> None:
+        key, entry = entry.key, entry.ended(outcome)
+        self._outcomes[key] = outcome
+        if key in self._arrivals and self._arrivals[key].version == entry.version:
+            self._arrivals[key] = ended(self._arrivals[key])
+        try:
+            self._journal.record(entry)
+        except OSError as error:
+            self._tell(Event(kind=Kind.UNRECORDED, slide=self._locations.get(key, key), sentence=error.strerror))
+        if self._is_awaited(entry):
+            self._jobs.append(key)
+        self._tell(Event(kind=Kind.ENDED, slide=self._locations.get(key, key), name=entry.name, outcome=outcome))
+
+    def _collect(self) -> None:
+        """Asks for the jobs that were asked for longest ago."""
+        for _ in range(min(JOBS_A_LOOK, len(self._jobs))):
+            self._wait(0)
+            key = self._jobs.popleft()
+            entry = self._journal.entries[key]
+            if not self._is_awaited(entry):
+                continue  # of a version that was replaced
+            outcome = self._ask(entry)
+            if outcome.outcome is Outcome.SUBMITTED or outcome.reason in _MAY_PASS:
+                self._jobs.append(key)
+            else:
+                self._end(entry, outcome)
+
+    def _ask(self, entry: Entry) -> SlideOutcome:
+        slide = SlideInput(location=entry.key, name=entry.name)
+        return guarded(slide, lambda _: self._analysis.collect(entry), self._out / entry.name)
+
+    def _why_unfinished(self, key: str) -> str:
+        if key == self._at_work:
+            return "The watch ended while the slide was analysed: the next one resumes it."
+        return self._arrivals[key].lacks or "The watch ended before the slide's turn came."
+
+    def _display(self, key: str) -> str:
+        return self._names.get(key) or self._below(key)
+
+    def _below(self, key: str) -> str:
+        return self._locations.get(key, key).removeprefix(self._place.root).lstrip("/")
+
+
+def _without_analysis(candidate: Candidate, name: str) -> SlideOutcome:
+    if candidate.left_out is None:
+        return SlideOutcome(
+            name=name, outcome=Outcome.REJECTED, reason=RejectReason.MISSING_FILES.value, sentence=candidate.lacks
+        )
+    reason, sentence = candidate.left_out.reason.value, candidate.left_out.sentence
+    return SlideOutcome(name=name, outcome=Outcome.LEFT_OUT, reason=reason, sentence=sentence)
+
+
+def _sentence(error: UsageError | TesseraError | OSError) -> str:
+    if isinstance(error, TesseraError):
+        return error.sentence
+    return (error.strerror or "the system gives no reason") if isinstance(error, OSError) else str(error)
