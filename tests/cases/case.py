@@ -122,7 +122,7 @@ def _check_read(reader: SlideReader, expect: Read) -> None:
     if expect.mpp is not None:
         wanted = expect.mpp if isinstance(expect.mpp, tuple) else (expect.mpp, expect.mpp)
         assert (found.mpp_x, found.mpp_y) == pytest.approx(wanted, rel=1e-4)
-    if found.reading_path == "native":
+    if found.reading_path == "native" or expect.pixels is not None:
         for level in range(len(found.levels)):
             pixels, unreadable = read_level(reader, level)
             assert unreadable == (expect.unreadable[level] if level < len(expect.unreadable) else 0), f"level {level}"

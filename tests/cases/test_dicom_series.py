@@ -119,6 +119,11 @@ def _cut(folder: Path) -> Path:
     return folder
 
 
+def _one_plane_of_three(folder: Path) -> Path:
+    write_picture(folder / "0.dcm", BASE, replace(RAW, more={"TotalPixelMatrixFocalPlanes": 3}))
+    return folder
+
+
 def _same_size(folder: Path) -> Path:
     _pyramid(folder)
     write_picture(folder / "2.dcm", smaller(BASE, 2), replace(RAW, spacing=(0.001, 0.001), kind="THUMBNAIL"))
@@ -174,13 +179,13 @@ def _long_spacing(folder: Path) -> Path:
     new = bytearray(data)
     new[at : at + len(old)] = value
     new[start + 6 : start + 8] = len(value).to_bytes(2, "little")
-    for tag in ("28001091", "feff00e0", "00522992"):  # the items and sequences around it grow by as much
-        found = new.rfind(bytes.fromhex(tag), 0, start)
-        place = found + (4 if tag == "feff00e0" else 8)
-        if found >= 0:
-            size = int.from_bytes(new[place : place + 4], "little")
-            if size != 0xFFFFFFFF:
-                new[place : place + 4] = (size + grown).to_bytes(4, "little")
+    place = start
+    for tag in ("feff00e0", "28001091", "feff00e0", "00522992"):  # what is around it grows by as much, inmost first
+        place = new.rindex(bytes.fromhex(tag), 0, place)
+        length = place + (4 if tag == "feff00e0" else 8)
+        size = int.from_bytes(new[length : length + 4], "little")
+        if size != 0xFFFFFFFF:
+            new[length : length + 4] = (size + grown).to_bytes(4, "little")
     (folder / "0.dcm").write_bytes(new)
     return folder
 
@@ -315,6 +320,12 @@ CASES = [
         met="a file that ends before its last frame lost its pixels with a warning",
         write=_cut,
         expect=Refused(reason=RejectReason.TRUNCATED, says="cut short"),
+    ),
+    Case(
+        source="wsidicom#190",
+        met="each focal plane in a file of its own, which says how many planes there are in all",
+        write=_one_plane_of_three,
+        expect=Read(levels=SIDES[:1], mpp=0.5, pixels=BASE),  # frames are counted in each file (WG-26, 2025)
     ),
     Case(
         source="openslide PR#439",

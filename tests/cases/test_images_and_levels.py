@@ -6,12 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import tifffile
 
 from tests.cases.case import Case, Read, Refused, check, parametrised
 from tests.cases.pages import Page, change_entry, drawn, ome_text, smaller, svs_text, write_pages
 from tests.slides.ome import rewrite_description, write_ome
-from tests.slides.scn import write_scn
 from wsi.errors import RejectReason
 
 WIDTH, HEIGHT = 640, 480
@@ -23,6 +23,14 @@ LEVELS = [Page(pixels=smaller(BASE, step), description=TEXT) for step in (1, 2, 
 LABEL = Page(pixels=drawn(96, 112, 1), tile=None)
 MACRO = Page(pixels=drawn(192, 64, 2), tile=None)
 THUMBNAIL = Page(pixels=drawn(120, 80, 3), tile=None)
+
+
+_ALL = '<view sizeX="256000" sizeY="256000" offsetX="0" offsetY="0"/>'
+
+
+def _place(left: int, side: int) -> str:
+    """Where an image of an SCN lies on the glass, in nm."""
+    return f'<view sizeX="{side}" sizeY="{side}" offsetX="{left}" offsetY="0"/>'
 
 
 def _svs(*pages: Page):
@@ -70,6 +78,45 @@ def _companion(folder: Path) -> Path:
     mark = text[text.index("<Image") : text.index(">", text.index("<Image")) + 1]
     other = '<BinaryOnly MetadataFile="s.companion.ome" UUID="urn:uuid:1"/>'
     return rewrite_description(path, {mark: other + mark})
+
+
+def _scn(folder: Path, *images: tuple[int, float, str]) -> Path:
+    """A Leica SCN of one level each: page, objective, place on the glass."""
+    listed = "".join(
+        f'<image name="i{page}"><pixels sizeX="512" sizeY="512"><dimension sizeX="512" sizeY="512" r="0" ifd="{page}"/>'
+        f"</pixels>{view}<scanSettings><objectiveSettings><objective>{objective}</objective></objectiveSettings>"
+        "<illuminationSettings><illuminationSource>brightfield</illuminationSource></illuminationSettings>"
+        "</scanSettings></image>"
+        for page, objective, view in images
+    )
+    text = (
+        '<?xml version="1.0" encoding="utf-8"?><scn xmlns="http://www.leica-microsystems.com/scn/2010/10/01">'
+        f'<collection name="c" sizeX="256000" sizeY="256000">{listed}</collection></scn>'
+    )
+    page = Page(pixels=np.tile(drawn(256, 256), (2, 2, 1)), tile=512, density=DENSITY)
+    first = replace(page, pixels=np.tile(drawn(256, 256, 1), (2, 2, 1)), description=text)
+    return write_pages(folder / "slide.scn", first, *[page] * (len(images) - 1), big=True)
+
+
+def _overview_first(folder: Path) -> Path:
+    return _scn(folder, (0, 1.25, _ALL), (1, 20, _place(0, 128_000)))
+
+
+def _argos(folder: Path) -> Path:
+    xml = b"<Argos.Scan.Metadata><MinZ>0</MinZ><MaxZ>2</MaxZ></Argos.Scan.Metadata>"
+    text = ((65_000, 2, len(xml) + 1, xml + b"\0", False),)
+    blurred = [np.roll(BASE, 40, axis=1), BASE, np.roll(BASE, 80, axis=1)]
+    pages = [
+        Page(pixels=smaller(plane, step), density=DENSITY, more=text if (number, step) == (0, 1) else ())
+        for number, plane in enumerate(blurred)
+        for step in (1, 2)
+    ]
+    return write_pages(folder / "slide.avs", *pages, THUMBNAIL, MACRO)
+
+
+def _two_regions(folder: Path) -> Path:
+    """Two main images that were scanned with different objectives."""
+    return _scn(folder, (0, 1.25, _ALL), (1, 20, _place(0, 128_000)), (2, 40, _place(128_000, 64_000)))
 
 
 CASES = [
@@ -168,8 +215,29 @@ CASES = [
     Case(
         source="libvips#1532",
         met="of an SCN whose overview comes first, the overview was converted",
-        write=lambda folder: write_scn(folder / "slide.scn"),
-        expect=Read(mpp=0.5, path="scratch"),
+        write=_overview_first,
+        expect=Read(mpp=0.25, path="scratch"),
+    ),
+    Case(
+        source="openslide 4.0.1 (Argos AVS)",
+        met="three focal planes of one size follow each other; which one is the middle stands in XML",
+        write=_argos,
+        expect=Read(levels=SIDES[:2], mpp=0.25, path="scratch", pixels=BASE),
+    ),
+    Case(
+        source="openslide#202, openslide#189",
+        met="an SCN with two unlike main images",
+        write=_two_regions,
+        expect=Refused(reason=RejectReason.UNSUPPORTED_FORMAT, says="SCN.*export"),
+    ),
+    Case(
+        source="opentile PR#108",
+        met="an OME-TIFF in strips",
+        write=lambda folder: write_pages(
+            folder / "slide.ome.tif",
+            Page(pixels=BASE, tile=None, description=ome_text(("slide", WIDTH, HEIGHT, 0, 0.5))),
+        ),
+        expect=Refused(reason=RejectReason.UNSUPPORTED_FORMAT, says="without tiles"),
     ),
     Case(
         source="tifffile#72, tifffile#112, bioformats#4010",

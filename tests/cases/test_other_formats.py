@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from tests.slides.ndpi import ndpi_levels, write_ndpi
 from wsi.errors import RejectReason
 
 BASE = drawn(512, 512)
+NDPI = ndpi_levels(1024, 512, slice_width=256)[0].pixels
 
 
 def _mirax(folder: Path) -> Path:
@@ -53,6 +55,22 @@ def _byte_order_mark(folder: Path) -> Path:
 
 def _philips(folder: Path, **more: tuple[str, str]) -> Path:
     return write_philips(folder / "slide.tiff", [BASE, smaller(BASE, 2)], **more)
+
+
+def _ndpi(folder: Path, height: int = 512) -> Path:
+    return write_ndpi(folder / "slide.ndpi", ndpi_levels(1024, height, slice_width=256))
+
+
+def _without_rows_per_strip(folder: Path) -> Path:
+    """Every directory's tag 278 becomes one that nobody knows."""
+    path = _ndpi(folder)
+    entry = (278).to_bytes(2, "little") + b"\x04\0\x01\0\0\0"
+    return damage(path, lambda data: data.__setitem__(slice(None), data.replace(entry, b"\xff\x7e" + entry[2:])))
+
+
+def _short_list(folder: Path) -> Path:
+    base, *others = ndpi_levels(1024, 512, slice_width=256)
+    return write_ndpi(folder / "slide.ndpi", [replace(base, starts="one missing"), *others])
 
 
 CASES = [
@@ -96,8 +114,26 @@ CASES = [
     Case(
         source="tifffile#41",
         met="an NDPI has the levels that the file holds; other readers make some up between them",
-        write=lambda folder: write_ndpi(folder / "slide.ndpi", ndpi_levels(1024, 512, slice_width=256)),
-        expect=Read(levels=[(1024, 512), (256, 128), (64, 32)]),
+        write=_ndpi,
+        expect=Read(levels=[(1024, 512), (256, 128), (64, 32)], mpp=0.25, pixels=NDPI, tolerance=6),
+    ),
+    Case(
+        source="libvips#873",
+        met="an NDPI without RowsPerStrip, which OpenSlide demands",
+        write=_without_rows_per_strip,
+        expect=Read(levels=[(1024, 512), (256, 128), (64, 32)], mpp=0.25, pixels=NDPI, tolerance=6),
+    ),
+    Case(
+        source="bioformats#3847",
+        met="the list of restart markers is shorter than the image needs",
+        write=_short_list,
+        expect=Read(path="scratch", mpp=0.25),  # OpenSlide looks for the markers itself
+    ),
+    Case(
+        source="bioformats#4082",
+        met="wrong pixels at the bottom, where the last row of blocks is not full",
+        write=lambda folder: _ndpi(folder, height=500),
+        expect=Read(mpp=0.25, pixels=ndpi_levels(1024, 500, slice_width=256)[0].pixels, tolerance=6),
     ),
 ]
 

@@ -33,6 +33,7 @@ TILE = 512  #: px; a region costs OpenSlide about the same per pixel from here u
 CACHE = 64 * 1024**2  #: bytes of decoded file tiles, shared by all handles
 FORMATS: Final = {
     "aperio": "svs",
+    "argos": "avs",
     "dicom": "dicom",
     "generic-tiff": "tiff",
     "hamamatsu": "hamamatsu",

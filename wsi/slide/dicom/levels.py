@@ -231,9 +231,11 @@ def _check_count(header: Header, total: int, tiles: int) -> None:
     """Whether that many frames fill the picture once for each optical path and plane."""
     each = tiles * (len(header.paths) or 1)
     needed = each * max(header.focal_planes, 1)
-    if total == needed or (header.focal_planes == 1 and total and total % each == 0):
+    is_part = header.part is not None
+    # Some writers say 1 of several planes; others say how many planes all files of the slide hold (wsidicom#190).
+    if total == needed or (total and total % each == 0 and (header.focal_planes == 1 or not is_part)):
         return
-    if header.part is not None and total < needed:
+    if is_part and total < needed:
         raise _missing(
             f"One picture of the slide lies in several DICOM files, and {needed - total:,} of its frames in none"
         )

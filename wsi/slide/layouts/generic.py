@@ -17,14 +17,17 @@ from wsi.slide.tiff import Directory, Tiff
 
 _READ_XML = ("vips.ecs.soton.ac.uk", "PerkinElmer-QPI")  #: in the first characters of a description that is XML
 _HEAD = 400
+_ARGOS_METADATA = 65000  #: a tag of XML
 
 
 def claims(file: Tiff) -> bool:
-    """Leaves alone what another vendor's reader must interpret: SCN, Philips, BIF, Trestle."""
+    """Leaves alone what another vendor's reader must interpret: SCN, Philips, BIF, Trestle, Argos."""
     first = file.directories[0]
     description = first.text(tiff.IMAGE_DESCRIPTION).lstrip("\ufeff \r\n\t")
     is_read = any(name in description[:_HEAD] for name in _READ_XML)
     vendor = tiff.NDPI_VERSION in first or (description.startswith("<") and not is_read)
+    if b"Argos.Scan.Metadata" in (first.data(_ARGOS_METADATA) or b"")[:_HEAD]:
+        return False  # Planes of focus of one size, of which the XML says the middle one (openslide-vendor-argos.c).
     return not (vendor or b"iScan" in (first.data(tiff.XMP) or b"") or first.text(tiff.SOFTWARE).startswith("MedScan"))
 
 
