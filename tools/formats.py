@@ -13,6 +13,7 @@ from wsi.slide.layouts.registry import TIFF_LAYOUTS
 from wsi.slide.layouts.tiff_coding import CODECS, OTHER_CODECS, OTHER_COLOURS
 from wsi.slide.opening import MAX_SCRATCH
 from wsi.slide.openslide import FORMATS
+from wsi.slide.scales.texts import SCALE_TEXTS
 
 #: How people call them.
 CODEC_NAMES: Final[Mapping[Codec, str]] = {
@@ -59,7 +60,7 @@ NATIVE_VENDORS: Final = frozenset({"aperio", "generic-tiff", "hamamatsu", "dicom
 
 def page() -> str:
     """The page as Markdown."""
-    return "\n".join((_head(), *_formats(), *_compressions(), *_dicom(), *_reasons()))
+    return "\n".join((_head(), *_formats(), *_compressions(), *_dicom(), *_scales(), *_reasons()))
 
 
 def _head() -> str:
@@ -109,6 +110,20 @@ def _dicom() -> Iterable[str]:
     read = [(syntax, CODEC_NAMES[codec], "read") for syntax, (codec, _) in SYNTAXES.items()]
     refused = [(syntax, name, f"`{RejectReason.UNSUPPORTED_COMPRESSION}`") for syntax, name in REFUSED.items()]
     return _table("DICOM transfer syntaxes", ("UID", "Name", ""), read + refused)
+
+
+def _scales() -> Iterable[str]:
+    rows = [(row.source, row.writers, f"`{row.example}`", "behind the tags" * row.inherited) for row in SCALE_TEXTS]
+    yield from _table("Texts of TIFFs that state a scale", ("Source", "Written by", "0.25 µm per pixel", ""), rows)
+    yield (
+        "The first source that states both axes counts: the field that the layout itself has (OME-XML, NDPI, what "
+        "OpenSlide reads of other vendors), ImageJ's `unit=` with the resolution tags, the texts above, the resolution "
+        "tags (`tiff-resolution`; any numeric type; inch, cm, mm and µm). Texts stand in ImageDescription, XMP, "
+        "Software, Make or Model of level 0's page, or in the description of a page that names level 0's size. Numbers "
+        "may have a decimal comma, an exponent, and µm, nm, mm, cm or inch behind them. Zero, negative numbers, 72 and "
+        "96 dots per inch count as missing. Where nothing counts, the message quotes a field, its number and its unit "
+        "that look like a scale, and nothing else of the text.\n"
+    )
 
 
 def _reasons() -> Iterable[str]:

@@ -79,8 +79,8 @@ def _unread(file: Tiff, page: Directory) -> str | None:
 
 
 def _imagej(text: str, page: Directory) -> StatedMpp | None:
-    """None without a unit of length. Tags with a unit of their own count more than a text that makes no scale of them:
-    Bio-Formats' files hold "unit=cm" beside such tags (bioformats#3676)."""
+    """None without a unit of length, and for a text that makes no possible scale of tags that have a unit of their own:
+    programs that know nothing of ImageJ's text keep it (bioformats#3676)."""
     if not _IMAGEJ.match(text):
         return None
     units = {axis: microns(name.strip()) for axis, name in _IMAGEJ_UNIT.findall(text)}

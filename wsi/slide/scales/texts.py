@@ -29,6 +29,8 @@ class ScaleText:
     number for the vertical axis."""
 
     source: str  #: the source's name in results
+    writers: str  #: who writes it, for docs/formats.md
+    example: str  #: of 0.25 um per px, for docs/formats.md
     pattern: re.Pattern[str]
     unit: float | None = 1.0  #: um in a number without a unit; None: such a number does not count
     inherited: bool = False  #: copied from the slide that the file was made from, which may have had another scale
@@ -42,16 +44,24 @@ def _field(name: str, begin: str = _BEGIN) -> re.Pattern[str]:
 
 SCALE_TEXTS: Final = (
     # Aperio, Grundium, Motic, Mikroscan, 3DHISTECH: github.com/imi-bigpicture/opentile/blob/main/tests/test_metadata.py
-    ScaleText("aperio", _field(rf"MPP{_AXIS}")),
+    ScaleText("aperio", "Aperio, Grundium, Motic, Mikroscan, KFBIO, 3DHISTECH", "MPP = 0.2500", _field(rf"MPP{_AXIS}")),
     # "3dh_PixelSizeX = 0.2325" beside "MPP = 0.2325": opentile/formats/histech/histech_tiff_metadata.py
-    ScaleText("3dhistech", _field(rf"3dh_PixelSize{_AXIS}"), possible=True),
+    ScaleText(
+        "3dhistech",
+        "3DHISTECH",
+        "3dh_PixelSizeX = 0.25; 3dh_PixelSizeY = 0.25",
+        _field(rf"3dh_PixelSize{_AXIS}"),
+        possible=True,
+    ),
     # "Resolution = 0.40 um": opentile/formats/huron/huron_tiff_metadata.py; "Resolution = 300" are dots per inch.
-    ScaleText("huron", _field("(?:scan )?resolution"), unit=None),
+    ScaleText("huron", "Huron", "Resolution = 0.25 um", _field("(?:scan )?resolution"), unit=None),
     # <iScan … ScanRes="0.25">: openslide.org/formats/ventana
-    ScaleText("ventana", _field("ScanRes", begin=r"(?<![\w.-])")),
+    ScaleText("ventana", "Ventana, in XMP", 'ScanRes="0.25"', _field("ScanRes", begin=r"(?<![\w.-])")),
     # mm down, then across; the first entry is level 0's: openslide.org/formats/philips
     ScaleText(
         "philips",
+        "Philips",
+        'Name="DICOM_PIXEL_SPACING">"0.00025" "0.00025"<',
         re.compile(
             rf"DICOM_PIXEL_SPACING\"[^<>]{{0,200}}>\s{{0,8}}{_QUOTE}(?P<down>{NUMBER}){_QUOTE}[\s\\]{{1,8}}"
             rf"{_QUOTE}(?P<number>{NUMBER}){_QUOTE}\s{{0,8}}<"
@@ -59,21 +69,41 @@ SCALE_TEXTS: Final = (
         unit=1e3,
     ),
     # Scripts of users write "MicronsPerPixel: 0.25" and "um_per_px=0.25".
-    ScaleText("description", _field(rf"{MICRON}[ _-]?per[ _-]?(?:pixel|px){_AXIS}")),
+    ScaleText(
+        "description", "scripts", "MicronsPerPixel: 0.25", _field(rf"{MICRON}[ _-]?per[ _-]?(?:pixel|px){_AXIS}")
+    ),
     # Micro-Manager's "PixelSizeUm" and "PixelSize_um": micro-manager.org/Micro-Manager_File_Formats
-    ScaleText("description", _field(rf"pixel[ _-]?size[ _-]?um{_AXIS}"), alone=True),
-    ScaleText("description", _field(rf"(?:physical[ _-]?)?pixel[ _-]?(?:size|width|spacing){_AXIS}"), unit=None),
+    ScaleText(
+        "description", "Micro-Manager", "PixelSizeUm: 0.25", _field(rf"pixel[ _-]?size[ _-]?um{_AXIS}"), alone=True
+    ),
+    ScaleText(
+        "description",
+        "scripts",
+        "Pixel size = 250 nm",
+        _field(rf"(?:physical[ _-]?)?pixel[ _-]?(?:size|width|spacing){_AXIS}"),
+        unit=None,
+    ),
     # Tecmed's "Scan resolution 0.274 \xb5m/Pix" in an Aperio header: opentile/tests/test_metadata.py
     ScaleText(
         "description",
+        "Tecmed, in an Aperio header",
+        "0.25 um/Pix",
         re.compile(rf"(?<![\w.,+-])(?P<number>{NUMBER})\s{{0,4}}(?P<unit>{UNIT}){_PER_PIXEL}{_END}", re.IGNORECASE),
         alone=True,
     ),
     # The nominal scale in Akoya's profile of a scan; the tags have the measured one (opentile/formats/qptiff).
-    ScaleText("akoya", _field(r"ScanResolution[^<>]{0,80}>\s{0,80}<PixelSizeMicrons"), inherited=True),
+    ScaleText(
+        "akoya",
+        "Akoya and PerkinElmer",
+        "<ScanResolution><PixelSizeMicrons>0.25<",
+        _field(r"ScanResolution[^<>]{0,80}>\s{0,80}<PixelSizeMicrons"),
+        inherited=True,
+    ),
     # What OpenSlide told libvips of the slide; the tags said 1 px/mm before libvips 8.10 (libvips#1856, pyvips#517).
     ScaleText(
         "libvips",
+        "libvips, of the slide that it read",
+        "".join(f"openslide.mpp-{axis}</name><value>0.25</value> " for axis in "xy").strip(),
         re.compile(rf"openslide\.mpp-(?P<axis>[xy])</name>\s{{0,80}}<value[^<>]{{0,80}}>(?P<number>{NUMBER})<"),
         inherited=True,
     ),

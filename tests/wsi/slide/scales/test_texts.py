@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wsi.slide.scales.numbers import positive
-from wsi.slide.scales.texts import SCALE_TEXTS, read
+from wsi.slide.scales.texts import SCALE_TEXTS, ScaleText, read
 
 APERIO = "Aperio Image Library v10.2.41\r\n46000x32914 [0,100 46000x32814] (256x256) JPEG/RGB Q=30|AppMag = 20|"
 PHILIPS = '<Attribute Name="DICOM_PIXEL_SPACING" Group="0x0028" Element="0x0030" PMSVR="IDoubleArray">{}</Attribute>'
@@ -92,6 +92,11 @@ def found(text: str) -> list[tuple[str, float, float]]:
 def test_scale_in_the_text_of_a_vendor_is_read(text: str, source: str | None, across: float, down: float):
     expected = [] if source is None else [(source, pytest.approx(across), pytest.approx(down))]
     assert found(text)[:1] == expected
+
+
+@pytest.mark.parametrize("row", SCALE_TEXTS, ids=lambda row: row.example)
+def test_example_of_every_kind_of_text_is_read(row: ScaleText):
+    assert [(across, down) for across, down in read(row, row.example)] == [(pytest.approx(0.25), pytest.approx(0.25))]
 
 
 def test_every_different_scale_of_a_text_is_read_and_a_repeated_one_once():

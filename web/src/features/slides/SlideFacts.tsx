@@ -15,6 +15,9 @@ const FORMATS: Record<string, string> = {
 const SOURCES: Record<string, string> = {
   override: 'as it was stated with the upload',
   'tiff-resolution': 'by the resolution that the file states',
+  imagej: 'by the unit that ImageJ wrote',
+  description: 'by the text in the file',
+  libvips: 'copied from the slide that the file was made from',
 };
 
 export function SlideFacts({ slide }: { slide: Slide }) {
