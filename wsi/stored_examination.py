@@ -79,6 +79,9 @@ class UnreadSlide:
     def level_bytes(self, level: int) -> int:
         return 0
 
+    def same_bytes(self, level: int, tiles: NDArray[np.int64]) -> NDArray[np.int64]:
+        return tiles
+
     def index_bytes(self) -> None:
         return None
 

@@ -160,6 +160,9 @@ class DamagedReader:
     def level_bytes(self, level: int) -> int:
         return self._reader.level_bytes(level)
 
+    def same_bytes(self, level: int, tiles: NDArray[np.int64]) -> NDArray[np.int64]:
+        return tiles
+
     def index_bytes(self) -> bytes | None:
         return self._reader.index_bytes()
 

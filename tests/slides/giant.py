@@ -19,7 +19,11 @@ _SHARED: Final = 16
 
 
 def write_giant(
-    path: Path, *, levels: tuple[int, ...] = (1, 16, 64), codec: Literal["jpeg", "jpeg2000"] = "jpeg"
+    path: Path,
+    *,
+    levels: tuple[int, ...] = (1, 16, 64),
+    codec: Literal["jpeg", "jpeg2000"] = "jpeg",
+    side: int = SIDE,
 ) -> Path:
     """An Aperio SVS, 0.25 um/px, whose level 0 has 152,881 tiles of 256 px. `levels` are downsamples; the first tile of
     the shared ones is glass."""
@@ -40,10 +44,10 @@ def write_giant(
         data += tile
     link = FIRST_LINK
     for downsample in levels:
-        across = SIDE // downsample
+        across = side // downsample
         count = (-(-across // TILE)) ** 2
         picks = rng.integers(_SHARED, size=count)
-        description = f"Aperio Image Library v12.0.15\r\n{SIDE}x{SIDE} -> {across}x{across}|AppMag = 40|MPP = 0.25"
+        description = f"Aperio Image Library v12.0.15\r\n{side}x{side} -> {across}x{across}|AppMag = 40|MPP = 0.25"
         fields = (
             (256, "long", [across]),
             (257, "long", [across]),

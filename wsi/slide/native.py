@@ -90,6 +90,21 @@ class NativeReader:
         index = self._index.levels[level]
         return int(np.clip(index.pieces.sizes, 0, index.most_bytes).sum())
 
+    def same_bytes(self, level: int, tiles: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Tiles of one piece at one place; of several pieces, each is itself."""
+        pieces = self._index.levels[level].pieces
+        first = pieces.first[tiles]
+        single = pieces.first[tiles + 1] - first == 1
+        at = first[single]
+        order = np.lexsort((at, pieces.sizes[at], pieces.offsets[at], pieces.files[at]))
+        at = at[order]
+        changes = [np.diff(values[at]) != 0 for values in (pieces.files, pieces.offsets, pieces.sizes)]
+        leads = np.concatenate((np.ones(min(1, len(at)), np.bool_), np.logical_or.reduce(changes)))
+        alone = np.flatnonzero(single)[order]
+        same = tiles.copy()
+        same[alone] = tiles[alone[leads]][np.cumsum(leads) - 1]
+        return same
+
     def index_bytes(self) -> bytes:
         return self._index.to_bytes()
 

@@ -66,6 +66,11 @@ class SlideReader(Protocol):
         """That all tiles of the level take in the file; about so many where only OpenSlide knows."""
         ...
 
+    def same_bytes(self, level: int, tiles: NDArray[np.int64]) -> NDArray[np.int64]:
+        """[n] for each tile one of `tiles` that has the very same bytes of the file, often the tile itself: one decode
+        serves all. Some writers store the empty tile once."""
+        ...
+
     def index_bytes(self) -> bytes | None:
         """The parsed index, for shipping with the plan; `open_slide(source, index=...)` then needs no request.
         None when the reader has none (OpenSlide)."""

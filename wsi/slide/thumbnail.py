@@ -55,9 +55,10 @@ def thumbnail(reader: SlideReader, max_px: int, *, threads: int | None = None) -
     level = overview_level(levels, [reader.level_bytes(each) for each in range(len(levels))], max_px)
     info = levels[level]
     grid = _Grid(info, _reduction(info, WHOLE * max_px), max_px)
-    tiles = range(grid.rows * grid.columns)
-    total = _Sums(reader, grid)
-    unreadable = _on_threads(reader.encoded(level, tiles), total, threads or os.cpu_count() or 1)
+    tiles = np.arange(grid.rows * grid.columns)
+    shared = _Shared(reader.same_bytes(level, tiles))
+    total = _Sums(reader, grid, shared)
+    unreadable = _on_threads(reader.encoded(level, shared.decoded.tolist()), total, threads or os.cpu_count() or 1)
     pixels, readable = total.means()
     if unreadable:
         pixels[~readable] = glass_colour(pixels[readable]) if readable.any() else 255
@@ -91,12 +92,27 @@ class _Grid:
         return -(-self.height // self.factor), -(-self.width // self.factor)
 
 
+class _Shared:
+    """Tiles that have their bytes in common, of which one is decoded."""
+
+    def __init__(self, same: NDArray[np.int64]) -> None:
+        """[tiles] for each tile, the one that is decoded for it."""
+        self._tiles = np.argsort(same, kind="stable")
+        self.decoded, first = np.unique(same[self._tiles], return_index=True)
+        self._first = np.append(first, len(same))
+
+    def with_bytes_of(self, tile: int) -> NDArray[np.int64]:
+        place = int(np.searchsorted(self.decoded, tile))
+        return self._tiles[self._first[place] : self._first[place + 1]]
+
+
 class _Sums:
     """What the tiles add up to, from any number of threads."""
 
-    def __init__(self, reader: SlideReader, grid: _Grid) -> None:
+    def __init__(self, reader: SlideReader, grid: _Grid, shared: _Shared) -> None:
         self._reader = reader
         self._grid = grid
+        self._shared = shared
         self._lock = threading.Lock()
         # The sum of a square of 4,096 x 4,096 px is the last that 32 bits hold.
         self._kind = np.uint32 if grid.factor <= 4096 else np.uint64
@@ -107,12 +123,16 @@ class _Sums:
         """How many of them could not be decoded."""
         unreadable = 0
         for tile in batch:
+            tiles = self._shared.with_bytes_of(tile.index)
             try:
                 pixels = self._reader.decode(tile, self._grid.reduction)
             except TileUnreadable:
-                unreadable += 1
+                unreadable += len(tiles)
                 continue
-            self._add(pixels, *divmod(tile.index, self._grid.columns))
+            if len(tiles) == 1:
+                self._add(pixels, *divmod(tile.index, self._grid.columns))
+            else:
+                self._add_often(pixels, *np.divmod(tiles, self._grid.columns))
         return unreadable
 
     def means(self) -> tuple[RGB, NDArray[np.bool_]]:
@@ -126,16 +146,46 @@ class _Sums:
         inside = pixels[: max(0, grid.height - y), : max(0, grid.width - x)]
         if not inside.size:
             return
-        row_starts, heights = _cells(y % grid.factor, inside.shape[0], grid.factor)
-        column_starts, widths = _cells(x % grid.factor, inside.shape[1], grid.factor)
-        by_row = np.add.reduceat(inside, row_starts, axis=0, dtype=self._kind)
-        cells = np.add.reduceat(by_row, column_starts, axis=1, dtype=self._kind)
-        counts = np.outer(heights, widths).astype(self._kind)
+        cells, counts = self._summed(inside, y % grid.factor, x % grid.factor)
         top, left = y // grid.factor, x // grid.factor
-        under = (slice(top, top + len(heights)), slice(left, left + len(widths)))
+        under = (slice(top, top + counts.shape[0]), slice(left, left + counts.shape[1]))
         with self._lock:
             self._sums[under] += cells
             self._counts[under] += counts
+
+    def _add_often(self, pixels: RGB, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> None:
+        """Add one tile at many places, all those at once where the squares cut it alike."""
+        grid = self._grid
+        y, x = rows * grid.tile_height, columns * grid.tile_width
+        cut = np.stack(
+            (
+                np.clip(grid.height - y, 0, pixels.shape[0]),
+                np.clip(grid.width - x, 0, pixels.shape[1]),
+                y % grid.factor,
+                x % grid.factor,
+            )
+        )
+        order = np.lexsort(cut)
+        ends = np.flatnonzero(np.diff(cut[:, order], axis=1, append=-1).any(axis=0)) + 1
+        for places in np.split(order, ends[:-1]):
+            height, width, down, across = cut[:, places[0]].tolist()
+            if height and width:
+                cells, counts = self._summed(pixels[:height, :width], down, across)
+                # A square of two of these tiles is never the same one of both: they lie whole squares apart.
+                top, left = y[places] // grid.factor, x[places] // grid.factor
+                with self._lock:
+                    for row, column in np.ndindex(counts.shape):
+                        self._sums[top + row, left + column] += cells[row, column]
+                        self._counts[top + row, left + column] += counts[row, column]
+
+    def _summed(self, inside: RGB, down: int, across: int) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
+        """Return the sums [rows, columns, 3] and counts [rows, columns] of px that begin `down` and `across` px into a
+        square."""
+        row_starts, heights = _cells(down, inside.shape[0], self._grid.factor)
+        column_starts, widths = _cells(across, inside.shape[1], self._grid.factor)
+        by_row = np.add.reduceat(inside, row_starts, axis=0, dtype=self._kind)
+        cells = np.add.reduceat(by_row, column_starts, axis=1, dtype=self._kind)
+        return cells, np.outer(heights, widths).astype(self._kind)
 
 
 @lru_cache(maxsize=4096)

@@ -1,15 +1,19 @@
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from tests.shared_slides import shared_slide
 from tests.slides import GLASS
+from tests.slides.giant import write_giant
 from wsi.errors import TileUnreadable
 from wsi.records.slides import Inspection, LevelInfo
 from wsi.slide.coding import Reduction
@@ -20,11 +24,19 @@ from wsi.slide.thumbnail import Thumbnail, overview_level, thumbnail
 
 
 class ArraySlide:
-    """One level that lies in memory, with tiles that can be declared broken."""
+    """One level that lies in memory, with tiles that can be declared broken, or to share bytes (`same`)."""
 
-    def __init__(self, pixels: RGB, tile: tuple[int, int], broken: frozenset[int] = frozenset()) -> None:
+    def __init__(
+        self,
+        pixels: RGB,
+        tile: tuple[int, int],
+        broken: frozenset[int] = frozenset(),
+        same: NDArray[np.int64] | None = None,
+    ) -> None:
         self.pixels = pixels
         self.broken = broken
+        self.same = same
+        self.decoded = 0
         height, width = pixels.shape[:2]
         level = LevelInfo(width=width, height=height, downsample=1.0, tile_width=tile[0], tile_height=tile[1])
         self.inspection = Inspection(
@@ -43,6 +55,7 @@ class ArraySlide:
         return (EncodedTile(level, tile, ()) for tile in tiles)
 
     def decode(self, tile: EncodedTile, reduction: Reduction = 1, fill: int = 255) -> RGB:
+        self.decoded += 1
         if tile.index in self.broken:
             raise TileUnreadable("broken")
         info = self.inspection.levels[0]
@@ -58,6 +71,9 @@ class ArraySlide:
 
     def level_bytes(self, level: int) -> int:
         return self.pixels.size
+
+    def same_bytes(self, level: int, tiles: NDArray[np.int64]) -> NDArray[np.int64]:
+        return tiles if self.same is None else self.same
 
     def index_bytes(self) -> None:
         return None
@@ -170,3 +186,47 @@ def test_a_level_that_is_too_large_is_averaged_down():
     assert thumbnail(reader, 1482).downsample == levels[2].downsample
     assert thumbnail(reader, 1484).downsample == levels[1].downsample
     assert thumbnail(reader, 5_000).pixels.shape[:2] == (2967, 2220)
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    st.integers(1, 90),
+    st.integers(1, 90),
+    st.sampled_from([4, 7, 8]),
+    st.sampled_from([4, 8, 13]),
+    st.integers(1, 40),
+    st.integers(0, 2**32 - 1),
+    st.booleans(),
+)
+def test_tiles_of_the_same_bytes_are_decoded_once_and_give_the_same_overview(
+    height, width, tile_height, tile_width, max_px, seed, one_is_broken
+):
+    rng = np.random.default_rng(seed)
+    rows, columns = -(-height // tile_height), -(-width // tile_width)
+    pictures = rng.integers(0, 256, (3, tile_height, tile_width, 3), dtype=np.uint8)
+    picks = rng.integers(3, size=rows * columns)
+    whole = pictures[picks.reshape(rows, columns)].swapaxes(1, 2).reshape(rows * tile_height, columns * tile_width, 3)
+    same = np.array([np.flatnonzero(picks == pick)[0] for pick in picks])
+    broken = frozenset(np.flatnonzero(picks == 0).tolist()) if one_is_broken else frozenset[int]()
+    # Whole tiles at the edges, too, as files hold them.
+    once, each = (ArraySlide(whole, (tile_width, tile_height), broken, shared) for shared in (same, None))
+    for slide in (once, each):
+        level = replace(slide.inspection.levels[0], width=width, height=height)
+        slide.inspection = replace(slide.inspection, width=width, height=height, levels=(level,))
+    found, expected = (thumbnail(slide, max_px, threads=1) for slide in (once, each))
+    assert np.array_equal(found.pixels, expected.pixels)
+    assert np.array_equal(found.readable, expected.readable)
+    assert (found.unreadable, found.tiles) == (expected.unreadable, expected.tiles)
+    assert (once.decoded, each.decoded) == (len({*picks.tolist()}), len(picks))
+
+
+def test_overview_of_600_000_tiles_that_share_16_places_takes_16_decodes(tmp_path: Path, monkeypatch):
+    reader = open_slide(local_source(write_giant(tmp_path / "giant.svs", levels=(1,), side=200_000)))
+    decoded: list[int] = []
+    decode = reader.decode
+    monkeypatch.setattr(reader, "decode", lambda tile, *args: (decoded.append(tile.index), decode(tile, *args))[1])
+    began = time.process_time()
+    found = thumbnail(reader, 2048)
+    assert time.process_time() - began < 20  # about 4 s
+    assert len(decoded) == 16
+    assert (found.tiles, found.unreadable) == (782**2, 0)
