@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import sys
+
 import typer
 
 from client.commands import models
@@ -34,6 +37,9 @@ app.add_typer(models.app)
 
 def main() -> None:
     """Exit codes: 0 done, 2 wrong call, 3 slide rejected, 4 job failed, 130 interrupted."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A file name that is no UTF-8 must not end a run over a folder when the table is printed. JSON stays valid.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         app()
     except UsageError as error:

@@ -7,6 +7,7 @@ holds is read from the API and never sent twice, so that an upload goes on where
 from __future__ import annotations
 
 import hashlib
+import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -55,7 +56,7 @@ def upload(
     """Uploads the files of one slide, (name, bytes) with the opened one first, and returns the slide's id. `on_begin`
     hears the id first, so that the caller can `resume` with it later; an upload that is complete is not sent again.
     Raises what the API raises, and SourceUnavailable when S3 does not take a part in several tries."""
-    sizes = [(name, file.size) for name, file in files]
+    sizes = [(_as_text(name), file.size) for name, file in files]
     if resume:
         begun = api.slide(resume)
         if deidentify and not begun.deidentify:
@@ -79,6 +80,12 @@ def upload(
             on_progress(size)
     api.complete_upload(slide_id)
     return slide_id
+
+
+def _as_text(name: str) -> str:
+    """Return the name with a replacement character for each byte that is no UTF-8, as names from old archives have
+    them: no request can carry such bytes."""
+    return os.fsencode(name).decode(errors="replace")
 
 
 def _chunks(file: int, size: int) -> Iterator[_Chunk]:

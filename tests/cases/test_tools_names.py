@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -74,6 +77,21 @@ def test_a_slide_of_any_name_is_analysed_under_its_name(slide: Path, tmp_path: P
     assert result.exit_code == 0, result.output
     assert "1 slide = 1 completed" in " ".join(result.stdout.split())
     assert json.loads((tmp_path / "out/summary.json").read_bytes())["status"] == "COMPLETED"
+
+
+@reported("gsutil#1625", "pyload#4523", "dupeguru#335")
+def test_a_name_that_is_no_unicode_does_not_end_the_run_over_its_folder(slide: Path, tmp_path: Path) -> None:
+    latin = tmp_path / os.fsdecode(b"caf\xe9.svs")  # as archives of old machines unpack
+    copied(slide, latin)
+    for more, told in (((), "1 slide = 1 estimated"), (("--json",), '"caf\\udce9"')):
+        done = subprocess.run(
+            [sys.executable, "-m", "client", "run", str(tmp_path), "--model", "stain-density", "--dry-run", *more],
+            env={**os.environ, "PYTHONIOENCODING": "utf-8:strict"},  # as with LANG=en_US.UTF-8
+            capture_output=True,
+            check=False,
+        )
+        assert (done.returncode, told in done.stdout.decode()) == (0, True), done.stderr.decode()
+    assert json.loads(done.stdout)["slides"][0]["name"] == latin.stem
 
 
 @reported("hover_net#79", "TRIDENT#43")

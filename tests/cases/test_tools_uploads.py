@@ -96,6 +96,16 @@ def test_a_name_of_decomposed_letters_as_macos_has_them_is_found_by_typing_it(ap
     assert api("GET", "/slides", query={"q": "и.svs"}).body["items"] == []
 
 
+@reported("gsutil#1625", "internetarchive#284", "pages-build-container#98")
+def test_a_file_whose_name_is_no_unicode_is_sent_under_a_readable_name(tmp_path: Path) -> None:
+    path = tmp_path / os.fsdecode(b"caf\xe9 12.svs")  # Latin-1, as old archives unpack
+    path.write_bytes(b"1" * 1000)
+    server = Server()
+    with client_of(server) as api, closing(FileSource(path)) as file:
+        assert upload(api, [(path.name, file)]) == SLIDE
+    assert server.files == ["caf\ufffd 12.svs"]
+
+
 @reported("supabase#18643")
 @pytest.mark.parametrize("name", ["/", "", " ", "a//b.svs", "/a.svs"])
 def test_a_name_that_names_nothing_is_refused_in_words(api: Caller, name: str) -> None:
