@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -11,6 +12,7 @@ from client.outcomes import Outcome, SlideOutcome, check_sum
 from wsi.errors import JobFailed, SlideRejected, SourceMissing, TesseraError
 
 ERROR_LOG = "error.log"
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 FolderOf = Callable[[SlideInput], Path | None]  #: where a slide's files go, if anywhere
 
 
@@ -49,6 +51,12 @@ def guarded(slide: SlideInput, run: Callable[[SlideInput], SlideOutcome], folder
         return _ended(slide, Outcome.FAILED, error.reason.value, error.sentence)
     except TesseraError as error:
         return _ended(slide, Outcome.FAILED, error.code, error.sentence)
+    except OSError as error:
+        if error.errno not in _FULL:
+            return _ended(slide, Outcome.FAILED, type(error).__name__, _write_error_log(folder, error))
+        return _ended(
+            slide, Outcome.FAILED, "disk_full", "The disk is full: free some space and run the same command again."
+        )
     except Exception as error:  # noqa: BLE001  the border of one slide: recorded as failed, and the rest goes on
         return _ended(slide, Outcome.FAILED, type(error).__name__, _write_error_log(folder, error))
     if folder is not None:
@@ -65,7 +73,10 @@ def _write_error_log(folder: Path | None, error: Exception) -> str:
         folder.mkdir(parents=True, exist_ok=True)
         path.write_text("".join(traceback.format_exception(error)), encoding="utf-8")
     except OSError as unwritable:  # a full disk fails the slide and its log alike
-        return f"An unexpected error ({error}); its traceback can not be written: {unwritable}."
+        return (
+            f"An unexpected error ({type(error).__name__}); its traceback cannot be written to {path}: "
+            f"{unwritable.strerror}."
+        )
     return f"An unexpected error; its traceback is in {path}."
 
 

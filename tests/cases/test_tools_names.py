@@ -137,6 +137,17 @@ def test_slides_that_fail_are_named_and_the_others_go_on(slide: Path, tmp_path: 
     assert any("cut: rejected (truncated): " in line for line in told)
 
 
+@reported("CLAM#261", "STAMP#36")
+def test_every_slide_has_a_row_in_the_table_also_without_tissue(slide: Path, tmp_path: Path) -> None:
+    copied(slide, tmp_path / "in/tissue.svs")
+    write_svs(tmp_path / "in/glass.svs", width=480, height=240, tissue=(0, 0, 0, 0), associated=False)
+    result = run(tmp_path / "in", "--out", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    assert "2 slides = 1 completed + 1 no_tissue" in " ".join(result.stdout.split())
+    said = json.loads((tmp_path / "out/glass/summary.json").read_bytes())
+    assert (said["status"], said["tiles"]["planned"]) == ("NO_TISSUE", 0)
+
+
 @reported("caMicroscope#458", "grand-challenge#1131")
 def test_a_folder_of_images_that_are_no_slides_is_a_wrong_call_that_names_them(tmp_path: Path) -> None:
     (tmp_path / "a.jpg").write_bytes(b"\xff\xd8\xff" + bytes(100))

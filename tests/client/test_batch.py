@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -53,6 +55,16 @@ def test_an_unexpected_error_leaves_its_traceback_beside_the_results(tmp_path: P
     assert "ZeroDivisionError: of this slide" in (tmp_path / "b/error.log").read_text()
     run_batch(SLIDES, done, folder_of=folders(SLIDES, tmp_path), on_outcome=lambda outcome: None)
     assert not (tmp_path / "b/error.log").exists()
+
+
+def test_a_full_disk_is_told_in_words_and_leaves_no_log(tmp_path: Path) -> None:
+    def run(slide: SlideInput) -> SlideOutcome:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    outcomes = run_batch(SLIDES[:1], run, folder_of=folders(SLIDES, tmp_path), on_outcome=lambda outcome: None)
+    assert (outcomes[0].outcome, outcomes[0].reason) == (Outcome.FAILED, "disk_full")
+    assert outcomes[0].sentence == "The disk is full: free some space and run the same command again."
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_log_that_can_not_be_written_does_not_stop_the_rest(tmp_path: Path) -> None:
