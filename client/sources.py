@@ -104,7 +104,7 @@ def _local(slide: SlideInput) -> SlideSource:
         return local_source(Path(slide.location))
     if not os.path.lexists(slide.files[0]):
         near = near_path(slide.files[0])
-        raise SourceMissing("The file does not exist" + (f"; did you mean {near}?" if near else "."))
+        raise SourceMissing(f"The file does not exist{f'; did you mean {near}?' if near else ': check its path.'}")
     names = _known_as(relative_names(slide.files), slide.location)
     files = tuple((name, FileSource(Path(path))) for name, path in zip(names, slide.files, strict=True))
     return SlideSource(files=files, local_path=Path(slide.files[0]))

@@ -74,7 +74,8 @@ def run(
     manifest: Annotated[
         Path | None,
         typer.Option(
-            help='A CSV with the columns path, mpp, roi ("x,y,w,h" in level-0 pixels), optical_path, focal_plane.'
+            help='A CSV with the columns path, mpp, roi ("x,y,w,h" in level-0 pixels), optical_path, focal_plane, '
+            "picture."
         ),
     ] = None,
     dry_run: Annotated[

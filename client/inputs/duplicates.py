@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+import hashlib
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
+from functools import lru_cache
 from itertools import zip_longest
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from client.inputs.slide_input import LeftOut
 
 _END = 65_536  #: bytes; slides of one size differ in their first tile or in their directory at the end
 _PART = 1024**2  #: bytes
+_REMEMBERED = 10_000  #: files that kept their size and time; who watches a folder searches it again and again
 
 
 def each_file_once(entries: Iterable[FileEntry], named: Collection[str]) -> tuple[list[FileEntry], list[LeftOut]]:
@@ -31,11 +34,13 @@ def copies(groups: Sequence[Group], named: Collection[str]) -> tuple[list[Group]
     """Return the slides without copies of another one. Of an object the ETag counts. A file on this disk is compared
     with files of its very size: their ends, and where these are equal, all bytes. A slide that was named stays: who
     lists the cases of a study wants a result for each."""
-    by_size: dict[tuple[int, ...], list[Group]] = defaultdict(list)
+    sizes = Counter(map(_sizes, groups))
+    seen: dict[tuple[object, ...], list[Group]] = defaultdict(list)
     kept: list[Group] = []
     left_out: list[LeftOut] = []
     for one in sorted(groups, key=lambda one: (not _is_named(one, named), one.entries[0].is_linked)):
-        alike = by_size[tuple(entry.size for entry in one.entries)]
+        mark = _mark(one) if sizes[_sizes(one)] > 1 else None
+        alike = seen[_sizes(one), *mark] if mark is not None else []
         first = None if _is_named(one, named) else next((other for other in alike if _are_equal(one, other)), None)
         if first is None:
             alike.append(one)
@@ -48,31 +53,37 @@ def copies(groups: Sequence[Group], named: Collection[str]) -> tuple[list[Group]
     return kept, left_out
 
 
+def _sizes(one: Group) -> tuple[int, ...]:
+    return tuple(entry.size for entry in one.entries)
+
+
 def _is_named(one: Group, named: Collection[str]) -> bool:
     return any(entry.location in named for entry in one.entries)
 
 
-def _are_equal(one: Group, other: Group) -> bool:
-    pairs = list(zip(one.entries, other.entries, strict=True))
-    return all(_are_equal_ends(*pair) for pair in pairs) and all(_are_equal_files(*pair) for pair in pairs)
-
-
-def _are_equal_ends(one: FileEntry, other: FileEntry) -> bool:
-    if one.is_remote or other.is_remote:
-        return one.is_remote and other.is_remote and one.stamp == other.stamp != ""
+def _mark(one: Group) -> tuple[str, ...] | None:
+    """Return what copies have in common, a text a file: the ETag, or a digest of both ends. None where it cannot be
+    told."""
     try:
-        return _ends(one) == _ends(other)
+        marks = tuple(entry.stamp if entry.is_remote else _ends(entry) for entry in one.entries)
     except OSError:
-        return False
+        return None
+    return marks if all(marks) else None
 
 
-def _ends(entry: FileEntry) -> tuple[bytes, bytes]:
+@lru_cache(_REMEMBERED)
+def _ends(entry: FileEntry) -> str:
     with Path(entry.location).open("rb") as file:
         head = file.read(_END)
         file.seek(max(0, entry.size - _END))
-        return head, file.read(_END)
+        return hashlib.sha256(head + file.read(_END)).hexdigest()
 
 
+def _are_equal(one: Group, other: Group) -> bool:
+    return all(_are_equal_files(*pair) for pair in zip(one.entries, other.entries, strict=True))
+
+
+@lru_cache(_REMEMBERED)
 def _are_equal_files(one: FileEntry, other: FileEntry) -> bool:
     if one.is_remote:
         return True
