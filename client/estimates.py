@@ -10,11 +10,11 @@ from typing import Any
 import typer
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from client.inputs import Found
 from client.outcomes import Outcome, SlideOutcome, caption, left_out_rows
+from client.terminal import escaped
 from wsi.estimate import Estimate
 
 
@@ -61,9 +61,9 @@ def _table(outcomes: Sequence[SlideOutcome], estimates: Mapping[str, Estimate], 
         if row.outcome is Outcome.LEFT_OUT:
             continue
         found = estimates.get(row.name)
-        drawn.add_row(escape(row.name), *(_cells(found) if found else (f"{row.outcome.value}: {row.reason}",)))
+        drawn.add_row(escaped(row.name), *(_cells(found) if found else (f"{row.outcome.value}: {row.reason}",)))
     for names, cell in left_out_rows(outcomes):
-        drawn.add_row(escape(names), cell)
+        drawn.add_row(escaped(names), cell)
     if len(estimates) > 1:
         drawn.add_section()
         drawn.add_row("all", *_cells(_total(estimates.values())))

@@ -91,8 +91,9 @@ def table(outcomes: Sequence[SlideOutcome], found: Found | None = None) -> Table
     """Return a row a slide and a row a reason of what was left out; the caption adds up the rows and, of `found`, the
     files."""
     from rich.box import SIMPLE_HEAD  # who runs a slide without the command needs none of it
-    from rich.markup import escape
     from rich.table import Table
+
+    from client.terminal import escaped
 
     drawn = Table(
         caption=caption(outcomes, found), caption_justify="left", highlight=False, box=SIMPLE_HEAD, pad_edge=False
@@ -106,14 +107,14 @@ def table(outcomes: Sequence[SlideOutcome], found: Found | None = None) -> Table
         if row.outcome is Outcome.LEFT_OUT:
             continue
         drawn.add_row(
-            escape(row.name),
+            escaped(row.name),
             f"[{_STYLE[row.outcome]}]{row.outcome.value}[/]" + (f": {row.reason}" if row.reason else ""),
             f"{row.tiles:,}" if row.tiles else "",
             f"{row.unreadable:,}" if row.unreadable else "",
             f"{row.seconds:.1f}" if row.seconds else "",
         )
     for names, cell in left_out_rows(outcomes):
-        drawn.add_row(escape(names), f"[{_STYLE[Outcome.LEFT_OUT]}]{cell}[/]")
+        drawn.add_row(escaped(names), f"[{_STYLE[Outcome.LEFT_OUT]}]{cell}[/]")
     return drawn
 
 

@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from types import TracebackType
 
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import (
     BarColumn,
     DownloadColumn,
@@ -25,11 +24,13 @@ from rich.progress import (
 
 from client.inputs import Found, LeftOutReason
 from client.outcomes import MOST_NAMED, Outcome, SlideOutcome
+from client.terminal import escaped
+from wsi.texts import visible
 
 
 def complain(sentence: str) -> None:
     """One line on stderr, above a bar when one stands."""
-    Console(stderr=True, highlight=False, soft_wrap=True, markup=False).print(f"tessera: {sentence}")
+    Console(stderr=True, highlight=False, soft_wrap=True, markup=False).print(f"tessera: {visible(sentence)}")
 
 
 def with_options(sentence: str) -> str:
@@ -96,7 +97,7 @@ class TilesBar:
         returned tells how many tiles the slide has."""
         for old in self._bar.task_ids:
             self._bar.remove_task(old)
-        task = self._task = self._bar.add_task(escape(name), total=None, rate="")
+        task = self._task = self._bar.add_task(escaped(name), total=None, rate="")
         self._since, self._done = time.monotonic(), 0
         return lambda tiles: self._bar.update(task, total=tiles, completed=0, rate="")
 

@@ -9,14 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from uuid import uuid4
 
-from rich.markup import escape
-
 from client.api import Api, Job, Slide
 from client.download import download
 from client.inputs import SlideInput, place
 from client.outcomes import Outcome, SlideOutcome
 from client.progress import TilesBar, bytes_bar, complain
 from client.sources import Sources
+from client.terminal import escaped
 from client.upload import upload
 from client.watch import Realtime, watch
 from wsi.errors import Invalid, TesseraError
@@ -152,7 +151,7 @@ def send_slide(
         begin(slide_id)
         return slide_id
     with Sources().opened(slide) as source, bytes_bar() as bar:
-        task = bar.add_task(f"uploading {escape(slide.name)}", total=source.size)
+        task = bar.add_task(f"uploading {escaped(slide.name)}", total=source.size)
         try:
             return upload(
                 api,

@@ -14,6 +14,7 @@ from wsi.digests import PART_SIZE
 from wsi.errors import Conflict, Invalid, NotFound
 from wsi.ports.objects import StoredObject, StoredPart
 from wsi.records.slides import Slide, SlideFile
+from wsi.texts import holds_control
 
 MAX_FILES = 10_000  #: a DICOM series of one slide stays below 1,000
 MAX_PARTS_A_FILE = 10_000  #: S3's limit; at 16 MiB it is 156 GiB
@@ -61,7 +62,7 @@ def check_files(files: Sequence[NewFile]) -> None:
         raise Invalid(f"A slide has 1 to {MAX_FILES:,} files; this request names {len(files):,}.")
     for number, file in enumerate(files):
         segments = file.name.split("/")
-        if len(file.name) > _LONGEST_NAME or not file.name.isprintable() or not all(s.strip() for s in segments):
+        if len(file.name) > _LONGEST_NAME or holds_control(file.name) or not all(s.strip() for s in segments):
             raise Invalid(f"The name of file number {number} is empty, too long or holds control characters.")
         if "\\" in file.name or any(segment in (".", "..") for segment in segments):
             raise Invalid(f"The name of file number {number} must be relative and use forward slashes, without '..'.")

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from client.commands.options import FocalPlane, OpticalPath
 from client.inputs import expand, only_slide
 from client.outcomes import REJECTED
 from client.progress import complain, copy_bar, report_found, with_options
+from client.terminal import escaped
 from wsi.errors import RejectReason, SlideRejected, SourceError
 from wsi.records.slides import Choice
 
@@ -127,5 +127,5 @@ def _table(facts: dict[str, Any]) -> Table:
             value = "\n".join(map(str, value))
         elif name == "read":
             value = f"{value['requests']} requests, {value['bytes']:,} bytes, {value['seconds']} s"
-        drawn.add_row(name, escape("" if value is None else str(value)))
+        drawn.add_row(name, escaped("" if value is None else str(value)))
     return drawn

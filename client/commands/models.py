@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from client.commands.run import Device
 from client.inputs import SlideInput, expand, only_slide
 from client.outcomes import FAILED
 from client.progress import complain
+from client.terminal import escaped
 
 if TYPE_CHECKING:
     from client.model_check import Checked
@@ -82,7 +82,7 @@ def _table(checked: Checked) -> Table:
     drawn.add_column(style="bold")
     drawn.add_column(overflow="fold")
     for name, value in {**_card(checked.card), **_findings(checked)}.items():
-        drawn.add_row(name, escape(value))
+        drawn.add_row(name, escaped(value))
     return drawn
 
 

@@ -16,6 +16,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, 
 from gpu_worker.models.wsinfer import COARSEST, FINEST, LARGEST, MAX_SIDE
 from wsi.errors import ModelError
 from wsi.model_card import Activation, EdgeFill, OutputKind, Resize, Tolerance
+from wsi.texts import holds_control
 
 CARD = "card.json"
 #: A card is a page of text; more is something else.
@@ -27,8 +28,8 @@ Kind = TypeVar("Kind", bound=BaseModel)
 
 
 def _printable(text: str) -> str:
-    if not text.isprintable():  # tables and the heatmap's XML can not hold them
-        raise ValueError("must hold no characters that can not be printed")
+    if holds_control(text):  # tables and the heatmap's XML cannot hold them
+        raise ValueError("must hold no control characters")
     return text
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from wsi.errors import ModelError
 from wsi.model_card import Activation, EdgeFill, ModelCard, OutputColumn, OutputKind, Resize
+from wsi.texts import holds_control
 
 CONFIG = "config.json"
 WEIGHTS = "torchscript_model.pt"
@@ -120,8 +121,8 @@ def _class_names(config: dict[str, Any]) -> list[str]:
     names = config["class_names"]
     if not isinstance(names, list) or not all(isinstance(name, str) and name for name in names):
         raise ModelError(f"class_names in {CONFIG} must be a list of names.")
-    if not all(name.isprintable() for name in names):  # tables and the heatmap's XML can not hold them
-        raise ModelError(f"class_names in {CONFIG} holds characters that can not be printed.")
+    if any(map(holds_control, names)):  # tables and the heatmap's XML cannot hold them
+        raise ModelError(f"class_names in {CONFIG} holds control characters: rename the class.")
     if len(set(names)) != len(names):
         raise ModelError(f"class_names in {CONFIG} names a class twice.")
     # Not in the schema: WSInfer checks it in its client.

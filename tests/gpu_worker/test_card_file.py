@@ -116,7 +116,7 @@ def test_the_golden_tiles_are_part_of_the_package_when_the_card_names_them(tmp_p
         ({"activation": None}, "activation"),
         ({"columns": []}, "columns"),
         ({"columns": [{"name": "a"}, {"name": "a"}]}, "twice"),
-        ({"columns": [{"name": "a\x01"}]}, "printed"),
+        ({"columns": [{"name": "a\x01"}]}, "control characters"),
         ({"columns": [{"name": "a", "low": 1, "high": 1}]}, "lower"),
         ({"tile_px": 0}, "tile_px"),
         ({"tile_px": "256"}, "tile_px"),

@@ -11,11 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.installation import ANALYST, STRANGER, VIEWER, Installation, part_bytes
+from tests.wsi.test_texts import NAMES
 from wsi.digests import PART_SIZE, composite_digest, slide_digest
 from wsi.errors import Conflict, Forbidden, Invalid, NotFound, SourceMissing
 from wsi.records.slides import Slide
 from wsi.states import SlideState
-from wsi.upload_rules import NewFile, PartAsked, display_name, part_count, part_size
+from wsi.upload_rules import NewFile, PartAsked, check_files, display_name, part_count, part_size
 from wsi.uploads import abort_upload, grant_parts, open_upload, stored_parts
 
 SHA = "0" * 64
@@ -71,6 +72,11 @@ def test_keys_are_ours_and_say_nothing_of_the_name(installation):
     assert len({file.upload_id for file in slide.files}) == 2
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_names_as_other_systems_write_them_are_accepted(name):
+    check_files([NewFile(name=f"folder {name}/{name}", size=1)])
+
+
 @pytest.mark.parametrize(
     "files",
     [
@@ -84,6 +90,8 @@ def test_keys_are_ours_and_say_nothing_of_the_name(installation):
         [("a/../b", 1)],
         [("a\\b", 1)],
         [("a\nb", 1)],
+        [("a\x9bb", 1)],
+        [("a\ud800b", 1)],
         [("x" * 1025, 1)],
         [("é" * 128 + ".svs", 1)],
         [("a.svs", 1), ("a.svs/Data0000.dat", 2)],

@@ -106,4 +106,6 @@ def _ome_xml(plan: Plan, microns: tuple[float, float]) -> str:
 
 
 def _attribute(text: str) -> str:
-    return quoteattr(text).encode("ascii", "xmlcharrefreplace").decode("ascii")
+    """XML knows no U+FFFE and no U+FFFF, in whatever way they are written."""
+    known = text.translate({0xFFFE: "\ufffd", 0xFFFF: "\ufffd"})
+    return quoteattr(known).encode("ascii", "xmlcharrefreplace").decode("ascii")

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 import io
+from dataclasses import replace
 
 import numpy as np
 from hypothesis import given, settings
@@ -9,6 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from tests.wsi.plans import inspection, plan, scores_of, shard_results
+from wsi.builtin_models import STAIN_DENSITY
+from wsi.model_card import OutputColumn
 from wsi.results import tables
 from wsi.stitching import collect
 
@@ -24,6 +27,13 @@ def test_columns_are_those_of_wsinfer_then_the_cards():
     head, *rows = _rows(collect(made, shard_results(made, scores_of(made))))
     assert head == ["minx", "miny", "width", "height", "haematoxylin_od", "eosin_od", "dab_od", "nuclear_fraction"]
     assert [[int(row[0]), int(row[1])] for row in rows] == made.tiles.tolist()
+
+
+def test_names_of_classes_come_back_whatever_they_hold():
+    names = ['HER2/neu "3+", weak', "正常　組織", "Grade\u00a03", "=1+1", "line\u2028separator", "\ufeffbom"]
+    columns = tuple(OutputColumn(name, 0.0, 1.0) for name in names)
+    made = plan(card=replace(STAIN_DENSITY, columns=columns), mask=np.zeros((5, 5), dtype=np.bool_))
+    assert _rows(collect(made, ())) == [["minx", "miny", "width", "height", *names]]
 
 
 def test_an_edge_tile_keeps_the_models_whole_box():
