@@ -35,7 +35,7 @@ def complain(sentence: str) -> None:
 
 def with_options(sentence: str) -> str:
     """The sentence names fields of the API, as the page and programs know them; here each has an option."""
-    return re.sub("`(mpp|optical_path|focal_plane)`", lambda field: "--" + field[1].replace("_", "-"), sentence)
+    return re.sub("`(mpp|optical_path|focal_plane|picture)`", lambda field: "--" + field[1].replace("_", "-"), sentence)
 
 
 def report(outcome: SlideOutcome) -> None:

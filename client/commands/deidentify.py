@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from client.commands.options import FocalPlane, OpticalPath
+from client.commands.options import FocalPlane, OpticalPath, Picture
 from client.inputs import UsageError, expand, only_slide
 from client.outcomes import INTERRUPTED, REJECTED
 from client.progress import bytes_bar, complain, report_found, with_options
@@ -36,12 +36,13 @@ def deidentify(
     ],
     optical_path: OpticalPath = None,
     focal_plane: FocalPlane = None,
+    picture: Picture = None,
 ) -> None:
     """Writes a copy without label, macro and identifiers, and says how much was removed. The slide itself stays."""
     from client.sources import Sources
 
     sources = Sources()
-    found = expand([slide], choice=Choice.of(optical_path, focal_plane), remote=sources)
+    found = expand([slide], choice=Choice.of(optical_path, focal_plane, picture), remote=sources)
     report_found(found)
     chosen = only_slide(slide, found)
     if os.path.lexists(out):

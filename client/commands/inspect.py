@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from client.commands.options import FocalPlane, OpticalPath
+from client.commands.options import FocalPlane, OpticalPath, Picture
 from client.inputs import expand, only_slide
 from client.outcomes import REJECTED
 from client.progress import complain, copy_bar, report_found, with_options
@@ -36,13 +36,14 @@ def inspect(
     ] = None,
     optical_path: OpticalPath = None,
     focal_plane: FocalPlane = None,
+    picture: Picture = None,
 ) -> None:
     """Prints what inspection finds: format, size, levels, scale and tissue, and what was read for it. A slide without a
     scale is readable: mpp_x and tissue_um2 are null then."""
     from client.sources import Sources
 
     sources = Sources()
-    found = expand([slide], mpp=mpp, choice=Choice.of(optical_path, focal_plane), remote=sources)
+    found = expand([slide], mpp=mpp, choice=Choice.of(optical_path, focal_plane, picture), remote=sources)
     report_found(found)
     chosen = only_slide(slide, found)
     try:

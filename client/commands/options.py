@@ -56,6 +56,14 @@ FocalPlane = Annotated[
         metavar="N", min=1, help="Which plane of focus, of a DICOM slide that holds several; 1 is nearest the glass."
     ),
 ]
+Picture = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        min=1,
+        help="Which image, of a file that holds several scans; its number as the refusal lists them.",
+    ),
+]
 Deidentify = Annotated[
     bool,
     typer.Option(

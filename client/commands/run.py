@@ -19,6 +19,7 @@ from client.commands.options import (
     Mpp,
     OnDevice,
     OpticalPath,
+    Picture,
     RegionFrame,
     RegionGeojson,
     Workers,
@@ -65,6 +66,7 @@ def run(
     mpp: Mpp = None,
     optical_path: OpticalPath = None,
     focal_plane: FocalPlane = None,
+    picture: Picture = None,
     device: OnDevice = Devices.CPU,
     allow_upsampling: AllowUpsampling = False,
     fast: Fast = False,
@@ -95,7 +97,7 @@ def run(
     from client.sources import Sources
 
     sources = Sources()
-    choice = Choice.of(optical_path, focal_plane)
+    choice = Choice.of(optical_path, focal_plane, picture)
     found = expand(paths or [], manifest, mpp=mpp, choice=choice, skip=out, remote=sources)
     report_found(found)
     if region_geojson is not None and len(found.slides) > 1:

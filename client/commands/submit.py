@@ -24,6 +24,7 @@ from client.commands.options import (
     NotifyEmail,
     NotifyWebhook,
     OpticalPath,
+    Picture,
     RegionFrame,
     RegionGeojson,
 )
@@ -57,6 +58,7 @@ def submit(
     mpp: Mpp = None,
     optical_path: OpticalPath = None,
     focal_plane: FocalPlane = None,
+    picture: Picture = None,
     deidentify: Deidentify = False,
     allow_upsampling: AllowUpsampling = False,
     fast: Fast = False,
@@ -82,7 +84,7 @@ def submit(
     as_json: Annotated[bool, typer.Option("--json", help="With --dry-run: one JSON object on stdout.")] = False,
 ) -> None:
     """Uploads slides, starts a job for each and, with --watch, follows it to its end and downloads the results."""
-    found = expand(slides, mpp=mpp, choice=Choice.of(optical_path, focal_plane), skip=out)
+    found = expand(slides, mpp=mpp, choice=Choice.of(optical_path, focal_plane, picture), skip=out)
     report_found(found)
     if len(found.slides) > 1 and (idempotency_key or resume or region_geojson):
         raise UsageError("--idempotency-key, --resume and --region-geojson are for one slide")

@@ -10,7 +10,7 @@ from rich.console import Console
 from client.api import Api, Slide
 from client.batch import run_batch
 from client.commands.asking import transport_to
-from client.commands.options import ApiKey, Deidentify, FocalPlane, Mpp, OpticalPath
+from client.commands.options import ApiKey, Deidentify, FocalPlane, Mpp, OpticalPath, Picture
 from client.inputs import SlideInput, UsageError, expand
 from client.outcomes import INTERRUPTED, SlideOutcome, exit_code, table
 from client.progress import complain, report, report_found
@@ -27,6 +27,7 @@ def upload(
     mpp: Mpp = None,
     optical_path: OpticalPath = None,
     focal_plane: FocalPlane = None,
+    picture: Picture = None,
     deidentify: Deidentify = False,
     resume: Annotated[
         str | None, typer.Option(metavar="SLIDE_ID", help="Go on with an upload that broke off. One slide only.")
@@ -34,7 +35,7 @@ def upload(
 ) -> None:
     """Uploads slides, waits until they are inspected, and prints the id of each: what a de-identified slide is called
     by from then on."""
-    found = expand(slides, mpp=mpp, choice=Choice.of(optical_path, focal_plane))
+    found = expand(slides, mpp=mpp, choice=Choice.of(optical_path, focal_plane, picture))
     report_found(found)
     if len(found.slides) > 1 and resume:
         raise UsageError("--resume is for one slide")

@@ -27,7 +27,7 @@ def register(body: SlideToRegister, caller: Caller, trace: Trace, wiring: Wiring
         caller,
         body.s3_uri,
         mpp=body.mpp,
-        choice=Choice.of(body.optical_path, body.focal_plane),
+        choice=Choice.of(body.optical_path, body.focal_plane, body.picture),
         ledger=wiring.ledger,
         slides=wiring.slides,
         queues=wiring.queues,

@@ -31,7 +31,7 @@ router = APIGatewayRouter()
 @router.post("/uploads", tags=["uploads"], summary="Begin an upload", status_code=HTTPStatus.CREATED)
 def begin(body: NewUpload, caller: Caller, wiring: Wiring) -> OpenedUpload:
     files = [file.asked() for file in body.files]
-    choice = Choice.of(body.optical_path, body.focal_plane)
+    choice = Choice.of(body.optical_path, body.focal_plane, body.picture)
     asked: dict[str, Any] = {"mpp": body.mpp, "choice": choice, "deidentify": body.deidentify}
     slide = uploads.open_upload(caller, files, **asked, ledger=wiring.ledger, slides=wiring.slides)
     return OpenedUpload.of(slide)

@@ -32,6 +32,16 @@ FocalPlane = Annotated[
     ),
 ]
 
+Picture = Annotated[
+    int,
+    Field(
+        ge=1,
+        le=10_000,
+        description="Of a file that holds several scans, the number of the image that is meant, from 1, as the refusal "
+        "lists them.",
+    ),
+]
+
 
 class SlideToRegister(Body):
     s3_uri: Annotated[
@@ -40,6 +50,7 @@ class SlideToRegister(Body):
     mpp: Mpp | None = None
     optical_path: OpticalPath | None = None
     focal_plane: FocalPlane | None = None
+    picture: Picture | None = None
 
 
 class SlideToRestore(Body):
@@ -67,6 +78,7 @@ class SlideAnswer(Answer):
     mpp: float | None = Field(description="Microns a pixel as the user stated it.")
     optical_path: str | None = Field(description="The optical path that the user chose.")
     focal_plane: int | None = Field(description="The plane of focus that the user chose.")
+    picture: int | None = Field(description="The number of the image that the user chose.")
     deidentify: bool = Field(description="It was asked that what identifies somebody is removed before it is READY.")
     deidentified: bool = Field(description="That is done, and its name is its id.")
     removed: RemovedParts | None = Field(description="What that removed, as counts.")
@@ -91,6 +103,7 @@ class SlideAnswer(Answer):
             mpp=slide.mpp,
             optical_path=slide.choice and slide.choice.optical_path,
             focal_plane=slide.choice and slide.choice.focal_plane,
+            picture=slide.choice and slide.choice.picture,
             deidentify=slide.deidentify,
             deidentified=slide.deidentified,
             removed=RemovedParts(**slide.removed.as_json()) if slide.removed and slide.deidentified else None,

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from lambdas.schemas.common import Answer, Body, Mpp, Sha256
-from lambdas.schemas.slides import FocalPlane, OpticalPath
+from lambdas.schemas.slides import FocalPlane, OpticalPath, Picture
 from wsi.digests import PART_SIZE
 from wsi.records.slides import Slide
 from wsi.upload_rules import NewFile, PartAsked
@@ -27,6 +27,7 @@ class NewUpload(Body):
     mpp: Mpp | None = None
     optical_path: OpticalPath | None = None
     focal_plane: FocalPlane | None = None
+    picture: Picture | None = None
     deidentify: bool = Field(
         default=False,
         description="Label, macro and what else identifies somebody are removed from the files before the slide is "

@@ -78,6 +78,8 @@ def test_the_chosen_picture_is_stated_with_the_slide(slide: Path) -> None:
     assert installation.begun == {"focal_plane": 2}
     assert submit(installation, slide, "--optical-path", "H&E", "--focal-plane", 1).exit_code == 0
     assert installation.begun == {"optical_path": "H&E", "focal_plane": 1}
+    assert submit(installation, slide, "--picture", 3).exit_code == 0
+    assert installation.begun == {"picture": 3}
     assert submit(installation, slide).exit_code == 0
     assert installation.begun == {}
 

@@ -47,6 +47,7 @@ class SlideLedgerContract:
             Choice(optical_path="Ä 1"),
             Choice(focal_plane=3),
             Choice(optical_path="2", focal_plane=1),
+            Choice(picture=2),
             None,
         ):
             one, other = uuid4(), uuid4()

@@ -24,11 +24,11 @@ def test_a_slide_is_registered_by_reference(analyst, installation):
 
 def test_a_chosen_picture_is_kept_with_the_slide_and_shown(analyst, installation):
     installation.slides.put_object(URI, b"slide")
-    slide = analyst("POST", "/slides", {"s3_uri": URI, "optical_path": "2", "focal_plane": 3}).body
-    assert (slide["optical_path"], slide["focal_plane"]) == ("2", 3)
+    slide = analyst("POST", "/slides", {"s3_uri": URI, "optical_path": "2", "focal_plane": 3, "picture": 4}).body
+    assert (slide["optical_path"], slide["focal_plane"], slide["picture"]) == ("2", 3, 4)
     assert analyst("GET", f"/slides/{slide['slide_id']}").body == slide
     plain = analyst("POST", "/slides", {"s3_uri": URI, "focal_plane": 1}).body
-    assert (plain["optical_path"], plain["focal_plane"]) == (None, 1)
+    assert (plain["optical_path"], plain["focal_plane"], plain["picture"]) == (None, 1, None)
     assert installation.ledger.slide(ANALYST, UUID(plain["slide_id"])).choice == Choice(focal_plane=1)
 
 
@@ -37,6 +37,7 @@ def test_a_chosen_picture_is_kept_with_the_slide_and_shown(analyst, installation
     [
         ({"focal_plane": 0}, "focal_plane"),
         ({"focal_plane": 1.5}, "focal_plane"),
+        ({"picture": 0}, "picture"),
         ({"optical_path": ""}, "optical_path"),
         ({"optical_path": "1\0"}, "optical_path"),
         ({"optical_path": "1" * 65}, "optical_path"),

@@ -65,7 +65,9 @@ class Choice:
         return Choice(optical_path=optical_path, focal_plane=focal_plane, picture=picture)
 
     def as_json(self) -> dict[str, Any]:
-        return asdict(self)
+        """Part of a job's identity, so `picture`, which came later, is in it only where one was chosen."""
+        value = {"optical_path": self.optical_path, "focal_plane": self.focal_plane}
+        return value if self.picture is None else value | {"picture": self.picture}
 
     @staticmethod
     def from_json(value: dict[str, Any]) -> Choice:

@@ -3,6 +3,7 @@ const FIELDS: Record<string, string> = {
   mpp: 'Scale',
   optical_path: 'Optical path',
   focal_plane: 'Focal plane',
+  picture: 'Image',
 };
 
 /** "… with the slide (“Scale”, under Advanced where it is uploaded)." */

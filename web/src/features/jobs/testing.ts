@@ -60,6 +60,7 @@ export function slide(id: string, changes: Partial<Slide> = {}, inspection: Reco
     mpp: null,
     optical_path: null,
     focal_plane: null,
+    picture: null,
     deidentify: false,
     deidentified: false,
     removed: null,

@@ -22,6 +22,7 @@ export function slide(name: string, changes: Partial<Slide> = {}): Slide {
     mpp: null,
     optical_path: null,
     focal_plane: null,
+    picture: null,
     deidentify: false,
     deidentified: false,
     removed: null,

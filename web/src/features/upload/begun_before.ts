@@ -64,11 +64,12 @@ async function ours(server: UploadServer, signal: AbortSignal): Promise<Slide[]>
 }
 
 function looksLike(held: Slide, { name, size, files }: SlideToSend, choice: Choice): boolean {
-  const { mpp, opticalPath, focalPlane, deidentify } = choice;
+  const { mpp, opticalPath, focalPlane, picture, deidentify } = choice;
   const isChosenSo =
     [null, held.mpp].includes(mpp) &&
     [null, held.optical_path].includes(opticalPath) &&
     [null, held.focal_plane].includes(focalPlane) &&
+    [null, held.picture].includes(picture) &&
     held.deidentify === deidentify;
   return held.name === name && held.size === size && held.files === files.length && isChosenSo;
 }

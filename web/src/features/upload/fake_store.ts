@@ -96,6 +96,7 @@ export class FakeStore extends FakeApi {
       mpp,
       optical_path: null,
       focal_plane: null,
+      picture: null,
       deidentify,
       deidentified: false,
       removed: null,

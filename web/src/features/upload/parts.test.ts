@@ -82,16 +82,17 @@ describe('the speed', () => {
 
 describe('the advanced fields', () => {
   it('are read as people type them', () => {
-    const { choice } = choiceOf({ mpp: ' 0,25 ', opticalPath: '1', focalPlane: '3' });
-    expect(choice).toEqual({ ...NO_CHOICE, mpp: 0.25, opticalPath: '1', focalPlane: 3 });
-    expect(chosen(choice)).toBe('0.25 µm a pixel, optical path 1, focal plane 3');
+    const { choice } = choiceOf({ mpp: ' 0,25 ', opticalPath: '1', focalPlane: '3', picture: '2' });
+    expect(choice).toEqual({ ...NO_CHOICE, mpp: 0.25, opticalPath: '1', focalPlane: 3, picture: 2 });
+    expect(chosen(choice)).toBe('0.25 µm a pixel, optical path 1, focal plane 3, image 2');
     expect(choiceOf(NOTHING_TYPED)).toEqual({ choice: NO_CHOICE, wrong: {} });
   });
 
   it('are refused with what would be right', () => {
-    expect(choiceOf({ mpp: '40x', opticalPath: '', focalPlane: '0' }).wrong).toEqual({
+    expect(choiceOf({ mpp: '40x', opticalPath: '', focalPlane: '0', picture: '1.5' }).wrong).toEqual({
       mpp: 'Give microns a pixel, such as 0.25.',
       focalPlane: 'Give a whole number from 1.',
+      picture: 'Give a whole number from 1.',
     });
   });
 });

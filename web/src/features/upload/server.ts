@@ -14,10 +14,11 @@ export interface Choice {
   mpp: number | null; // µm a pixel at level 0
   opticalPath: string | null;
   focalPlane: number | null; // from 1
+  picture: number | null; // from 1
   deidentify: boolean; // label and identifiers are removed
 }
 
-export const NO_CHOICE: Choice = { mpp: null, opticalPath: null, focalPlane: null, deidentify: false };
+export const NO_CHOICE: Choice = { mpp: null, opticalPath: null, focalPlane: null, picture: null, deidentify: false };
 
 export interface PartAsked {
   file: number;
@@ -29,13 +30,14 @@ export interface PartAsked {
 export class UploadServer {
   constructor(private readonly api: ApiClient) {}
 
-  async begin({ files }: SlideToSend, { mpp, opticalPath, focalPlane, deidentify }: Choice): Promise<string> {
+  async begin({ files }: SlideToSend, { mpp, opticalPath, focalPlane, picture, deidentify }: Choice): Promise<string> {
     const opened = await this.api.post('/uploads', {
       body: {
         files: files.map(({ name, file }) => ({ name, size: file.size })),
         mpp,
         optical_path: opticalPath,
         focal_plane: focalPlane,
+        picture,
         deidentify,
       },
     });

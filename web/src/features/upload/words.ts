@@ -26,11 +26,12 @@ export function progressOf(moving: { arrived: number; size: number; speed: numbe
 }
 
 /** What was stated of a slide; empty when nothing was. */
-export function chosen({ mpp, opticalPath, focalPlane }: Choice): string {
+export function chosen({ mpp, opticalPath, focalPlane, picture }: Choice): string {
   return [
     mpp !== null && `${number(mpp, 4)} µm a pixel`,
     opticalPath !== null && `optical path ${opticalPath}`,
     focalPlane !== null && `focal plane ${focalPlane}`,
+    picture !== null && `image ${picture}`,
   ]
     .filter(Boolean)
     .join(', ');
