@@ -102,7 +102,7 @@ def measure(server: EmbeddedPostgres) -> None:
 def ready_slide(wiring: ApiWiring, system: PostgresSystemLedger, actor: Actor) -> UUID:
     file = SlideFile(name="scan.svs", uri="s3://customer-slides/scan.svs", size=1000, etag="e")
     slide = wiring.ledger.register_slide(actor, uuid4(), file.name, [file], mpp=None, digest="d")
-    assert system.accept_slide(slide.id, INSPECTION.as_json(), "thumbnail.jpeg")
+    assert system.accept_slide(slide.id, INSPECTION.as_json(), "thumbnail.jpeg", version=slide.version)
     return slide.id
 
 

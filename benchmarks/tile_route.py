@@ -81,7 +81,7 @@ def alone(store: Served) -> Iterator[str]:
     installation = Installation()
     taken = installation.uploaded(5)
     inspection = open_slide(local_source(store.path)).inspection
-    installation.ledger.accept_slide(taken.id, inspection.as_json(), "thumbnail.jpeg")
+    installation.ledger.accept_slide(taken.id, inspection.as_json(), "thumbnail.jpeg", version=taken.version)
     handle = make_handler(
         TilesWiring(ledger=installation.ledger, slides=store, objects=installation.objects)  # pyright: ignore[reportArgumentType]
     )

@@ -32,7 +32,7 @@ logger = logger_for("tiles")
 UNREADABLE: Final = "Tessera-Unreadable"  #: header: tiles of the file that are hatched in this one
 FOR_EVER: Final = "private, max-age=31536000, immutable"
 A_DAY: Final = "private, max-age=86400"
-SOME_MINUTES: Final = "private, max-age=300"
+EACH_TIME: Final = "private, no-cache"
 
 _NUMBER: Final = r"(\d{1,9})"
 _ROUTE: Final = re.compile(
@@ -84,20 +84,20 @@ def _route(event: Mapping[str, Any], wiring: TilesWiring, views: KeptViews, trac
         return _problem("no_such_route", 404, NO_SUCH_ROUTE, traceparent, {})
     slide, pyramid, thumbnail, *tile = found.groups()
     slide_id = _uuid(slide)
+    asked: Mapping[str, str] = event.get("queryStringParameters") or {}
     if pyramid:
-        answer = Pyramid.of(slide_id, views.view(actor, slide_id))
-        return _Answer(200, "application/json", answer.model_dump_json(), {"Cache-Control": SOME_MINUTES})
+        answer = Pyramid.of(slide_id, views.view(actor, slide_id, etag=None))
+        return _Answer(200, "application/json", answer.model_dump_json(), {"Cache-Control": EACH_TIME})
     if thumbnail:
         jpeg = thumbnail_jpeg(wiring.ledger.slide(actor, slide_id), wiring.objects)
-        return _Answer(200, "image/jpeg", jpeg, {"Cache-Control": A_DAY})
-    asked: Mapping[str, str] = event.get("queryStringParameters") or {}
+        return _Answer(200, "image/jpeg", jpeg, {"Cache-Control": A_DAY if "v" in asked else EACH_TIME})
     return _tile(actor, slide_id, asked, tile, views)
 
 
 def _tile(actor: Actor, slide_id: UUID, asked: Mapping[str, str], tile: list[str], views: KeptViews) -> _Answer:
     if "v" not in asked:
         raise Invalid("The address of a tile ends with ?v= and the etag of the slide's pyramid.")
-    view = views.view(actor, slide_id)
+    view = views.view(actor, slide_id, etag=asked["v"])
     if asked["v"] != view.etag:
         raise SourceChanged("This address is of another version of the slide's tiles: load its pyramid again.")
     level, column, row = map(int, tile)

@@ -16,18 +16,13 @@ _JPEG: Final = {"schema": {"type": "string", "format": "binary"}}
 def tile_paths() -> dict[str, Any]:
     slide = _parameter("slide_id", _ID)
     tile = [slide, *(_parameter(name, _NUMBER) for name in ("level", "x", "y"))]
-    etag = {
-        "name": "v",
-        "in": "query",
-        "required": True,
-        "schema": {"type": "string"},
-        "description": "`etag` of the pyramid.",
-    }
+    etag = _query("v", "`etag` of the pyramid.", required=True)
+    version = _query("v", "`version` of the slide: with it the answer may be kept for a day.", required=False)
     pyramid = {"application/json": {"schema": {"$ref": REFERENCES.format(model="Pyramid")}}}
     jpeg = {"image/jpeg": _JPEG}
     found = {
         "pyramid": _operation("What a viewer can ask of the slide", [slide], pyramid),
-        "thumbnail": _operation("A picture for lists, at most 512 pixels", [slide], jpeg),
+        "thumbnail": _operation("A picture for lists, at most 512 pixels", [slide, version], jpeg),
         "tiles/{level}/{x}_{y}.jpeg": _operation("One tile for a viewer", [*tile, etag], jpeg),
     }
     return {f"{BASE_PATH}/slides/{{slide_id}}/{path}": {"get": operation} for path, operation in found.items()}
@@ -41,6 +36,11 @@ def tile_schemas() -> dict[str, Any]:
 
 def _parameter(name: str, schema: dict[str, Any]) -> dict[str, Any]:
     return {"name": name, "in": "path", "required": True, "schema": schema}
+
+
+def _query(name: str, description: str, *, required: bool) -> dict[str, Any]:
+    schema = {"type": "string"}
+    return {"name": name, "in": "query", "required": required, "schema": schema, "description": description}
 
 
 def _operation(summary: str, parameters: list[Any], content: dict[str, Any]) -> dict[str, Any]:

@@ -21,7 +21,7 @@ POLICY = (
     f"default-src 'none'; style-src 'sha256-{base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()}'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-METHODS = ("get", "post", "put", "delete")
+METHODS = ("get", "post", "put", "patch", "delete")
 
 
 def front_page(addresses: Mapping[str, str], openapi: Mapping[str, Any]) -> str:

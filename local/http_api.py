@@ -32,7 +32,7 @@ _OF_TILES = re.compile(f"{BASE_PATH}/(?:" + "|".join(re.sub(r"\{\w+\}", "[^/]+",
 CORS = {
     "Access-Control-Allow-Origin": "*",
     "Access-Control-Allow-Headers": "Authorization,Content-Type,Idempotency-Key,traceparent",
-    "Access-Control-Allow-Methods": "GET,POST,PUT,DELETE,OPTIONS",
+    "Access-Control-Allow-Methods": "GET,POST,PUT,PATCH,DELETE,OPTIONS",
     "Access-Control-Max-Age": "3600",
 }
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
+from wsi import keys
 from wsi.builtin_models import STAIN_DENSITY
 from wsi.memory.ledger import MemoryLedger
 from wsi.memory.objects import MemoryObjects
@@ -128,7 +129,8 @@ class Installation:
         self, *, actor: Actor = ANALYST, mpp: float | None = None, choice: Choice | None = None, seed: int = 0
     ) -> UUID:
         slide = self.uploaded(actor=actor, mpp=mpp, choice=choice, seed=seed)
-        assert self.ledger.accept_slide(slide.id, INSPECTION.as_json(), "thumbnail.jpeg")
+        thumbnail = keys.thumbnail(keys.inspected(slide.tenant, slide.id, slide.version))
+        assert self.ledger.accept_slide(slide.id, INSPECTION.as_json(), thumbnail, version=slide.version)
         return slide.id
 
 

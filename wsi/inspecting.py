@@ -30,7 +30,8 @@ def inspect_slide(
     max_scratch_bytes: int,
     on_copy: OnCopy | None = None,
 ) -> SlideState | None:
-    """UPLOADED -> READY or REJECTED(reason). None: a duplicate message, or somebody else was faster.
+    """UPLOADED -> READY or REJECTED(reason). None: a duplicate message, or somebody else was faster: the verdict holds
+    for the version of the slide that was read, and not for another scale or image that was stated meanwhile.
 
     A slide that is to be de-identified is so first. When it is refused before that is done, its files are deleted: the
     ledger sends a message for that, too, which finds the slide REJECTED.
@@ -45,24 +46,26 @@ def inspect_slide(
             forget_files(refused, slides=slides)
         return None
     try:
-        slide = deidentify(slide, ledger=ledger, slides=slides)
-        if slide is None:
+        clean = deidentify(slide, ledger=ledger, slides=slides)
+        if clean is None:
             return None
-        examination = _examine(slide, slides, objects, scratch, max_scratch_bytes, on_copy)
+        slide = clean
+        folder = keys.inspected(slide.tenant, slide.id, slide.version)
+        examination = _examine(slide, slides, objects, folder, scratch, max_scratch_bytes, on_copy)
     except SlideRejected as rejection:
-        return _rejected(ledger, slides, slide_id, rejection.reason, rejection.sentence)
+        return _rejected(ledger, slides, slide, rejection.reason, rejection.sentence)
     except SourceMissing:
         sentence = "A file of the slide is gone from the store. Upload the slide again."
-        return _rejected(ledger, slides, slide_id, RejectReason.MISSING_FILES, sentence)
+        return _rejected(ledger, slides, slide, RejectReason.MISSING_FILES, sentence)
     except SourceChanged:
         sentence = "A file of the slide was replaced since it was taken in. Upload or register the slide again."
-        return _rejected(ledger, slides, slide_id, RejectReason.DAMAGED, sentence)
+        return _rejected(ledger, slides, slide, RejectReason.DAMAGED, sentence)
     except SourceTruncated:
         sentence = "The file ends before its last tile. Export or upload the slide again."
-        return _rejected(ledger, slides, slide_id, RejectReason.TRUNCATED, sentence)
-    key = keys.thumbnail(slide.tenant, slide.id)
+        return _rejected(ledger, slides, slide, RejectReason.TRUNCATED, sentence)
+    key = keys.thumbnail(folder)
     objects.put(key, examination.thumbnail_jpeg, media_type="image/jpeg")
-    accepted = ledger.accept_slide(slide_id, examination.inspection.as_json(), key)
+    accepted = ledger.accept_slide(slide_id, examination.inspection.as_json(), key, version=slide.version)
     return SlideState.READY if accepted else None
 
 
@@ -70,6 +73,7 @@ def _examine(
     slide: Slide,
     slides: SlideStore,
     objects: Objects,
+    folder: str,
     scratch: Path,
     max_scratch_bytes: int,
     on_copy: OnCopy | None,
@@ -85,16 +89,16 @@ def _examine(
     )
     with closing(reader):
         examination = examine(reader)
-        store_examination(objects, slide, source, reader, examination)
+        store_examination(objects, folder, source, reader, examination)
     return examination
 
 
 def _rejected(
-    ledger: SystemLedger, slides: SlideStore, slide_id: UUID, reason: RejectReason, sentence: str
+    ledger: SystemLedger, slides: SlideStore, slide: Slide, reason: RejectReason, sentence: str
 ) -> SlideState | None:
-    if not ledger.reject_slide(slide_id, reason, sentence):
+    if not ledger.reject_slide(slide.id, reason, sentence, version=slide.version):
         return None
-    refused = ledger.identified_slide(slide_id)
+    refused = ledger.identified_slide(slide.id)
     if refused is not None:
         forget_files(refused, slides=slides)
     return SlideState.REJECTED

@@ -89,6 +89,7 @@ def submit_job(
     job = NewJob(
         id=uuid4(),
         slide_id=slide.id,
+        slide_version=slide.version,
         model=model.name,
         model_version=model.version,
         model_digest=model.digest,
@@ -144,10 +145,13 @@ def retry_job(
     if old.state not in (JobState.FAILED, JobState.CANCELLED):
         raise Conflict(f"The job is {old.state.value}; only a FAILED or CANCELLED job can be tried again.")
     slide = ledger.slide(actor, old.slide_id)
+    if pinned_options(slide, old.options) != old.options:
+        raise Conflict("Another scale or image was stated for the slide since this job was made: start a new job.")
     model = ledger.model(old.model, old.model_version)
     job = NewJob(
         id=uuid4(),
         slide_id=old.slide_id,
+        slide_version=slide.version,
         model=old.model,
         model_version=old.model_version,
         model_digest=old.model_digest,

@@ -13,7 +13,7 @@ from uuid import UUID
 from wsi.ports.objects import Objects, SlideStore
 from wsi.records.identity import Actor
 from wsi.records.slides import Slide
-from wsi.viewing import View, check_viewable, open_view, view_etag
+from wsi.viewing import View, check_viewable, open_view, told_anew, view_etag
 
 KEPT: Final = 8  #: slides; the index of 1,000,000 tiles takes 30 MB
 #: s, for which what SQL said holds: so long a deleted or archived slide may still be shown, if its bytes are there.
@@ -51,20 +51,22 @@ class KeptViews:
         self._lock = threading.Lock()
         self._opening = threading.Lock()
 
-    def view(self, actor: Actor, slide_id: UUID) -> View:
-        """Raises what `open_view` does, and NotFound for a slide that the actor's tenant does not have."""
+    def view(self, actor: Actor, slide_id: UUID, *, etag: str | None) -> View:
+        """`etag`: of the tiles that the caller knows of. Where another one is kept, and where the caller knows none,
+        SQL is asked: a user may have stated another image or scale. Raises what `open_view` does, and NotFound for a
+        slide that the actor's tenant does not have."""
         key = (actor.tenant, slide_id)
-        if (kept := self._fresh(key)) is not None:
+        if (kept := self._fresh(key, etag)) is not None:
             return kept
         with self._opening:  # a viewer asks for its first tiles all at once
-            if (kept := self._fresh(key)) is not None:
+            if (kept := self._fresh(key, etag)) is not None:
                 return kept
             return self._keep(key, self._checked(actor, slide_id, key))
 
-    def _fresh(self, key: tuple[UUID, UUID]) -> View | None:
+    def _fresh(self, key: tuple[UUID, UUID], etag: str | None) -> View | None:
         with self._lock:
             kept = self._kept.get(key)
-            if kept is None or self._clock() >= kept.until:
+            if kept is None or kept.view.etag != etag or self._clock() >= kept.until:
                 return None
             self._kept.move_to_end(key)
             return kept.view
@@ -76,7 +78,7 @@ class KeptViews:
             kept = self._kept.pop(key, None)
         check_viewable(slide)
         if kept is not None and kept.view.etag == view_etag(slide):
-            return kept.view
+            return told_anew(kept.view, slide)
         return open_view(slide, slides=self._slides, objects=self._objects)
 
     def _keep(self, key: tuple[UUID, UUID], view: View) -> View:

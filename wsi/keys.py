@@ -20,20 +20,31 @@ def clean_file(tenant: UUID, slide: UUID, number: int) -> str:
 
 
 def kept_prefix(tenant: UUID, slide: UUID) -> str:
-    """In the results bucket: what inspection keeps of a slide."""
+    """In the results bucket: what inspections keep of a slide."""
     return f"{tenant}/slides/{slide}/"
 
 
-def thumbnail(tenant: UUID, slide: UUID) -> str:
-    return f"{kept_prefix(tenant, slide)}thumbnail.jpeg"
+def inspected(tenant: UUID, slide: UUID, version: int) -> str:
+    """Return the folder of one inspection, of the slide at `version`. The version is part of the key: an inspection
+    that ends late cannot overwrite what a later one, perhaps of another image, has stored."""
+    return f"{kept_prefix(tenant, slide)}{version:05d}/"
 
 
-def slide_index(tenant: UUID, slide: UUID) -> str:
-    return f"{kept_prefix(tenant, slide)}index"
+def inspected_for(thumbnail_key: str | None) -> str | None:
+    """Return the folder of the inspection that a slide names by its thumbnail. None where it names none."""
+    return None if thumbnail_key is None else thumbnail_key[: thumbnail_key.rfind("/") + 1]
 
 
-def tissue_mask(tenant: UUID, slide: UUID) -> str:
-    return f"{kept_prefix(tenant, slide)}tissue-mask.json"
+def thumbnail(folder: str) -> str:
+    return f"{folder}thumbnail.jpeg"
+
+
+def slide_index(folder: str) -> str:
+    return f"{folder}index"
+
+
+def tissue_mask(folder: str) -> str:
+    return f"{folder}tissue-mask.json"
 
 
 def job_prefix(tenant: UUID, job: UUID) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -10,6 +11,7 @@ from wsi.errors import Conflict, FailReason, NotFound
 from wsi.records.deliveries import Channel
 from wsi.records.jobs import Job
 from wsi.records.notices import MESSAGE_SCHEMA
+from wsi.records.restatement import Restatement
 from wsi.records.shards import ShardCount
 from wsi.records.slides import RestoreTier, Slide
 from wsi.states import JobState, SlideState
@@ -151,6 +153,32 @@ def check_archivable(slide: Slide) -> None:
         raise Conflict(f"The slide is {slide.state.value}; only a READY slide can be archived.")
 
 
+def is_inspected_anew(slide: Slide, restatement: Restatement) -> bool:
+    """Return True if what is stated changes what inspection finds. A REJECTED slide is inspected again for the same
+    statement too: another version of this code may read it, and nothing is lost."""
+    stated = restatement.applied(slide)
+    if (stated.mpp, stated.choice) != (slide.mpp, slide.choice):
+        return True
+    return slide.state is SlideState.REJECTED and restatement.is_about_pixels
+
+
+def check_restatable(slide: Slide, now: datetime) -> None:
+    """Raises Conflict unless the slide may move back to UPLOADED, as far as its record says."""
+    if slide.state is SlideState.UPLOADING:
+        raise Conflict("The slide is still being uploaded: complete the upload, then state what its files do not say.")
+    if slide.state is SlideState.UPLOADED:
+        raise Conflict("The slide is being inspected. Wait until it is READY or REJECTED, then send this again.")
+    if sentence := archive_sentence(slide):
+        raise Conflict(sentence)
+    if slide.state is SlideState.REJECTED and is_identified(slide):
+        raise Conflict(
+            "The slide's files were deleted, since it was to be de-identified and could not be: upload it again, and "
+            "state this with the upload."
+        )
+    if slide.state is SlideState.REJECTED and slide.restored_until is not None and slide.restored_until <= now:
+        raise Conflict("The slide's files went back to the archive after it was rejected: upload it again.")
+
+
 def check_restorable(slide: Slide) -> None:
     """Raises Conflict unless the slide may move to RESTORING."""
     if slide.state is SlideState.DELETED:
@@ -165,6 +193,10 @@ def deleted_slide() -> Conflict:
 
 def slide_in_use() -> Conflict:
     return Conflict("A job is running on this slide; cancel it first, or wait until it ends.")
+
+
+def slide_changed() -> Conflict:
+    return Conflict("The slide changed while the job was being made: send the request again.")
 
 
 def other_body() -> Conflict:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from uuid import UUID
 
 import simplejpeg  # pyright: ignore[reportMissingTypeStubs]
 
-from wsi import keys
 from wsi.builtin_models import needs_stains
 from wsi.errors import SourceMissing
 from wsi.examination import Examination
 from wsi.model_card import ModelCard
 from wsi.ports.objects import Objects
+from wsi.records.slides import Slide
 from wsi.stains import Stains, estimate_stains
 
 
@@ -25,10 +24,12 @@ def pinned_stains(card: ModelCard, examination: Examination) -> Stains | None:
     return estimate_stains(overview, examination.mask.pixels)
 
 
-def with_overview(examination: Examination, objects: Objects, tenant: UUID, slide: UUID) -> Examination | None:
+def with_overview(examination: Examination, objects: Objects, slide: Slide) -> Examination | None:
     """What inspection stored beside the mask; None where it is gone, so that the slide has to be examined again."""
+    if slide.thumbnail_key is None:
+        return None
     try:
-        jpeg = objects.get(keys.thumbnail(tenant, slide))
+        jpeg = objects.get(slide.thumbnail_key)
     except SourceMissing:
         return None
     return replace(examination, thumbnail_jpeg=jpeg)

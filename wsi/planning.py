@@ -209,7 +209,7 @@ def _examined(
     mpp = brief.job.options.mpp if brief.job.options.mpp is not None else slide.mpp
     examination = stored_examination(objects, slide, source, mpp)
     if examination is not None and needs_stains(ModelCard.from_json(brief.model.card)):
-        examination = with_overview(examination, objects, slide.tenant, slide.id)
+        examination = with_overview(examination, objects, slide)
     if examination is not None and examination.inspection.reading_path == "scratch":
         return UnreadSlide(examination.inspection), examination
     opened = partial(

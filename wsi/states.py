@@ -56,8 +56,9 @@ SLIDE_MOVES: Mapping[SlideState, frozenset[SlideState]] = MappingProxyType(
     {
         SlideState.UPLOADING: frozenset({SlideState.UPLOADED, SlideState.DELETED}),
         SlideState.UPLOADED: frozenset({SlideState.READY, SlideState.REJECTED, SlideState.DELETED}),
-        SlideState.READY: frozenset({SlideState.ARCHIVED, SlideState.DELETED}),
-        SlideState.REJECTED: frozenset({SlideState.DELETED}),
+        # READY, REJECTED -> UPLOADED: another scale or image was stated, and inspection looks at it again.
+        SlideState.READY: frozenset({SlideState.UPLOADED, SlideState.ARCHIVED, SlideState.DELETED}),
+        SlideState.REJECTED: frozenset({SlideState.UPLOADED, SlideState.DELETED}),
         SlideState.ARCHIVED: frozenset({SlideState.RESTORING, SlideState.DELETED}),
         SlideState.RESTORING: frozenset({SlideState.READY, SlideState.DELETED}),
         SlideState.DELETED: frozenset(),

@@ -23,21 +23,20 @@ from wsi.tissue import SETTINGS
 
 
 def store_examination(
-    objects: Objects, slide: Slide, source: SlideSource, reader: SlideReader, examination: Examination
+    objects: Objects, folder: str, source: SlideSource, reader: SlideReader, examination: Examination
 ) -> None:
-    """Beside the thumbnail. Twice the same is the same."""
+    """Beside the thumbnail, in the `folder` of the inspection. Twice the same is the same."""
     index = reader.index_bytes()
     if index is not None:
-        objects.put(keys.slide_index(slide.tenant, slide.id), index)
+        objects.put(keys.slide_index(folder), index)
     stored = StoredMask(examination.inspection, examination.mask.as_json())
-    objects.put(
-        keys.tissue_mask(slide.tenant, slide.id), stored.to_bytes(_versions(source)), media_type="application/json"
-    )
+    objects.put(keys.tissue_mask(folder), stored.to_bytes(_versions(source)), media_type="application/json")
 
 
 def stored_index(objects: Objects, slide: Slide) -> bytes | None:
+    folder = keys.inspected_for(slide.thumbnail_key)
     try:
-        return objects.get(keys.slide_index(slide.tenant, slide.id))
+        return None if folder is None else objects.get(keys.slide_index(folder))
     except SourceMissing:
         return None
 

@@ -55,8 +55,11 @@ class StoredMask:
 def stored_mask(objects: Objects, slide: Slide, files: Sequence[FileVersion] | None = None) -> StoredMask | None:
     """None when nothing is stored, or what is stored is of other files than `files` (those of the record unless
     given)."""
+    folder = keys.inspected_for(slide.thumbnail_key)
+    if folder is None:
+        return None
     try:
-        data = objects.get(keys.tissue_mask(slide.tenant, slide.id))
+        data = objects.get(keys.tissue_mask(folder))
     except SourceMissing:
         return None
     return StoredMask.from_bytes(data, [(file.etag, file.size) for file in slide.files] if files is None else files)

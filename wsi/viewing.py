@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
@@ -15,7 +15,7 @@ from wsi.errors import Conflict, NotFound, SourceChanged, SourceMissing
 from wsi.ledger_rules import archive_sentence
 from wsi.numerics import PARSER_VERSION
 from wsi.ports.objects import Objects, SlideStore
-from wsi.records.slides import Inspection, Slide
+from wsi.records.slides import Choice, Inspection, Slide
 from wsi.slide import jpeg
 from wsi.slide.coding import REDUCTIONS, Reduction
 from wsi.slide.opening import open_slide
@@ -45,6 +45,7 @@ class View:
 
     etag: str  #: of all that decides its tiles
     inspection: Inspection
+    choice: Choice | None  #: whose pixels these are, of several images
     levels: tuple[ViewLevel, ...]  #: coarsest first
     reader: SlideReader | None  #: None where the overview is all there is
     overview: RGB | None  #: where levels are made of it
@@ -91,10 +92,18 @@ def open_view(slide: Slide, *, slides: SlideStore, objects: Objects) -> View:
     return View(
         etag=view_etag(slide),
         inspection=inspection,
+        choice=slide.choice,
         levels=tuple(reversed(found)),
         reader=reader,
         overview=overview,
     )
+
+
+def told_anew(view: View, slide: Slide) -> View:
+    """Return the view of the same tiles with what the slide's latest inspection found: another scale, say."""
+    assert slide.inspection is not None, "a slide that is READY was inspected"
+    inspection = Inspection.from_json(slide.inspection)
+    return view if inspection == view.inspection else replace(view, inspection=inspection)
 
 
 def view_tile(view: View, level: int, column: int, row: int) -> ViewTile:

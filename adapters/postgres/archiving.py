@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from adapters.postgres import slides
@@ -48,7 +49,7 @@ def restoring(cursor: Cursor, *, seconds: float, limit: int) -> tuple[Slide, ...
 
 def finish(cursor: Cursor, slide_id: UUID, *, until: datetime | None) -> bool:
     # UPLOADED -> READY is an inspection's move.
-    changes = {"restore_tier": None, "restored_until": until}
+    changes: dict[str, Any] = {"restore_tier": None, "restored_until": until}
     return slides.move(cursor, slide_id, SlideState.READY, source=SlideState.RESTORING, **changes)
 
 

@@ -12,7 +12,7 @@ from psycopg.types.json import Jsonb
 from adapters.postgres import rows, shards, slides
 from adapters.postgres.connections import Cursor
 from adapters.postgres.moves import announce, append_event, cancel_shards, locked_job, move_job, wake_shards
-from wsi.ledger_rules import REUSABLE, already_final, check_readable, no_job, no_model, other_body
+from wsi.ledger_rules import REUSABLE, already_final, check_readable, no_job, no_model, other_body, slide_changed
 from wsi.records.identity import Actor
 from wsi.records.jobs import Idempotency, Job, JobEvent, JobFilter, NewJob, Submission
 from wsi.records.pages import Page, cursor_after, read_cursor
@@ -61,7 +61,10 @@ def submit(
     # The key's row is what parallel requests meet at: the second INSERT waits until the first one has committed.
     if idempotency and not _claim_key(cursor, actor, idempotency, job.id):
         return _replay(cursor, idempotency)
-    check_readable(slides.kept(cursor, job.slide_id))
+    slide = slides.kept(cursor, job.slide_id)
+    check_readable(slide)
+    if slide.version != job.slide_version:
+        raise slide_changed()
     if reuse_finished and (equal := _finished_equal(cursor, job.identity)):
         if idempotency:
             cursor.execute(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
@@ -12,9 +13,19 @@ from psycopg.types.json import Jsonb
 from adapters.postgres import rows
 from adapters.postgres.connections import Cursor
 from wsi.errors import RejectReason
-from wsi.ledger_rules import deleted_slide, is_identified, nameless, no_slide, slide_in_use, slide_message
+from wsi.ledger_rules import (
+    check_restatable,
+    deleted_slide,
+    is_identified,
+    is_inspected_anew,
+    nameless,
+    no_slide,
+    slide_in_use,
+    slide_message,
+)
 from wsi.records.identity import Actor
 from wsi.records.pages import Page, cursor_after, read_cursor
+from wsi.records.restatement import Restatement
 from wsi.records.slides import Choice, Slide, SlideFile
 from wsi.states import SLIDE_MOVES, SlideState, sources
 from wsi.tracing import new_traceparent
@@ -100,7 +111,7 @@ def complete_upload(cursor: Cursor, slide_id: UUID, *, digest: str, etags: Mappi
     slide = locked(cursor, slide_id)
     if slide.state is SlideState.DELETED:
         raise deleted_slide()
-    if not move(cursor, slide_id, SlideState.UPLOADED, digest=digest):
+    if not move(cursor, slide_id, SlideState.UPLOADED, source=SlideState.UPLOADING, digest=digest):
         return slide, False
     cursor.executemany(
         "UPDATE slide_files SET etag = %s, upload_id = NULL WHERE slide_id = %s AND uri = %s",
@@ -109,6 +120,35 @@ def complete_upload(cursor: Cursor, slide_id: UUID, *, digest: str, etags: Mappi
     slide = get(cursor, slide_id)
     send_to_inspection(cursor, slide)
     return slide, True
+
+
+def restate(cursor: Cursor, slide_id: UUID, restatement: Restatement) -> tuple[Slide, bool]:
+    """The slide, and whether this call changed it."""
+    slide = locked(cursor, slide_id)
+    if slide.state is SlideState.DELETED:
+        raise deleted_slide()
+    stated = restatement.applied(slide)
+    if is_inspected_anew(slide, restatement):
+        _inspect_again(cursor, slide, stated)
+    elif stated.name != slide.name:
+        cursor.execute(
+            "UPDATE slides SET name = %s, version = version + 1, updated_at = now() WHERE id = %s",
+            (stated.name, slide_id),
+        )
+    else:
+        return slide, False
+    return get(cursor, slide_id), True
+
+
+def _inspect_again(cursor: Cursor, slide: Slide, stated: Slide) -> None:
+    check_restatable(slide, datetime.now(UTC))
+    check_unused(cursor, slide.id)
+    choice = Jsonb(stated.choice.as_json()) if stated.choice is not None else None
+    found = {"reason": None, "sentence": None, "inspection": None, "thumbnail_key": None}
+    changes: dict[str, Any] = {"name": stated.name, "mpp": stated.mpp, "choice": choice, **found}
+    moved = move(cursor, slide.id, SlideState.UPLOADED, source=slide.state, **changes)
+    assert moved, "the slide is locked, and was READY or REJECTED"
+    send_to_inspection(cursor, slide)
 
 
 def delete(cursor: Cursor, slide_id: UUID) -> tuple[Slide, bool]:
@@ -132,22 +172,34 @@ def is_read(cursor: Cursor, slide_id: UUID) -> bool:
     return live.fetchone() is not None
 
 
-def move(cursor: Cursor, slide_id: UUID, to: SlideState, *, source: SlideState | None = None, **changes: Any) -> bool:
-    """Compare-and-set, from `source` only when given. False: another state was first."""
+def move(
+    cursor: Cursor,
+    slide_id: UUID,
+    to: SlideState,
+    *,
+    source: SlideState | None = None,
+    at_version: int | None = None,
+    **changes: Any,
+) -> bool:
+    """Compare-and-set, from `source` and at this version only, when given. False: somebody else was first."""
     also = sql.SQL("").join(sql.SQL(", {} = {}").format(sql.Identifier(k), sql.Placeholder(k)) for k in changes)
     query = sql.SQL(
         """
         UPDATE slides SET state = %(to)s, version = version + 1, updated_at = now(), woken_at = now() {also}
-        WHERE id = %(id)s AND state = ANY(%(sources)s)
+        WHERE id = %(id)s AND state = ANY(%(sources)s) AND (%(at)s::int IS NULL OR version = %(at)s)
         """
     ).format(also=also)
     guard = [state.value for state in sources(SLIDE_MOVES, to) if source in (None, state)]
-    return cursor.execute(query, {**changes, "to": to, "id": slide_id, "sources": guard}).rowcount == 1
+    values = {**changes, "to": to, "id": slide_id, "sources": guard, "at": at_version}
+    return cursor.execute(query, values).rowcount == 1
 
 
-def reject(cursor: Cursor, slide_id: UUID, reason: RejectReason, sentence: str) -> bool:
+def reject(
+    cursor: Cursor, slide_id: UUID, reason: RejectReason, sentence: str, *, at_version: int | None = None
+) -> bool:
     """One whose files still say whom they are of loses its names, and is sent to inspection, which deletes them."""
-    if not move(cursor, slide_id, SlideState.REJECTED, reason=reason.value, sentence=sentence):
+    why: dict[str, Any] = {"reason": reason.value, "sentence": sentence}
+    if not move(cursor, slide_id, SlideState.REJECTED, at_version=at_version, **why):
         return False
     slide = get(cursor, slide_id)
     if is_identified(slide):

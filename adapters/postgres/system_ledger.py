@@ -67,17 +67,18 @@ class PostgresSystemLedger:
         with self._connections.transaction() as cursor:
             return deidentifying.finish(cursor, slide_id, digest=digest, etags=etags, choice=choice)
 
-    def accept_slide(self, slide_id: UUID, inspection: Mapping[str, Any], thumbnail_key: str) -> bool:
+    def accept_slide(self, slide_id: UUID, inspection: Mapping[str, Any], thumbnail_key: str, *, version: int) -> bool:
         found = {"inspection": Jsonb(dict(inspection)), "thumbnail_key": thumbnail_key}
         with self._connections.transaction() as cursor:
             if deidentifying.to_be_done(cursor, slide_id) is not None:
                 return False
             # RESTORING -> READY is not an inspection's move.
-            return slides.move(cursor, slide_id, SlideState.READY, source=SlideState.UPLOADED, **found)
+            source = SlideState.UPLOADED
+            return slides.move(cursor, slide_id, SlideState.READY, source=source, at_version=version, **found)
 
-    def reject_slide(self, slide_id: UUID, reason: RejectReason, sentence: str) -> bool:
+    def reject_slide(self, slide_id: UUID, reason: RejectReason, sentence: str, *, version: int | None = None) -> bool:
         with self._connections.transaction() as cursor:
-            return slides.reject(cursor, slide_id, reason, sentence)
+            return slides.reject(cursor, slide_id, reason, sentence, at_version=version)
 
     def restoring_slides(self, *, seconds: float, limit: int) -> tuple[Slide, ...]:
         with self._connections.transaction() as cursor:

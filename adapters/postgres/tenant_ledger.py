@@ -15,6 +15,7 @@ from wsi.records.identity import Actor
 from wsi.records.jobs import Idempotency, Job, JobEvent, JobFilter, NewJob, Submission
 from wsi.records.models import ModelVersion
 from wsi.records.pages import Page
+from wsi.records.restatement import Restatement
 from wsi.records.results import ResultFile
 from wsi.records.shards import ShardOutput
 from wsi.records.slides import Choice, RestoreTier, Slide, SlideFile
@@ -87,6 +88,13 @@ class PostgresTenantLedger:
             slide, deleted = slides.delete(cursor, slide_id)
             if deleted:
                 _audit(cursor, actor, "slide.delete", slide_id)
+            return slide
+
+    def restate_slide(self, actor: Actor, slide_id: UUID, restatement: Restatement) -> Slide:
+        with self._connections.transaction(actor.tenant) as cursor:
+            slide, restated = slides.restate(cursor, slide_id, restatement)
+            if restated:
+                _audit(cursor, actor, "slide.restate", slide_id, restatement.audit_detail())
             return slide
 
     def archive_slide(self, actor: Actor, slide_id: UUID) -> Slide:

@@ -24,7 +24,7 @@ STAGE = "live"
 RATE, BURST = 2_000, 4_000
 OPEN = ("health", "openapi.json")
 #: What pages of other origins may send.
-METHODS = ("GET", "POST", "PUT", "DELETE")
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 HEADERS = ("Authorization", "Content-Type", "Idempotency-Key", "traceparent")
 
 #: A line a request. Paths hold ids only; query strings can hold a name that somebody looks for, and stay out.

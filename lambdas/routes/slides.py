@@ -1,4 +1,4 @@
-"""Slides: register by reference, list, get, archive, restore, delete."""
+"""Slides: register by reference, list, get, restate, archive, restore, delete."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from aws_lambda_powertools.event_handler.openapi.params import Body, Query
 from aws_lambda_powertools.event_handler.router import APIGatewayRouter
 
 from lambdas.requests import Caller, Cursor, Limit, Search, Trace, Wiring
-from lambdas.schemas.slides import SlideAnswer, SlideList, SlideToRegister, SlideToRestore
-from wsi import archiving, slides
+from lambdas.schemas.slides import SlideAnswer, SlideList, SlideToRegister, SlideToRestate, SlideToRestore
+from wsi import archiving, restating, slides
 from wsi.records.slides import Choice
 from wsi.states import SlideState
 
@@ -52,6 +52,22 @@ def list_slides(
 @router.get("/slides/<slide_id>", tags=["slides"], summary="One slide")
 def get(slide_id: UUID, caller: Caller, wiring: Wiring) -> SlideAnswer:
     return SlideAnswer.of(wiring.ledger.slide(caller, slide_id))
+
+
+@router.patch(  # pyright: ignore[reportUnknownMemberType]
+    "/slides/<slide_id>", tags=["slides"], summary="State a scale, an image or a name, and inspect again"
+)
+def restate(slide_id: UUID, body: SlideToRestate, caller: Caller, trace: Trace, wiring: Wiring) -> SlideAnswer:
+    slide = restating.restate_slide(
+        caller,
+        slide_id,
+        body.restatement(),
+        ledger=wiring.ledger,
+        objects=wiring.objects,
+        queues=wiring.queues,
+        traceparent=trace,
+    )
+    return SlideAnswer.of(slide)
 
 
 @router.post("/slides/<slide_id>/archive", tags=["slides"], summary="Lay the slide into the archive")

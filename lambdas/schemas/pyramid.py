@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from uuid import UUID
 
 from pydantic import Field
@@ -56,6 +56,10 @@ class Pyramid(Answer):
     tile_url: str = Field(description="Of a tile, with {level}, {x} (column) and {y} (row) to be filled in.")
     note: str | None = Field(description="To be shown beside the picture: why less can be seen than the file holds.")
     warnings: list[str] = Field(description="Of inspection.")
+    choice: dict[str, Any] | None = Field(
+        description="Which image of several this is, as `options.choice` of a job says it: results of a job with "
+        "another one do not belong on it."
+    )
 
     @staticmethod
     def of(slide_id: UUID, view: View) -> Pyramid:
@@ -71,4 +75,5 @@ class Pyramid(Answer):
             tile_url=f"{BASE_PATH}/slides/{slide_id}/tiles/{{level}}/{{x}}_{{y}}.jpeg?v={view.etag}",
             note=view.note,
             warnings=list(inspection.warnings),
+            choice=view.choice and view.choice.as_json(),
         )

@@ -8,8 +8,10 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from lambdas.schemas.common import STORABLE, Answer, Body, Mpp
+from wsi.errors import Invalid
 from wsi.ledger_rules import archive_sentence
 from wsi.records.pages import Page
+from wsi.records.restatement import Restatement
 from wsi.records.slides import RestoreTier, Slide
 from wsi.states import SlideState
 
@@ -51,6 +53,24 @@ class SlideToRegister(Body):
     optical_path: OpticalPath | None = None
     focal_plane: FocalPlane | None = None
     picture: Picture | None = None
+
+
+class SlideToRestate(Body):
+    """What is left out stays; null takes back what was stated, so that the file's own word holds again."""
+
+    mpp: Mpp | None = None
+    optical_path: OpticalPath | None = None
+    focal_plane: FocalPlane | None = None
+    picture: Picture | None = None
+    name: Annotated[
+        str | None, Field(description="What lists call the slide, up to 255 characters. It alone inspects nothing.")
+    ] = None
+
+    def restatement(self) -> Restatement:
+        given = {name: getattr(self, name) for name in self.model_fields_set}
+        if given.get("name", "") is None:
+            raise Invalid("A slide has a name: `name` can be replaced and not be taken away.")
+        return Restatement(**given)
 
 
 class SlideToRestore(Body):

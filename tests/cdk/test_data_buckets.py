@@ -137,7 +137,11 @@ def test_what_results_were_stitched_from_goes_but_not_while_a_retry_may_use_it(t
     tenant, job = UUID(int=1), UUID(int=2)
     intermediate = (keys.shard_result(tenant, job, 0, 1), keys.checkpoint(tenant, job, 0, 1, 1))
     assert all(key.startswith(shards["Prefix"]) for key in intermediate)
-    lasting = (keys.plan(tenant, job), keys.result(tenant, job, "tiles.csv"), keys.thumbnail(tenant, job))
+    lasting = (
+        keys.plan(tenant, job),
+        keys.result(tenant, job, "tiles.csv"),
+        keys.thumbnail(keys.inspected(tenant, job, 1)),
+    )
     assert not any(key.startswith(shards["Prefix"]) for key in lasting)
 
 

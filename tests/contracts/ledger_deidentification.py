@@ -85,9 +85,10 @@ class DeidentificationLedgerContract:
 
     def test_a_slide_is_never_ready_with_its_identifiers(self, world: LedgerWorld) -> None:
         begun = begun_slide(world)
-        assert not world.system.accept_slide(begun.id, INSPECTION, "thumbnail.jpeg")
+        assert not world.system.accept_slide(begun.id, INSPECTION, "thumbnail.jpeg", version=begun.version)
         assert finish(world, begun)
-        assert world.system.accept_slide(begun.id, INSPECTION, "thumbnail.jpeg")
+        assert not world.system.accept_slide(begun.id, INSPECTION, "thumbnail.jpeg", version=begun.version)
+        assert world.system.accept_slide(begun.id, INSPECTION, "thumbnail.jpeg", version=begun.version + 1)
         assert world.tenants.slide(world.actor, begun.id).state is SlideState.READY
 
     def test_a_slide_refused_before_it_is_clean_loses_its_names_and_is_sent_to_lose_its_files(

@@ -89,8 +89,8 @@ class SubmissionContract:
         slide = uploaded_slide(world)
         with pytest.raises(Conflict):
             submit(world, new_job(slide), key="k")
-        assert world.system.accept_slide(slide.id, {}, "t")
-        assert not submit(world, new_job(slide), key="k").replayed
+        assert world.system.accept_slide(slide.id, {}, "t", version=slide.version)
+        assert not submit(world, new_job(world.tenants.slide(world.actor, slide.id)), key="k").replayed
 
     def test_twenty_parallel_creates_make_one_job(self, world: LedgerWorld) -> None:
         slide = ready_slide(world)

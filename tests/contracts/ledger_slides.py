@@ -77,9 +77,9 @@ class SlideLedgerContract:
         slide = uploaded_slide(world)
         found = world.system.uninspected_slide(slide.id)
         assert found == slide
-        assert world.system.accept_slide(slide.id, INSPECTION, "thumbnail.jpeg")
+        assert world.system.accept_slide(slide.id, INSPECTION, "thumbnail.jpeg", version=slide.version)
         assert world.system.uninspected_slide(slide.id) is None
-        assert not world.system.accept_slide(slide.id, INSPECTION, "thumbnail.jpeg")
+        assert not world.system.accept_slide(slide.id, INSPECTION, "thumbnail.jpeg", version=slide.version)
         assert not world.system.reject_slide(slide.id, RejectReason.NO_MPP, "No scale.")
         ready = world.tenants.slide(world.actor, slide.id)
         assert (ready.state, ready.inspection) == (SlideState.READY, INSPECTION)
@@ -92,14 +92,15 @@ class SlideLedgerContract:
         rejected = world.tenants.slide(world.actor, slide.id)
         assert rejected.state is SlideState.REJECTED
         assert (rejected.reason, rejected.sentence) == ("no_mpp", "The slide has no scale.")
-        assert not world.system.accept_slide(slide.id, INSPECTION, "thumbnail.jpeg")
+        assert not world.system.accept_slide(slide.id, INSPECTION, "thumbnail.jpeg", version=slide.version)
 
     def test_unknown_slide_is_not_inspected(self, world: LedgerWorld) -> None:
         assert world.system.uninspected_slide(uuid4()) is None
-        assert not world.system.accept_slide(uuid4(), INSPECTION, "thumbnail.jpeg")
+        assert not world.system.accept_slide(uuid4(), INSPECTION, "thumbnail.jpeg", version=1)
 
     def test_upload_that_is_not_complete_can_not_be_accepted(self, world: LedgerWorld) -> None:
-        assert not world.system.accept_slide(uploading_slide(world).id, INSPECTION, "thumbnail.jpeg")
+        slide = uploading_slide(world)
+        assert not world.system.accept_slide(slide.id, INSPECTION, "thumbnail.jpeg", version=slide.version)
 
     def test_delete_is_idempotent_and_final(self, world: LedgerWorld) -> None:
         slide = ready_slide(world)

@@ -90,7 +90,7 @@ def ready_slide(
     inspection: dict[str, Any] = INSPECTION,
 ) -> Slide:
     slide = uploaded_slide(world, actor=actor, name=name)
-    assert world.system.accept_slide(slide.id, inspection, "thumbnail.jpeg")
+    assert world.system.accept_slide(slide.id, inspection, "thumbnail.jpeg", version=slide.version)
     return world.tenants.slide(actor or world.actor, slide.id)
 
 
@@ -98,6 +98,7 @@ def new_job(slide: Slide, **changes: Any) -> NewJob:
     fields: dict[str, Any] = {
         "id": uuid4(),
         "slide_id": slide.id,
+        "slide_version": slide.version,
         "model": MODEL.name,
         "model_version": MODEL.version,
         "model_digest": MODEL.digest,

@@ -54,7 +54,7 @@ class Installation:
         self.reader = open_slide(SlideSource(files=(("slide.svs", self.slides.open(self.uri)),)))
         file = SlideFile(name="slide.svs", uri=self.uri, size=self.slide_path.stat().st_size)
         self.ledger.register_slide(self.actor, self.slide_id, "slide", [file], mpp=None, digest="d")
-        self.ledger.accept_slide(self.slide_id, self.reader.inspection.as_json(), "thumbnail")
+        self.ledger.accept_slide(self.slide_id, self.reader.inspection.as_json(), "thumbnail", version=1)
         self.ledger.register_model(version_of(STAIN_DENSITY))
 
     def planned_job(
@@ -69,6 +69,7 @@ class Installation:
         new = NewJob(
             id=uuid4(),
             slide_id=self.slide_id,
+            slide_version=2,
             model=card.name,
             model_version=card.version,
             model_digest=card.digest,

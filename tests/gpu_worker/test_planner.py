@@ -57,6 +57,7 @@ class Heavy(Installation):
         new = NewJob(
             id=uuid4(),
             slide_id=self.slide_id,
+            slide_version=slide.version,
             model=STAIN_DENSITY.name,
             model_version=STAIN_DENSITY.version,
             model_digest=STAIN_DENSITY.digest,

@@ -192,9 +192,9 @@ def test_a_dry_run_counts_on_the_mask_that_inspection_kept(analyst, slide, insta
     pixels = np.zeros((100, 200), np.bool_)
     pixels[20:60, 30:130] = True  # 10,000 x 4,000 px of a slide of 20,000 x 10,000
     mask = SlideMask(pixels, settings=SETTINGS).as_json()
-    files = [(file.etag, file.size) for file in installation.ledger.slide(ANALYST, slide).files]
-    kept = StoredMask(INSPECTION, mask).to_bytes(files)
-    installation.objects.put(keys.tissue_mask(ANALYST.tenant, slide), kept)
+    held = installation.ledger.slide(ANALYST, slide)
+    kept = StoredMask(INSPECTION, mask).to_bytes([(file.etag, file.size) for file in held.files])
+    installation.objects.put(keys.tissue_mask(keys.inspected_for(held.thumbnail_key)), kept)
     body = {"slide_id": str(slide), "model": "stain-density", "options": {"min_tissue": 0.0}}
     reply = analyst("POST", "/jobs", body, query={"dry_run": "true"})
     # Columns of 256 px from the 12th (2,816 to 3,072) to the 51st (12,800 on), rows from the 8th to the 24th.

@@ -71,8 +71,10 @@ def test_only_what_lies_in_an_allowed_bucket_is_registered(analyst, installation
 
 def test_a_deleted_slide_leaves_nothing_of_ours(analyst, installation):
     slide = installation.uploaded(5)
-    for kept in (keys.thumbnail, keys.slide_index, keys.tissue_mask):
-        installation.objects.put(kept(slide.tenant, slide.id), b"of inspection")
+    for version in (2, 5):  # the second time, after another scale was stated
+        folder = keys.inspected(slide.tenant, slide.id, version)
+        for kept in (keys.thumbnail, keys.slide_index, keys.tissue_mask):
+            installation.objects.put(kept(folder), b"of inspection")
     for _ in range(2):
         assert analyst("DELETE", f"/slides/{slide.id}").status == 204
     assert installation.objects.held == {}
@@ -181,7 +183,8 @@ def test_another_tenants_slides_do_not_exist(callers, installation):
 
 def test_a_slide_of_before_with_a_table_for_dry_runs_is_shown_without_it_and_guessed(analyst, installation):
     slide = installation.uploaded().id
-    assert installation.ledger.accept_slide(slide, INSPECTION.as_json() | {"tile_counts": {"sides": [16]}}, "t.jpeg")
+    kept = INSPECTION.as_json() | {"tile_counts": {"sides": [16]}}
+    assert installation.ledger.accept_slide(slide, kept, "t.jpeg", version=2)
     assert "tile_counts" not in analyst("GET", f"/slides/{slide}").body["inspection"]
     reply = analyst("POST", "/jobs", {"slide_id": str(slide), "model": "stain-density"}, query={"dry_run": "true"})
     assert (reply.status, reply.body["exact"]) == (200, False)

@@ -115,7 +115,7 @@ def pixels(jpeg):
 def test_a_viewer_learns_what_there_is_to_ask_for(viewer, pyramid_slide):
     reply = viewer.get(f"/slides/{pyramid_slide}/pyramid")
     assert reply.status == 200
-    assert reply.headers["cache-control"] == "private, max-age=300"
+    assert reply.headers["cache-control"] == "private, no-cache"
     said = reply.body
     finest = said["levels"][-1]
     assert (said["width"], said["height"]) == (finest["width"], finest["height"]) == (2220, 2967)
@@ -250,7 +250,7 @@ def test_a_slide_that_only_openslide_reads_shows_its_overview_and_says_so(viewer
     picture = io.BytesIO()
     Image.fromarray(overview).save(picture, "JPEG")
     installation.objects.put("thumbnail.jpeg", picture.getvalue())
-    assert installation.ledger.accept_slide(slide.id, inspection.as_json(), "thumbnail.jpeg")
+    assert installation.ledger.accept_slide(slide.id, inspection.as_json(), "thumbnail.jpeg", version=slide.version)
     said = viewer.pyramid(slide.id)
     assert {level["source"] for level in said["levels"]} == {"overview"}
     assert [level["width"] for level in said["levels"]] == [500, 1000, 2000]
@@ -259,8 +259,10 @@ def test_a_slide_that_only_openslide_reads_shows_its_overview_and_says_so(viewer
     assert pixels(viewer.get(f"/slides/{slide.id}/thumbnail").body).shape == (250, 500, 3)
 
 
-def test_a_thumbnail_is_small_and_may_be_kept_for_a_day(viewer, pyramid_slide):
+def test_a_thumbnail_is_small_and_may_be_kept_for_a_day_under_its_slides_version(viewer, pyramid_slide):
     reply = viewer.get(f"/slides/{pyramid_slide}/thumbnail")
+    assert (reply.status, reply.headers["cache-control"]) == (200, "private, no-cache")
+    reply = viewer.get(f"/slides/{pyramid_slide}/thumbnail", v="3")
     assert (reply.status, reply.headers["cache-control"]) == (200, "private, max-age=86400")
     assert max(pixels(reply.body).shape) <= 512
     assert len(reply.body) < 100_000
@@ -294,7 +296,8 @@ def test_a_deleted_slide_is_not_found(viewer, installation, written):
 def test_without_the_index_that_inspection_kept_the_file_is_asked(viewer, installation, written):
     slide = installation.ledger.slide(VIEWER, written)
     kept = viewer.pyramid(written)
-    installation.objects.delete_below(keys.slide_index(slide.tenant, slide.id))
+    folder = keys.inspected_for(slide.thumbnail_key)
+    assert installation.objects.delete_below(keys.slide_index(folder)) == 1
     wiring = TilesWiring(ledger=installation.ledger, slides=installation.slides, objects=installation.objects)
     again = Viewer(make_handler(wiring), VIEWER)
     assert again.pyramid(written) == kept
@@ -322,11 +325,11 @@ def test_what_sql_said_holds_for_some_minutes_and_the_index_longer(installation,
     now = 0.0
     ledger = Counted(installation.ledger)
     views = KeptViews(ledger=ledger, slides=installation.slides, objects=installation.objects, clock=lambda: now)
-    first = views.view(VIEWER, written)
+    first = views.view(VIEWER, written, etag=None)
     now = CHECKED_SECONDS - 1
-    assert views.view(VIEWER, written) is first
+    assert views.view(VIEWER, written, etag=first.etag) is first
     now = CHECKED_SECONDS
-    assert views.view(VIEWER, written) is first
+    assert views.view(VIEWER, written, etag=first.etag) is first
     assert ledger.asked == 2
 
 
@@ -335,10 +338,10 @@ def test_a_process_keeps_a_few_slides_open(installation, examined, tmp_path):
     views = KeptViews(ledger=ledger, slides=installation.slides, objects=installation.objects)
     slides = [examined(write_svs(tmp_path / f"{n}.svs", width=480, height=480, seed=n)) for n in range(KEPT + 1)]
     for slide in slides:
-        views.view(VIEWER, slide)
-    views.view(VIEWER, slides[-1])
+        view = views.view(VIEWER, slide, etag=None)
+    assert views.view(VIEWER, slides[-1], etag=view.etag) is view
     assert ledger.asked == KEPT + 1
-    views.view(VIEWER, slides[0])
+    views.view(VIEWER, slides[0], etag="of the first")
     assert ledger.asked == KEPT + 2
 
 

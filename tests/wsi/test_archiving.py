@@ -53,7 +53,7 @@ class Failing:
 
 def ready(installation: Installation, *sizes: int) -> UUID:
     slide = installation.uploaded(*(sizes or (1000,)))
-    assert installation.ledger.accept_slide(slide.id, INSPECTION.as_json(), "thumbnail.jpeg")
+    assert installation.ledger.accept_slide(slide.id, INSPECTION.as_json(), "thumbnail.jpeg", version=slide.version)
     return slide.id
 
 
@@ -131,7 +131,7 @@ def test_a_slide_by_reference_is_not_archived(installation):
         allowed_buckets=[ALLOWED_BUCKET],
         traceparent=new_traceparent(),
     )
-    installation.ledger.accept_slide(slide.id, INSPECTION.as_json(), "thumbnail.jpeg")
+    installation.ledger.accept_slide(slide.id, INSPECTION.as_json(), "thumbnail.jpeg", version=slide.version)
     with pytest.raises(Conflict, match="not ours"):
         archive(installation, slide.id)
     assert state(installation, slide.id) is SlideState.READY

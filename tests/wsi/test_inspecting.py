@@ -66,7 +66,7 @@ def test_a_good_slide_is_ready_with_thumbnail_and_tissue(installation, written, 
     assert slide.inspection is not None
     assert (slide.inspection["width"], slide.inspection["mpp_x"]) == (2000, 0.5)
     assert slide.inspection["tissue_um2"] > 0
-    assert slide.thumbnail_key == keys.thumbnail(slide.tenant, slide.id)
+    assert slide.thumbnail_key == keys.thumbnail(keys.inspected(slide.tenant, slide.id, slide.version - 1))
     assert installation.objects.get(slide.thumbnail_key)[:2] == b"\xff\xd8"
 
 

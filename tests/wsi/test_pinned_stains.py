@@ -104,6 +104,7 @@ class Site:
         new = NewJob(
             id=uuid4(),
             slide_id=self.slide_id,
+            slide_version=self.ledger.slide(self.actor, self.slide_id).version,
             model=card.name,
             model_version=card.version,
             model_digest=card.digest,
@@ -146,7 +147,7 @@ def test_a_queued_plan_pins_what_a_local_run_pins_and_reads_no_byte_of_the_slide
 
 
 def test_a_slide_whose_overview_is_gone_is_examined_again_and_has_the_same_stains(slide: Path, site: Site) -> None:
-    site.objects.delete_below(keys.thumbnail(site.actor.tenant, site.slide_id))
+    site.objects.delete_below(site.ledger.slide(site.actor, site.slide_id).thumbnail_key or "none")
     queued = site.planned(EPITHELIUM)
     assert queued.digest == local_plan(slide).digest
     assert site.slides.reads.bytes > 0

@@ -59,6 +59,7 @@ class Installation:
         new = NewJob(
             id=job_id,
             slide_id=self.slide_id,
+            slide_version=self.ledger.slide(self.actor, self.slide_id).version,
             model=card.name,
             model_version=card.version,
             model_digest=card.digest,
@@ -119,7 +120,8 @@ def install(tmp_path: Path) -> Install:
         file = SlideFile(name=slide.name, uri=uri, size=len(data), etag=etag)
         ledger.register_slide(actor, slide_id, slide.name, [file], mpp=mpp, choice=choice, digest="5e" * 32 + "-1")
         inspection = open_slide(local_source(slide), choice=choice).inspection.as_json()
-        ledger.accept_slide(slide_id, inspection, keys.thumbnail(actor.tenant, slide_id))
+        folder = keys.inspected(actor.tenant, slide_id, 1)
+        ledger.accept_slide(slide_id, inspection, keys.thumbnail(folder), version=1)
         card = STAIN_DENSITY
         ledger.register_model(
             ModelVersion(

@@ -98,7 +98,9 @@ def planned(site: Installation, options: JobOptions | None = None) -> tuple[Plan
 
 
 def kept(site: Installation) -> tuple[str, str]:
-    return keys.slide_index(site.actor.tenant, site.slide_id), keys.tissue_mask(site.actor.tenant, site.slide_id)
+    folder = keys.inspected_for(site.ledger.slide(site.actor, site.slide_id).thumbnail_key)
+    assert folder is not None
+    return keys.slide_index(folder), keys.tissue_mask(folder)
 
 
 def test_a_plan_of_an_inspected_slide_asks_it_for_no_byte(svs: Installation):
@@ -171,7 +173,8 @@ def test_what_was_kept_of_other_bytes_is_found_anew(svs: Installation, inspected
     again = uuid4()
     file = replace(ledger_slide.files[0], size=stored.size, etag=stored.etag)
     svs.ledger.register_slide(svs.actor, again, "again", [file], mpp=None, digest="6e" * 32 + "-1")
-    svs.ledger.accept_slide(again, ledger_slide.inspection or {}, "thumbnail")
+    folder = keys.inspected(svs.actor.tenant, again, 1)
+    svs.ledger.accept_slide(again, ledger_slide.inspection or {}, keys.thumbnail(folder), version=1)
     for old, new in zip(kept(svs), kept(replace(svs, slide_id=again)), strict=True):
         svs.objects.put(new, svs.objects.get(old))
     plan, reads = planned(replace(svs, slide_id=again))

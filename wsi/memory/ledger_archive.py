@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from wsi.ledger_rules import check_archivable, check_restorable, slide_in_use
@@ -59,7 +60,7 @@ class MemoryArchive:
             slide = self.books.slides.get(slide_id)
             if slide is None or slide.state is not SlideState.RESTORING:  # an inspection's move is none of this
                 return False
-            changes = {"restore_tier": None, "restored_until": until}
+            changes: dict[str, Any] = {"restore_tier": None, "restored_until": until}
             return self.books.move_slide(slide_id, SlideState.READY, **changes) is not None
 
     def expire_restored(self, *, seconds: float, limit: int) -> tuple[Slide, ...]:

@@ -136,9 +136,20 @@ class Books:
         """Whether a live job reads the slide."""
         return any(job.slide_id == slide_id and not job.state.is_final for job in self.jobs.values())
 
-    def move_slide(self, slide_id: UUID, to: SlideState, **changes: Any) -> Slide | None:
+    def move_slide(
+        self,
+        slide_id: UUID,
+        to: SlideState,
+        *,
+        source: SlideState | None = None,
+        at_version: int | None = None,
+        **changes: Any,
+    ) -> Slide | None:
+        """From `source` and at this version only, when given."""
         slide = self.slides.get(slide_id)
         if slide is None or slide.state not in sources(SLIDE_MOVES, to):
+            return None
+        if source not in (None, slide.state) or at_version not in (None, slide.version):
             return None
         moved = replace(slide, state=to, version=slide.version + 1, **changes)
         self.slides[slide_id] = moved

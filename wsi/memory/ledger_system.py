@@ -48,17 +48,18 @@ class MemorySystemLedger(MemoryShards, MemoryNotices, MemoryArchive, MemoryDeide
             slide = self.books.slides.get(slide_id)
             return slide if slide and slide.state is SlideState.UPLOADED else None
 
-    def accept_slide(self, slide_id: UUID, inspection: Mapping[str, Any], thumbnail_key: str) -> bool:
+    def accept_slide(self, slide_id: UUID, inspection: Mapping[str, Any], thumbnail_key: str, *, version: int) -> bool:
         with self.books.lock:
             slide = self.uninspected_slide(slide_id)
             if slide is None or is_identified(slide):  # RESTORING -> READY is not an inspection's move
                 return False
-            found = {"inspection": dict(inspection), "thumbnail_key": thumbnail_key}
-            return self.books.move_slide(slide_id, SlideState.READY, **found) is not None
+            found: dict[str, Any] = {"inspection": dict(inspection), "thumbnail_key": thumbnail_key}
+            return self.books.move_slide(slide_id, SlideState.READY, at_version=version, **found) is not None
 
-    def reject_slide(self, slide_id: UUID, reason: RejectReason, sentence: str) -> bool:
+    def reject_slide(self, slide_id: UUID, reason: RejectReason, sentence: str, *, version: int | None = None) -> bool:
         with self.books.lock:
-            moved = self.books.move_slide(slide_id, SlideState.REJECTED, reason=reason.value, sentence=sentence)
+            why: dict[str, Any] = {"reason": reason.value, "sentence": sentence}
+            moved = self.books.move_slide(slide_id, SlideState.REJECTED, at_version=version, **why)
             if moved is not None and is_identified(moved):
                 self.forget_names(moved)
                 self.books.send(moved.tenant, "inspect", slide_message(slide_id), new_traceparent())

@@ -16,10 +16,12 @@ from wsi.ledger_rules import (
     deleted_slide,
     no_model,
     other_body,
+    slide_changed,
     slide_in_use,
     slide_message,
 )
 from wsi.memory.ledger_books import Books
+from wsi.memory.ledger_restatement import MemoryRestatement
 from wsi.records.identity import Actor
 from wsi.records.jobs import Idempotency, Job, JobEvent, JobFilter, NewJob, Submission
 from wsi.records.models import ModelVersion
@@ -41,7 +43,7 @@ class _Dated(Protocol):
 _Item = TypeVar("_Item", bound=_Dated)
 
 
-class MemoryTenantLedger:
+class MemoryTenantLedger(MemoryRestatement):
     """`wsi.ports.ledger.TenantLedger` in this process's memory."""
 
     books: Books
@@ -94,7 +96,9 @@ class MemoryTenantLedger:
                 replace(file, etag=etags[file.uri], upload_id=None) if file.uri in etags else file
                 for file in slide.files
             )
-            moved = self.books.move_slide(slide_id, SlideState.UPLOADED, digest=digest, files=files)
+            moved = self.books.move_slide(
+                slide_id, SlideState.UPLOADED, source=SlideState.UPLOADING, digest=digest, files=files
+            )
             if moved is None:
                 return slide
             self.books.note(actor, "slide.complete", slide_id)
@@ -136,7 +140,10 @@ class MemoryTenantLedger:
         with self.books.lock:
             if idempotency and (first := self.books.idempotency.get((actor.tenant, idempotency.key))):
                 return self._replay(idempotency, *first)
-            check_readable(self.books.slide_of(actor, job.slide_id))
+            slide = self.books.slide_of(actor, job.slide_id)
+            check_readable(slide)
+            if slide.version != job.slide_version:
+                raise slide_changed()
             equal = self._finished_equal(actor, job.identity) if reuse_finished else None
             submission = Submission(job=equal, reused=True) if equal else Submission(job=self._add_job(actor, job))
             if idempotency:
@@ -268,7 +275,7 @@ class MemoryTenantLedger:
             raise no_model()
         retried = self.books.job_of(actor, new.retry_of) if new.retry_of else None
         now = self.books.now()
-        asked = {name: getattr(new, name) for name in NewJob.__dataclass_fields__}
+        asked = {name: getattr(new, name) for name in NewJob.__dataclass_fields__ if name != "slide_version"}
         job = Job(
             **asked,
             tenant=actor.tenant,

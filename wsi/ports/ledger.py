@@ -24,6 +24,7 @@ from wsi.records.jobs import Idempotency, Job, JobEvent, JobFilter, NewJob, Subm
 from wsi.records.models import ModelVersion
 from wsi.records.notices import OutboxRow
 from wsi.records.pages import Page
+from wsi.records.restatement import Restatement
 from wsi.records.results import ResultFile
 from wsi.records.shards import Lease, LeaseRefusal, ShardCount, ShardOutput
 from wsi.records.slides import Choice, CleanCopy, Removed, RestoreTier, Slide, SlideFile
@@ -79,6 +80,13 @@ class TenantLedger(Protocol):
         """any -> DELETED. Idempotent. Raises Conflict while a live job reads the slide."""
         ...
 
+    def restate_slide(self, actor: Actor, slide_id: UUID, restatement: Restatement) -> Slide:
+        """READY or REJECTED -> UPLOADED with the new statement and an outbox row to "inspect", without what the last
+        inspection found. A new name alone moves nothing; what changes nothing leaves the slide as it is
+        (`wsi.ledger_rules.is_inspected_anew`). Raises Conflict while a live job reads the slide, and as
+        `wsi.ledger_rules.check_restatable` says."""
+        ...
+
     def archive_slide(self, actor: Actor, slide_id: UUID) -> Slide:
         """READY -> ARCHIVED. Idempotent. Raises Conflict while a live job reads the slide, and in any other state."""
         ...
@@ -94,7 +102,8 @@ class TenantLedger(Protocol):
         """A QUEUED job with an outbox row to "plan"; or what came before under the same key, or an equal finished one
         (state COMPLETED or COMPLETED_WITH_UNREADABLE_TILES or NO_TISSUE, same identity, same tenant).
 
-        Raises Conflict when the key came with another body, or when the slide is not READY.
+        Raises Conflict when the key came with another body, when the slide is not READY, or when it is no longer at
+        `job.slide_version`.
         """
         ...
 
@@ -187,13 +196,15 @@ class SystemLedger(Protocol):
         """The slide while it is UPLOADED; None when a duplicate message comes late."""
         ...
 
-    def accept_slide(self, slide_id: UUID, inspection: Mapping[str, Any], thumbnail_key: str) -> bool:
-        """False also for a slide that was to be de-identified and is not."""
+    def accept_slide(self, slide_id: UUID, inspection: Mapping[str, Any], thumbnail_key: str, *, version: int) -> bool:
+        """UPLOADED -> READY, if the slide is still at the `version` that was inspected. False also for a slide that was
+        to be de-identified and is not."""
         ...
 
-    def reject_slide(self, slide_id: UUID, reason: RejectReason, sentence: str) -> bool:
-        """One that was to be de-identified and is not loses its names, and gets an outbox row to "inspect", so that
-        its files go too."""
+    def reject_slide(self, slide_id: UUID, reason: RejectReason, sentence: str, *, version: int | None = None) -> bool:
+        """UPLOADED -> REJECTED, if the slide is still at the `version` that was inspected (None: at any). One that was
+        to be de-identified and is not loses its names, and gets an outbox row to "inspect", so that its files go
+        too."""
         ...
 
     def identified_slide(self, slide_id: UUID) -> Slide | None:

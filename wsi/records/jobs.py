@@ -65,6 +65,7 @@ class NewJob:
 
     id: UUID
     slide_id: UUID
+    slide_version: int  #: of the slide that the job was made for: its options pin what was stated with it
     model: str
     model_version: str
     model_digest: str

@@ -12,6 +12,7 @@ from tests.adapters.postgres.world import PostgresWorld
 from tests.contracts.ledger_archive import restored_slide
 from tests.contracts.ledger_world import commit, lease, new_job, running_job, stitching_job, submit, topics
 from wsi.errors import Conflict
+from wsi.records.restatement import Restatement
 from wsi.records.shards import Lease
 from wsi.records.slides import Slide
 from wsi.states import JobState
@@ -76,7 +77,7 @@ def test_commits_leases_sweeps_and_cancels_side_by_side_do_not_deadlock(world: P
     assert [job.tiles_inferred for job in states[:2]] == [24, 24]
 
 
-@pytest.mark.parametrize("act", ["delete", "archive", "expire"])
+@pytest.mark.parametrize("act", ["delete", "archive", "expire", "restate"])
 def test_a_slide_is_not_taken_away_while_a_job_on_it_is_being_made(world: PostgresWorld, act: str) -> None:
     def take_away(slide: Slide) -> bool:
         if act == "expire":
@@ -84,6 +85,8 @@ def test_a_slide_is_not_taken_away_while_a_job_on_it_is_being_made(world: Postgr
         try:
             if act == "delete":
                 world.tenants.delete_slide(world.actor, slide.id)
+            elif act == "restate":
+                world.tenants.restate_slide(world.actor, slide.id, Restatement(mpp=0.25, picture=2))
             else:
                 world.tenants.archive_slide(world.actor, slide.id)
         except Conflict:

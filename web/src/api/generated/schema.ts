@@ -259,7 +259,8 @@ export interface paths {
         delete: operations["delete_api_v1_wsi_slides__slide_id__delete"];
         options?: never;
         head?: never;
-        patch?: never;
+        /** State a scale, an image or a name, and inspect again */
+        patch: operations["restate_api_v1_wsi_slides__slide_id__patch"];
         trace?: never;
     };
     "/api/v1/wsi/slides/{slide_id}/archive": {
@@ -353,7 +354,10 @@ export interface paths {
         /** A picture for lists, at most 512 pixels */
         get: {
             parameters: {
-                query?: never;
+                query?: {
+                    /** @description `version` of the slide: with it the answer may be kept for a day. */
+                    v?: string;
+                };
                 header?: never;
                 path: {
                     slide_id: string;
@@ -1016,6 +1020,8 @@ export interface components {
             mpp?: number | null;
             /** Optical Path */
             optical_path?: string | null;
+            /** Picture */
+            picture?: number | null;
         };
         /** NotifyBody */
         NotifyBody: {
@@ -1185,6 +1191,13 @@ export interface components {
                 number
             ] | null;
             /**
+             * Choice
+             * @description Which image of several this is, as `options.choice` of a job says it: results of a job with another one do not belong on it.
+             */
+            choice: {
+                [key: string]: unknown;
+            } | null;
+            /**
              * Etag
              * @description Of all that decides the tiles; it is `v` of their addresses.
              */
@@ -1351,6 +1364,11 @@ export interface components {
              */
             optical_path: string | null;
             /**
+             * Picture
+             * @description The number of the image that the user chose.
+             */
+            picture: number | null;
+            /**
              * Reason
              * @description Which rule it broke, when REJECTED.
              */
@@ -1398,11 +1416,32 @@ export interface components {
             mpp?: number | null;
             /** Optical Path */
             optical_path?: string | null;
+            /** Picture */
+            picture?: number | null;
             /**
              * S3 Uri
              * @description s3://bucket/key in a bucket that the installation allows.
              */
             s3_uri: string;
+        };
+        /**
+         * SlideToRestate
+         * @description What is left out stays; null takes back what was stated, so that the file's own word holds again.
+         */
+        SlideToRestate: {
+            /** Focal Plane */
+            focal_plane?: number | null;
+            /** Mpp */
+            mpp?: number | null;
+            /**
+             * Name
+             * @description What lists call the slide, up to 255 characters. It alone inspects nothing.
+             */
+            name?: string | null;
+            /** Optical Path */
+            optical_path?: string | null;
+            /** Picture */
+            picture?: number | null;
         };
         /** SlideToRestore */
         SlideToRestore: {
@@ -2046,6 +2085,41 @@ export interface operations {
                 };
                 content: {
                     "application/json": null;
+                };
+            };
+            /** @description What went wrong, in one sentence. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    restate_api_v1_wsi_slides__slide_id__patch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                slide_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SlideToRestate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SlideAnswer"];
                 };
             };
             /** @description What went wrong, in one sentence. */

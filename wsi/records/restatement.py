@@ -1,0 +1,62 @@
+"""What a user states anew about a slide that is stored already."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from enum import Enum
+from typing import Any, Final, TypeVar
+
+from wsi.records.slides import Choice, Slide
+
+_Value = TypeVar("_Value")
+
+
+class Unstated(Enum):
+    """The mark of a field that a restatement leaves as it is. None is another thing: it takes back what was stated."""
+
+    UNSTATED = "unstated"
+
+
+UNSTATED: Final = Unstated.UNSTATED
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Restatement:
+    name: str | Unstated = UNSTATED  #: display name. PHI: never logged
+    mpp: float | Unstated | None = UNSTATED  #: microns a pixel at level 0; wins over the file
+    optical_path: str | Unstated | None = UNSTATED
+    focal_plane: int | Unstated | None = UNSTATED
+    picture: int | Unstated | None = UNSTATED
+
+    @property
+    def is_empty(self) -> bool:
+        return all(getattr(self, field.name) is UNSTATED for field in fields(self))
+
+    @property
+    def is_about_pixels(self) -> bool:
+        """Return True if it states anything that inspection depends on: all but the name."""
+        return bool(self.audit_detail().keys() - {"name"})
+
+    def applied(self, slide: Slide) -> Slide:
+        """Return the slide with what is stated from now on. Fields of the choice change one by one."""
+        choice = slide.choice or Choice()
+        return replace(
+            slide,
+            name=_or(self.name, slide.name),
+            mpp=_or(self.mpp, slide.mpp),
+            choice=Choice.of(
+                _or(self.optical_path, choice.optical_path),
+                _or(self.focal_plane, choice.focal_plane),
+                _or(self.picture, choice.picture),
+            ),
+        )
+
+    def audit_detail(self) -> dict[str, Any]:
+        """Return the stated fields, without the words of a name, which can identify a patient."""
+        stated = {field.name: getattr(self, field.name) for field in fields(self)}
+        said = {name: value for name, value in stated.items() if value is not UNSTATED}
+        return said | {"name": True} if "name" in said else said
+
+
+def _or(stated: _Value | Unstated, before: _Value) -> _Value:
+    return before if isinstance(stated, Unstated) else stated
