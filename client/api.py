@@ -37,6 +37,10 @@ class Slide:
     deidentify: bool = False  #: label and identifiers are to be removed
     deidentified: bool = False
     removed: dict[str, int] | None = None  #: what de-identification took out: counts of images, tags and files
+    optical_path: str | None = None  #: of several, as the user chose it
+    focal_plane: int | None = None
+    picture: int | None = None
+    inspection: dict[str, Any] | None = None  #: what inspection found, when READY
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -110,6 +114,11 @@ class Api:
 
     def slide(self, slide_id: str) -> Slide:
         return _read(Slide, self._transport.call("GET", f"/slides/{slide_id}", repeatable=True))
+
+    def restate_slide(self, slide_id: str, fields: Mapping[str, Any]) -> Slide:
+        """States `fields` of the slide, by the names of the API; None takes one back. Can be repeated: what is stated
+        already changes nothing."""
+        return _read(Slide, self._transport.call("PATCH", f"/slides/{slide_id}", body=fields, repeatable=True))
 
     # --- jobs
     def submit_job(

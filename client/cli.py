@@ -10,6 +10,7 @@ import typer
 from client.commands import models
 from client.commands.deidentify import deidentify
 from client.commands.inspect import inspect
+from client.commands.restate import restate
 from client.commands.run import run
 from client.commands.submit import submit
 from client.commands.upload import upload
@@ -30,6 +31,7 @@ app.command()(run)
 app.command()(inspect)
 app.command()(deidentify)
 app.command()(upload)
+app.command()(restate)
 app.command()(submit)
 app.command()(watch)
 app.add_typer(models.app)

@@ -61,7 +61,7 @@ Picture = Annotated[
     typer.Option(
         metavar="N",
         min=1,
-        help="Which image, of a file that holds several scans; its number as the refusal lists them.",
+        help="Which image, of a file that holds several scans: its number, as the refusal lists them.",
     ),
 ]
 Deidentify = Annotated[

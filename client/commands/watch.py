@@ -23,6 +23,7 @@ from client.commands.options import (
     NotifyWebhook,
     OnDevice,
     OpticalPath,
+    Picture,
     Workers,
 )
 from client.inputs import UsageError
@@ -72,6 +73,7 @@ def watch(
     mpp: Mpp = None,
     optical_path: OpticalPath = None,
     focal_plane: FocalPlane = None,
+    picture: Picture = None,
     allow_upsampling: AllowUpsampling = False,
     fast: Fast = False,
     device: OnDevice = Devices.CPU,
@@ -95,7 +97,7 @@ def watch(
     from client.watching.watcher import Pace, Watcher
 
     results = out or Path(f"{Path(model).name}-results")
-    sources, choice = Sources(), Choice.of(optical_path, focal_plane)
+    sources, choice = Sources(), Choice.of(optical_path, focal_plane, picture)
     searched = SearchedPlace(place, out=results, remote=sources, mpp=mpp, choice=choice)
     notify = stated(email=notify_email, webhook=notify_webhook)
     if api is None:

@@ -36,6 +36,9 @@ class Installation:
     files: list[str] = field(default_factory=list)  #: names of the last upload's
     begun: dict[str, Any] = field(default_factory=dict)  #: what the last upload stated beside its files
     completed: bool = False  #: the upload
+    restated: list[dict[str, Any]] = field(default_factory=list)  #: bodies of PATCH, in order
+    looks: list[dict[str, Any]] = field(default_factory=list)  #: what the next looks at the slide say; then it is READY
+    conflict: str | None = None  #: why PATCH is refused
     page: int = 2  #: items a page
     url: str = ""
 
@@ -47,6 +50,7 @@ class Installation:
             web.get(f"{BASE}/uploads/{SLIDE}/parts", self.listed),
             web.post(f"{BASE}/uploads/{SLIDE}/complete", self.complete),
             web.get(f"{BASE}/slides/{SLIDE}", self.slide),
+            web.patch(f"{BASE}/slides/{SLIDE}", self.restate),
             web.post(f"{BASE}/jobs", self.submit),
             web.get(f"{BASE}/jobs/{JOB}", self.get_job),
             web.get(f"{BASE}/jobs/{JOB}/results", self.links),
@@ -114,13 +118,20 @@ class Installation:
         self.completed = True
         return await self.slide(request)
 
+    async def restate(self, request: web.Request) -> web.Response:
+        self.completed = True
+        if self.conflict is not None:
+            return web.json_response({"detail": self.conflict}, status=409, content_type=PROBLEM)
+        self.restated.append(await request.json())
+        return await self.slide(request)
+
     async def slide(self, request: web.Request) -> web.Response:
         clean = {"deidentified": True, "removed": {"images": 2, "tags": 16, "files": 0}}
         clean |= {"deidentify": True}
         more = clean if self.begun.get("deidentify") else {"deidentified": False, "removed": None}
         status = "READY" if self.completed else "UPLOADING"
         said = {"slide_id": SLIDE, "status": status, "reason": None, "sentence": None, "version": 3}
-        return web.json_response(said | more)
+        return web.json_response(said | more | (self.looks.pop(0) if self.looks else {}))
 
     async def submit(self, request: web.Request) -> web.Response:
         self.asked = await request.json()

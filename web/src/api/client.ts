@@ -42,6 +42,10 @@ export class ApiClient {
     return this.json('post', route, asked);
   }
 
+  patch<R extends RouteOf<'patch'>>(route: R, asked: Asked<'patch', R>): Promise<Answer<'patch', R>> {
+    return this.json('patch', route, asked);
+  }
+
   delete<R extends RouteOf<'delete'>>(route: R, asked: Asked<'delete', R>): Promise<Answer<'delete', R>> {
     return this.json('delete', route, asked);
   }

@@ -7,6 +7,7 @@ const SIZES = { small: 'h-12 w-16', large: 'aspect-4/3 w-full' } as const;
 
 interface Props {
   slideId: string;
+  version: number | undefined; // of the slide: another image may have been stated since
   exists: boolean; // inspection keeps one of slides that are ready
   size?: keyof typeof SIZES;
 }
@@ -15,14 +16,15 @@ interface Props {
  * The whole slide in small, its label never; an empty field of the same size until it is there, and where there is
  * none. It stands beside the slide's name, so that it has no text of its own. It is fetched when it comes into view.
  */
-export function Thumbnail({ slideId, exists, size = 'small' }: Props) {
+export function Thumbnail({ slideId, version, exists, size = 'small' }: Props) {
   const api = useApi();
   const [ref, isSeen] = useSeen();
   const { data } = useQuery({
-    queryKey: ['thumbnail', slideId],
-    queryFn: ({ signal }) => api.image('/slides/{slide_id}/thumbnail', { path: { slide_id: slideId }, signal }),
-    enabled: exists && isSeen,
-    staleTime: Infinity, // a slide's pixels never change
+    queryKey: ['thumbnail', slideId, version],
+    queryFn: ({ signal }) =>
+      api.image('/slides/{slide_id}/thumbnail', { path: { slide_id: slideId }, query: { v: String(version) }, signal }),
+    enabled: exists && version !== undefined && isSeen,
+    staleTime: Infinity, // the pixels of one version never change
   });
   const address = useAddress(data);
   return (

@@ -6,10 +6,10 @@ const FIELDS: Record<string, string> = {
   picture: 'Image',
 };
 
-/** "… with the slide (“Scale”, under Advanced where it is uploaded)." */
+/** "… with the slide (“Scale”, under “Correct” on the slide’s page)." */
 export function inWordsOfThePage(sentence: string): string {
   return sentence.replace(/`(\w+)`/g, (whole, field: string) => {
     const label = FIELDS[field];
-    return label === undefined ? whole : `“${label}”, under Advanced where it is uploaded`;
+    return label === undefined ? whole : `“${label}”, under “Correct” on the slide’s page`;
   });
 }

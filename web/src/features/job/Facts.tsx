@@ -36,7 +36,7 @@ export function Facts({ job, begunAgain, retriedBy }: Props) {
       </h2>
       <div className="mt-4 flex items-center gap-3">
         <div className="shrink-0">
-          <Thumbnail slideId={job.slide_id} exists={slide?.status === 'READY'} />
+          <Thumbnail slideId={job.slide_id} version={slide?.version} exists={slide?.status === 'READY'} />
         </div>
         <Link to={`/slides/${job.slide_id}`} className={`min-w-0 font-medium break-words ${LINK}`}>
           {slide?.name ?? 'The slide'}

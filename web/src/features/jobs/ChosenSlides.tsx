@@ -27,7 +27,7 @@ export function ChosenSlides({ chosen, onDrop }: Props) {
       <ul className="divide-y divide-line rounded-lg border border-line bg-raised">
         {chosen.map((each) => (
           <li key={each.slide.slide_id} className="flex items-start gap-4 p-3 text-sm">
-            <Thumbnail slideId={each.slide.slide_id} exists={each.slide.status === 'READY'} />
+            <Thumbnail slideId={each.slide.slide_id} version={each.slide.version} exists={each.slide.status === 'READY'} />
             <Told {...each} />
             {onDrop && (
               <Button

@@ -9,7 +9,7 @@ export function JobPicture({ slide_id }: Job) {
   const slide = useSlideOf(slide_id, isSeen);
   return (
     <div ref={ref}>
-      <Thumbnail slideId={slide_id} exists={slide.data?.status === 'READY'} />
+      <Thumbnail slideId={slide_id} version={slide.data?.version} exists={slide.data?.status === 'READY'} />
     </div>
   );
 }

@@ -13,7 +13,7 @@ const FORMATS: Record<string, string> = {
 };
 
 const SOURCES: Record<string, string> = {
-  override: 'as it was stated with the upload',
+  override: 'as it was stated',
   'tiff-resolution': 'by the resolution that the file states',
   imagej: 'by the unit that ImageJ wrote',
   description: 'by the text in the file',
@@ -31,8 +31,9 @@ export function SlideFacts({ slide }: { slide: Slide }) {
       </Fact>
       {slide.restored_until && <Fact name="Restored until">{moment(slide.restored_until)}</Fact>}
       {found ? <Found found={found} /> : slide.mpp !== null && <Fact name="Scale">{stated(slide.mpp)}</Fact>}
-      {slide.optical_path !== null && <Fact name="Optical path">{slide.optical_path}, chosen with the upload</Fact>}
-      {slide.focal_plane !== null && <Fact name="Plane of focus">{slide.focal_plane}, chosen with the upload</Fact>}
+      {slide.optical_path !== null && <Fact name="Optical path">{slide.optical_path}, as it was chosen</Fact>}
+      {slide.focal_plane !== null && <Fact name="Plane of focus">{slide.focal_plane}, as it was chosen</Fact>}
+      {slide.picture !== null && <Fact name="Image">{slide.picture} of those in the file, as it was chosen</Fact>}
       {slide.deidentified && <Fact name="De-identified">{removed(slide.removed)}</Fact>}
       <Fact name="Size">
         {bytes(slide.size)} in {number(slide.files)} {slide.files === 1 ? 'file' : 'files'}
@@ -58,7 +59,7 @@ function Found({ found }: { found: Inspection }) {
         </Fact>
       )}
       {found.width !== null && found.height !== null && (
-        <Fact name="Picture">
+        <Fact name="Pixels">
           {number(found.width)} × {number(found.height)} pixels{extent(found)}
         </Fact>
       )}

@@ -34,12 +34,13 @@ describe('the page of a slide', () => {
     await expectAccessible();
   });
 
-  it('tells what was stated with the upload, and why it is read from a copy', async () => {
+  it('tells what was stated, and why it is read from a copy', async () => {
     const inspection = { ...INSPECTION, mpp_source: 'override', reading_path: 'scratch', path_reason: 'JPEG 2000 with gaps.' };
-    renderPage('/slides/id-a.svs', api({ inspection, mpp: 0.499, focal_plane: 3 }));
-    expect(await screen.findByText('0.499 µm per pixel, as it was stated with the upload')).toBeVisible();
+    renderPage('/slides/id-a.svs', api({ inspection, mpp: 0.499, focal_plane: 3, picture: 2 }));
+    expect(await screen.findByText('0.499 µm per pixel, as it was stated')).toBeVisible();
     expect(screen.getByText(/read from a copy, which takes longer: JPEG 2000 with gaps/)).toBeVisible();
-    expect(screen.getByText('3, chosen with the upload')).toBeVisible();
+    expect(screen.getByText('3, as it was chosen')).toBeVisible();
+    expect(screen.getByText('2 of those in the file, as it was chosen')).toBeVisible();
   });
 
   it('says of a de-identified slide what was removed, as counts', async () => {

@@ -6,6 +6,8 @@ import { Loading } from '../../ui/Loading';
 import { Page } from '../../ui/Page';
 import { Problem } from '../../ui/Problem';
 import { Thumbnail } from '../../ui/Thumbnail';
+import { Correction } from './Correction';
+import { canBeCorrected } from './correction_rules';
 import { newJobAddress } from './selection';
 import { SlideDeeds } from './SlideDeeds';
 import { SlideFacts } from './SlideFacts';
@@ -31,8 +33,9 @@ function Ways({ slide }: { slide: Slide }) {
     <>
       {isReady && <ButtonLink to={`/view/${slide.slide_id}`}>Look at it</ButtonLink>}
       {mayWrite && <SlideDeeds slide={slide} />}
+      {mayWrite && <Correction key={slide.version} slide={slide} />}
       {mayWrite && slide.status === 'REJECTED' && (
-        <ButtonLink look="primary" to="/upload">
+        <ButtonLink look={canBeCorrected(slide) ? 'secondary' : 'primary'} to="/upload">
           Upload it again
         </ButtonLink>
       )}
@@ -48,7 +51,7 @@ function Ways({ slide }: { slide: Slide }) {
 function Seen({ slide }: { slide: Slide }) {
   const warnings = inspectionOf(slide)?.warnings ?? [];
   const isReady = slide.status === 'READY';
-  const picture = <Thumbnail slideId={slide.slide_id} exists={isReady} size="large" />;
+  const picture = <Thumbnail slideId={slide.slide_id} version={slide.version} exists={isReady} size="large" />;
   return (
     <>
       <div className="grid items-start gap-5 md:grid-cols-[2fr_3fr]">

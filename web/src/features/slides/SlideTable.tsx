@@ -14,7 +14,7 @@ const COLUMNS: readonly Column<Slide>[] = [
   {
     title: 'Picture',
     hideTitle: true,
-    cell: ({ slide_id, status }) => <Thumbnail slideId={slide_id} exists={status === 'READY'} />,
+    cell: ({ slide_id, version, status }) => <Thumbnail slideId={slide_id} version={version} exists={status === 'READY'} />,
   },
   {
     title: 'Slide',

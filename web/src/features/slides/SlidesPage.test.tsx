@@ -16,7 +16,7 @@ describe('the list of slides', () => {
     expect(within(row).getByText('Rejected')).toBeVisible();
     expect(
       within(row).getByText(
-        'The file does not say its scale: state it with the slide (“Scale”, under Advanced where it is uploaded).',
+        'The file does not say its scale: state it with the slide (“Scale”, under “Correct” on the slide’s page).',
       ),
     ).toBeVisible();
     expect(document.title).toBe('Slides – Tessera');
@@ -35,8 +35,8 @@ describe('the list of slides', () => {
       expect(container.querySelector('td img')).toHaveAttribute('src', 'blob:thumbnail');
     });
     expect(container.querySelectorAll('td img')).toHaveLength(1);
-    expect(api.seen.map(({ address }) => address)).not.toContain('/slides/id-b.svs/thumbnail');
-    expect(api.seen.find(({ address }) => address.endsWith('thumbnail'))?.headers.get('Accept')).toBe('image/jpeg');
+    expect(api.seen.map(({ address }) => address)).not.toContain('/slides/id-b.svs/thumbnail?v=1');
+    expect(api.seen.find(({ address }) => address.endsWith('thumbnail?v=1'))?.headers.get('Accept')).toBe('image/jpeg');
     await expectAccessible();
   });
 
@@ -45,7 +45,7 @@ describe('the list of slides', () => {
     const api = new FakeApi({ 'GET /me': ME, 'GET /slides': page([slide('a.svs')]) });
     renderPage('/slides', api);
     expect(await screen.findByText('a.svs')).toBeVisible();
-    expect(api.seen.map(({ address }) => address)).not.toContain('/slides/id-a.svs/thumbnail');
+    expect(api.seen.map(({ address }) => address)).not.toContain('/slides/id-a.svs/thumbnail?v=1');
   });
 
   it('goes on at the cursor when more are asked for', async () => {

@@ -4,6 +4,7 @@ import { useApi } from '../../api/context';
 import { usePages } from '../../api/pages';
 import type { Schema } from '../../api/routes';
 import { inWordsOfThePage } from '../../ui/fields';
+import type { Stated } from '../../ui/stated';
 import { JOB_STATES, SLIDE_STATES, type SlideState } from '../../ui/statuses';
 
 export type Slide = Schema<'SlideAnswer'>;
@@ -64,6 +65,25 @@ export function useDeed({ slide_id }: Slide, onDone: (deed: Deed) => Promise<voi
         queries.invalidateQueries({ queryKey: ['slides'] }),
         queries.invalidateQueries({ queryKey: ['slide', slide_id] }),
       ]);
+    },
+  });
+}
+
+/** States a scale or an image for the slide, which is inspected again; what was loaded of the image before is forgotten. */
+export function useRestatement({ slide_id }: Slide, onDone: (slide: Slide) => void) {
+  const api = useApi();
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: ({ mpp, opticalPath, focalPlane, picture }: Stated) =>
+      api.patch('/slides/{slide_id}', {
+        path: { slide_id },
+        body: { mpp, optical_path: opticalPath, focal_plane: focalPlane, picture },
+      }),
+    onSuccess: (slide) => {
+      onDone(slide);
+      queries.removeQueries({ queryKey: ['pyramid', slide_id] });
+      queries.setQueryData(['slide', slide_id], slide);
+      return queries.invalidateQueries({ queryKey: ['slides'] });
     },
   });
 }

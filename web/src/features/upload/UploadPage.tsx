@@ -4,13 +4,13 @@ import { useMay, useMe } from '../../session/roles';
 import { EmptyState } from '../../ui/EmptyState';
 import { Page } from '../../ui/Page';
 import { useToasts } from '../../ui/toast_context';
+import { NOTHING_TYPED, statedIn } from '../../ui/stated';
 import { useUploads, useUploadsView } from './context';
 import { Deidentification } from './Deidentification';
 import { isDeidentifying, rememberDeidentifying } from './deidentification';
 import { DropZone } from './DropZone';
 import { groupSlides } from './grouping';
 import { Options } from './Options';
-import { NOTHING_TYPED, choiceOf } from './options';
 import type { Picked } from './picked';
 import { Strays } from './Strays';
 import { TransferList } from './TransferList';
@@ -35,10 +35,10 @@ function Upload() {
   const say = useToasts();
   const [typed, setTyped] = useState(NOTHING_TYPED);
   const [deidentify, setDeidentify] = useState(isDeidentifying);
-  const { wrong } = choiceOf(typed);
+  const { wrong } = statedIn(typed);
   const take = useCallback(
     (picked: Promise<Picked[]>) => {
-      const { choice, wrong } = choiceOf(typed);
+      const { stated, wrong } = statedIn(typed);
       const [first] = Object.values(wrong);
       if (first !== undefined) {
         say.failed(`Correct the advanced fields first. ${first}`);
@@ -46,7 +46,7 @@ function Upload() {
       }
       const add = async () => {
         const found = await groupSlides(await picked);
-        uploads.add(found.slides, { ...choice, deidentify }, found.strays);
+        uploads.add(found.slides, { ...stated, deidentify }, found.strays);
         setTyped(NOTHING_TYPED);
       };
       add().catch((error: unknown) => {

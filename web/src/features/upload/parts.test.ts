@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ApiProblem } from '../../api/problem';
+import { NOTHING_TYPED, statedIn } from '../../ui/stated';
 import { Lanes } from './lanes';
-import { NOTHING_TYPED, choiceOf } from './options';
 import { partsOf } from './parts';
 import { patiently } from './patience';
 import { PutFailed } from './put';
@@ -82,14 +82,14 @@ describe('the speed', () => {
 
 describe('the advanced fields', () => {
   it('are read as people type them', () => {
-    const { choice } = choiceOf({ mpp: ' 0,25 ', opticalPath: '1', focalPlane: '3', picture: '2' });
-    expect(choice).toEqual({ ...NO_CHOICE, mpp: 0.25, opticalPath: '1', focalPlane: 3, picture: 2 });
-    expect(chosen(choice)).toBe('0.25 µm a pixel, optical path 1, focal plane 3, image 2');
-    expect(choiceOf(NOTHING_TYPED)).toEqual({ choice: NO_CHOICE, wrong: {} });
+    const { stated } = statedIn({ mpp: ' 0,25 ', opticalPath: '1', focalPlane: '3', picture: '2' });
+    expect(stated).toEqual({ mpp: 0.25, opticalPath: '1', focalPlane: 3, picture: 2 });
+    expect(chosen({ ...NO_CHOICE, ...stated })).toBe('0.25 µm a pixel, optical path 1, focal plane 3, image 2');
+    expect(statedIn(NOTHING_TYPED)).toEqual({ stated: { mpp: null, opticalPath: null, focalPlane: null, picture: null }, wrong: {} });
   });
 
   it('are refused with what would be right', () => {
-    expect(choiceOf({ mpp: '40x', opticalPath: '', focalPlane: '0', picture: '1.5' }).wrong).toEqual({
+    expect(statedIn({ mpp: '40x', opticalPath: '', focalPlane: '0', picture: '1.5' }).wrong).toEqual({
       mpp: 'Give microns a pixel, such as 0.25.',
       focalPlane: 'Give a whole number from 1.',
       picture: 'Give a whole number from 1.',

@@ -1,20 +1,14 @@
 /** What this feature asks the API for. */
 import type { ApiClient } from '../../api/client';
 import type { Schema } from '../../api/routes';
+import type { Stated } from '../../ui/stated';
 import type { SlideToSend } from './grouping';
 import type { HeldPart } from './parts';
 
 export type Slide = Schema<'SlideAnswer'>;
 
-/**
- * What is said with an upload: what the file does not say, or of several things that it holds the one that is meant;
- * null: as the file has it.
- */
-export interface Choice {
-  mpp: number | null; // µm a pixel at level 0
-  opticalPath: string | null;
-  focalPlane: number | null; // from 1
-  picture: number | null; // from 1
+/** What is said with an upload. */
+export interface Choice extends Stated {
   deidentify: boolean; // label and identifiers are removed
 }
 

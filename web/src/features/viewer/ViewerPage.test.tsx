@@ -22,6 +22,7 @@ const PYRAMID: Pyramid = {
   levels: [],
   tile_url: '/t',
   note: null,
+  choice: null,
   warnings: ['Pen marks were found.'],
 };
 

@@ -42,7 +42,8 @@ export interface Shown {
 export function useShown(jobId: string | null, pyramid: Pyramid, slideId: string, settings: Settings, choice: Choice): Shown {
   const live = useJob(jobId);
   const isOthers = live.job !== undefined && live.job.slide_id !== slideId;
-  const job = isOthers ? undefined : live.job;
+  const isOfOtherImage = live.job !== undefined && !isSameImage(live.job.options['choice'], pyramid.choice);
+  const job = isOthers || isOfOtherImage ? undefined : live.job;
   const final = useFinalOutcome(job);
   const growing = useGrowing(job);
   const tissue = useTissue(job, pyramid, settings.tissue);
@@ -83,7 +84,11 @@ export function useShown(jobId: string | null, pyramid: Pyramid, slideId: string
     }),
     [heatmap, unreadable, settings, tissue.data, objects.data],
   );
-  const others = isOthers ? new Error('This job is of another slide: choose one of this slide.') : null;
+  const others = isOthers
+    ? new Error('This job is of another slide: choose one of this slide.')
+    : isOfOtherImage
+      ? new Error('This job analysed another image of the slide than the one that is chosen now. Its results are on the job’s page.')
+      : null;
   return {
     job,
     outcome,
@@ -98,3 +103,10 @@ export function useShown(jobId: string | null, pyramid: Pyramid, slideId: string
     },
   };
 }
+
+/** Of a slide that holds several: a job's results belong on the image that it analysed, and on no other. */
+function isSameImage(one: unknown, other: unknown): boolean {
+  return ['optical_path', 'focal_plane', 'picture'].every((field) => chosenIn(one, field) === chosenIn(other, field));
+}
+
+const chosenIn = (choice: unknown, field: string) => (choice as Record<string, unknown> | null | undefined)?.[field] ?? null;
