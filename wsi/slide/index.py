@@ -6,7 +6,8 @@ from __future__ import annotations
 import json
 import struct
 import zlib
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -71,6 +72,15 @@ class SlideIndex:
     files: tuple[IndexedFile, ...]  #: in the order of `SlideSource.files`, as they were when the index was made
     inspection: Inspection
     levels: tuple[LevelIndex, ...]
+
+    def of_file(self, number: int, files: Sequence[IndexedFile]) -> SlideIndex:
+        """Return the index of a slide in one file when that file is `number` among `files`."""
+        places = (np.full(len(level.pieces.files), number, np.int32) for level in self.levels)
+        levels = (
+            replace(level, pieces=replace(level.pieces, files=place))
+            for level, place in zip(self.levels, places, strict=True)
+        )
+        return replace(self, files=tuple(files[: number + 1]), levels=tuple(levels))
 
     def to_bytes(self) -> bytes:
         """Tiles mostly follow each other, so offsets are kept as gaps: 1,000,000 tiles take about 2 MB."""

@@ -5,21 +5,27 @@ from __future__ import annotations
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from wsi.errors import RejectReason, SlideRejected, SourceMissing
 from wsi.records.slides import Choice
 from wsi.slide.dicom import series
-from wsi.slide.index import SlideIndex
+from wsi.slide.dicom.identity import read_identity
+from wsi.slide.dicom.meta import is_dicom
+from wsi.slide.files import FoundSlide, find_slide, is_named_dicom
+from wsi.slide.index import IndexedFile, SlideIndex
 from wsi.slide.layouts.registry import UNCLAIMED, read_index
 from wsi.slide.mpp import overridden
 from wsi.slide.native import NativeReader
 from wsi.slide.parts import check_parts
-from wsi.slide.ranges import ByteRange, FileSource
-from wsi.slide.recognition import HEAD, Container, recognise
+from wsi.slide.ranges import FileSource
+from wsi.slide.recognition import Container
 from wsi.slide.scratch import OnCopy, copy_to_scratch, remove_copy
 from wsi.slide.slide import SlideReader
-from wsi.slide.source import SlideSource
-from wsi.slide.windows import EndsHeld
+from wsi.slide.source import SlideSource, opened_first
+
+if TYPE_CHECKING:
+    from wsi.slide.openslide import OpenSlideReader
 
 MAX_SCRATCH = 8 * 1024**3  #: bytes; a slide above it must have an index of ours
 
@@ -55,32 +61,42 @@ def open_slide(
     `index` of an earlier reader, which is of one picture, nothing is asked of the source. `scratch` is the folder for
     copies of remote slides that only OpenSlide reads (default: the system's); `on_copy` follows such a copy. Raises
     SlideRejected, SourceError."""
-    name, file = source.files[0]
     known = SlideIndex.from_bytes(index) if index is not None else None
     if known is not None:
         return NativeReader(source, _with_mpp(known, mpp))
-    if not name.lower().endswith(".dcm"):  # whose end is pixels
-        file = EndsHeld(file)
-    head = file.read(ByteRange(0, min(HEAD, file.size)))
-    container = recognise(head, name, [sibling for sibling, _ in source.files[1:]])
-    if container is Container.DICOM:
-        return NativeReader(source, _with_mpp(series.read_index([(name, file), *source.files[1:]], choice), mpp))
+    found = find_slide(source)
+    if found.container is Container.DICOM:
+        return NativeReader(source, _with_mpp(series.read_index(found.files, choice), mpp))
     why: SlideRejected | None = None
-    if container is Container.TIFF:
+    if found.container is Container.TIFF:
         try:
-            return NativeReader(source, _with_mpp(read_index(file, choice), mpp))
+            return NativeReader(source, _with_mpp(tiff_index(found, choice), mpp))
         except SlideRejected as rejected:
             # OpenSlide lets nothing be chosen.
             if rejected.reason in _FINAL or choice is not None:
                 raise
             why = rejected
-    else:
-        if choice is not None:
-            raise SlideRejected(
-                RejectReason.NO_SUCH_CHOICE, "This format lets nothing be chosen from it: leave the choice out."
-            )
+    elif choice is not None:
+        raise SlideRejected(
+            RejectReason.NO_SUCH_CHOICE, "This format lets nothing be chosen from it: leave the choice out."
+        )
+    source = opened_first(source, found.opened)
+    if found.container is Container.OTHER:
         check_parts(source)
-    return _open_with_openslide(source, why, mpp, scratch, max_scratch_bytes, on_copy)
+    reader = _open_with_openslide(source, why, mpp, scratch, max_scratch_bytes, on_copy)
+    reader.warn(found.warnings)
+    return reader
+
+
+def tiff_index(found: FoundSlide, choice: Choice | None) -> SlideIndex:
+    """Return the index of a slide in one TIFF, whichever of the files that is. Raises SlideRejected, SourceError."""
+    index = read_index(found.file, choice)
+    if len(found.files) == 1:
+        return index
+    files = [IndexedFile(file.etag, file.size) for _, file in found.files]
+    warnings = (*index.inspection.warnings, *found.warnings)
+    index = replace(index, inspection=replace(index.inspection, warnings=warnings))
+    return index.of_file(found.opened, files)
 
 
 def local_source(path: Path) -> SlideSource:
@@ -106,7 +122,7 @@ def _open_with_openslide(
     scratch: Path | None,
     max_bytes: int,
     on_copy: OnCopy | None,
-) -> SlideReader:
+) -> OpenSlideReader:
     """`why` says what kept the native reader away: the better reason when OpenSlide does not open the file either."""
     from wsi.slide.openslide import OpenSlideReader  # Only where it is needed: the API's Lambdas ship without it.
 
@@ -139,13 +155,27 @@ def _siblings(path: Path) -> list[Path]:
         beside = (file for file in folder.iterdir() if file.name.startswith(path.stem) and file != path)
         return sorted(file for file in beside if file.is_file())
     if path.is_file() and _is_dicom(path):
-        return sorted(file for file in folder.iterdir() if file.is_file() and file != path and _is_dicom(file))
+        series = _series(path)
+        beside = (file for file in folder.iterdir() if file.is_file() and file != path and _is_dicom(file))
+        return sorted(file for file in beside if _series(file) in (series, None))
     return []
+
+
+def _series(path: Path) -> str | None:
+    """The series of a DICOM file; None where it does not say, so that its reader says why."""
+    source = FileSource(path)
+    try:
+        identity = read_identity(source)
+        return identity.series or None if identity is not None else None
+    except SlideRejected:
+        return None
+    finally:
+        source.close()
 
 
 def _is_dicom(path: Path) -> bool:
     """By name too: a damaged file of a series must not be left out in silence."""
-    if path.suffix.lower() == ".dcm" and not path.name.startswith("._"):  # what macOS keeps beside a file
+    if is_named_dicom(path.name):
         return True
     with path.open("rb") as file:
-        return file.read(132)[128:] == b"DICM"
+        return is_dicom(file.read(132))

@@ -90,6 +90,10 @@ class OpenSlideReader:
     def inspection(self) -> Inspection:
         return self._inspection
 
+    def warn(self, warnings: tuple[str, ...]) -> None:
+        """Add what is known of the slide's files beside the one that OpenSlide opened."""
+        self._inspection = replace(self._inspection, warnings=(*self._inspection.warnings, *warnings))
+
     def ordered(self, level: int, tiles: NDArray[np.int64]) -> NDArray[np.int64]:
         return np.sort(tiles)
 

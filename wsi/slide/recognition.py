@@ -7,10 +7,12 @@ from enum import Enum, auto
 from pathlib import PurePosixPath
 
 from wsi.errors import RejectReason, SlideRejected
-from wsi.slide.foreign import foreign, foreign_tiff
+from wsi.slide.dicom.meta import is_dicom
 from wsi.slide.tiff import is_tiff
 
 HEAD = 4_096  #: bytes that decide
+MIRAX_SUFFIX = ".mrxs"
+HAMAMATSU_SUFFIXES = (".vms", ".vmu")
 
 
 class Container(Enum):
@@ -19,19 +21,30 @@ class Container(Enum):
     OTHER = auto()  #: a format that only OpenSlide reads
 
 
-def recognise(head: bytes, name: str, siblings: Collection[str]) -> Container:
-    """`siblings` are the names of the slide's other files, relative to the same folder as `name`. Raises SlideRejected
-    NOT_A_SLIDE or MISSING_FILES."""
+def container_of(head: bytes, name: str) -> Container | None:
+    """Return what a file is by its first bytes, and where these fit several formats by its name; None for a file that
+    no slide is opened with."""
     suffix = PurePosixPath(name).suffix.lower()
     # Before TIFF: the Imaging Data Commons and Bio-Formats write files that are both, of which only the DICOM header
     # says whether the file is a level, the label or another image of the glass.
-    if head[128:132] == b"DICM":
+    if is_dicom(head):
         return Container.DICOM
     if is_tiff(head):
-        if (other := foreign_tiff(name)) is not None:
-            raise other.rejected()
         return Container.TIFF
-    if suffix == ".mrxs" and head.startswith(b"\xff\xd8"):
+    if suffix == MIRAX_SUFFIX and head.startswith(b"\xff\xd8"):
+        return Container.OTHER
+    if head.startswith((b"ZISRAWFILE", b"SQLite format 3\0")):
+        return Container.OTHER
+    if suffix in HAMAMATSU_SUFFIXES and head.lstrip().startswith(b"["):
+        return Container.OTHER
+    return None
+
+
+def recognise(head: bytes, name: str, siblings: Collection[str]) -> Container:
+    """`siblings` are the names of the slide's other files, relative to the same folder as `name`. Raises SlideRejected
+    NOT_A_SLIDE or MISSING_FILES."""
+    container = container_of(head, name)
+    if container is Container.OTHER and PurePosixPath(name).suffix.lower() == MIRAX_SUFFIX:
         stem = PurePosixPath(name).with_suffix("")
         if str(stem / "Slidedat.ini") not in siblings:
             raise SlideRejected(
@@ -39,18 +52,13 @@ def recognise(head: bytes, name: str, siblings: Collection[str]) -> Container:
                 "The .mrxs file is only the cover of a slide: send it together with the folder of .dat files of the "
                 "same name.",
             )
-        return Container.OTHER
-    if head.startswith((b"ZISRAWFILE", b"SQLite format 3\0")):
-        return Container.OTHER
-    if suffix in (".vms", ".vmu") and head.lstrip().startswith(b"["):
-        return Container.OTHER
+    if container is not None:
+        return container
     if head.lstrip()[:15].lower().startswith((b"<!doctype html", b"<html")):
         raise SlideRejected(
             RejectReason.NOT_A_SLIDE,
             "The file is a web page, as a failed download leaves it: download the slide again.",
         )
-    if (other := foreign(head, name)) is not None:
-        raise other.rejected()
     raise SlideRejected(
         RejectReason.NOT_A_SLIDE,
         "The file is not a whole-slide image: send the one that the scanner wrote (SVS, TIFF, NDPI, MRXS, SCN, DICOM).",

@@ -105,17 +105,13 @@ class Windows:
             self._held.add(run.start, bytes(data))
 
 
-class EndsHeld:
-    """A `RangeSource` that has its object's head and tail already: what a slide is and where its directories lie
-    mostly stands there. Raises SourceError."""
+class PartsHeld:
+    """A `RangeSource` that has parts of its object already, which are requested together. Raises SourceError."""
 
-    def __init__(self, source: RangeSource) -> None:
+    def __init__(self, source: RangeSource, parts: Sequence[ByteRange]) -> None:
         self._source = source
         self._held = Held()
-        size, side = source.size, ends(source.size)
-        head = ByteRange(0, min(side, size))
-        tail = ByteRange(max(head.end, size - side), size)
-        runs = [run.byte_range for run in coalesce([(0, head), (1, tail)])] if tail.size else [head]
+        runs = [run.byte_range for run in coalesce(list(enumerate(parts)))] if len(parts) > 1 else parts
         for run, data in zip(runs, source.read_many(runs), strict=True):
             self._held.add(run.start, bytes(data))
 
@@ -135,3 +131,21 @@ class EndsHeld:
         asked = self._source.read_many([rest for rest in rests if rest.size])
         for wanted, rest in zip(ranges, rests, strict=True):
             yield self._held.joined(wanted, rest, next(asked) if rest.size else b"")
+
+
+class EndsHeld(PartsHeld):
+    """A source that has its object's head and tail: what a slide is and where its directories lie mostly stands
+    there."""
+
+    def __init__(self, source: RangeSource) -> None:
+        size, side = source.size, ends(source.size)
+        head = ByteRange(0, min(side, size))
+        tail = ByteRange(max(head.end, size - side), size)
+        super().__init__(source, [head, tail] if tail.size else [head])
+
+
+class HeadHeld(PartsHeld):
+    """A source that has the first `size` bytes of its object; none of an empty one are requested."""
+
+    def __init__(self, source: RangeSource, size: int) -> None:
+        super().__init__(source, [ByteRange(0, min(size, source.size))] if source.size else [])

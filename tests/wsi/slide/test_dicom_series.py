@@ -17,6 +17,7 @@ from tests.shared_slides import shared_slide
 from tests.slides.dicoms import (
     EXPLICIT,
     IMPLICIT,
+    JPEG,
     JPEG_2000,
     PATIENT,
     SERIES,
@@ -115,17 +116,81 @@ def test_a_file_that_was_cut_short_is_truncated_wherever_it_ends(tmp_path: Path,
 
 def test_two_scans_at_once_are_refused(tmp_path: Path, picture: Pixels):
     write_picture(tmp_path / "a.dcm", picture)
-    for how in (Writing(series=SERIES + ".8"), Writing(place=SERIES + ".8")):
-        write_picture(tmp_path / "b.dcm", picture[::2, ::2].copy(), how)
-        found = rejected(tmp_path)
-        assert found.reason is RejectReason.UNSUPPORTED_FORMAT
-        assert "2 different scans" in found.sentence
+    write_picture(tmp_path / "b.dcm", picture[::2, ::2].copy(), Writing(series=SERIES + ".8"))
+    found = rejected(tmp_path)
+    assert found.reason is RejectReason.SEVERAL_SLIDES
+    assert "2 slides" in found.sentence
+
+
+def test_levels_of_one_series_open_whatever_frames_of_reference_they_name(tmp_path: Path, picture: Pixels):
+    """Writers that put levels together number them (dicom-microscopy-viewer#94, slim#116)."""
+    for level in range(3):
+        how = Writing(spacing=(0.0005 * 2**level,) * 2, place=f"{SERIES}.9.{9 + level}")
+        write_picture(tmp_path / f"{level}.dcm", picture[:: 2**level, :: 2**level].copy(), how)
+    reader = open_slide(series(tmp_path))
+    assert sizes(reader) == [(230, 150), (115, 75), (58, 38)]
+    (warning,) = reader.inspection.warnings
+    assert "3 frames of reference" in warning
+    assert SERIES not in warning
+
+
+@pytest.mark.parametrize("syntax", [JPEG, EXPLICIT])
+def test_a_file_that_came_twice_is_one_file(tmp_path: Path, picture: Pixels, syntax: str):
+    write_pyramid(tmp_path, picture, 2, Writing(syntax=syntax, photometric="RGB"))
+    (tmp_path / "0 (1).dcm").write_bytes((tmp_path / "0.dcm").read_bytes())
+    reader = open_slide(series(tmp_path))
+    assert sizes(reader) == [(230, 150), (115, 75)]
+    assert reader.inspection.warnings == ("Of the files sent, 1 are copies of another one and were left out.",)
+
+
+@pytest.mark.parametrize("change", ["byte", "size"])
+def test_two_files_of_the_same_identity_that_differ_are_refused(tmp_path: Path, picture: Pixels, change: str):
+    path = write_picture(tmp_path / "a.dcm", picture)
+    data = bytearray(path.read_bytes())
+    if change == "byte":
+        data[-50] ^= 1
+    (tmp_path / "b.dcm").write_bytes(data if change == "byte" else data + b"\0\0")
+    found = rejected(tmp_path)
+    assert found.reason is RejectReason.DAMAGED
+    assert "same SOPInstanceUID" in found.sentence
 
 
 def test_the_same_level_twice_is_refused(tmp_path: Path, picture: Pixels):
+    """Two files of one size that are not copies, as a converter and a rescan leave them (openslide#468)."""
     write_picture(tmp_path / "a.dcm", picture)
-    write_picture(tmp_path / "b.dcm", picture)
+    write_picture(tmp_path / "b.dcm", picture, Writing(instance="1.2.3"))
     assert "the same level" in rejected(tmp_path).sentence
+
+
+@pytest.mark.parametrize("how", [Writing(sparse=True), Writing(sparse=True, paths=2)], ids=str)
+def test_a_level_in_several_files_without_concatenation_is_joined(tmp_path: Path, picture: Pixels, how: Writing):
+    """Orthanc's converter cuts levels into files of 10 MB, of which each frame says where it is."""
+    choice = Choice(optical_path="2") if how.paths == 2 else None
+    write_picture(tmp_path / "whole.dcm", picture, how)
+    whole = read_level(open_slide(series(tmp_path), choice=choice), 0)
+    (tmp_path / "whole.dcm").unlink()
+    for number, tiles in enumerate((range(5), range(5, 6), range(6, 12))):
+        write_picture(tmp_path / f"{number}.dcm", picture, replace(how, tiles=tiles))
+    write_picture(tmp_path / "half.dcm", picture[::2, ::2].copy(), replace(how, spacing=(0.001, 0.001)))
+    reader = open_slide(series(tmp_path), choice=choice)
+    assert sizes(reader) == [(230, 150), (115, 75)]
+    np.testing.assert_array_equal(read_level(reader, 0), whole)
+
+
+def test_files_of_frames_at_the_same_places_are_not_joined(tmp_path: Path, picture: Pixels):
+    for number in range(2):
+        write_picture(tmp_path / f"{number}.dcm", picture, Writing(sparse=True, instance=f"1.2.{number}"))
+    assert "the same level" in rejected(tmp_path).sentence
+
+
+def test_planes_of_focus_in_files_of_their_own_can_be_chosen(tmp_path: Path, picture: Pixels):
+    images = [picture, picture[::-1].copy(), picture[:, ::-1].copy()]
+    for number, image in enumerate(images):
+        how = Writing(syntax=EXPLICIT, photometric="RGB", sparse=True, heights=(0.002 * (2 - number),))
+        write_picture(tmp_path / f"{number}.dcm", image, how)
+    assert rejected(tmp_path).reason is RejectReason.Z_STACK
+    reader = open_slide(series(tmp_path), choice=Choice(focal_plane=1))
+    np.testing.assert_array_equal(read_level(reader, 0), images[2])
 
 
 def test_pictures_of_different_places_are_no_pyramid(tmp_path: Path, picture: Pixels):

@@ -15,10 +15,10 @@ from wsi.slide.deidentification.jpeg_comments import without_comments
 from wsi.slide.deidentification.overwrites import OverwrittenSource
 from wsi.slide.deidentification.refusing import can_not
 from wsi.slide.deidentification.tiff_file import clean_tiff
+from wsi.slide.files import FoundSlide, find_slide
 from wsi.slide.index import SlideIndex
 from wsi.slide.layouts.registry import read_index
-from wsi.slide.ranges import ByteRange, RangeSource
-from wsi.slide.recognition import HEAD, Container, recognise
+from wsi.slide.recognition import Container
 from wsi.slide.source import SlideSource
 from wsi.slide.windows import EndsHeld
 
@@ -45,20 +45,18 @@ def clean(source: SlideSource, *, choice: Choice | None = None, salt: bytes) -> 
     """The same slide and the same `salt` give the same bytes; UIDs can not be traced back without it. Every level has
     the same tiles at the same places as before, and the same scale. Raises SlideRejected: CAN_NOT_DEIDENTIFY for what
     only OpenSlide reads, and what opening the slide raises; SourceError."""
-    name, file = source.files[0]
-    head = file.read(ByteRange(0, min(HEAD, file.size)))
-    container = recognise(head, name, [sibling for sibling, _ in source.files[1:]])
-    if container is Container.OTHER:
+    found = find_slide(source)
+    if found.container is Container.OTHER:
         raise can_not("The slide is of a format that keeps identifiers in places of its own")
-    if container is Container.DICOM:
+    if found.container is Container.DICOM:
         from wsi.slide.deidentification.dicom_series import clean_series  # pydicom takes a third of a second
 
-        return clean_series(source.files, choice=choice, salt=salt)
-    return _clean_tiff(file, choice, others=len(source.files) - 1)
+        return clean_series(found.files, choice=choice, salt=salt)
+    return _clean_tiff(found, choice)
 
 
-def _clean_tiff(file: RangeSource, choice: Choice | None, *, others: int) -> CleanSlide:
-    held = EndsHeld(file)
+def _clean_tiff(found: FoundSlide, choice: Choice | None) -> CleanSlide:
+    held = EndsHeld(found.file)
     try:
         before = read_index(held, choice)
     except SlideRejected as rejected:
@@ -67,8 +65,8 @@ def _clean_tiff(file: RangeSource, choice: Choice | None, *, others: int) -> Cle
         raise can_not("The slide can be read only in ways that do not tell where its identifiers lie") from rejected
     suffix, overwrites, removed = clean_tiff(held, choice)
     check_unharmed(before, read_index(OverwrittenSource(held, overwrites)))
-    named = CleanFile(0, f"00000{suffix}", OverwrittenSource(file, overwrites))
-    return CleanSlide((named,), replace(removed, files=others))
+    named = CleanFile(found.opened, f"00000{suffix}", OverwrittenSource(found.file, overwrites))
+    return CleanSlide((named,), replace(removed, files=len(found.files) - 1))
 
 
 def check_unharmed(before: SlideIndex, after: SlideIndex) -> None:

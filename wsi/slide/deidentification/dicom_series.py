@@ -13,7 +13,7 @@ from wsi.slide.deidentification.overwrites import OverwrittenSource
 from wsi.slide.dicom.identity import VOLUME
 from wsi.slide.dicom.levels import read_part
 from wsi.slide.dicom.passage import Passage
-from wsi.slide.dicom.series import SeriesFile, read_index, slide_files
+from wsi.slide.dicom.series import SeriesFile, read_index, slide_files, without_copies
 from wsi.slide.ranges import ByteRange, RangeSource
 
 _HEAD = 65_536  #: bytes of a file that are asked for first
@@ -21,7 +21,7 @@ _HEAD = 65_536  #: bytes of a file that are asked for first
 
 def clean_series(files: Sequence[tuple[str, RangeSource]], *, choice: Choice | None, salt: bytes) -> CleanSlide:
     """Raises SlideRejected, SourceError."""
-    pictures = slide_files(files)
+    pictures = without_copies(slide_files(files))
     levels = [file for file in pictures if file.header.kind == VOLUME]
     staying = [files[file.number] for file in levels]
     before = read_index(staying or files, choice)  # without a level it says what is wrong

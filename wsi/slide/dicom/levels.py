@@ -118,6 +118,40 @@ def _frames(passage: Passage, header: Header, packing: Coding, pixels: Element, 
     return packed_frames(passage, pixels.start, header.frames, extended)
 
 
+def pictures(parts: Sequence[PartialLevel]) -> list[list[PartialLevel]]:
+    """Return the files of each image: the parts of a concatenation, and files of the same size whose frames say where
+    they are and never lie at the same place. Orthanc's converter cuts levels into such files of 10 MB each."""
+    found: dict[object, list[PartialLevel]] = {}
+    for part in parts:
+        header = part.header
+        if header.part is not None:
+            found.setdefault(header.part.picture, []).append(part)
+        elif part.positions is None:
+            found[part.file] = [part]
+        else:
+            found.setdefault((header.width, header.height, *_tile(header), part.coding), []).append(part)
+    return [
+        group
+        for joined in found.values()
+        for group in ([joined] if len(joined) == 1 or joined[0].header.part or _apart(joined) else _each(joined))
+    ]
+
+
+def _each(parts: Sequence[PartialLevel]) -> list[list[PartialLevel]]:
+    return [[part] for part in parts]
+
+
+def _apart(parts: Sequence[PartialLevel]) -> bool:
+    """Whether no two frames are of the same place, height and optical path."""
+    known = [part.positions for part in parts if part.positions is not None]
+    names = list(dict.fromkeys(name for one in known for name in one.identifiers))
+    paths = [np.array([*map(names.index, one.identifiers), -1], np.int64)[one.paths] for one in known]
+    columns, rows = (np.concatenate([getattr(one, side) for one in known]) for side in ("columns", "rows"))
+    heights = np.concatenate([one.heights for one in known])
+    places = np.stack((columns, rows, np.concatenate(paths), heights.astype(np.float64)))
+    return len(np.unique(places, axis=1).T) == len(columns)
+
+
 def level(parts: Sequence[PartialLevel], choice: Choice | None) -> Level:
     """Raises SlideRejected: MISSING_FILES, DAMAGED, UNSUPPORTED_FORMAT, what `chosen` raises."""
     parts = _in_order(parts)
@@ -155,7 +189,7 @@ def level(parts: Sequence[PartialLevel], choice: Choice | None) -> Level:
 
 
 def _in_order(parts: Sequence[PartialLevel]) -> list[PartialLevel]:
-    """The parts of a concatenation by number; all of them must be there, once."""
+    """The parts of a concatenation by number; all of them must be there, once. Others as they are."""
     numbered = {part.header.part.number: part for part in parts if part.header.part is not None}
     if not numbered:
         return list(parts)

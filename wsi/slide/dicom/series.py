@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import PurePosixPath
 
 from wsi import side_by_side
 from wsi.errors import RejectReason, SlideRejected
 from wsi.records.slides import Choice, Inspection, LevelInfo
+from wsi.slide.copies import same_bytes
 from wsi.slide.dicom.choosing import no_such_path, several
 from wsi.slide.dicom.header import Header, read_header
 from wsi.slide.dicom.identity import VOLUME
-from wsi.slide.dicom.levels import Level, PartialLevel, level, read_part
+from wsi.slide.dicom.levels import Level, level, pictures, read_part
 from wsi.slide.dicom.meta import SLIDE_CLASS, is_dicom, read_meta
 from wsi.slide.dicom.passage import HEAD, Passage
 from wsi.slide.dicom.pixels import check_header
+from wsi.slide.files import is_named_dicom, left_out_warnings, several_slides
 from wsi.slide.index import IndexedFile, LevelIndex, SlideIndex
 from wsi.slide.mpp import StatedMpp, resolve
 from wsi.slide.ranges import ByteRange, RangeSource
@@ -24,12 +25,12 @@ from wsi.slide.tiff import damaged
 
 _COMPARABLE = 256  #: px; the scale of a smaller level says little, as its sides are rounded
 _ROUNDING = 2  #: px by which the sizes of levels and their PixelSpacing differ where nothing is filled up
-_SUFFIXES = (".dcm", ".dicom")
 
 
 @dataclass(frozen=True, slots=True)
 class SeriesFile:
     number: int  #: its place among the slide's files
+    source: RangeSource
     passage: Passage
     header: Header
 
@@ -37,23 +38,43 @@ class SeriesFile:
 def read_index(files: Sequence[tuple[str, RangeSource]], choice: Choice | None = None) -> SlideIndex:
     """Of all files that were sent for the slide, in that order. Other objects that lie among them are left out with a
     warning, and files of other optical paths than the chosen one without. Raises SlideRejected, SourceError."""
-    found = slide_files(files)
+    every = slide_files(files)
+    found = without_copies(every)
     _check_flavours(found)
-    foreign = len(files) - len(found)
     volumes = [file for file in found if file.header.kind == VOLUME]
     _check_one_scan(found, volumes)
+    left_out = left_out_warnings(len(files) - len(every), len(every) - len(found))
+    warnings = (*left_out, *_told_of_places(volumes))
     volumes = _of_path(volumes, choice)
     parts = side_by_side.each(lambda file: read_part(file.passage, file.number, file.header), volumes)
-    levels = sorted((level(group, choice) for group in _pictures(parts)), key=_order)
+    levels = sorted((level(group, choice) for group in pictures(parts)), key=_order)
     sizes = [_filled_size(one, levels[0]) for one in levels]
     _check_pyramid(levels, sizes)
-    warnings = (*_told_of_planes(levels, choice), *_told_of_others(foreign))
+    warnings = (*_told_of_planes(levels, choice), *warnings)
     infos = tuple(_info(one.header, size, sizes[0]) for one, size in zip(levels, sizes, strict=True))
     return SlideIndex(
         tuple(IndexedFile(source.etag, source.size) for _, source in files),
         _inspection(levels, infos, warnings),
         tuple(LevelIndex(info, one.coding, one.pieces, one.holes) for info, one in zip(infos, levels, strict=True)),
     )
+
+
+def without_copies(files: Sequence[SeriesFile]) -> list[SeriesFile]:
+    """Return each image of the series once: a file that came twice says so by its SOPInstanceUID. Raises SlideRejected
+    DAMAGED where two files with the same one differ, SourceError."""
+    first: dict[str, SeriesFile] = {}
+    kept = list[SeriesFile]()
+    for file in files:
+        instance = file.header.instance
+        known = first.setdefault(instance, file) if instance else file
+        if known is file:
+            kept.append(file)
+        elif not same_bytes(known.source, file.source):
+            raise damaged(
+                "Two of the slide's DICOM files have the same SOPInstanceUID and hold different bytes: send the right "
+                "one alone."
+            )
+    return kept
 
 
 def slide_files(files: Sequence[tuple[str, RangeSource]]) -> list[SeriesFile]:
@@ -73,8 +94,7 @@ def _head(source: RangeSource) -> bytes:
 def _slide_file(number: int, name: str, source: RangeSource, head: bytes) -> SeriesFile | None:
     """None for what is clearly something else: no DICOM by content and name, or DICOM of another class."""
     if not is_dicom(head):
-        named = PurePosixPath(name)
-        if named.suffix.lower() not in _SUFFIXES or named.name.startswith("._"):  # what macOS keeps beside a file
+        if not is_named_dicom(name):
             return None
         raise damaged("A .dcm file of the slide is no DICOM file: the upload or copy went wrong.")
     passage = Passage(source, head)
@@ -82,7 +102,7 @@ def _slide_file(number: int, name: str, source: RangeSource, head: bytes) -> Ser
     if meta.sop_class != SLIDE_CLASS:
         return None
     check_header(meta)
-    return SeriesFile(number, passage, read_header(passage, meta))
+    return SeriesFile(number, source, passage, read_header(passage, meta))
 
 
 def _check_flavours(found: Sequence[SeriesFile]) -> None:
@@ -107,12 +127,17 @@ def _check_one_scan(found: Sequence[SeriesFile], volumes: Sequence[SeriesFile]) 
             "The files hold a label or an overview of the slide and not the slide: send all files of the series.",
         )
     scans = {file.header.series for file in volumes}
+    if len(scans) > 1:
+        raise several_slides(len(scans))
+
+
+def _told_of_places(volumes: Sequence[SeriesFile]) -> Iterator[str]:
+    """Writers that put levels together give each a frame of reference of its own (dicom-microscopy-viewer#94)."""
     places = {file.header.place for file in volumes} - {None}
-    if len(scans) > 1 or len(places) > 1:
-        raise SlideRejected(
-            RejectReason.UNSUPPORTED_FORMAT,
-            f"The files belong to {max(len(scans), len(places))} different scans: keep each series in a folder of its "
-            "own, and send one at a time.",
+    if len(places) > 1:
+        yield (
+            f"The levels name {len(places):,} frames of reference; they are read as one slide, since they belong to "
+            "one series."
         )
 
 
@@ -146,22 +171,6 @@ def _told_of_planes(levels: Sequence[Level], choice: Choice | None) -> Iterator[
     unseen = sum(one.unseen for one in levels)
     if unseen:
         yield f"{unseen:,} tiles were scanned in other planes of focus only and are shown as glass."
-
-
-def _told_of_others(foreign: int) -> Iterator[str]:
-    if foreign:
-        yield f"Of the files sent, {foreign} hold something else than the slide and were left out."
-
-
-def _pictures(parts: Sequence[PartialLevel]) -> Iterator[Sequence[PartialLevel]]:
-    """The files of each picture."""
-    joined: dict[str, list[PartialLevel]] = {}
-    for part in parts:
-        if part.header.part is None:
-            yield [part]
-        else:
-            joined.setdefault(part.header.part.picture, []).append(part)
-    yield from joined.values()
 
 
 def _order(one: Level) -> tuple[int, tuple[float, ...]]:

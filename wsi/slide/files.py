@@ -1,0 +1,191 @@
+"""Which of the files that came together are the slide: decided by what they are, never by their order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Final
+
+from wsi import side_by_side
+from wsi.errors import RejectReason, SlideRejected
+from wsi.slide import tiff
+from wsi.slide.copies import same_bytes
+from wsi.slide.dicom.identity import read_identity
+from wsi.slide.dicom.passage import HEAD as DICOM_HEAD
+from wsi.slide.ranges import ByteRange, RangeSource
+from wsi.slide.recognition import HAMAMATSU_SUFFIXES, HEAD, MIRAX_SUFFIX, Container, container_of, recognise
+from wsi.slide.source import SlideSource
+from wsi.slide.windows import EndsHeld, HeadHeld
+
+DICOM_SUFFIXES: Final = (".dcm", ".dicom")
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """Files that may be a slide."""
+
+    container: Container
+    opened: int  #: the number of the file that the slide is opened with
+    members: frozenset[int]  #: the numbers of its files, with `opened`
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FoundSlide:
+    container: Container
+    opened: int  #: the number of the file that the slide is opened with
+    files: tuple[tuple[str, RangeSource], ...]  #: all files in the order of the source; first bytes are held
+    left_out: int = 0  #: files that belong to no slide
+    copies: int = 0  #: files whose bytes are those of `opened`
+
+    @property
+    def file(self) -> RangeSource:
+        return self.files[self.opened][1]
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return left_out_warnings(self.left_out, self.copies)
+
+
+def find_slide(source: SlideSource) -> FoundSlide:
+    """Return the slide among the files of `source`. First bytes are read side by side, and only of files whose names
+    leave open what they are. Of a DICOM series all files are members; its reader looks through them.
+
+    Raises SlideRejected: NOT_A_SLIDE, MISSING_FILES, SEVERAL_SLIDES; SourceError.
+    """
+    names = [name for name, _ in source.files]
+    needed = unknown_by_name(names)
+    held = dict(
+        zip(needed, side_by_side.each(_held, [(source.files[n], len(names) == 1) for n in needed]), strict=True)
+    )
+    heads = {number: file.read(ByteRange(0, min(HEAD, file.size))) for number, file in held.items()}
+    files = tuple((name, held.get(number, file)) for number, (name, file) in enumerate(source.files))
+    found = candidates(names, heads)
+    if not found:
+        raise _no_slide(names, heads)
+    copies = list[Candidate]()
+    if len(found) > 1:
+        slides = [one for one in found if _is_slide(one, files)] or found[:1]
+        copies = [one for one in slides[1:] if _is_copy(one, slides[0], files)]
+        if len(slides) > len(copies) + 1:
+            raise several_slides(len(slides) - len(copies))
+        found = slides
+    slide = found[0]
+    name = names[slide.opened]
+    if slide.container is Container.OTHER:
+        recognise(heads[slide.opened], name, names)  # for parts that are missing
+    if len(files) > 1 and slide.container is Container.TIFF:
+        files = tuple((name, EndsHeld(file) if n == slide.opened else file) for n, (name, file) in enumerate(files))
+    left_out = len(names) - len(slide.members) - len(copies)
+    return FoundSlide(
+        container=slide.container, opened=slide.opened, files=files, left_out=left_out, copies=len(copies)
+    )
+
+
+def unknown_by_name(names: Sequence[str]) -> list[int]:
+    """Return the numbers of the files that must be looked into: all but those in the folder of a MIRAX slide, which
+    can be ten thousand."""
+    inside = {number for numbers in _mirax_folders(names).values() for number in numbers}
+    return [number for number in range(len(names)) if number not in inside]
+
+
+def candidates(names: Sequence[str], heads: dict[int, bytes]) -> list[Candidate]:
+    """Return what may be a slide, in the order of the files. `heads` are the first bytes of the files that are not
+    `unknown_by_name`."""
+    kinds = {number: container_of(head, names[number]) for number, head in heads.items()}
+    folders = _mirax_folders(names)
+    dicom = frozenset(number for number, kind in kinds.items() if kind is Container.DICOM)
+    if dicom:  # By name too: a damaged file of the series must not be left out silently.
+        dicom |= {number for number, kind in kinds.items() if kind is None and is_named_dicom(names[number])}
+    rest = frozenset(number for number, kind in kinds.items() if kind is None)
+    found = [Candidate(Container.DICOM, min(dicom), dicom)] if dicom else []
+    for number, kind in kinds.items():
+        if kind is None or kind is Container.DICOM:
+            continue
+        members = {number}
+        if kind is Container.OTHER and _suffix(names[number]) == MIRAX_SUFFIX:
+            members.update(folders[_stem(names[number])])
+        elif kind is Container.OTHER and _suffix(names[number]) in HAMAMATSU_SUFFIXES:
+            members |= rest  # its images and its map, which it names itself
+        found.append(Candidate(kind, number, frozenset(members)))
+    return sorted(found, key=lambda one: one.opened)
+
+
+def is_named_dicom(name: str) -> bool:
+    """Return whether a name says DICOM. macOS keeps a file of attributes, "._a.dcm", with each."""
+    return _suffix(name) in DICOM_SUFFIXES and not PurePosixPath(name).name.startswith("._")
+
+
+def several_slides(count: int) -> SlideRejected:
+    return SlideRejected(
+        RejectReason.SEVERAL_SLIDES,
+        f"The files are those of {count:,} slides: send each slide by itself, with the files that belong to it.",
+    )
+
+
+def left_out_warnings(left_out: int, copies: int) -> tuple[str, ...]:
+    said = list[str]()
+    if left_out:
+        said.append(f"Of the files sent, {left_out:,} hold something else than the slide and were left out.")
+    if copies:
+        said.append(f"Of the files sent, {copies:,} are copies of another one and were left out.")
+    return tuple(said)
+
+
+def _held(file: tuple[tuple[str, RangeSource], bool]) -> RangeSource:
+    """The file with its first bytes; alone, with its last ones, where the directories of a TIFF often are."""
+    (name, source), alone = file
+    return EndsHeld(source) if alone and _suffix(name) not in DICOM_SUFFIXES else HeadHeld(source, DICOM_HEAD)
+
+
+def _is_slide(candidate: Candidate, files: Sequence[tuple[str, RangeSource]]) -> bool:
+    """Beside another candidate: a TIFF without tiles is a label or a figure, and DICOM without a level a report."""
+    try:
+        if candidate.container is Container.TIFF:
+            parsed = tiff.parse(files[candidate.opened][1])
+            return parsed.ndpi or any(tiff.TILE_WIDTH in page for page in parsed.directories)
+        if candidate.container is Container.DICOM:
+            known = side_by_side.each(read_identity, [files[number][1] for number in sorted(candidate.members)])
+            return any(identity is not None and identity.is_level for identity in known)
+    except SlideRejected:  # damaged: its reader says how
+        return True
+    return True
+
+
+def _is_copy(one: Candidate, other: Candidate, files: Sequence[tuple[str, RangeSource]]) -> bool:
+    alone = len(one.members) == len(other.members) == 1
+    return alone and same_bytes(files[one.opened][1], files[other.opened][1])
+
+
+def _no_slide(names: Sequence[str], heads: dict[int, bytes]) -> SlideRejected:
+    reasons = list[SlideRejected]()
+    for number, head in heads.items():
+        try:
+            recognise(head, names[number], ())
+        except SlideRejected as rejected:
+            reasons.append(rejected)
+    if len(names) == 1:
+        return reasons[0]
+    return SlideRejected(
+        RejectReason.NOT_A_SLIDE,
+        f"None of the {len(names):,} files is a whole-slide image: send what the scanner wrote (SVS, TIFF, NDPI, MRXS, "
+        "SCN, DICOM).",
+    )
+
+
+def _suffix(name: str) -> str:
+    return PurePosixPath(name).suffix.lower()
+
+
+def _stem(name: str) -> str:
+    return str(PurePosixPath(name).with_suffix(""))
+
+
+def _mirax_folders(names: Sequence[str]) -> dict[str, list[int]]:
+    """Return the numbers of the files in the folder of each MIRAX slide."""
+    folders: dict[str, list[int]] = {_stem(name): [] for name in names if _suffix(name) == MIRAX_SUFFIX}
+    for number, name in enumerate(names):
+        for parent in PurePosixPath(name).parents if folders else ():
+            if str(parent) in folders:
+                folders[str(parent)].append(number)
+    return folders
