@@ -221,8 +221,15 @@ def test_frames_of_a_fluorescent_path_alone_are_refused_whatever_else_the_header
 
 def test_other_formats_offer_no_choice(tmp_path: Path):
     path = write_svs(tmp_path / "a.svs", width=500, height=400)
-    with pytest.raises(SlideRejected, match="Only DICOM") as caught:
+    with pytest.raises(SlideRejected, match="one plane of focus") as caught:
         open_slide(local_source(path), choice=Choice(focal_plane=1))
+    assert caught.value.reason is RejectReason.NO_SUCH_CHOICE
+
+
+def test_a_series_offers_no_choice_of_an_image(tmp_path: Path, layers: list[Pixels]):
+    write_picture(tmp_path / "a.dcm", layers[0])
+    with pytest.raises(SlideRejected, match="holds one image") as caught:
+        open_slide(local_source(tmp_path), choice=Choice(picture=1))
     assert caught.value.reason is RejectReason.NO_SUCH_CHOICE
 
 

@@ -38,6 +38,10 @@ class SeriesFile:
 def read_index(files: Sequence[tuple[str, RangeSource]], choice: Choice | None = None) -> SlideIndex:
     """Of all files that were sent for the slide, in that order. Other objects that lie among them are left out with a
     warning, and files of other optical paths than the chosen one without. Raises SlideRejected, SourceError."""
+    if choice is not None and choice.picture is not None:
+        raise SlideRejected(
+            RejectReason.NO_SUCH_CHOICE, "A DICOM series holds one image of the slide: leave the choice of one out."
+        )
     every = slide_files(files)
     found = without_copies(every)
     _check_flavours(found)
