@@ -165,7 +165,7 @@ CASES = [
     ),
     Case(
         source="cucim#810",
-        met="a description that is not UTF-8 ended in a type error",
+        met="invalid UTF-8 ended reading: here in the description",
         write=_text_of_bytes,
         expect=Read(levels=[(WIDTH, HEIGHT)], mpp=0.25, pixels=BASE),
     ),

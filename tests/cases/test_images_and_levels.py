@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +101,17 @@ def _scn(folder: Path, *images: tuple[int, float, str]) -> Path:
 
 def _overview_first(folder: Path) -> Path:
     return _scn(folder, (0, 1.25, _ALL), (1, 20, _place(0, 128_000)))
+
+
+WHOLE = np.tile(drawn(256, 256), (2, 3, 1))
+
+
+def _whole_tiles(folder: Path, flags: int) -> Path:
+    """Levels that are filled up to whole tiles of 128 px: 768 x 512, 384 x 256, 256 x 128, 128 x 128."""
+    quarter = np.pad(smaller(WHOLE, 4), ((0, 0), (0, 64), (0, 0)), constant_values=255)
+    eighth = np.pad(smaller(WHOLE, 8), ((0, 64), (0, 32), (0, 0)), constant_values=255)
+    levels = [Page(pixels=level, tile=128, flags=flags) for level in (smaller(WHOLE, 2), quarter, eighth)]
+    return write_pages(folder / "slide.tif", Page(pixels=WHOLE, tile=128, density=DENSITY), *levels)
 
 
 def _argos(folder: Path) -> Path:
@@ -218,6 +230,16 @@ CASES = [
         write=_overview_first,
         expect=Read(mpp=0.25, path="scratch"),
     ),
+    *(
+        Case(
+            source="openslide#153, openslide#137",
+            met=f"every level has whole tiles, and images shifted between levels ({how})",
+            write=partial(_whole_tiles, flags=flags),
+            # 192 x 128 px are stored as 256 x 128. Of the last level, of one tile, nothing tells the scale.
+            expect=Read(levels=[(768, 512), (384, 256), (192, 128)], mpp=0.25, pixels=WHOLE, warns="is not read"),
+        )
+        for how, flags in (("marked as smaller", 1), ("not marked", 0))
+    ),
     Case(
         source="openslide 4.0.1 (Argos AVS)",
         met="three focal planes of one size follow each other; which one is the middle stands in XML",
@@ -240,14 +262,14 @@ CASES = [
         expect=Refused(reason=RejectReason.UNSUPPORTED_FORMAT, says="without tiles"),
     ),
     Case(
-        source="tifffile#72, tifffile#112, bioformats#4010",
+        source="tifffile#72, tifffile#112",
         met="an OME-TIFF that is one file of a set",
         write=_companion,
         expect=Refused(reason=RejectReason.MISSING_FILES, says="one OME-TIFF"),
     ),
     Case(
         source="openslide#67",
-        met="a pyramid of libvips, its XML in the description",
+        met="a pyramid of libvips was not recognised: here with its XML",
         write=lambda folder: write_pages(
             folder / "slide.tif",
             Page(
@@ -262,7 +284,7 @@ CASES = [
     ),
     Case(
         source="openslide#656",
-        met="a TIFF that other software exported without tiles",
+        met="a TIFF that Olympus software exported was not recognised: here without tiles",
         write=lambda folder: write_pages(folder / "slide.tif", Page(pixels=BASE, density=DENSITY, tile=None)),
         expect=Refused(reason=RejectReason.UNSUPPORTED_FORMAT, says="without tiles"),
     ),

@@ -23,7 +23,6 @@ NAMES = {
     "openslide#259 accents in two ways of writing": "M\u00fcller/Mu\u0308ller.tiff",
     "ezomero#55 characters that Windows does not allow": 'a "b" <c> *d* e:f ?g |h.tiff',
     "pathvisio#110 brackets, a percent sign, an ampersand": "slide (2) [x] 50% & co #1.tiff",
-    "openslide-python#120 a name as long as file systems take": "x" * 250 + ".tiff",
 }
 
 
@@ -66,7 +65,7 @@ def _unread(folder: Path) -> None:
 FOLDERS: dict[str, tuple[Callable[[Path], None], int, set[str]]] = {
     "openslide#662 annotations among the files of a DICOM series": (_annotated, 1, {"2.dcm"}),
     "wsidicom#95 a DICOMDIR among the files of a DICOM series": (_with_directory, 1, {"DICOMDIR"}),
-    "bioformats#4010 an OME companion file beside a slide": (_companion, 1, {"a.companion.ome"}),
+    "tifffile#72 an OME companion file beside a slide": (_companion, 1, {"a.companion.ome"}),
     "wsidicomizer#133 formats that are not read are named": (_unread, 1, {"b.isyntax", "c.jp2", "e.jpg"}),
 }
 

@@ -22,6 +22,7 @@ _COARSE: Final = 4.0  #: times the scale of the slide: what is coarser is an ove
 _SMALL: Final = 4  #: times shorter than the slide: what says no scale and is as small is no other scan …
 _LARGE: Final = 2_048  #: … unless its longer side is longer, in px
 _MOST_LISTED: Final = 10
+_MOST_HALVINGS: Final = 16
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -35,6 +36,7 @@ class StoredImage:
     is_tiled: bool = True
     is_reduced: bool = False  #: the file marks it as a smaller version of another image
     plane: float = 0.0  #: height of its focal plane in the file's unit; 0 is in focus
+    tile: tuple[int, int] | None = None  #: width and height in px
 
     @property
     def area(self) -> int:
@@ -60,7 +62,7 @@ class Pyramid:
         base = self.base
         if image.plane != base.plane or not image.is_tiled or image.side >= base.side:
             return False
-        if not shows_same_field(image, base):
+        if not shows_same_field(image, base) and len(_filled(image, base)) != 1:
             return False
         if image.is_reduced:
             return all(image.side != level.side for level in self.levels)
@@ -82,6 +84,32 @@ def shows_same_field(image: StoredImage, base: StoredImage) -> bool:
     expected = longer * min(base.width, base.height) / base.side
     allowed = max(_ROUNDING, _LENIENT * shorter) if image.is_reduced else _ROUNDING
     return abs(shorter - expected) <= allowed
+
+
+def filled_size(image: StoredImage, base: StoredImage) -> tuple[int, int]:
+    """Return width and height in px of what `image` shows of `base`, without what only fills up its last tiles.
+
+    Some writers store whole tiles in every level (exports of Philips and Ventana: openslide#137, openslide#153), so
+    that sizes say nothing of the scale between levels. Each of these is a power of two smaller than the base.
+    """
+    found = _filled(image, base)
+    return found[0] if len(found) == 1 else (image.width, image.height)
+
+
+def _filled(image: StoredImage, base: StoredImage) -> list[tuple[int, int]]:
+    """Every size that fills up to the tiles of `image`: none where its size is the scale's own, several where it is so
+    small that nothing tells the scale."""
+    if image.tile is None or base.tile is None or base.width % base.tile[0] or base.height % base.tile[1]:
+        return []
+    found: list[tuple[int, int]] = []
+    for halvings in range(1, _MOST_HALVINGS):
+        size = -(-base.width // 2**halvings), -(-base.height // 2**halvings)
+        filled = tuple(-(-side // tile) * tile for side, tile in zip(size, image.tile, strict=True))
+        if max(abs(image.width - size[0]), abs(image.height - size[1])) <= _ROUNDING:
+            return []
+        if filled == (image.width, image.height):
+            found.append(size)
+    return found
 
 
 def find_pyramids(images: Sequence[StoredImage]) -> tuple[Pyramid, ...]:
@@ -187,7 +215,8 @@ def _is_fine(pyramid: Pyramid, finest: Pyramid) -> bool:
     image, base = pyramid.base, finest.base
     if image.is_reduced and not base.is_reduced:
         return False
-    if len(pyramid.levels) == 1 and image.side * _LEAST_STEP <= base.side and shows_same_field(image, base):
+    is_smaller = image.side * _LEAST_STEP <= base.side and (shows_same_field(image, base) or _filled(image, base))
+    if len(pyramid.levels) == 1 and is_smaller:
         return False
     if image.mpp is not None and base.mpp is not None:
         return image.mpp < _COARSE * base.mpp

@@ -127,6 +127,7 @@ def _images(file: Tiff) -> Iterator[TiffImage]:
                     width=width,
                     height=height,
                     is_tiled=tiff.TILE_WIDTH in directory,
+                    tile=_tile(directory),
                     is_reduced=hangs or bool(_flags(directory) & _REDUCED),
                 ),
             )
@@ -135,6 +136,11 @@ def _images(file: Tiff) -> Iterator[TiffImage]:
 
 def _below(page: Directory) -> Sequence[Directory]:
     return page.below() if tiff.SUB_DIRECTORIES in page else ()
+
+
+def _tile(directory: Directory) -> tuple[int, int] | None:
+    width, height = (directory.integer(tag, 0) for tag in (tiff.TILE_WIDTH, tiff.TILE_LENGTH))
+    return (width, height) if width > 0 and height > 0 else None
 
 
 def _area(directory: Directory) -> int:

@@ -11,6 +11,7 @@ from wsi.errors import RejectReason, SlideRejected
 from wsi.records.slides import Inspection, LevelInfo
 from wsi.slide import tiff
 from wsi.slide.index import IndexedFile, LevelIndex, Pieces, SlideIndex
+from wsi.slide.layouts.pyramids import StoredImage, filled_size
 from wsi.slide.layouts.tiff_coding import coding
 from wsi.slide.mpp import Mpp
 from wsi.slide.ranges import RangeSource
@@ -41,6 +42,7 @@ def slide_index(
         check_claims(*sides, source.size)
     directories[0].prefetch(directories[1:], (tiff.TILE_OFFSETS, tiff.TILE_BYTE_COUNTS, tiff.JPEG_TABLES))
     width, height = shapes[0][:2]
+    sizes = [_filled_size(sides, shapes[0]) for sides in shapes]
     levels = tuple(
         level_index(
             directory,
@@ -54,7 +56,7 @@ def slide_index(
             ),
             sparse=sparse,
         )
-        for directory, (across, down, tile_width, tile_height) in zip(directories, shapes, strict=True)
+        for directory, (across, down), (_, _, tile_width, tile_height) in zip(directories, sizes, shapes, strict=True)
     )
     check_tail(levels, source.size)
     inspection = Inspection(
@@ -73,6 +75,15 @@ def slide_index(
         warnings=(*mpp.warnings, *warnings, *_left_out(levels[0])),
     )
     return SlideIndex((IndexedFile(source.etag, source.size),), inspection, levels)
+
+
+def _filled_size(sides: Sequence[int], base: Sequence[int]) -> tuple[int, int]:
+    """Return what a level shows of level 0, both given as `shape` gives them."""
+    image, whole = (
+        StoredImage(number=0, width=width, height=height, tile=(tile_width, tile_height))
+        for width, height, tile_width, tile_height in (sides, base)
+    )
+    return filled_size(image, whole)
 
 
 def unsupported(sentence: str) -> SlideRejected:
