@@ -228,5 +228,11 @@ def _homes(entry: FileEntry, facts: Facts | None) -> tuple[str, ...]:
 def _slide(one: Group, stated: SlideInput) -> SlideInput:
     first, *others = one.entries
     # OpenSlide looks for the other files next to the one that it opens, not next to a link to it.
-    opened = first.location if all(other.folder.startswith(first.folder) for other in others) else first.real
+    beside = all(_is_in(first.folder, other.folder) for other in others)
+    opened = first.location if beside else first.real
     return replace(stated, location=one.place, files=(opened, *(other.location for other in others)))
+
+
+def _is_in(folder: str, other: str) -> bool:
+    """Return whether a folder is in another one or is that one; "." is that of a bare name."""
+    return other.startswith(folder) or (folder == "." and not other.startswith(("/", "..")))

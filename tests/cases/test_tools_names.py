@@ -79,6 +79,23 @@ def test_a_slide_of_any_name_is_analysed_under_its_name(slide: Path, tmp_path: P
     assert json.loads((tmp_path / "out/summary.json").read_bytes())["status"] == "COMPLETED"
 
 
+@reported("CLAM#17", "slideflow#323")
+@pytest.mark.parametrize("prefix", ["", "./", "../in/", "/"])
+def test_a_slide_of_several_files_is_found_whole_from_the_folder_that_it_is_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, prefix: str
+) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    write_mirax(folder / "a.mrxs", tissue(512, 256))
+    write_pyramid(folder, tissue(300, 200), 2)
+    monkeypatch.chdir(folder)
+    prefix = f"{folder}/" if prefix == "/" else prefix
+    for name, side in ((f"{prefix}a.mrxs", 512), (f"{prefix}0.dcm", 300)):
+        result = CliRunner().invoke(app, ["inspect", name, "--json"])
+        assert result.exit_code == 0, result.output
+        assert json.loads(result.stdout)["width"] == side
+
+
 @reported("gsutil#1625", "pyload#4523", "dupeguru#335")
 def test_a_name_that_is_no_unicode_does_not_end_the_run_over_its_folder(slide: Path, tmp_path: Path) -> None:
     latin = tmp_path / os.fsdecode(b"caf\xe9.svs")  # as archives of old machines unpack
