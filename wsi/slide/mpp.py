@@ -84,8 +84,12 @@ def resolution_mpp(density: float | None, unit: float) -> float | None:
 
 
 def real_resolution(mpp: float | None) -> float | None:
-    """None for 72 and 96 dots per inch, which no scanner has: 353 and 265 um/px."""
-    if mpp is None or any(math.isclose(mpp, 25_400 / dpi, rel_tol=2e-3) for dpi in SCREEN_DPI):
+    """None for 72 and 96 dots per inch, which no scanner has: 353 and 265 um/px; and for what is not positive."""
+    if (
+        mpp is None
+        or not 0 < mpp < math.inf
+        or any(math.isclose(mpp, 25_400 / dpi, rel_tol=2e-3) for dpi in SCREEN_DPI)
+    ):
         return None
     return mpp
 

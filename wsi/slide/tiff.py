@@ -7,6 +7,7 @@ sizes an allocation or a loop before it was checked against the file's size or a
 
 from __future__ import annotations
 
+import codecs
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,7 +25,6 @@ MAX_DIRECTORIES = 1_000
 MAX_ENTRIES = 4_096  #: tags in a directory
 MAX_TAGS = 100_000  #: tags in all directories; a file with 300 z-planes has about 9,000
 MAX_TEXT = 4 * 1024**2  #: bytes; OME descriptions of large screens reach 1 MB
-MAX_NOTE = 1024**2  #: bytes of a text that is searched and not needed; Akoya's descriptions reach some 100 KB
 MAX_ARRAY = 128 * 1024**2  #: bytes; 16 million tiles at 8 bytes an offset
 
 NEW_SUBFILE_TYPE: Final = 254
@@ -183,18 +183,18 @@ class Directory:
         """Up to the first NUL; empty when absent."""
         return (self.data(tag) or b"").split(b"\0", 1)[0].decode("utf-8", errors="replace")
 
-    def note(self, tag: int) -> str:
-        """Return a text that the file can do without: NULs become line ends, what is no UTF-8 is Latin-1. It is empty
-        when the tag is absent, longer than `MAX_NOTE`, or past the file's end."""
+    def note(self, tag: int, most: int) -> str:
+        """Return the first `most` bytes of a text that the file can do without: NULs become line ends, what is no UTF-8
+        is Latin-1. It is empty when the tag is absent or lies past the file's end."""
         entry = self._entries.get(tag)
         if entry is None:
             return ""
         size = size_of(entry.type, entry.count)
-        if size > MAX_NOTE or entry.offset + size > self._windows.size:
+        if entry.offset + size > self._windows.size:
             return ""
-        data = self._array(tag, entry, MAX_NOTE).tobytes().replace(b"\0", b"\n")
+        data = self._windows.read(entry.offset, min(size, most)).replace(b"\0", b"\n")
         try:
-            return data.decode()
+            return codecs.getincrementaldecoder("utf-8")().decode(data)  # A character that `most` cuts is left out.
         except UnicodeDecodeError:
             return data.decode("latin-1")
 

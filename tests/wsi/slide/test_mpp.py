@@ -58,6 +58,11 @@ def test_a_screen_resolution_that_openslide_passes_on_counts_as_missing():
     assert openslide_mpp("unknown") is None
 
 
+@pytest.mark.parametrize("value", ["0", "-0.5", "nan", "inf"])
+def test_openslide_scale_that_is_no_positive_number_counts_as_missing(value: str):  # MIRAX writes 0
+    assert openslide_mpp(value) is None
+
+
 def test_no_resolution_says_how_to_give_one():
     with pytest.raises(SlideRejected) as caught:
         checked_mpp(inspection(None, None))

@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 
 from wsi.errors import RejectReason, SlideRejected, TileUnreadable
 from wsi.records.slides import Choice, Inspection, LevelInfo
-from wsi.slide import mpp, tiff
+from wsi.slide import tiff
 from wsi.slide.codecs.jpeg_restarts import Header, read_header
 from wsi.slide.coding import Codec, Coding, Colour
 from wsi.slide.index import IndexedFile, LevelIndex, Pieces, SlideIndex
 from wsi.slide.layouts.pyramids import StoredImage, choose_plane, one_image
 from wsi.slide.layouts.tiff_levels import MAX_TILE_PIXELS, image_size, unsupported
 from wsi.slide.ranges import ByteRange, RangeSource
-from wsi.slide.scales.pages import resolution
+from wsi.slide.scales.pages import page_mpp, resolution
 from wsi.slide.tiff import Directory, Tiff, damaged
 from wsi.slide.windows import CUT_SHORT
 
@@ -79,7 +79,7 @@ def index(file: Tiff, source: RangeSource, choice: Choice | None) -> SlideIndex:
         raise unsupported("The file's levels are not in the order that scanners write them in.")
     heads = source.read_many([page.head for page in pages])
     found = tuple(_level(page, pages[0], bytes(head)) for page, head in zip(pages, heads, strict=True))
-    said = mpp.resolve((replace(resolution(in_focus[0]), source="hamamatsu"),))
+    said = page_mpp(file, in_focus[0], (replace(resolution(in_focus[0]), source="hamamatsu"),))
     inspection = Inspection(
         format="ndpi",
         reading_path="native",
@@ -90,6 +90,8 @@ def index(file: Tiff, source: RangeSource, choice: Choice | None) -> SlideIndex:
         mpp_x=said.x,
         mpp_y=said.y,
         mpp_source=said.source,
+        mpp_conflict=said.conflict,
+        mpp_unread=said.unread,
         icc=any(tiff.ICC_PROFILE in directory for directory in in_focus),
         warnings=(*said.warnings, *of_plane),
     )

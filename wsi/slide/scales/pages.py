@@ -17,6 +17,10 @@ from wsi.slide.tiff import Directory, Tiff
 
 #: Read one after the other until one states a scale, as each may cost a request to a remote file.
 _TEXTS: Final = (tiff.IMAGE_DESCRIPTION, tiff.XMP, tiff.SOFTWARE, tiff.MAKE, tiff.MODEL)
+#: Bytes of each that are searched, which takes some 2 s a MiB at worst; Akoya's descriptions reach 100 KB.
+_MOST_TEXT: Final = 256 * 1024
+_MOST_ELSEWHERE: Final = 4_096  #: bytes of the description of another page, and …
+_MOST_PAGES: Final = 64  #: … how many of them are searched
 _NO_UNIT, _INCH = 1, 2  #: values of ResolutionUnit
 #: ImageJ and SCIFIO write the unit as a text, beside tags that count pixels in it (ij.io.FileInfo, ij.io.TiffEncoder).
 _IMAGEJ: Final = re.compile(r"\s{0,8}(?:ImageJ|SCIFIO)=")
@@ -39,7 +43,7 @@ def page_scales(file: Tiff, page: Directory) -> tuple[StatedMpp, ...]:
     tags = resolution(page)
     measured = tags.x is not None and possible(tags.x)
     no_scales: list[tuple[StatedMpp, bool]] = []
-    texts = (page.note(tag) for tag in _TEXTS)
+    texts = (page.note(tag, _MOST_TEXT) for tag in _TEXTS)
     others = () if measured else (text for text in _elsewhere(file, page) if _names_size(text, page))
     found = next((scales for text in chain(texts, others) if (scales := _read(text, page))), no_scales)
     first = [said for said, copied in found if not copied]
@@ -68,13 +72,11 @@ def _names_size(text: str, page: Directory) -> bool:
 
 def _elsewhere(file: Tiff, page: Directory) -> Iterator[str]:
     others = [other for other in file.directories if other is not page and tiff.IMAGE_DESCRIPTION in other]
-    if others:
-        others[0].prefetch(others[1:], (tiff.IMAGE_DESCRIPTION,))
-    yield from (other.note(tiff.IMAGE_DESCRIPTION) for other in others)
+    yield from (other.note(tiff.IMAGE_DESCRIPTION, _MOST_ELSEWHERE) for other in others[:_MOST_PAGES])
 
 
 def _unread(file: Tiff, page: Directory) -> str | None:
-    texts = (*(page.note(tag) for tag in _TEXTS), *_elsewhere(file, page))
+    texts = chain((page.note(tag, _MOST_TEXT) for tag in _TEXTS), _elsewhere(file, page))
     return next((piece for text in texts if (piece := quoted(text)) is not None), None)
 
 

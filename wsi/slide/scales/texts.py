@@ -13,7 +13,7 @@ from typing import Final
 from wsi.slide.mpp import possible
 from wsi.slide.scales.numbers import MICRON, NUMBER, UNIT, microns, positive
 
-_BEGIN: Final = r"(?:^|[|;,{(<>\"'\r\n])\s{0,8}"
+_BEGIN: Final = r"(?:^|[|;,{(<>\"'\r\n])[ \t]{0,8}"
 #: " = ", ": ", and the marks of XML and JSON between a field's name and its value.
 _IS: Final = r"[\"']?\s{0,4}[=:>]\s{0,4}[\"']?"
 _PER_PIXEL: Final = r"\s{0,2}(?:/|per)\s{0,2}(?:pixels?|pix|px)"

@@ -228,6 +228,10 @@ def test_scale_in_the_text_of_an_ome_tiff_counts_where_its_xml_states_none(tmp_p
     assert scale(path) == ("ome", 0.5, 0.5)
 
 
+def test_scale_at_the_beginning_of_a_long_text_is_read(tmp_path: Path):
+    assert scale(write(tmp_path / "a.tif", ("MPP = 0.25\n" + "µ" * 300_000).encode())) == ("aperio", 0.25, 0.25)
+
+
 def test_text_longer_than_the_search_or_past_the_end_is_left_alone(tmp_path: Path):
     path = write(tmp_path / "a.tif", "x", extratags=[(271, 2, 0, "MPP = 0.25", True)], **CENTIMETRES)
     with tifffile.TiffFile(path) as file:
