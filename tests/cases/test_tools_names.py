@@ -55,7 +55,7 @@ def test_names_that_differ_behind_a_dot_are_two_results(slide: Path, tmp_path: P
     assert sorted(names(tmp_path)) == ["bar", "fileA.someaddition", "fileA.somedifferentaddition", "foo"]
 
 
-@reported("grand-challenge#1421", "megadetector-gui#11", "hovernet#151")
+@reported("rse-grand-challenge#1421", "megadetector-gui#11", "hover_net#151")
 def test_equal_names_in_several_folders_do_not_overwrite_each_other(slide: Path, tmp_path: Path) -> None:
     copied(slide, tmp_path / "in/card-1/IMG_1.svs", tmp_path / "in/card-2/IMG_1.svs")
     result = run(tmp_path / "in", "--out", tmp_path / "out")
@@ -117,7 +117,7 @@ def test_the_data_folder_of_a_mirax_slide_is_no_slide(tmp_path: Path) -> None:
     assert names(tmp_path) == ["a"]
 
 
-@reported("grand-challenge#1332", "DSA-WSI-DeID#41")
+@reported("rse-grand-challenge#1332", "DSA-WSI-DeID#41")
 def test_archives_lists_and_notes_beside_slides_are_named_and_do_not_stop_them(slide: Path, tmp_path: Path) -> None:
     shutil.copy(slide, tmp_path / "a.svs")
     (tmp_path / "mirax.zip").write_bytes(b"PK\x03\x04" + bytes(100))
@@ -165,7 +165,7 @@ def test_every_slide_has_a_row_in_the_table_also_without_tissue(slide: Path, tmp
     assert (said["status"], said["tiles"]["planned"]) == ("NO_TISSUE", 0)
 
 
-@reported("caMicroscope#458", "grand-challenge#1131")
+@reported("caMicroscope#458", "rse-grand-challenge#1131")
 def test_a_folder_of_images_that_are_no_slides_is_a_wrong_call_that_names_them(tmp_path: Path) -> None:
     (tmp_path / "a.jpg").write_bytes(b"\xff\xd8\xff" + bytes(100))
     (tmp_path / "b.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(100))

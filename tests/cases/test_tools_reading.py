@@ -175,7 +175,7 @@ def test_tissue_at_the_far_right_of_a_wide_slide_is_found(tmp_path: Path) -> Non
     assert columns[-1] == width - 1
 
 
-@reported("hover_next_inference#13", "HistoQC#247")
+@reported("hover_next_inference#13", "openslide#247")
 def test_tissue_is_found_without_a_thumbnail_and_the_same_with_one(tmp_path: Path) -> None:
     found = []
     for associated in (True, False):
@@ -198,7 +198,7 @@ def test_a_dicom_slide_is_the_folder_or_any_of_its_files_also_where_the_folder_i
     assert np.abs(pixels(folder)[200:, 300:].astype(int) - base[200:300, 300:]).mean() < 8
 
 
-@reported("BIRL#25", "hs2p#4")
+@reported("BIRL#25", "hs2p PR#4")
 def test_pyramids_of_uneven_steps_keep_their_steps(tmp_path: Path) -> None:
     path = write_pyramid_tiff(tmp_path / "a.tif", width=3840, height=1920, levels=(1, 3, 12))
     with closing(opened(path)) as reader:

@@ -59,10 +59,10 @@ def begin(api: Caller, *names: str, size: int = 5) -> Any:
 
 NAMES = {
     "supabase#34595": "example-über-test.svs",
-    "storage#133": "Aufnahme-ÄÖÜ-´-å.svs",
+    "supabase/storage#133": "Aufnahme-ÄÖÜ-´-å.svs",
     "supabase#14524": "灯泡.svs",
     "supabase-js#960": "2024-01-29T10:48:15.595Z.svs",
-    "storage#437": "my_*_file.svs",
+    "supabase/storage#437": "my_*_file.svs",
     "uploadthing#153": unicodedata.normalize("NFD", "копия й.svs"),
     "uppy#2380": "شريحة 12.svs",
     "uppy#5005": "slide!'()*.svs",
@@ -114,7 +114,7 @@ def test_a_name_that_names_nothing_is_refused_in_words(api: Caller, name: str) -
     assert "name" in reply.body["detail"].lower()
 
 
-@reported("grand-challenge#1421", "COPO#25")
+@reported("rse-grand-challenge#1421", "COPO#25")
 def test_two_uploads_of_one_name_are_two_slides(api: Caller) -> None:
     first, second = begin(api, "file.svs").body, begin(api, "file.svs").body
     assert first["slide_id"] != second["slide_id"]
