@@ -69,7 +69,7 @@ describe('the page Upload', () => {
     open(store);
     await choose(slide('a.svs'), slide('notes.txt'));
     expect(await screen.findByRole('button', { name: 'Pause a.svs' })).toBeVisible();
-    expect(screen.getByRole('region', { name: 'Not uploaded' })).toHaveTextContent('notes.txt: It is no slide');
+    expect(screen.getByRole('region', { name: 'Not uploaded' })).toHaveTextContent('notes.txt: It is no whole-slide image');
     expect(screen.getByRole('link', { name: /Uploading \d+ %/ })).toHaveAttribute('href', '/upload');
     expect(screen.getByText('0 of 1 slide uploaded')).toBeVisible();
     await expectAccessible();

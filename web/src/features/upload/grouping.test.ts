@@ -1,8 +1,12 @@
 import { describe, expect, it } from 'vitest';
+import { dicomHead } from '../../testing/dicom';
 import { groupSlides } from './grouping';
 
-const DICOM = `${'\0'.repeat(128)}DICM…`;
-const picked = (path: string, content = 'bytes') => ({ path, file: new File([content], path.split('/').at(-1) ?? '') });
+const DICOM = `${'\0'.repeat(128)}DICM…`; // damaged
+const TIFF = 'II*\0';
+const bytes = (content: string) => Uint8Array.from(content, (letter) => letter.charCodeAt(0));
+const picked = (path: string, content = 'bytes') => ({ path, file: new File([bytes(content)], path.split('/').at(-1) ?? '') });
+const instance = (path: string, series: string, n: number, kind = 'VOLUME') => picked(path, dicomHead({ series, instance: `${series}.${n}`, kind }));
 
 async function grouped(...ones: ReturnType<typeof picked>[]) {
   const { slides, strays } = await groupSlides(ones);
@@ -59,7 +63,7 @@ describe('files become slides', () => {
     );
     expect(slides).toEqual([]);
     expect(Object.keys(strays).sort()).toEqual(['.DS_Store and 1 more', 'D/', 'empty.svs', 'lone.mrxs', 'notes.txt', 'out/heatmap.ome.tif']);
-    expect(strays['notes.txt']).toMatch(/^It is no slide: those end in \.svs/);
+    expect(strays['notes.txt']).toBe('It is no whole-slide image.');
     expect(strays['lone.mrxs']).toMatch(/folder of the same name is missing/);
     expect(strays['D/']).toMatch(/\.mrxs file is missing/);
     expect(strays['.DS_Store and 1 more']).toBe('Hidden and system files hold no slide.');
@@ -69,5 +73,58 @@ describe('files become slides', () => {
     expect((await grouped(picked('A.mrxs'), picked('A/Slidedat.ini'), picked('A/Data0001.dat', ''))).slides).toEqual([
       ['A.mrxs', 'A/Slidedat.ini'],
     ]);
+  });
+
+  it('by their first bytes, whatever their suffix', async () => {
+    const { slides } = await grouped(picked('scan', TIFF), picked('b.gtif', TIFF), picked('c.isyntax', 'MM\0+'), picked('d.svs'));
+    expect(slides).toEqual([['b.gtif'], ['c.isyntax'], ['d.svs'], ['scan']]);
+  });
+
+  it('and what looks like one and is none says what it is', async () => {
+    const { slides, strays } = await grouped(
+      ...[picked('a.zip', 'PK\x03\x04'), picked('a.svs.gz', '\x1f\x8b\x08'), picked('cases.xlsx', 'PK\x03\x04')],
+      ...[picked('a.vsi', TIFF), picked('photo.nef', TIFF), picked('label', '\xff\xd8\xff\xe0')],
+      ...[picked('b.isyntax', '<DataObject ObjectType="DPUfsImport">'), picked('z.ome.zarr/0/0'), picked('z.ome.zarr/0/1')],
+    );
+    expect(slides).toEqual([]);
+    expect(strays).toEqual({
+      'a.zip': 'It is a ZIP archive. Unpack it first.',
+      'a.svs.gz': 'It is compressed. Unpack it first.',
+      'cases.xlsx': 'It is a document of an office program.',
+      'a.vsi': expect.stringMatching(/ets files, which are not read/) as string,
+      'photo.nef': 'It is a photograph as a camera stores it.',
+      label: 'It is an image without the levels of a slide.',
+      'b.isyntax': 'Its format is not read. Export the slide as SVS, OME-TIFF or DICOM.',
+      'z.ome.zarr/': expect.stringMatching(/^OME-Zarr is not read/) as string,
+    });
+  });
+});
+
+describe('DICOM files become slides', () => {
+  it('by their series: two in one folder, and one over two folders', async () => {
+    const { slides } = await groupSlides([
+      ...[instance('case/DCM_0', '1.1', 1), instance('case/DCM_1', '1.2', 1), instance('case/DCM_2.tif', '1.1', 2)],
+      ...[instance('one/IM0/a', '1.3', 1), instance('one/IM1/b', '1.3', 2)],
+    ]);
+    expect(slides.map(({ name, files }) => [name, ...files.map((file) => file.name)])).toEqual([
+      ['DCM_0', 'DCM_0', 'DCM_2.tif'],
+      ['DCM_1', 'DCM_1'],
+      ['one', 'one/a', 'one/b'],
+    ]);
+  });
+
+  it('without copies, labels of their own series and objects of another kind', async () => {
+    const { slides, strays } = await grouped(
+      ...[instance('x/0', '1.1', 1), instance('x/0 copy', '1.1', 1), instance('x/label', '1.1', 2, 'LABEL')],
+      ...[instance('y/label', '1.2', 1, 'LABEL'), picked('x/z.dcm', dicomHead({ sopClass: '1.2.840.10008.5.1.4.1.1.91.1' }))],
+    );
+    expect(slides).toEqual([['x/0', 'x/label']]);
+    expect(Object.keys(strays).sort()).toEqual(['x/0 copy', 'x/z.dcm', 'y/label']);
+    expect(strays['x/z.dcm']).toBe('It is DICOM, but holds no whole-slide image.');
+  });
+
+  it('with a damaged file of their folder, so that the slide is not read without it', async () => {
+    const { slides } = await grouped(instance('x/0', '1.1', 1), instance('x/1', '1.1', 2), picked('x/2.dcm'));
+    expect(slides).toEqual([['x/0', 'x/1', 'x/2.dcm']]);
   });
 });

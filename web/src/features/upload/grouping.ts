@@ -1,5 +1,7 @@
-/** Which of the chosen files make one slide, as client/inputs.py has it for the command line. */
+/** Which of the chosen files make one slide, and why the others make none, as client/inputs has it for the command line. */
+import { RESULTS, kindOf, suffixOf, type Kind } from './kinds';
 import type { Picked } from './picked';
+import { folderOf, sortSeries, type DicomFile, type Series } from './series';
 
 export interface SlideToSend {
   name: string; // as the list of slides will show it
@@ -18,25 +20,43 @@ export interface Grouped {
   strays: Stray[];
 }
 
-const ALONE = ['.svs', '.tif', '.tiff', '.btf', '.ndpi', '.scn', '.bif', '.svslide'];
-const RESULT = 'heatmap.ome.tif'; // of ours
-const UNNAMED = /^(\.|thumbs\.db$|desktop\.ini$|dicomdir$)/i; // what systems keep beside files; nobody chose them
+interface Looked extends Picked {
+  kind: Kind;
+}
 
-const NO_SLIDE = `It is no slide: those end in ${ALONE.join(', ')}, .mrxs, .vms or .vmu, or are DICOM.`;
+const UNNAMED = /^(\.|~\$|(eh)?thumbs\.db$|desktop\.ini$|dicomdir$)/i; // what systems keep beside files; nobody chose them
+const ZARR = /^(.*?\.zarr\/)/i; // an image as a folder of thousands of files
+const HAMAMATSU_PARTS = ['.jpg', '.jpeg', '.opt', '.ngr'];
+const AT_ONCE = 32; // files that are looked at
+
 const NO_DATA = 'Its folder of the same name is missing: add both together, or the folder that holds both.';
 const NO_SYSTEM = 'Hidden and system files hold no slide.';
 const NO_MRXS = 'It holds the data of a MIRAX slide whose .mrxs file is missing: add both together.';
+const NO_ZARR = 'OME-Zarr is not read. Export the slide as SVS, OME-TIFF or DICOM.';
+const NO_LEVEL = 'Its DICOM series holds a label or an overview, and no level of a slide.';
+const COPY = 'It is a copy of another file of its series.';
 
-/** Reads a few bytes of those files whose name does not say what they are. */
+/** Reads the first bytes of each file, of DICOM 64 KiB, except the data of MIRAX slides. */
 export async function groupSlides(picked: readonly Picked[]): Promise<Grouped> {
   const isUnnamed = ({ path }: Picked) => path.split('/').some((part) => UNNAMED.test(part));
   const rest = new Rest(picked.filter((one) => !isUnnamed(one)));
-  const sure = [mirax(rest), miraxData(rest), hamamatsu(rest), alone(rest)];
-  const { slides, strays } = await dicom(rest);
+  const byPlace = [zarr(rest), mirax(rest), miraxData(rest)];
+  const looked = new Rest(await look(rest.take(() => true)));
+  const byBytes = [hamamatsu(looked), alone(looked), dicom(looked), others(looked)];
+  const found = [...byPlace, ...byBytes];
   return {
-    slides: [...sure.flatMap((found) => found.slides), ...slides],
-    strays: [...sure.flatMap((found) => found.strays), ...strays, ...system(picked.filter(isUnnamed))],
+    slides: found.flatMap(({ slides }) => slides),
+    strays: [...found.flatMap(({ strays }) => strays), ...system(picked.filter(isUnnamed))],
   };
+}
+
+async function look(ones: readonly Picked[]): Promise<Looked[]> {
+  const looked: Looked[] = [];
+  for (let at = 0; at < ones.length; at += AT_ONCE) {
+    const some = ones.slice(at, at + AT_ONCE);
+    looked.push(...(await Promise.all(some.map(async (one) => ({ ...one, kind: await kindOf(baseOf(one.path), one.file) })))));
+  }
+  return looked;
 }
 
 /** In one line: macOS and Windows put them into every folder. */
@@ -47,18 +67,18 @@ function system(unnamed: readonly Picked[]): Stray[] {
   return [{ path: first.path + more, reason: NO_SYSTEM }];
 }
 
-function mirax(rest: Rest): Grouped {
+function mirax(rest: Rest<Picked>): Grouped {
   const found: Grouped = { slides: [], strays: [] };
   for (const one of rest.takeSuffix(['.mrxs'])) {
     const folder = `${withoutSuffix(one.path)}/`;
-    const data = rest.take(({ path }) => folderOf(path) === folder);
+    const data = rest.take(({ path }) => folderOf(path) === folder && !RESULTS.includes(baseOf(path)));
     if (data.length > 0) found.slides.push(slideOf([one, ...data], folderOf(one.path)));
     else found.strays.push({ path: one.path, reason: NO_DATA });
   }
   return found;
 }
 
-function miraxData(rest: Rest): Grouped {
+function miraxData(rest: Rest<Picked>): Grouped {
   const lists = rest.take(({ path }) => baseOf(path).toLowerCase() === 'slidedat.ini');
   const strays = lists.map(({ path: list }) => {
     rest.take(({ path }) => folderOf(path) === folderOf(list));
@@ -67,42 +87,58 @@ function miraxData(rest: Rest): Grouped {
   return { slides: [], strays };
 }
 
-function hamamatsu(rest: Rest): Grouped {
-  const slides = rest.takeSuffix(['.vms', '.vmu']).map((one) => {
-    const folder = folderOf(one.path);
-    const beside = rest.take(({ path }) => folderOf(path) === folder && path.startsWith(withoutSuffix(one.path)));
-    return slideOf([one, ...beside], folder);
+function zarr(rest: Rest<Picked>): Grouped {
+  const found = rest.take(({ path }) => ZARR.test(path)).map(({ path }) => ZARR.exec(path)?.[1] ?? path);
+  return { slides: [], strays: Array.from(new Set(found), (path) => ({ path, reason: NO_ZARR })) };
+}
+
+/** Names of parts that the list does not spell as the disk does still begin with the list's own name. */
+function hamamatsu(rest: Rest<Looked>): Grouped {
+  const lists = rest.take(({ kind }) => kind.is === 'hamamatsu');
+  const slides = lists.map((list) => {
+    const [folder, stem] = [folderOf(list.path), withoutSuffix(list.path)];
+    const names = list.kind.is === 'hamamatsu' ? list.kind.names : [];
+    const parts = rest.take(({ path }) => {
+      if (folderOf(path) !== folder) return false;
+      const isNamed = path.startsWith(stem) && HAMAMATSU_PARTS.includes(suffixOf(path)) && !/^[\p{L}\p{N}]/u.test(path.slice(stem.length));
+      return isNamed || names.includes(baseOf(path));
+    });
+    return slideOf([list, ...parts], folder);
   });
   return { slides, strays: [] };
 }
 
-function alone(rest: Rest): Grouped {
-  const found: Grouped = { slides: [], strays: [] };
-  for (const one of rest.takeSuffix(ALONE)) {
-    if (baseOf(one.path) === RESULT) found.strays.push({ path: one.path, reason: 'It is a result of an analysis, not a slide.' });
-    else if (one.file.size === 0) found.strays.push({ path: one.path, reason: 'The file is empty.' });
-    else found.slides.push(slideOf([one], folderOf(one.path)));
-  }
-  return found;
+function alone(rest: Rest<Looked>): Grouped {
+  const slides = rest.take(({ kind }) => kind.is === 'slide').map((one) => slideOf([one], folderOf(one.path)));
+  return { slides, strays: [] };
 }
 
-/** What is left: a series a folder, which names it, since its files are named by numbers or UIDs; and what is none. */
-async function dicom(rest: Rest): Promise<Grouped> {
-  const series = new Map<string, Picked[]>();
-  const strays: Stray[] = [];
-  for (const one of rest.take(() => true)) {
-    const folder = folderOf(one.path);
-    if (one.file.size === 0) strays.push({ path: one.path, reason: 'The file is empty.' });
-    else if (await isDicom(one)) series.set(folder, [...(series.get(folder) ?? []), one]);
-    else strays.push({ path: one.path, reason: NO_SLIDE });
-  }
-  const slides = Array.from(series, ([folder, ones]) => slideOf(ones, ones.length > 1 ? folderOf(folder.slice(0, -1)) : folder));
-  return { slides, strays };
+function dicom(rest: Rest<Looked>): Grouped {
+  const files = rest.take(({ kind }) => kind.is === 'dicom');
+  const { series, labels, copies } = sortSeries(files.map(({ kind, ...one }): DicomFile => ({ ...one, identity: kind.is === 'dicom' ? kind.identity : null })));
+  const isShared = (folder: string) => series.filter((one) => one.folder === folder).length > 1;
+  return {
+    slides: series.map((one) => seriesOf(one, isShared(one.folder))),
+    strays: [
+      ...labels.map(({ path }) => ({ path, reason: NO_LEVEL })),
+      ...copies.map(({ path }) => ({ path, reason: COPY })),
+    ],
+  };
 }
 
-/** By name too: a damaged file of a series must not be left out in silence. */
-async function isDicom({ path, file }: Picked): Promise<boolean> {
-  return suffixOf(path) === '.dcm' || (await file.slice(128, 132).text()) === 'DICM';
+/** A series is sent with its folder, which names it, since its files are named by numbers or UIDs; without it where the
+ *  folder holds another series. */
+function seriesOf({ folder, files }: Series, isShared: boolean): SlideToSend {
+  if (files.length === 1 || isShared || folder === '') return slideOf(files, folder);
+  const above = folderOf(folder.slice(0, -1));
+  const bases = new Set(files.map(({ path }) => baseOf(path)));
+  if (bases.size < files.length) return slideOf(files, above);
+  return slideOf(files.map((one) => ({ ...one, path: folder + baseOf(one.path) })), above);
+}
+
+function others(rest: Rest<Looked>): Grouped {
+  const strays = rest.take(() => true).map(({ path, kind }) => ({ path, reason: kind.is === 'left out' ? kind.reason : '' }));
+  return { slides: [], strays };
 }
 
 /** Empty files hold nothing to send, and S3 takes none in parts. */
@@ -123,25 +159,23 @@ function nameOf(names: readonly string[]): string {
 }
 
 /** Files that nobody has claimed, in the order of their paths. */
-class Rest {
-  private files: Picked[];
+class Rest<One extends Picked> {
+  private files: One[];
 
-  constructor(files: Picked[]) {
+  constructor(files: One[]) {
     this.files = files.sort((one, other) => (one.path < other.path ? -1 : 1));
   }
 
-  take(isWanted: (one: Picked) => boolean): Picked[] {
+  take(isWanted: (one: One) => boolean): One[] {
     const taken = this.files.filter(isWanted);
     this.files = this.files.filter((one) => !isWanted(one));
     return taken;
   }
 
-  takeSuffix(suffixes: readonly string[]): Picked[] {
+  takeSuffix(suffixes: readonly string[]): One[] {
     return this.take(({ path }) => suffixes.includes(suffixOf(path)));
   }
 }
 
 const baseOf = (path: string) => path.slice(path.lastIndexOf('/') + 1);
-const folderOf = (path: string) => path.slice(0, path.lastIndexOf('/') + 1); // with its slash
-const suffixOf = (path: string) => /\.[^./]*$/.exec(path.toLowerCase())?.[0] ?? '';
 const withoutSuffix = (path: string) => path.replace(/\.[^./]*$/, '');
