@@ -40,6 +40,11 @@ class Checked:
     tiles_per_second: float | None  #: in whole batches, with their copies, without reading; None without tiles
 
 
+def check_on(folder: Path, device: str, slide: SlideInput | None, count: int) -> Checked:
+    """Check the package on tiles of the slide, or on its golden ones. Raises as `check` and `tiles_of` do."""
+    return check(folder, device, tiles_of(slide, folder, count, Sources()) if slide is not None else None)
+
+
 def check(folder: Path, device: str, tiles: NDArray[np.uint8] | None) -> Checked:
     """Loads the package in `folder` on `device` and compares its card's precision with fp32 over `tiles` [n, height,
     width, 3], in place of which its golden ones serve. Raises ModelError, UnsuitableDevice, DeviceLost."""

@@ -36,17 +36,18 @@ def check(
     device: Annotated[Device, typer.Option(help="Where the model runs.")] = Device.CPU,
     slide: Annotated[str | None, typer.Option(metavar="SLIDE", help="Where the tiles to compare come from.")] = None,
     tiles: Annotated[int, typer.Option(min=1, max=100_000, help="How many of the slide's.")] = ENOUGH,
+    minutes: Annotated[float, typer.Option(min=0, help="The model is stopped after that time.")] = 30,
+    memory: Annotated[float, typer.Option(min=0, help="GiB; a model that takes more is stopped (Linux).")] = 16,
 ) -> None:
     """Loads a package as a worker would, prints its card, and compares its precision with fp32 on tiles of a slide (or
     its golden ones). Exit code 4 when it is not fit to be registered."""
-    from client import model_check
+    from client.limited import Limits, within
+    from client.model_check import check_on
     from client.sources import Sources
 
-    pixels = None
-    if slide is not None:
-        sources = Sources()
-        pixels = model_check.tiles_of(_one(slide, sources), folder, tiles, sources)
-    checked = model_check.check(folder, device.value, pixels)
+    named = _one(slide, Sources()) if slide is not None else None
+    limits = Limits(seconds=60 * minutes, bytes=round(memory * 1024**3))
+    checked = within(limits, check_on, folder, device.value, named, tiles)
     Console().print(_table(checked))
     beyond = checked.found.beyond(checked.card.tolerance) if checked.found is not None else None
     if beyond is not None:

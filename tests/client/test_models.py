@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from typer.testing import CliRunner, Result
 
 from client.cli import app
@@ -115,3 +116,23 @@ def test_wrong_calls_are_named(tmp_path: Path) -> None:
     assert isinstance(models("check", folder, "--slide", tmp_path / "nowhere.svs").exception, UsageError)
     blank = write_svs(tmp_path / "blank.svs", width=600, height=600, tissue=(0, 0, 0, 0))
     assert isinstance(models("golden", folder, "--slide", blank).exception, UsageError)
+
+
+class Endless(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        while bool(x.sum() == x.sum()):
+            x = x * 1
+        return x
+
+
+def test_model_that_never_returns_ends_the_check_with_a_sentence(tmp_path: Path, slide: Path) -> None:
+    folder = write_package(tmp_path / "net", Endless())
+    result = models("check", folder, "--slide", slide, "--tiles", 2, "--minutes", 0.3)
+    assert isinstance(result.exception, ModelError)
+    assert "did not finish within 0.3 minutes and was stopped" in result.exception.sentence
+
+
+def test_model_that_needs_more_memory_than_allowed_is_stopped(tmp_path: Path) -> None:
+    result = models("check", package(tmp_path / "net"), "--memory", 0.05)
+    assert isinstance(result.exception, ModelError)
+    assert "more than 0.05 GiB of memory" in result.exception.sentence

@@ -10,7 +10,7 @@ import torch
 
 from gpu_worker.models.package import read_package
 from gpu_worker.models.registry import load_model
-from gpu_worker.models.torchscript import refuse_graphs
+from gpu_worker.models.torchscript import MAX_UNPACKED, load_torchscript, refuse_graphs
 from gpu_worker.pipeline import run_shard
 from tests.gpu_worker.cases import boxes, open_path, run_all, small_slide, whole_plan
 from tests.gpu_worker.packages import Small, network, scripted, write_package
@@ -309,3 +309,14 @@ def test_cpu_and_cuda_agree(tmp_path, pixels):
     folder = write_package(tmp_path / "small")
     on_gpu = loaded(folder, "cuda").infer(pixels, NUMERICS)
     np.testing.assert_allclose(on_gpu, loaded(folder).infer(pixels, NUMERICS), atol=5e-3)
+
+
+def test_an_archive_that_unpacks_to_more_than_weights_need_is_refused_before_it_is_read(tmp_path):
+    folder = write_package(tmp_path)
+    weights = folder / "torchscript_model.pt"
+    with zipfile.ZipFile(weights, "a", zipfile.ZIP_DEFLATED) as archive, archive.open("padding", "w") as padding:
+        for _ in range(MAX_UNPACKED // 2**20 + 2):
+            padding.write(bytes(2**20))
+    assert weights.stat().st_size < 2**20
+    with pytest.raises(ModelError, match=r"unpacks to 0\.1 GiB, and torch packs no weights"):
+        load_torchscript(read_package(folder), folder, "cpu")

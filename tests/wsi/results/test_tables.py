@@ -31,7 +31,7 @@ def test_columns_are_those_of_wsinfer_then_the_cards():
 
 def test_names_of_classes_come_back_whatever_they_hold():
     names = ['HER2/neu "3+", weak', "正常　組織", "Grade\u00a03", "=1+1", "line\u2028separator", "\ufeffbom"]
-    columns = tuple(OutputColumn(name, 0.0, 1.0) for name in names)
+    columns = tuple(OutputColumn(name=name) for name in names)
     made = plan(card=replace(STAIN_DENSITY, columns=columns), mask=np.zeros((5, 5), dtype=np.bool_))
     assert _rows(collect(made, ())) == [["minx", "miny", "width", "height", *names]]
 

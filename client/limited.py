@@ -1,0 +1,86 @@
+"""A function in a process of its own, which is ended at a limit of time or memory: a model is somebody else's code."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any, Final, ParamSpec, TypeVar
+
+from client.shard_messages import portable
+from wsi.errors import ModelError
+
+_PAUSE: Final = 0.1  #: seconds between looks at the process; it can take about 200 MB more until the next one
+_PAGE: Final = os.sysconf("SC_PAGE_SIZE")  #: bytes
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Limits:
+    seconds: float
+    bytes: int  #: of memory in use, torch's own 500 MB included; known on Linux alone
+
+
+def within(
+    limits: Limits, function: Callable[Arguments, Result], *arguments: Arguments.args, **named: Arguments.kwargs
+) -> Result:
+    """Return what the function returns, and raise what it raises. Function, arguments and result cross processes.
+
+    Raises ModelError at a limit, and if the process ends otherwise.
+    """
+    context = multiprocessing.get_context("spawn")
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=_answer, args=(sender, function, arguments, named), daemon=True)
+    began = time.monotonic()
+    process.start()
+    sender.close()  # the child's is the only one left, so that its end is seen
+    try:
+        while not receiver.poll(_PAUSE):
+            if time.monotonic() - began > limits.seconds:
+                raise ModelError(
+                    f"The model did not finish within {limits.seconds / 60:,.4g} minutes and was stopped. It may never "
+                    "return; if it is only slow, allow it more time."
+                )
+            if _memory(process.pid) > limits.bytes:
+                raise ModelError(
+                    f"The model took more than {limits.bytes / 1024**3:,.4g} GiB of memory and was stopped. If it "
+                    "needs that much, allow it more memory."
+                )
+        succeeded, answer = receiver.recv()
+    except EOFError:
+        process.join()
+        raise ModelError(
+            f"The process that ran the model ended with status {process.exitcode}: it crashed, or the machine ran out "
+            "of memory."
+        ) from None
+    finally:
+        process.kill()
+        process.join()
+        receiver.close()
+    if not succeeded:
+        raise answer
+    return answer
+
+
+def _answer(
+    sender: Connection, function: Callable[..., Any], arguments: tuple[Any, ...], named: dict[str, Any]
+) -> None:
+    try:
+        answer = True, function(*arguments, **named)
+    except Exception as error:  # noqa: BLE001  # raised again by the parent
+        answer = False, portable(error)
+    sender.send(answer)
+
+
+def _memory(process: int | None) -> int:
+    """Return the bytes in use by a process; 0 where the system does not tell, or if it has ended."""
+    try:
+        return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * _PAGE
+    except (OSError, IndexError):
+        return 0
