@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 import pytest
@@ -180,6 +181,66 @@ def test_a_jpeg_of_another_size_than_its_directory_is_not_believed(tmp_path: Pat
     path = write_ndpi(tmp_path / "a.ndpi", [replace(levels[0], claimed=(1024, 30_000)), *levels[1:]])
     with pytest.raises(SlideRejected, match="another size"):
         read_index(FileSource(path))
+
+
+@pytest.mark.parametrize(("width", "height"), [(128, 64), (128, 63), (127, 65), (126, 63)])
+def test_small_level_whose_jpeg_is_a_pixel_off_has_the_size_of_its_jpeg(tmp_path: Path, width: int, height: int):
+    """OpenSlide PR 729: scanners round the sizes of a small level's directory and JPEG differently."""
+    levels = ndpi_levels()
+    assert levels[2].pixels.shape == (64, 128, 3)
+    path = write_ndpi(tmp_path / "a.ndpi", levels)
+    directory_says(path, 2, width, height)
+    reader = opened(path)
+    if (width, height) == (126, 63):  # more than rounding
+        assert len(reader.inspection.levels) == 2
+        (warning,) = reader.inspection.warnings
+        assert warning.startswith("The level of 126 x 63 px is left out: A level of the file has another size")
+    else:
+        assert [(info.width, info.height) for info in reader.inspection.levels][2] == (128, 64)
+        assert reader.inspection.warnings == ()
+        smallest = np.asarray(Image.open(io.BytesIO(sliced_jpeg(levels[2])[0])).convert("RGB"))
+        np.testing.assert_array_equal(read_level(reader, 2), smallest)
+    np.testing.assert_array_equal(read_level(reader, 0), read_level(opened(write_ndpi(path, levels)), 0))
+
+
+def directory_says(path: Path, page: int, width: int, height: int) -> None:
+    with tifffile.TiffFile(path) as file:
+        places = [file.pages[page].tags[tag].offset + 8 for tag in (256, 257)]
+    data = bytearray(path.read_bytes())
+    for place, side in zip(places, (width, height), strict=True):
+        struct.pack_into("<I", data, place, side)
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"starts": "none"}, "does not list where the slices of its levels start"),
+        ({"starts": "one missing"}, "does not list where the slices of its levels start"),
+        ({"claimed": (511, 256)}, "another size than its JPEG"),
+    ],
+)
+def test_smaller_level_that_cannot_be_read_is_left_out_alone(tmp_path: Path, changes: dict[str, Any], said: str):
+    levels = ndpi_levels()
+    reader = opened(write_ndpi(tmp_path / "a.ndpi", [levels[0], replace(levels[1], **changes), *levels[2:]]))
+    assert [(info.width, info.height) for info in reader.inspection.levels] == [(2048, 1024), (128, 64)]
+    (warning,) = reader.inspection.warnings
+    assert warning.startswith("The level of 512 x 256 px is left out: ")
+    assert said in warning
+    whole = opened(write_ndpi(tmp_path / "b.ndpi", levels))
+    for level, of_whole in ((0, 0), (1, 2)):
+        np.testing.assert_array_equal(read_level(reader, level), read_level(whole, of_whole))
+
+
+def test_levels_in_another_order_are_sorted_by_size(tmp_path: Path):
+    levels = ndpi_levels()
+    small_first = [levels[2], levels[0], levels[1], *levels[3:]]
+    path = write_ndpi(tmp_path / "a.ndpi", small_first, mpp=0.25 * levels[0].lens / levels[2].lens)
+    reader = opened(path)
+    assert [info.width for info in reader.inspection.levels] == [2048, 512, 128]
+    assert reader.inspection.mpp_x == pytest.approx(0.25, rel=1e-4)
+    whole = opened(write_ndpi(tmp_path / "b.ndpi", levels))
+    np.testing.assert_array_equal(read_level(reader, 0), read_level(whole, 0))
 
 
 def test_a_cut_file_is_told_before_anything_is_read(tmp_path: Path):

@@ -1,6 +1,6 @@
 """Hamamatsu NDPI: a directory a level, each of them one JPEG of the whole level, with a list of where its restart
-markers are. Tiles are bands of its slices. Without the list, or with another count than its size needs, OpenSlide reads
-the file: it looks for the markers itself.
+markers are. Tiles are bands of its slices. If the first level has no list, or one of another count than its size needs,
+OpenSlide reads the file: it looks for the markers itself. A smaller level of which that is true is left out.
 
 Source: openslide.org/formats/hamamatsu, and OpenSlide's reading of the tags. Levels have the magnification of their
 lens; the macro picture has -1 and the map -2. Of several focal planes the one at height 0 is read, as OpenSlide does.
@@ -43,6 +43,7 @@ _GREY_16 = 6
 
 @dataclass(frozen=True, slots=True)
 class _Page:
+    directory: Directory
     width: int
     height: int
     jpeg: ByteRange
@@ -74,12 +75,12 @@ def index(file: Tiff, source: RangeSource, choice: Choice | None) -> SlideIndex:
             RejectReason.BIT_DEPTH, "The file stores grey of 16 bits where models expect red, green and blue of 8."
         )
     in_focus[0].prefetch(in_focus[1:], (STARTS, STARTS_UPPER))
-    pages = [_page(directory, source.size) for directory in in_focus]
-    if any(after.width >= before.width for before, after in pairwise(pages)):
-        raise unsupported("The file's levels are not in the order that scanners write them in.")
+    pages = sorted((_page(directory, source.size) for directory in in_focus), key=lambda page: -page.width)
+    if any(after.width == before.width for before, after in pairwise(pages)):
+        raise unsupported("Two levels of the file have the same size: it may hold two scans.")
     heads = source.read_many([page.head for page in pages])
-    found = tuple(_level(page, pages[0], bytes(head)) for page, head in zip(pages, heads, strict=True))
-    said = page_mpp(file, in_focus[0], (replace(resolution(in_focus[0]), source="hamamatsu"),))
+    found, left_out = _readable(pages, [bytes(head) for head in heads])
+    said = page_mpp(file, pages[0].directory, (replace(resolution(pages[0].directory), source="hamamatsu"),))
     inspection = Inspection(
         format="ndpi",
         reading_path="native",
@@ -93,9 +94,21 @@ def index(file: Tiff, source: RangeSource, choice: Choice | None) -> SlideIndex:
         mpp_conflict=said.conflict,
         mpp_unread=said.unread,
         icc=any(tiff.ICC_PROFILE in directory for directory in in_focus),
-        warnings=(*said.warnings, *of_plane),
+        warnings=(*said.warnings, *of_plane, *left_out),
     )
     return SlideIndex((IndexedFile(source.etag, source.size),), inspection, found)
+
+
+def _readable(pages: Sequence[_Page], heads: Sequence[bytes]) -> tuple[tuple[LevelIndex, ...], tuple[str, ...]]:
+    """Return the levels that can be read, and a warning of each other one. Raises SlideRejected for the first one: its
+    pixels are in no other level."""
+    found, warnings = [_level(pages[0], pages[0], heads[0])], list[str]()
+    for page, head in zip(pages[1:], heads[1:], strict=True):
+        try:
+            found.append(_level(page, pages[0], head))
+        except SlideRejected as error:
+            warnings.append(f"The level of {page.width} x {page.height} px is left out: {error.sentence}")
+    return tuple(found), tuple(warnings)
 
 
 def plane(directories: Sequence[Directory], choice: Choice | None) -> tuple[list[Directory], tuple[str, ...]]:
@@ -125,10 +138,10 @@ def _page(directory: Directory, file_size: int) -> _Page:
         raise SlideRejected(RejectReason.TRUNCATED, CUT_SHORT)
     lower, upper = directory.integers(STARTS), directory.integers(STARTS_UPPER)
     if lower is None or upper is None:
-        return _Page(width, height, jpeg, lower)
+        return _Page(directory, width, height, jpeg, lower)
     if len(lower) != len(upper) or (len(upper) and int(upper.max()) >= 2**31):
         raise damaged("The file's list of restart markers has two halves that do not fit each other.")
-    return _Page(width, height, jpeg, lower + (upper << 32))
+    return _Page(directory, width, height, jpeg, lower + (upper << 32))
 
 
 def _level(page: _Page, first: _Page, head: bytes) -> LevelIndex:
@@ -136,12 +149,14 @@ def _level(page: _Page, first: _Page, head: bytes) -> LevelIndex:
         header = read_header(head)
     except TileUnreadable as error:
         raise unsupported("A level of the file has no JPEG header that can be read.") from error
+    blocks = -(-page.width // header.block_width) * -(-page.height // header.block_height)
+    cut = 0 < header.restart_interval < blocks
+    if not cut and page is not first:
+        page = _as_its_jpeg(page, header)
     # A side that a JPEG can not say is written as 0, or cut to 16 bits: the directory's counts.
     sides = ((page.width, header.width), (page.height, header.height))
     if any(said not in (0, side) for side, said in sides if side <= MAX_JPEG_SIDE):
         raise unsupported("A level of the file has another size than its JPEG.")
-    blocks = -(-page.width // header.block_width) * -(-page.height // header.block_height)
-    cut = 0 < header.restart_interval < blocks
     tile_width, tile_height, pieces = _bands(page, header) if cut else (page.width, page.height, _whole(page))
     if tile_width * tile_height > MAX_TILE_PIXELS:
         raise unsupported("The file's levels are not cut into slices by restart markers.")
@@ -158,6 +173,13 @@ def _level(page: _Page, first: _Page, head: bytes) -> LevelIndex:
         tile_height=tile_height,
     )
     return LevelIndex(info, coding, pieces)
+
+
+def _as_its_jpeg(page: _Page, header: Header) -> _Page:
+    """Return the page with the size of its JPEG where that is a pixel off: scanners round the two differently in small
+    levels, and only the JPEG's is true (OpenSlide PR 729)."""
+    off = abs(page.width - header.width), abs(page.height - header.height)
+    return replace(page, width=header.width, height=header.height) if max(off) == 1 else page
 
 
 def _whole(page: _Page) -> Pieces:
