@@ -364,6 +364,18 @@ CASES = [
         expect=Read(levels=SIDES[:1], mpp=(0.25, 0.5), pixels=BASE),  # PS3.3 10.7.1.3: between rows first
     ),
     Case(
+        source="OCT-Converter#128",
+        met="PixelSpacing stands beside the functional groups, or in them, by converter: here beside",
+        write=_with(SharedFunctionalGroupsSequence=None, PixelSpacing=["0.0005", "0.00025"]),
+        expect=Read(levels=SIDES, mpp=(0.25, 0.5), pixels=BASE, warns=None),
+    ),
+    Case(
+        source="cornerstoneWADOImageLoader#261",
+        met="ImagerPixelSpacing was taken for PixelSpacing, a matter of safety",
+        write=_with(SharedFunctionalGroupsSequence=None, ImagerPixelSpacing=["0.0005", "0.0005"]),
+        expect=Refused(reason=RejectReason.NO_MPP, says="mpp"),  # it is measured at the detector
+    ),
+    Case(
         source="wsidicomizer#127",
         met="PixelSpacing a thousand times too large: 250 mm",
         write=lambda folder: _pyramid(folder, replace(RAW, spacing=(250.0, 250.0))),

@@ -12,6 +12,7 @@ import tifffile
 
 from tests.cases.case import Case, Read, Refused, check, parametrised
 from tests.cases.pages import Page, change_entry, drawn, ome_text, smaller, svs_text, write_pages
+from tests.slides import damage
 from tests.slides.ome import rewrite_description, write_ome
 from wsi.errors import RejectReason
 
@@ -101,6 +102,14 @@ def _scn(folder: Path, *images: tuple[int, float, str]) -> Path:
 
 def _overview_first(folder: Path) -> Path:
     return _scn(folder, (0, 1.25, _ALL), (1, 20, _place(0, 128_000)))
+
+
+def _without_offsets(folder: Path) -> Path:
+    """The second page's TileOffsets becomes a tag that nobody knows."""
+    path = write_pages(folder / "slide.tif", Page(pixels=BASE, density=DENSITY), Page(pixels=smaller(BASE, 2), flags=1))
+    with tifffile.TiffFile(path) as file:
+        entry = file.pages[1].tags[324].offset  # pyright: ignore[reportAttributeAccessIssue]
+    return damage(path, lambda data: data.__setitem__(slice(entry, entry + 2), (60_000).to_bytes(2, "little")))
 
 
 WHOLE = np.tile(drawn(256, 256), (2, 3, 1))
@@ -239,6 +248,25 @@ CASES = [
             expect=Read(levels=[(768, 512), (384, 256), (192, 128)], mpp=0.25, pixels=WHOLE, warns="is not read"),
         )
         for how, flags in (("marked as smaller", 1), ("not marked", 0))
+    ),
+    Case(
+        source="iipsrv#206, HistoQC#304",
+        met="levels are pages of a document (NewSubfileType 2) in dots an inch",
+        write=lambda folder: write_pages(
+            folder / "slide.tif",
+            *(
+                Page(pixels=smaller(BASE, step), flags=2, density=(300 / step, 300 / step), unit="INCH")
+                for step in (1, 2, 4)
+            ),
+        ),
+        mpp=0.5,
+        expect=Read(levels=SIDES, mpp=0.5, pixels=BASE),
+    ),
+    Case(
+        source="openslide#188",
+        met="after conversion a page has tiles and no list of where they are",
+        write=_without_offsets,
+        expect=Read(levels=SIDES[:1], mpp=0.25, pixels=BASE, warns=None),  # libtiff leaves the page out
     ),
     Case(
         source="openslide 4.0.1 (Argos AVS)",

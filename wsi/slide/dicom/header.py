@@ -46,6 +46,7 @@ _WANTED: Final[Wanted] = {
     IMAGE_TYPE: None,
     INSTANCE: None,
     SERIES: None,
+    PIXEL_SPACING: None,
     **dict.fromkeys(_TAGS.values()),
     _OPTICAL_PATHS: {OPTICAL_PATH_IDENTIFIER: None, _ILLUMINATION: {_CODE_VALUE: None}, _ICC_PROFILE: None},
     _SHARED_GROUPS: {PIXEL_MEASURES: {PIXEL_SPACING: None}},
@@ -89,6 +90,7 @@ class Header:
     photometric: str
     by_plane: bool  #: samples of a colour lie together
     spacing: tuple[float, float] | None  #: mm between rows and between columns
+    stray_spacing: tuple[float, float] | None  #: the same, outside of the functional groups, where it does not belong
     focal_planes: int  #: as it says; some writers say 1 of several
     paths: tuple[OpticalPath, ...]  #: in the order of their frames
     icc: bool
@@ -124,6 +126,7 @@ def read_header(passage: Passage, meta: Meta) -> Header:
         photometric=_text(found, "PhotometricInterpretation").upper(),
         by_plane=_number(found, "PlanarConfiguration", 0) == 1,
         spacing=spacing(measures[0].texts(PIXEL_SPACING)) if measures else None,
+        stray_spacing=spacing(found.texts(PIXEL_SPACING)),
         focal_planes=_number(found, "TotalPixelMatrixFocalPlanes", 1),
         paths=tuple({path.identifier: path for path in map(_optical_path, paths)}.values()),
         icc=any(_ICC_PROFILE in path.values for path in paths),

@@ -39,7 +39,8 @@ class PartialLevel:
 
     @property
     def spacing(self) -> tuple[float, float] | None:
-        return self.header.spacing or (self.positions.spacing if self.positions is not None else None)
+        of_frames = self.positions.spacing if self.positions is not None else None
+        return self.header.spacing or of_frames or self.header.stray_spacing
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -126,7 +126,7 @@ def _images(file: Tiff) -> Iterator[TiffImage]:
                     number=number,
                     width=width,
                     height=height,
-                    is_tiled=tiff.TILE_WIDTH in directory,
+                    is_tiled=tiff.TILE_WIDTH in directory and tiff.TILE_OFFSETS in directory,
                     tile=_tile(directory),
                     is_reduced=hangs or bool(_flags(directory) & _REDUCED),
                 ),
