@@ -66,7 +66,7 @@ FOLDERS: dict[str, tuple[Callable[[Path], None], int, set[str]]] = {
     "openslide#662 annotations among the files of a DICOM series": (_annotated, 1, {"2.dcm"}),
     "wsidicom#95 a DICOMDIR among the files of a DICOM series": (_with_directory, 1, {"DICOMDIR"}),
     "tifffile#72 an OME companion file beside a slide": (_companion, 1, {"a.companion.ome"}),
-    "wsidicomizer#133 formats that are not read are named": (_unread, 1, {"b.isyntax", "c.jp2", "e.jpg"}),
+    "wsidicomizer#133 formats that are not read are named": (_unread, 1, {"b.isyntax", "c.jp2", "d.vsi", "e.jpg"}),
 }
 
 
@@ -78,4 +78,4 @@ def test_folder_adds_up(source: str, tmp_path: Path) -> None:
     seen = {Path(one.location).name: one for one in found.left_out}
     assert left_out <= set(seen), seen
     assert all(one.sentence for one in seen.values())
-    assert len(found.slides) == slides + ("d.vsi" in {Path(slide.location).name for slide in found.slides})
+    assert len(found.slides) == slides

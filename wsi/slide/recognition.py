@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 
 from wsi.errors import RejectReason, SlideRejected
 from wsi.slide.dicom.meta import is_dicom
+from wsi.slide.foreign import foreign, foreign_tiff
 from wsi.slide.tiff import is_tiff
 
 HEAD = 4_096  #: bytes that decide
@@ -42,8 +43,10 @@ def container_of(head: bytes, name: str) -> Container | None:
 
 def recognise(head: bytes, name: str, siblings: Collection[str]) -> Container:
     """`siblings` are the names of the slide's other files, relative to the same folder as `name`. Raises SlideRejected
-    NOT_A_SLIDE or MISSING_FILES."""
+    NOT_A_SLIDE, UNSUPPORTED_FORMAT or MISSING_FILES."""
     container = container_of(head, name)
+    if container is Container.TIFF and (other := foreign_tiff(name)) is not None:
+        raise other.rejected()
     if container is Container.OTHER and PurePosixPath(name).suffix.lower() == MIRAX_SUFFIX:
         stem = PurePosixPath(name).with_suffix("")
         if str(stem / "Slidedat.ini") not in siblings:
@@ -59,6 +62,8 @@ def recognise(head: bytes, name: str, siblings: Collection[str]) -> Container:
             RejectReason.NOT_A_SLIDE,
             "The file is a web page, as a failed download leaves it: download the slide again.",
         )
+    if (other := foreign(head, name)) is not None:
+        raise other.rejected()
     raise SlideRejected(
         RejectReason.NOT_A_SLIDE,
         "The file is not a whole-slide image: send the one that the scanner wrote (SVS, TIFF, NDPI, MRXS, SCN, DICOM).",
