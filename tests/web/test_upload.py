@@ -125,7 +125,7 @@ def test_of_a_folder_slides_of_several_files_are_kept_together_and_what_is_none_
     page = uploading.page
     choosing(page, case)
     left_out = page.get_by_role("region", name="Not uploaded")
-    expect(left_out).to_contain_text("case-7/letter.pdf: It is no slide")
+    expect(left_out).to_contain_text("case-7/letter.pdf: It is no whole-slide image")
     expect(left_out).to_contain_text("case-7/alone.mrxs: Its folder of the same name is missing")
     expect(left_out).to_contain_text("case-7/.DS_Store: Hidden and system files hold no slide.")
     expect(row(page, "H&E")).to_contain_text("5 files in case-7")
