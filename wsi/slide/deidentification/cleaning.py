@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from wsi.errors import RejectReason, SlideRejected
-from wsi.records.slides import Choice, Removed
+from wsi.records.slides import Choice, Inspection, Removed
 from wsi.slide.coding import Codec, Coding
 from wsi.slide.deidentification.jpeg_comments import without_comments
 from wsi.slide.deidentification.overwrites import OverwrittenSource
@@ -76,7 +76,12 @@ def check_unharmed(before: SlideIndex, after: SlideIndex) -> None:
 
 
 def _same_facts(before: SlideIndex, after: SlideIndex) -> bool:
-    return replace(before.inspection, warnings=()) == replace(after.inspection, warnings=())
+    return _lasting(before.inspection) == _lasting(after.inspection)
+
+
+def _lasting(inspection: Inspection) -> Inspection:
+    """Without which text said the scale, as that may go where another place says the same."""
+    return replace(inspection, warnings=(), mpp_source=None, mpp_unread=None)
 
 
 def _bare(coding: Coding) -> Coding:
