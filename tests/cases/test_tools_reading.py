@@ -139,17 +139,17 @@ def test_what_a_writer_put_behind_the_edge_of_the_slide_is_not_seen(tmp_path: Pa
 
 @reported("LazySlide#95", "TRIDENT#60", "histoplus#34")
 def test_a_slide_of_one_level_is_read(tmp_path: Path) -> None:
-    path = write_pyramid_tiff(tmp_path / "a.tif", width=3000, height=2000, levels=(1,))
+    path = write_pyramid_tiff(tmp_path / "a.tif", width=1500, height=1000, levels=(1,))
     with closing(opened(path)) as reader:
         assert examine(reader).inspection.tissue_fraction == pytest.approx(0.64, abs=0.02)
 
 
 @reported("TRIDENT#121")
-@pytest.mark.parametrize("kept", [1, 16, 33])
+@pytest.mark.parametrize("kept", [1, 33])
 def test_the_mask_lies_on_the_tissue_where_levels_are_rounded_down(tmp_path: Path, kept: int) -> None:
-    """16 levels of a px are lost at the right and lower edge of the small level, as libtiff's averaging does."""
-    height, width = 1024 + kept, 2048 + kept
-    picture = on_glass(height, width, (1600, 700, 1900, 900))
+    """Up to 3 px are lost at the right and lower edge of the small level, as libtiff's averaging does."""
+    height, width = 512 + kept, 1024 + kept
+    picture = on_glass(height, width, (800, 350, 950, 450))
     smaller = picture[: height // 4 * 4, : width // 4 * 4].reshape(height // 4, 4, width // 4, 4, 3).mean((1, 3))
     path = write_levels(
         tmp_path / "a.tif", [picture, smaller.astype(np.uint8)], compression="deflate", photometric="rgb"
@@ -160,26 +160,26 @@ def test_the_mask_lies_on_the_tissue_where_levels_are_rounded_down(tmp_path: Pat
     rows, columns = (np.nonzero(mask.any(axis))[0] for axis in (1, 0))
     across, down = width / mask.shape[1], height / mask.shape[0]
     found = (columns[0] * across, rows[0] * down, (columns[-1] + 1) * across, (rows[-1] + 1) * down)
-    assert found == pytest.approx((1600, 700, 1900, 900), abs=16)
+    assert found == pytest.approx((800, 350, 950, 450), abs=8)
 
 
 @reported("HistoQC#249")
 def test_tissue_at_the_far_right_of_a_wide_slide_is_found(tmp_path: Path) -> None:
     path = write_svs(
-        tmp_path / "a.svs", width=7200, height=960, tissue=(6240, 240, 7200, 720), levels=(1, 4), associated=False
+        tmp_path / "a.svs", width=3600, height=480, tissue=(3120, 120, 3600, 360), levels=(1, 4), associated=False
     )
     with closing(opened(path)) as reader:
         columns = np.nonzero(examine(reader).mask.pixels.any(0))[0]
         width = examine(reader).mask.pixels.shape[1]
-    assert columns[0] / width == pytest.approx(6240 / 7200, abs=0.01)
+    assert columns[0] / width == pytest.approx(3120 / 3600, abs=0.01)
     assert columns[-1] == width - 1
 
 
-@reported("hover_next_inference#13", "openslide#247")
+@reported("hover_next_inference#13")
 def test_tissue_is_found_without_a_thumbnail_and_the_same_with_one(tmp_path: Path) -> None:
     found = []
     for associated in (True, False):
-        path = write_svs(tmp_path / f"{associated}.svs", width=1920, height=960, associated=associated)
+        path = write_svs(tmp_path / f"{associated}.svs", width=960, height=480, associated=associated, pool=2)
         with closing(opened(path)) as reader:
             found.append(examine(reader).mask.pixels)
     assert np.array_equal(*found)
@@ -200,7 +200,7 @@ def test_a_dicom_slide_is_the_folder_or_any_of_its_files_also_where_the_folder_i
 
 @reported("BIRL#25", "hs2p PR#4")
 def test_pyramids_of_uneven_steps_keep_their_steps(tmp_path: Path) -> None:
-    path = write_pyramid_tiff(tmp_path / "a.tif", width=3840, height=1920, levels=(1, 3, 12))
+    path = write_pyramid_tiff(tmp_path / "a.tif", width=1920, height=960, levels=(1, 3, 12))
     with closing(opened(path)) as reader:
         assert [level.downsample for level in reader.inspection.levels] == pytest.approx([1, 3, 12])
 

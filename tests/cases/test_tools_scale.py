@@ -90,7 +90,7 @@ def test_a_pixel_of_the_heatmap_is_as_large_as_a_tile() -> None:
 
 @reported("HistoQC#150", "HistoQC#212", "TRIDENT#14")
 def test_magnification_alone_is_no_scale(tmp_path: Path) -> None:
-    slide = write_svs(tmp_path / "a.svs", width=480, height=480, mpp=None)  # AppMag = 20
+    slide = write_svs(tmp_path / "a.svs", width=480, height=480, mpp=None, pool=2)  # AppMag = 20
     seen = opened(slide)
     assert (seen.mpp_x, seen.mpp_source) == (None, None)
     with pytest.raises(SlideRejected) as refused:
@@ -101,7 +101,7 @@ def test_magnification_alone_is_no_scale(tmp_path: Path) -> None:
 
 @reported("HistoQC#206", "HistoQC#304")
 def test_a_slide_without_magnification_is_read_by_its_microns(tmp_path: Path) -> None:
-    slide = write_svs(tmp_path / "a.svs", width=480, height=480, mpp=0.25)
+    slide = write_svs(tmp_path / "a.svs", width=480, height=480, mpp=0.25, pool=2)
     slide.write_bytes(slide.read_bytes().replace(b"AppMag = 20|", b"Session = a|"))
     assert grid_mpp(opened(slide)) == (0.25, 0.25)
 
@@ -137,7 +137,7 @@ def test_a_resolution_in_centimetres_is_read(tmp_path: Path) -> None:
 
 @reported("hs2p#17", "TRIDENT#60")
 def test_a_scale_that_a_list_of_slides_states_wins_over_the_file(tmp_path: Path) -> None:
-    write_svs(tmp_path / "a.svs", width=480, height=480, mpp=0.5)
+    write_svs(tmp_path / "a.svs", width=480, height=480, mpp=0.5, pool=2)
     (tmp_path / "slides.csv").write_text("wsi_id,path,mpp\nx,a.svs,0.25\n")
     (slide,) = expand([], tmp_path / "slides.csv").slides
     assert grid_mpp(opened(Path(slide.location), mpp=slide.mpp)) == (0.25, 0.25)
@@ -146,7 +146,7 @@ def test_a_scale_that_a_list_of_slides_states_wins_over_the_file(tmp_path: Path)
 @reported("slideflow#269", "slideflow#323")
 @pytest.mark.parametrize("kept", [0.3, 0.9])
 def test_a_download_that_broke_off_is_not_called_a_slide_without_scale(tmp_path: Path, kept: float) -> None:
-    slide = write_svs(tmp_path / "a.svs", width=960, height=720, mpp=0.25)
+    slide = write_svs(tmp_path / "a.svs", width=960, height=720, mpp=0.25, pool=2)
     data = slide.read_bytes()
     slide.write_bytes(data[: int(len(data) * kept)])
     with pytest.raises(SlideRejected) as refused:
