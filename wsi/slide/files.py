@@ -51,7 +51,7 @@ def find_slide(source: SlideSource) -> FoundSlide:
     """Return the slide among the files of `source`. First bytes are read side by side, and only of files whose names
     leave open what they are. Of a DICOM series all files are members; its reader looks through them.
 
-    Raises SlideRejected: NOT_A_SLIDE, MISSING_FILES, SEVERAL_SLIDES; SourceError.
+    Raises SlideRejected: NOT_A_SLIDE, UNSUPPORTED_FORMAT, MISSING_FILES, SEVERAL_SLIDES; SourceError.
     """
     names = [name for name, _ in source.files]
     needed = unknown_by_name(names)
@@ -164,8 +164,9 @@ def _no_slide(names: Sequence[str], heads: dict[int, bytes]) -> SlideRejected:
             recognise(head, names[number], ())
         except SlideRejected as rejected:
             reasons.append(rejected)
-    if len(names) == 1:
-        return reasons[0]
+    of_slides = [rejected for rejected in reasons if rejected.reason is not RejectReason.NOT_A_SLIDE]
+    if len(names) == 1 or of_slides:
+        return [*of_slides, *reasons][0]
     return SlideRejected(
         RejectReason.NOT_A_SLIDE,
         f"None of the {len(names):,} files is a whole-slide image: send what the scanner wrote (SVS, TIFF, NDPI, MRXS, "

@@ -31,7 +31,7 @@ def container_of(head: bytes, name: str) -> Container | None:
     if is_dicom(head):
         return Container.DICOM
     if is_tiff(head):
-        return Container.TIFF
+        return Container.TIFF if foreign_tiff(name) is None else None
     if suffix == MIRAX_SUFFIX and head.startswith(b"\xff\xd8"):
         return Container.OTHER
     if head.startswith((b"ZISRAWFILE", b"SQLite format 3\0")):
@@ -45,8 +45,6 @@ def recognise(head: bytes, name: str, siblings: Collection[str]) -> Container:
     """`siblings` are the names of the slide's other files, relative to the same folder as `name`. Raises SlideRejected
     NOT_A_SLIDE, UNSUPPORTED_FORMAT or MISSING_FILES."""
     container = container_of(head, name)
-    if container is Container.TIFF and (other := foreign_tiff(name)) is not None:
-        raise other.rejected()
     if container is Container.OTHER and PurePosixPath(name).suffix.lower() == MIRAX_SUFFIX:
         stem = PurePosixPath(name).with_suffix("")
         if str(stem / "Slidedat.ini") not in siblings:
@@ -62,7 +60,8 @@ def recognise(head: bytes, name: str, siblings: Collection[str]) -> Container:
             RejectReason.NOT_A_SLIDE,
             "The file is a web page, as a failed download leaves it: download the slide again.",
         )
-    if (other := foreign(head, name)) is not None:
+    other = foreign_tiff(name) if is_tiff(head) else foreign(head, name)
+    if other is not None:
         raise other.rejected()
     raise SlideRejected(
         RejectReason.NOT_A_SLIDE,

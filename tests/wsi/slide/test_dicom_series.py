@@ -177,6 +177,24 @@ def test_a_level_in_several_files_without_concatenation_is_joined(tmp_path: Path
     np.testing.assert_array_equal(read_level(reader, 0), whole)
 
 
+@pytest.mark.parametrize("fragments", [1, 2])
+def test_tiles_that_only_fill_up_a_level_are_left_out(tmp_path: Path, fragments: int):
+    """Philips fills levels up to whole tiles, and to a column or row more (openslide PR#576)."""
+    base = tissue(640, 384)
+    how = Writing(syntax=JPEG_2000, photometric="YBR_RCT", fragments=fragments)
+    write_picture(tmp_path / "0.dcm", base, how)
+    for level, (columns, rows) in ((1, (6, 4)), (2, (3, 3))):
+        image = base[:: 2**level, :: 2**level]
+        fill = ((0, rows * 64 - image.shape[0]), (0, columns * 64 - image.shape[1]), (0, 0))
+        spaced = replace(how, spacing=(0.0005 * 2**level,) * 2)
+        write_picture(tmp_path / f"{level}.dcm", np.pad(image, fill, constant_values=7), spaced)
+    reader = open_slide(series(tmp_path))
+    assert sizes(reader) == [(640, 384), (320, 192), (160, 96)]
+    assert [info.downsample for info in reader.inspection.levels] == [1, 2, 4]
+    for level in range(3):
+        np.testing.assert_array_equal(read_level(reader, level), base[:: 2**level, :: 2**level])
+
+
 def test_files_of_frames_at_the_same_places_are_not_joined(tmp_path: Path, picture: Pixels):
     for number in range(2):
         write_picture(tmp_path / f"{number}.dcm", picture, Writing(sparse=True, instance=f"1.2.{number}"))

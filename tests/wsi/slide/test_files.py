@@ -178,6 +178,12 @@ def test_files_of_which_none_is_a_slide_are_refused_by_their_number():
     assert found.sentence.startswith("None of the 5 files is a whole-slide image:")
 
 
+def test_a_slide_in_a_format_that_is_not_read_says_so_among_other_files():
+    found = rejected(sent(("a.txt", b"a note"), ("slide.vsi", TIFF), ("frame_t_0.ets", b"SIS\0")))
+    assert found.reason is RejectReason.UNSUPPORTED_FORMAT
+    assert "Olympus" in found.sentence
+
+
 def test_the_cover_of_a_mirax_slide_alone_misses_its_folder():
     assert rejected(sent(("a.mrxs", JPEG))).reason is RejectReason.MISSING_FILES
     assert rejected(sent(("note.txt", b"a"), ("a.mrxs", JPEG))).reason is RejectReason.MISSING_FILES

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -187,6 +187,20 @@ def level(parts: Sequence[PartialLevel], choice: Choice | None) -> Level:
         planes=stack.planes,
         unseen=unseen,
     )
+
+
+def cut(one: Level, width: int, height: int) -> Level:
+    """Return the level with the tiles that its upper left `width` x `height` px need."""
+    header, pieces = one.header, one.pieces
+    columns = -(-header.width // header.tile_width)
+    kept = np.arange(len(pieces.first) - 1).reshape(-1, columns)
+    kept = kept[: -(-height // header.tile_height), : -(-width // header.tile_width)].ravel()
+    if len(kept) == len(pieces.first) - 1:
+        return one
+    each = np.diff(pieces.first)[kept]
+    first = np.concatenate((np.zeros(1, np.int64), np.cumsum(each)))
+    chosen = np.repeat(pieces.first[:-1][kept] - first[:-1], each) + np.arange(int(each.sum()))
+    return replace(one, pieces=Pieces(first, pieces.files[chosen], pieces.offsets[chosen], pieces.sizes[chosen]))
 
 
 def _in_order(parts: Sequence[PartialLevel]) -> list[PartialLevel]:

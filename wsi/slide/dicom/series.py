@@ -13,7 +13,7 @@ from wsi.slide.copies import same_bytes
 from wsi.slide.dicom.choosing import no_such_path, several
 from wsi.slide.dicom.header import Header, read_header
 from wsi.slide.dicom.identity import VOLUME
-from wsi.slide.dicom.levels import Level, level, pictures, read_part
+from wsi.slide.dicom.levels import Level, cut, level, pictures, read_part
 from wsi.slide.dicom.meta import SLIDE_CLASS, is_dicom, read_meta
 from wsi.slide.dicom.passage import HEAD, Passage
 from wsi.slide.dicom.pixels import check_header
@@ -53,6 +53,7 @@ def read_index(files: Sequence[tuple[str, RangeSource]], choice: Choice | None =
     parts = side_by_side.each(lambda file: read_part(file.passage, file.number, file.header), volumes)
     levels = sorted((level(group, choice) for group in pictures(parts)), key=_order)
     sizes = [_filled_size(one, levels[0]) for one in levels]
+    levels = [cut(one, *size) for one, size in zip(levels, sizes, strict=True)]
     _check_pyramid(levels, sizes)
     warnings = (*_told_of_planes(levels, choice), *warnings)
     infos = tuple(_info(one.header, size, sizes[0]) for one, size in zip(levels, sizes, strict=True))
@@ -185,8 +186,8 @@ def _order(one: Level) -> tuple[int, tuple[float, ...]]:
 def _filled_size(one: Level, base: Level) -> tuple[int, int]:
     """Return width and height in px without what only fills up the last tiles.
 
-    Philips stores whole tiles in every level, so that sizes say nothing of the scale between levels and PixelSpacing
-    says it (openslide PR#576).
+    Philips stores whole tiles in every level, and in some a row or column of tiles more, so that sizes say nothing of
+    the scale between levels and PixelSpacing says it (openslide PR#576: 53,248 px where half the base is 52,224).
     """
     header = one.header
     if one.spacing is None or base.spacing is None:
@@ -194,7 +195,7 @@ def _filled_size(one: Level, base: Level) -> tuple[int, int]:
     down, across = (own / largest for own, largest in zip(one.spacing, base.spacing, strict=True))
     width, height = round(base.header.width / across), round(base.header.height / down)
     fills = (
-        0 <= stored - filled < tile and stored % tile == 0
+        0 <= stored - filled < 2 * tile and stored % tile == 0
         for stored, filled, tile in (
             (header.width, width, header.tile_width),
             (header.height, height, header.tile_height),
