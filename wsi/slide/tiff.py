@@ -24,7 +24,8 @@ from wsi.slide.windows import Windows
 MAX_DIRECTORIES = 1_000
 MAX_ENTRIES = 4_096  #: tags in a directory
 MAX_TAGS = 100_000  #: tags in all directories; a file with 300 z-planes has about 9,000
-MAX_TEXT = 4 * 1024**2  #: bytes; OME descriptions of large screens reach 1 MB
+MAX_TEXT = 4 * 1024**2  #: bytes
+MAX_DESCRIPTION = 64 * 1024**2  #: bytes of the first page's OME-XML: 60 MB are known (bioformats PR 3418)
 MAX_ARRAY = 128 * 1024**2  #: bytes; 16 million tiles at 8 bytes an offset
 
 NEW_SUBFILE_TYPE: Final = 254
@@ -175,13 +176,13 @@ class Directory:
         """What lies there in the file, for tags that point at what is no array."""
         return self._windows.read(offset, size)
 
-    def data(self, tag: int) -> bytes | None:
+    def data(self, tag: int, most: int = MAX_TEXT) -> bytes | None:
         entry = self._entries.get(tag)
-        return None if entry is None else self._array(tag, entry, MAX_TEXT).tobytes()
+        return None if entry is None else self._array(tag, entry, most).tobytes()
 
-    def text(self, tag: int) -> str:
-        """Up to the first NUL; empty when absent."""
-        return (self.data(tag) or b"").split(b"\0", 1)[0].decode("utf-8", errors="replace")
+    def text(self, tag: int, most: int = MAX_TEXT) -> str:
+        """Up to the first NUL; empty when absent. Raises SlideRejected DAMAGED for more than `most` bytes."""
+        return (self.data(tag, most) or b"").split(b"\0", 1)[0].decode("utf-8", errors="replace")
 
     def note(self, tag: int, most: int) -> str:
         """Return the first `most` bytes of a text that the file can do without: NULs become line ends, what is no UTF-8

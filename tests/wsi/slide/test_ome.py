@@ -272,3 +272,12 @@ def test_a_damaged_ome_tiff_is_read_or_refused_and_nothing_else(tmp_path: Path, 
         return
     for level in range(len(reader.inspection.levels)):
         list(reader.encoded(level, [0]))
+
+
+def test_description_of_many_megabytes_is_read(tmp_path: Path):
+    """Data sets with 60 MB of OME-XML are known (bioformats PR 3418)."""
+    plain = write_ome(tmp_path / "a.ome.tif", ome_pyramid())
+    expected = open_slide(local_source(plain)).inspection
+    long = rewrite_description(plain, {"</OME>": f"<!--{'x' * 6 * 1024**2}--></OME>"})
+    found = open_slide(local_source(long)).inspection
+    assert (found.format, found.levels, found.mpp_x) == ("ome-tiff", expected.levels, expected.mpp_x)

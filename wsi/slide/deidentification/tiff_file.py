@@ -136,7 +136,7 @@ def _ome(file: Tiff, choice: Choice | None) -> tuple[str, Sequence[KeptPage]]:
         KeptPage(
             page,
             text=text if number == 0 else None,
-            lost=int(number == 0 and text.decode() != file.directories[0].text(tiff.IMAGE_DESCRIPTION)),
+            lost=int(number == 0 and text.decode() != ome.description(file)),
             spare=file.directories[0].entries[tiff.IMAGE_DESCRIPTION] if number == 0 else None,
             below=tuple(KeptPage(level) for level in ome.levels(page) if level.place != page.place),
         )

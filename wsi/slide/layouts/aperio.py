@@ -23,7 +23,7 @@ _HEIGHT: Final = re.compile(r"\|\s*OffsetZ\s*=\s*([-+]?\d{1,6}(?:[.,]\d{1,6})?)\
 
 
 def claims(file: Tiff) -> bool:
-    return any(page.text(tiff.IMAGE_DESCRIPTION).startswith("Aperio") for page in file.directories[:2])
+    return any(page.note(tiff.IMAGE_DESCRIPTION, 64).startswith("Aperio") for page in file.directories[:2])
 
 
 def scan(file: Tiff, choice: Choice | None) -> TiffScan:

@@ -23,7 +23,7 @@ _ARGOS_METADATA = 65000  #: a tag of XML
 def claims(file: Tiff) -> bool:
     """Leaves alone what another vendor's reader must interpret: SCN, Philips, BIF, Trestle, Argos."""
     first = file.directories[0]
-    description = first.text(tiff.IMAGE_DESCRIPTION).lstrip("\ufeff \r\n\t")
+    description = first.note(tiff.IMAGE_DESCRIPTION, tiff.MAX_TEXT).lstrip("\ufeff \r\n\t")
     is_read = any(name in description[:_HEAD] for name in _READ_XML)
     vendor = tiff.NDPI_VERSION in first or (description.startswith("<") and not is_read)
     if b"Argos.Scan.Metadata" in (first.data(_ARGOS_METADATA) or b"")[:_HEAD]:

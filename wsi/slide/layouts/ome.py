@@ -44,7 +44,12 @@ _ONE_FILE: Final = "export the slide as one OME-TIFF file"
 
 
 def claims(file: Tiff) -> bool:
-    return file.directories[0].text(tiff.IMAGE_DESCRIPTION).rstrip().endswith("OME>")
+    return description(file).rstrip().endswith("OME>")
+
+
+def description(file: Tiff) -> str:
+    """Return the OME-XML, or what is in its place."""
+    return file.directories[0].text(tiff.IMAGE_DESCRIPTION, tiff.MAX_DESCRIPTION)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +65,7 @@ class OmeScan:
 def scan(file: Tiff, choice: Choice | None) -> OmeScan:
     """Return the slide among the images. Raises SlideRejected: MISSING_FILES, Z_STACK, FLUORESCENCE, BIT_DEPTH for
     what no reader here takes, SEVERAL_PICTURES, NO_SUCH_CHOICE, DAMAGED."""
-    ome = ome_xml.parse(file.directories[0].text(tiff.IMAGE_DESCRIPTION))
+    ome = ome_xml.parse(description(file))
     if ome.elsewhere:
         raise _missing(f"The file is one of a set that a companion file (.companion.ome) describes: {_ONE_FILE}.")
     images = {number: image for number, image in enumerate(ome.images) if not _BESIDE.fullmatch(image.name.strip())}

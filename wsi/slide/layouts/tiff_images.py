@@ -98,9 +98,9 @@ def is_beside(directory: Directory) -> bool:
     flags = _flags(directory)
     if flags & _MASK or flags == _APERIO_MACRO:
         return True
-    texts = (directory.text(tag) for tag in (tiff.IMAGE_DESCRIPTION, tiff.PAGE_NAME) if tag in directory)
+    texts = (directory.note(tag, _MOST_TEXT) for tag in (tiff.IMAGE_DESCRIPTION, tiff.PAGE_NAME) if tag in directory)
     # Behind the first "|" of Aperio's description lie fields that people fill in.
-    return any(_BESIDE.search(text[:_MOST_TEXT].partition("|")[0]) for text in texts)
+    return any(_BESIDE.search(text.partition("|")[0]) for text in texts)
 
 
 def without_tiles() -> SlideRejected:
