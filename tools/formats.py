@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+from tools.limits import limits
 from wsi.errors import RejectReason
 from wsi.slide.coding import Codec
 from wsi.slide.dicom.pixels import REFUSED, SYNTAXES
@@ -60,7 +61,7 @@ NATIVE_VENDORS: Final = frozenset({"aperio", "generic-tiff", "hamamatsu", "dicom
 
 def page() -> str:
     """The page as Markdown."""
-    return "\n".join((_head(), *_formats(), *_compressions(), *_dicom(), *_scales(), *_reasons()))
+    return "\n".join((_head(), *_formats(), *_compressions(), *_dicom(), *_scales(), *_limits(), *_reasons()))
 
 
 def _head() -> str:
@@ -124,6 +125,12 @@ def _scales() -> Iterable[str]:
         "96 dots per inch count as missing. Where nothing counts, the message quotes a field, its number and its unit "
         "that look like a scale, and nothing else of the text.\n"
     )
+
+
+def _limits() -> Iterable[str]:
+    rows = [(row.what, row.most, row.known, row.source) for row in limits()]
+    yield from _table("Limits", ("Of", "At most", "Largest real value known", "Source"), rows)
+    yield "Bytes and counts that a file claims beyond these are refused before they are read.\n"
 
 
 def _reasons() -> Iterable[str]:

@@ -13,14 +13,14 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import torch
 
 from gpu_worker.models.devices import torch_device
 from gpu_worker.models.loaded import LoadedModel
 from gpu_worker.models.running import run_on
-from gpu_worker.models.wsinfer import WEIGHTS
+from gpu_worker.models.wsinfer import MAX_UNPACKED, WEIGHTS
 from wsi.errors import ModelError
 from wsi.model_card import ModelCard
 
@@ -31,11 +31,6 @@ _NAMESPACE = re.compile(rb"""(?<![\w."'])(?:torch|ops)\b""")
 #: How torch writes every use of them. By hand they could be given another name, or asked by getattr for a name that is
 #: spelt in octal, and a search for "torch.save(" would see nothing.
 _CALL = re.compile(rb"(?:torch|ops\.\w+)\.(\w+)\(")
-
-
-#: Bytes that an archive may have more when unpacked: torch stores weights as they are and packs source text alone, of
-#: which the zoo's largest network has 0.3 MB.
-MAX_UNPACKED: Final = 64 * 1024**2
 
 
 def load_torchscript(card: ModelCard, package: Path, device: str) -> LoadedModel:

@@ -28,6 +28,8 @@ FINEST, COARSEST = 0.01, 100.0
 LARGEST = 1e6
 #: A config is a page of text; more is something else.
 MAX_CONFIG_BYTES = 1024 * 1024
+#: Bytes that an archive may have more when unpacked: torch stores weights as they are and packs source text alone.
+MAX_UNPACKED = 64 * 1024**2
 
 _KEYS = (
     "spec_version",

@@ -10,7 +10,8 @@ import torch
 
 from gpu_worker.models.package import read_package
 from gpu_worker.models.registry import load_model
-from gpu_worker.models.torchscript import MAX_UNPACKED, load_torchscript, refuse_graphs
+from gpu_worker.models.torchscript import load_torchscript, refuse_graphs
+from gpu_worker.models.wsinfer import MAX_UNPACKED
 from gpu_worker.pipeline import run_shard
 from tests.gpu_worker.cases import boxes, open_path, run_all, small_slide, whole_plan
 from tests.gpu_worker.packages import Small, network, scripted, write_package

@@ -54,8 +54,8 @@ TIFF_LAYOUTS: Final = (
         ndpi.index,
         lambda file: image_size(ndpi.levels(file)[0]),
         frozenset({Codec.JPEG_RESTARTS, Codec.JPEG}),
-        "grey of 16 bits, planes of focus without one at height 0; restart markers that no list tells, or that do not "
-        "cut the width into equal slices, are left to OpenSlide",
+        "grey of 16 bits, planes of focus without one at height 0; restart markers of the first level that no list "
+        "tells, or that do not cut its width into equal slices, are left to OpenSlide",
     ),
     TiffLayout(
         "OME-TIFF",
