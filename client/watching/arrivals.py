@@ -59,7 +59,7 @@ class Look:
 
     arrivals: Mapping[str, Arrival]
     came: tuple[str, ...] = ()  #: never seen before, and without an outcome
-    changed: tuple[str, ...] = ()  #: another version than the last look's, and without an outcome
+    changed: tuple[str, ...] = ()  #: another version than the one that had an outcome or was found incomplete
     gone: tuple[str, ...] = ()  #: vanished before they had an outcome
 
 
@@ -83,8 +83,10 @@ def look(
         ended = has_ended(key, sighting.version)
         due = now if sighting.appears_whole else now + patience.settle
         arrivals[key] = Arrival(version=sighting.version, since=now, due=due, ended=ended)
-        if not ended:
-            (came if before is None else changed).append(key)
+        if before is None and not ended:
+            came.append(key)
+        elif before is not None and (before.ended or before.lacks) and not ended:  # not at each step of a copy
+            changed.append(key)
     gone = tuple(key for key, arrival in known.items() if key not in seen and not arrival.ended)
     return Look(arrivals=arrivals, came=tuple(came), changed=tuple(changed), gone=gone)
 

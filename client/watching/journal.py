@@ -14,6 +14,7 @@ from typing import Any
 
 from client.outcomes import Outcome, SlideOutcome
 from wsi.records.fields import known_fields
+from wsi.states import JobState
 
 FOLDER = ".tessera-watch"
 NAME = "journal.jsonl"
@@ -41,6 +42,13 @@ class Entry:
 
     def is_of(self, version: str, task: str) -> bool:
         return (self.version, self.task) == (version, task)
+
+    @property
+    def is_final(self) -> bool:
+        """Whether the next watch leaves it at this outcome. A failure may have passed, but what somebody cancelled is
+        not begun again."""
+        cancelled = self.reason == JobState.CANCELLED.value.lower()
+        return self.outcome is not None and (self.outcome is not Outcome.FAILED or cancelled)
 
     def ended(self, outcome: SlideOutcome) -> Entry:
         return replace(

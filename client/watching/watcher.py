@@ -21,6 +21,7 @@ from client.watching.probe import INCOMPLETE
 from wsi.errors import (
     Conflict,
     DeviceLost,
+    Forbidden,
     RejectReason,
     SourceChanged,
     SourceMissing,
@@ -32,7 +33,7 @@ from wsi.errors import (
 )
 
 #: Failures that every further slide would meet as well: the watch ends.
-_OF_ALL: Final = {error.code: error for error in (DeviceLost, Unauthenticated)}
+_OF_ALL: Final = {error.code: error for error in (DeviceLost, Forbidden, Unauthenticated)}
 LONGEST_PAUSE: Final = 300.0  #: seconds between looks at a place that cannot be listed
 JOBS_A_LOOK: Final = 20  #: that are asked for their state
 #: A slide that is rejected for one of these may still be on its way, or its store or the installation is busy.
@@ -119,6 +120,7 @@ class Watcher:
         entries = journal.entries.items()
         self._names = Names({key: one.name for key, one in entries if one.outcome is not Outcome.LEFT_OUT})
         self._jobs = deque(key for key, entry in entries if self._is_awaited(entry))
+        self._is_unanswered = False  #: the installation did not answer when it was last asked for a job
         self.being_written = 0  #: files with temporary names at the last look
 
     def run(self) -> None:
@@ -182,13 +184,8 @@ class Watcher:
             self._tell(Event(kind=kind, slide=self._locations[key]))
 
     def _has_ended(self, key: str, version: str) -> bool:
-        """A failure counts for the watch that met it: the next one tries again."""
         entry = self._journal.entries.get(key)
-        return (
-            entry is not None
-            and entry.is_of(version, self._analysis.task)
-            and entry.outcome not in (None, Outcome.FAILED)
-        )
+        return entry is not None and entry.is_of(version, self._analysis.task) and entry.is_final
 
     def _is_awaited(self, entry: Entry) -> bool:
         return self._analysis.collects and entry.outcome is Outcome.SUBMITTED and entry.task == self._analysis.task
@@ -269,10 +266,14 @@ class Watcher:
             if not self._is_awaited(entry):
                 continue  # of a version that was replaced
             outcome = self._ask(entry)
-            if outcome.outcome is Outcome.SUBMITTED or outcome.reason in _MAY_PASS:
+            may_pass = outcome.reason in _MAY_PASS
+            if outcome.outcome is Outcome.SUBMITTED or may_pass:
                 self._jobs.append(key)
             else:
                 self._end(entry, outcome)
+            if may_pass and not self._is_unanswered:  # one line for all jobs
+                self._tell(Event(kind=Kind.WAITING, slide=self._locations.get(key, key), sentence=outcome.sentence))
+            self._is_unanswered = may_pass
 
     def _ask(self, entry: Entry) -> SlideOutcome:
         slide = SlideInput(location=entry.key, name=entry.name)

@@ -46,9 +46,18 @@ def test_slide_is_due_once_it_settled_and_starts_over_when_it_changes() -> None:
     assert next_due(first.arrivals, 29.9) is None
     assert next_due(first.arrivals, 30) == "a"
     second = look(first.arrivals, {"a": Sighting(version="2")}, 29, PATIENCE, never)
-    assert (second.came, second.changed) == ((), ("a",))
+    assert (second.came, second.changed) == ((), ())
     assert next_due(second.arrivals, 58) is None
     assert next_due(second.arrivals, 59) == "a"
+
+
+def test_slide_that_grows_on_after_it_was_found_incomplete_is_reported_once() -> None:
+    first = look({}, {"a": Sighting(version="1")}, 0, PATIENCE, never).arrivals
+    waiting = put_off(first["a"], "its end is missing", 30, PATIENCE)
+    assert waiting is not None
+    second = look({"a": waiting}, {"a": Sighting(version="2")}, 40, PATIENCE, never)
+    assert second.changed == ("a",)
+    assert look(second.arrivals, {"a": Sighting(version="3")}, 50, PATIENCE, never).changed == ()
 
 
 def test_object_that_appears_whole_is_due_at_once() -> None:

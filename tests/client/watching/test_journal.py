@@ -58,6 +58,23 @@ def test_disk_that_was_full_for_a_while_costs_one_line_only(tmp_path: Path) -> N
     assert set(Journal(tmp_path).entries) == {"/in/a.svs", "/in/b.svs"}
 
 
+@pytest.mark.parametrize(
+    ("outcome", "reason", "is_final"),
+    [
+        (None, None, False),
+        (Outcome.COMPLETED, None, True),
+        (Outcome.REJECTED, "no_mpp", True),
+        (Outcome.LEFT_OUT, "hidden", True),
+        (Outcome.FAILED, "poison_shard", False),
+        (Outcome.FAILED, "cancelled", True),
+    ],
+)
+def test_only_failures_and_what_was_begun_are_tried_again(
+    outcome: Outcome | None, reason: str | None, is_final: bool
+) -> None:
+    assert replace(BEGUN, outcome=outcome, reason=reason).is_final is is_final
+
+
 def test_names_that_are_no_unicode_come_back(tmp_path: Path) -> None:
     entry = replace(BEGUN, key="/in/\udcfcber.svs")
     Journal(tmp_path).record(entry)

@@ -48,6 +48,7 @@ class World:
     run: Callable[[str], SlideOutcome | None] = lambda location: None
     takes: float = 0.0  #: seconds a slide
     unreachable: bool = False
+    is_down: bool = False  #: the installation
     events: list[Event] = field(default_factory=list)
     analysed: list[tuple[str, tuple[tuple[str, str], ...]]] = field(default_factory=list)
     root = "/in"
@@ -100,6 +101,8 @@ class World:
 
     def collect(self, of: Entry) -> SlideOutcome:
         self.asked[of.name] += 1
+        if self.is_down:
+            raise SourceUnavailable("The server can not be reached.")
         ended = of.job_id in self.ended_jobs
         return SlideOutcome(name=of.name, outcome=Outcome.COMPLETED if ended else Outcome.SUBMITTED)
 
@@ -376,14 +379,29 @@ def test_results_of_jobs_are_collected_also_after_a_restart_and_some_at_a_time(w
     assert rows(world.watch(ONCE)) == {}
 
 
-def test_job_of_a_version_that_was_replaced_does_not_finish_the_new_one(world: World) -> None:
+def test_installation_that_does_not_answer_for_jobs_is_reported_once_and_asked_again(world: World) -> None:
+    world.collects = True
+    world.put("a.svs")
+    world.put("b.svs")
+    world.at(45, lambda: setattr(world, "is_down", True))
+    world.at(500, lambda: setattr(world, "is_down", False))
+    world.at(500, lambda: world.ended_jobs.update({"job of a", "job of b"}))
+    assert rows(world.watch(ONCE)) == {"a": "completed", "b": "completed"}
+    assert len(world.told(Kind.WAITING)) == 1
+
+
+@pytest.mark.parametrize("seconds", [46, 100])
+def test_job_of_a_version_that_was_replaced_does_not_finish_the_new_one(world: World, seconds: float) -> None:
+    """The first job ends before the new version is submitted, or never counts."""
     world.collects = True
     world.put("a.svs")
     world.at(45, lambda: world.put("a.svs", "2"))
-    world.at(46, lambda: world.ended_jobs.add("job of a"))
+    world.at(seconds, lambda: world.ended_jobs.add("job of a"))
     world.at(200, world.interrupt)
     assert rows(world.watch()) == {"a": "completed"}
     assert len(world.analysed) == 2
+    ends = [event.outcome.outcome for event in world.events if event.outcome is not None]
+    assert ends.count(Outcome.COMPLETED) == (2 if seconds == 46 else 1)
 
 
 OPERATIONS = st.lists(
