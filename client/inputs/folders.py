@@ -12,13 +12,14 @@ from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
 
+from client.inputs.kinds import is_system_folder
 from client.inputs.listing import FileEntry, Trouble
 from client.inputs.slide_input import LeftOut, LeftOutReason, UsageError
 
 OWN = ".tessera"  #: our own working folders; they are not part of anybody's input
 ZARR = ".zarr"  #: an image as a folder of thousands of files
 
-HIDDEN = "Hidden folders are not searched."
+HIDDEN = "Hidden and system folders are not searched."
 _ABOVE = "The link leads to a folder that holds it, and is not followed."
 _AGAIN = "The folder was searched already, by another name."
 ZARRS = "OME-Zarr is not read: export the slide as SVS, OME-TIFF or DICOM."
@@ -117,7 +118,7 @@ class Walk:
             return False
         if real == self._skip:
             return False
-        if name.startswith("."):
+        if is_system_folder(name):
             self._leave_out(path, LeftOutReason.NOT_SEARCHED, HIDDEN)
             return False
         if name.lower().endswith(ZARR):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from client.inputs.listing import FileEntry, Trouble
 from client.inputs.slide_input import LeftOutReason
+from client.watching.temporary_names import is_temporary
 from wsi.errors import RejectReason, SlideRejected
 from wsi.slide.foreign import ForeignKind, foreign
 from wsi.slide.recognition import Container, recognise
@@ -29,6 +30,10 @@ RESULT_NAMES: Final = frozenset(
     {"heatmap.ome.tif", "tiles.csv", "tiles.geojson.gz", "tissue.png", "tile_quality.csv", "summary.json"}
 )
 _SYSTEM: Final = re.compile(r"\..*|~\$.*|thumbs\.db|ehthumbs\.db|desktop\.ini|icon\r", re.IGNORECASE)
+#: Thumbnails and deleted files of NAS systems and Windows, and what macOS puts into archives.
+_SYSTEM_FOLDERS: Final = frozenset(
+    {"@eadir", "#recycle", "$recycle.bin", "system volume information", "lost+found", "__macosx"}
+)
 _SQLITE: Final = b"SQLite format 3\0"
 
 
@@ -54,6 +59,11 @@ class Facts:
 def is_system(name: str) -> bool:
     """Return whether systems and office programs put files of this name next to others."""
     return _SYSTEM.fullmatch(name) is not None
+
+
+def is_system_folder(name: str) -> bool:
+    """Return whether a folder of this name is hidden, or holds what systems keep next to files."""
+    return name.startswith(".") or name.lower() in _SYSTEM_FOLDERS
 
 
 def is_dicom(head: bytes) -> bool:
@@ -91,8 +101,10 @@ def by_head(entry: FileEntry, head: bytes, identity: Identity | None = None) -> 
         container = recognise(head, entry.name, ())
     except SlideRejected as rejected:
         return _claimed(entry) or _foreign(entry, head, rejected)
-    if container is Container.DICOM:
+    if container is Container.DICOM:  # a file of a series that is still being copied belongs to it all the same
         return _dicom(identity)
+    if is_temporary(entry.name):
+        return left_out(LeftOutReason.INCOMPLETE, "Its name is that of a download or a copy that is not complete.")
     if head.startswith(_SQLITE) and entry.suffix not in CLAIMING:
         return left_out(LeftOutReason.NOT_A_SLIDE, "The file is a database and not named as a slide (.svslide).")
     return Facts(kind=Kind.WHOLE)

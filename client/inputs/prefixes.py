@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from client.inputs.folders import HIDDEN, OWN, ZARR, ZARRS
+from client.inputs.kinds import is_system_folder
 from client.inputs.listing import FileEntry
 from client.inputs.slide_input import LeftOut, LeftOutReason
 
@@ -34,7 +35,7 @@ def _stopped(location: str, begin: int) -> tuple[str, LeftOutReason | None, str]
         name, folder = location[begin:end], location[: end + 1]
         if name.startswith(OWN):
             return folder, None, ""
-        if name.startswith("."):
+        if is_system_folder(name):
             return folder, LeftOutReason.NOT_SEARCHED, HIDDEN
         if name.lower().endswith(ZARR):
             return folder, LeftOutReason.UNSUPPORTED_FORMAT, ZARRS

@@ -37,6 +37,7 @@ class LeftOutReason(StrEnum):
 
     HIDDEN = "hidden"  #: hidden and system files
     EMPTY = "empty"
+    INCOMPLETE = "incomplete"  #: another program is still writing it, or stopped doing so
     ARCHIVE = "archive"  #: it may hold a slide
     UNSUPPORTED_FORMAT = "unsupported_format"  #: a slide, or a part of one, that no reader opens
     NOT_A_SLIDE = "not_a_slide"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from unicodedata import normalize
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from client.inputs import LeftOutReason, UsageError, expand
 from tests.client.inputs.places import TIFF, Bucket, names
+from tests.client.inputs.test_series import write_series
 
 OBJECTS = {
     "s3://b/p/a.svs": TIFF,
@@ -68,6 +70,17 @@ def test_the_url_of_a_mirax_slide_brings_its_folder() -> None:
 def test_the_url_of_an_object_without_a_suffix_names_it_alone() -> None:
     found = expand(["s3://b/p/scan"], remote=Bucket({**OBJECTS, "s3://b/p/scan2": TIFF}))
     assert (names(found), found.left_out) == (["scan"], ())
+
+
+def test_the_url_of_one_file_of_a_series_brings_the_files_next_to_it(tmp_path: Path) -> None:
+    files = [*write_series(tmp_path, "DCM_0", "DCM_1"), *write_series(tmp_path, "DCM_2", series="1.2.3")]
+    bucket = Bucket({f"s3://b/case/{path.name}": path.read_bytes() for path in files})
+    for url, name in (("s3://b/case/DCM_1", "DCM_1"), ("s3://b/case/", "DCM_0")):
+        slide = expand([url], remote=bucket).slides[0]
+        assert (slide.name, slide.files) == (name, ("s3://b/case/DCM_0", "s3://b/case/DCM_1"))
+    bucket.reads.clear()
+    expand(["s3://b/case/"], remote=bucket)
+    assert len(bucket.reads) == len(files)
 
 
 def test_two_objects_of_one_etag_and_size_are_one_slide() -> None:

@@ -95,6 +95,13 @@ def test_results_and_hidden_files_are_no_slides(tmp_path: Path) -> None:
     assert (found.files_of_slides, found.files_left_out) == (1, 2)
 
 
+def test_deleted_files_and_thumbnails_of_a_nas_are_not_searched(tmp_path: Path) -> None:
+    write(tmp_path, "a.svs", "#recycle/b.svs", "@eaDir/a.svs/thumb.jpg", "$RECYCLE.BIN/c.svs")
+    found = expand([str(tmp_path)])
+    assert names(found) == ["a"]
+    assert set(left_out(found, tmp_path)) == {"#recycle/", "@eaDir/", "$RECYCLE.BIN/"}
+
+
 def test_results_may_go_into_the_folder_of_the_slides(tmp_path: Path) -> None:
     write(tmp_path, "a.svs", "a/heatmap.ome.tif")
     assert names(expand([str(tmp_path)], skip=tmp_path)) == ["a"]

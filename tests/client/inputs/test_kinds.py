@@ -75,6 +75,9 @@ OTHERS = {
     "Thumbs.db": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", LeftOutReason.HIDDEN, "system files"),
     ".DS_Store": (b"\0\0\0\1Bud1", LeftOutReason.HIDDEN, "system files"),
     "~$a.xlsx": (b"x", LeftOutReason.HIDDEN, "system files"),
+    "slide.svs.part": (TIFF, LeftOutReason.INCOMPLETE, "not complete"),
+    "slide.tif.crdownload": (TIFF, LeftOutReason.INCOMPLETE, "not complete"),
+    "features.h5": (b"\x89HDF\r\n\x1a\n", LeftOutReason.NOT_A_SLIDE, "an HDF5 file"),
     "tiles.csv": (b"x,y\n", LeftOutReason.OWN_RESULT, "result of an analysis"),
 }
 

@@ -128,6 +128,11 @@ def test_a_damaged_file_belongs_to_the_one_series_of_its_folder(tmp_path: Path) 
     assert files_of(found) == [["0.dcm", "1.dcm", "2.dcm"]]
 
 
+def test_a_file_that_is_still_being_copied_belongs_to_its_series(tmp_path: Path) -> None:
+    write_series(tmp_path / "case", "0.dcm", "1.dcm.part")
+    assert files_of(expand([str(tmp_path)])) == [["0.dcm", "1.dcm.part"]]
+
+
 def test_a_file_that_is_dicom_and_named_tif_is_a_part_of_its_series(tmp_path: Path) -> None:
     write_series(tmp_path / "case", "0.tif", "1.dcm", "2")
     assert files_of(expand([str(tmp_path)])) == [["0.tif", "1.dcm", "2"]]

@@ -85,6 +85,7 @@ describe('files become slides', () => {
       ...[picked('a.zip', 'PK\x03\x04'), picked('a.svs.gz', '\x1f\x8b\x08'), picked('cases.xlsx', 'PK\x03\x04')],
       ...[picked('a.vsi', TIFF), picked('photo.nef', TIFF), picked('label', '\xff\xd8\xff\xe0')],
       ...[picked('b.isyntax', '<DataObject ObjectType="DPUfsImport">'), picked('z.ome.zarr/0/0'), picked('z.ome.zarr/0/1')],
+      ...[picked('c.svs.part', TIFF), picked('#recycle/d.svs', TIFF)],
     );
     expect(slides).toEqual([]);
     expect(strays).toEqual({
@@ -95,6 +96,8 @@ describe('files become slides', () => {
       'photo.nef': 'It is a photograph as a camera stores it.',
       label: 'It is an image without the levels of a slide.',
       'b.isyntax': 'Its format is not read. Export the slide as SVS, OME-TIFF or DICOM.',
+      'c.svs.part': 'Its name is that of a download or a copy that is not complete.',
+      '#recycle/d.svs': 'Hidden and system files hold no slide.',
       'z.ome.zarr/': expect.stringMatching(/^OME-Zarr is not read/) as string,
     });
   });

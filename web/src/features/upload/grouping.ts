@@ -24,7 +24,7 @@ interface Looked extends Picked {
   kind: Kind;
 }
 
-const UNNAMED = /^(\.|~\$|(eh)?thumbs\.db$|desktop\.ini$|dicomdir$)/i; // what systems keep beside files; nobody chose them
+const UNNAMED = /^(\.|~\$|(eh)?thumbs\.db$|desktop\.ini$|dicomdir$|@eadir$|#recycle$|__macosx$)/i; // what systems keep beside files; nobody chose them
 const ZARR = /^(.*?\.zarr\/)/i; // an image as a folder of thousands of files
 const HAMAMATSU_PARTS = ['.jpg', '.jpeg', '.opt', '.ngr'];
 const AT_ONCE = 32; // files that are looked at

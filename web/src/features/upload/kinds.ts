@@ -11,6 +11,7 @@ export type Kind =
 const HEAD = 4_096; // bytes that decide
 const CLAIMING = ['.svs', '.tif', '.tiff', '.btf', '.tf2', '.tf8', '.qptiff', '.ndpi', '.scn', '.bif', '.svslide', '.czi'];
 export const RESULTS = ['heatmap.ome.tif', 'tiles.csv', 'tiles.geojson.gz', 'tissue.png', 'tile_quality.csv', 'summary.json']; // of ours
+const TEMPORARY = /(~|\.(part|partial|te?mp|crdownload|download|filepart|opdownload|aria2))$/i; // client/watching/temporary_names.py
 const TIFF = ['II*\0', 'MM\0*', 'II+\0', 'MM\0+'];
 
 const UNPACK = 'Unpack it first.';
@@ -58,6 +59,7 @@ export async function kindOf(name: string, file: File): Promise<Kind> {
   const head = await bytesOf(file, HEAD);
   if (isDicom(head)) return dicom(identityOf(await bytesOf(file, DICOM_HEAD)));
   if (suffix === '.dcm' || suffix === '.dicom') return dicom(null); // damaged, and not to be left out in silence
+  if (TEMPORARY.test(name)) return leftOut('Its name is that of a download or a copy that is not complete.');
   const start = String.fromCharCode(...head);
   if (suffix === '.vms' || suffix === '.vmu') return { is: 'hamamatsu', names: valuesOf(new TextDecoder().decode(head)) };
   if (TIFF.some((magic) => start.startsWith(magic))) {
