@@ -20,6 +20,7 @@ _TEXTS: Final = (tiff.IMAGE_DESCRIPTION, tiff.XMP, tiff.SOFTWARE, tiff.MAKE, tif
 #: Bytes of each that are searched, which takes some 2 s a MiB at worst; Akoya's descriptions reach 100 KB.
 _MOST_TEXT: Final = 256 * 1024
 _MOST_ELSEWHERE: Final = 4_096  #: bytes of the description of another page, and …
+_LARGEST_DENSITY: Final = 1e6  #: px per unit; 0.05 um per px are 508,000 per inch
 _MOST_PAGES: Final = 64  #: … how many of them are searched
 _NO_UNIT, _INCH = 1, 2  #: values of ResolutionUnit
 #: ImageJ and SCIFIO write the unit as a text, beside tags that count pixels in it (ij.io.FileInfo, ij.io.TiffEncoder).
@@ -77,7 +78,17 @@ def _elsewhere(file: Tiff, page: Directory) -> Iterator[str]:
 
 def _unread(file: Tiff, page: Directory) -> str | None:
     texts = chain((page.note(tag, _MOST_TEXT) for tag in _TEXTS), _elsewhere(file, page))
-    return next((piece for text in texts if (piece := quoted(text)) is not None), None)
+    pieces = (piece for text in texts if (piece := quoted(text)) is not None)
+    return next(pieces, None) or _without_unit(page)
+
+
+def _without_unit(page: Directory) -> str | None:
+    """A resolution that a scan may have and to which the file gives no unit. 1 is what writers put when they know
+    nothing."""
+    across = page.ratio(tiff.X_RESOLUTION)
+    if across is None or not 1 < across < _LARGEST_DENSITY or page.ratio(tiff.RESOLUTION_UNIT) != _NO_UNIT:
+        return None
+    return f"XResolution = {across:.6g} without a unit"
 
 
 def _imagej(text: str, page: Directory) -> StatedMpp | None:

@@ -148,7 +148,12 @@ def test_unit_in_a_text_of_imagej_is_that_of_the_tags(
 
 @pytest.mark.parametrize("unit", ["pixel", "pixels", "furlong", ""])
 def test_unit_of_imagej_that_is_no_length_says_nothing(tmp_path: Path, unit: str):
-    assert '"' not in refusal(write(tmp_path / "a.tif", f"ImageJ=1.53t\nunit={unit}\n", **NO_UNIT))
+    path = write(tmp_path / "a.tif", f"ImageJ=1.53t\nunit={unit}\n", **NO_UNIT)
+    assert '"XResolution = 4 without a unit"' in refusal(path)
+
+
+def test_resolution_of_1_without_a_unit_is_not_quoted(tmp_path: Path):
+    assert '"' not in refusal(write(tmp_path / "a.tif", "x", resolution=(1, 1), resolutionunit="NONE"))
 
 
 def test_text_of_imagej_beside_tags_with_a_unit_of_their_own_does_not_hide_them(tmp_path: Path):
