@@ -12,8 +12,16 @@ import pytest
 import tifffile
 
 from tests.installation import ANALYST, Installation
-from tests.slides import write_svs
-from tests.slides.identified import SAID, SECRETS, Identified, noise, write_identified_series, write_identified_svs
+from tests.slides import write_pyramid_tiff, write_svs
+from tests.slides.identified import (
+    FORMATS,
+    SAID,
+    SECRETS,
+    Identified,
+    noise,
+    write_identified_series,
+    write_identified_svs,
+)
 from tests.slides.ome import write_ome
 from wsi import keys
 from wsi.digests import PART_SIZE, file_digest, slide_digest
@@ -56,11 +64,14 @@ def identified(tmp_path: Path) -> Identified:
     return write_identified_svs(tmp_path)
 
 
-def take_in(installation: Installation, path: Path, *, deidentify: bool = True, choice: Choice | None = None) -> UUID:
+def take_in(installation: Installation, path: Path, **how: Any) -> UUID:
     sources = [source for _, source in local_source(path).files]
-    slide = installation.opened(*(source.size for source in sources), deidentify=deidentify, choice=choice)
-    for number, source in enumerate(sources):
-        data = source.read(ByteRange(0, source.size))
+    return send(installation, *(source.read(ByteRange(0, source.size)) for source in sources), **how)
+
+
+def send(installation: Installation, *files: bytes, deidentify: bool = True, choice: Choice | None = None) -> UUID:
+    slide = installation.opened(*map(len, files), deidentify=deidentify, choice=choice)
+    for number, data in enumerate(files):
         for n, start in enumerate(range(0, len(data), PART_SIZE), 1):
             installation.send_part(slide, number, n, data[start : start + PART_SIZE])
     return installation.complete(slide.id).id
@@ -123,6 +134,38 @@ def test_without_the_wish_the_slide_stays_as_it_came(installation, identified, t
     (data,) = stored(installation).values()
     assert data == identified.path.read_bytes()
     assert not slide_of(installation, slide_id).deidentified
+
+
+@pytest.mark.parametrize("deidentify", [False, True])
+def test_two_slides_in_one_upload_are_refused_before_anything_is_ready(installation, identified, tmp_path, deidentify):
+    other = write_pyramid_tiff(tmp_path / "other.tif", width=700, height=500).read_bytes()
+    slide_id = send(installation, other, identified.path.read_bytes(), deidentify=deidentify)
+    assert inspect(installation, slide_id, tmp_path) is SlideState.REJECTED
+    slide = slide_of(installation, slide_id)
+    assert (slide.reason, slide.inspection, slide.thumbnail_key) == ("several_slides", None, None)
+    assert "2 slides" in (slide.sentence or "")
+    assert len(installation.slides.held) == (0 if deidentify else 2)
+
+
+def test_a_slide_behind_another_file_is_the_one_that_stays(installation, identified, tmp_path):
+    slide_id = send(installation, b"a note of Doeringer", identified.path.read_bytes())
+    assert inspect(installation, slide_id, tmp_path) is SlideState.READY
+    slide = slide_of(installation, slide_id)
+    assert [file.name for file in slide.files] == ["00000.svs"]
+    assert slide.removed == Removed(images=2, tags=48, files=1)
+    assert not any(secret in data for data in stored(installation).values() for secret in SECRETS)
+
+
+def test_of_a_series_that_is_tiff_too_no_label_stays_though_it_is_first(installation, tmp_path):
+    found = FORMATS["dicom and tiff, label first"](tmp_path)
+    slide_id = take_in(installation, found.path)
+    assert inspect(installation, slide_id, tmp_path) is SlideState.READY
+    slide = slide_of(installation, slide_id)
+    assert [file.name for file in slide.files] == ["00000.dcm", "00001.dcm"]
+    assert slide.removed is not None
+    assert (slide.removed.images, (slide.inspection or {})["width"]) == (2, 256)
+    kept = b"".join(stored(installation).values())
+    assert not any(secret in kept for secret in (*found.secrets, *(picture[:64] for picture in found.pictures)))
 
 
 def test_of_a_series_the_levels_stay(installation, tmp_path):

@@ -32,6 +32,7 @@ from tests.wsi.slide.sources import CountingSource, read_level
 from wsi.errors import RejectReason, SlideRejected, SourceChanged, SourceError, TileUnreadable
 from wsi.memory.ranges import MemoryRangeSource
 from wsi.records.slides import Choice
+from wsi.slide.deidentification.cleaning import clean
 from wsi.slide.dicom.series import read_index
 from wsi.slide.opening import local_source, open_slide
 from wsi.slide.ranges import ByteRange, RangeSource
@@ -193,6 +194,23 @@ def test_tiles_that_only_fill_up_a_level_are_left_out(tmp_path: Path, fragments:
     assert [info.downsample for info in reader.inspection.levels] == [1, 2, 4]
     for level in range(3):
         np.testing.assert_array_equal(read_level(reader, level), base[:: 2**level, :: 2**level])
+
+
+@pytest.mark.parametrize(("written", "named"), [(IMPLICIT, EXPLICIT), (EXPLICIT, IMPLICIT)])
+def test_a_file_that_names_the_other_transfer_syntax_is_read_as_it_is(
+    tmp_path: Path, picture: Pixels, written: str, named: str
+):
+    """pydicom and dcmtk look at the first element, too."""
+    how = Writing(syntax=written, photometric="RGB", sparse=True)
+    path = write_picture(tmp_path / "a.dcm", picture, how)
+    (old,), (new,) = ([uid.encode() + b"\0" * (len(uid) % 2)] for uid in (written, named))
+    data = path.read_bytes()
+    place = data.index(old, data.index(b"UI", data.index(bytes.fromhex("020010005549"))))
+    start = place - 2
+    path.write_bytes(data[:start] + len(new).to_bytes(2, "little") + new + data[place + len(old) :])
+    np.testing.assert_array_equal(read_level(open_slide(series(tmp_path)), 0), picture)
+    file = clean(series(tmp_path), salt=b"salt").files[0].source
+    assert PATIENT.encode() not in file.read(whole(file))
 
 
 def test_files_of_frames_at_the_same_places_are_not_joined(tmp_path: Path, picture: Pixels):
