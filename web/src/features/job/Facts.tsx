@@ -28,7 +28,7 @@ interface Props {
 /** What was asked for, on what, when. */
 export function Facts({ job, begunAgain, retriedBy }: Props) {
   const { data: slide } = useSlideOf(job);
-  const { mpp, region, outline, fast, allow_upsampling } = job.options;
+  const { mpp, region, outline, fast, allow_upsampling, choice } = job.options;
   return (
     <section aria-labelledby="facts" className="rounded-lg border border-line bg-raised p-5 text-sm">
       <h2 id="facts" className="text-base font-semibold">
@@ -70,6 +70,7 @@ export function Facts({ job, begunAgain, retriedBy }: Props) {
         {job.label && <Fact name="Label">{job.label}</Fact>}
         {(Boolean(region) || Boolean(outline)) && <Fact name="Region">{outline ? 'as drawn' : 'a rectangle'}</Fact>}
         {typeof mpp === 'number' && <Fact name="Stated scale">{number(mpp, 4)} µm a pixel</Fact>}
+        {image(choice) && <Fact name="Image">{image(choice)}</Fact>}
         {fast === true && <Fact name="Decoding">fast, values differ a little</Fact>}
         {allow_upsampling === true && <Fact name="Coarser slide">is enlarged</Fact>}
         {begunAgain > 0 && (
@@ -100,6 +101,17 @@ export function Facts({ job, begunAgain, retriedBy }: Props) {
       </dl>
     </section>
   );
+}
+
+/** "optical path 2, image 3": what was chosen of a slide that holds several. */
+function image(choice: unknown): string {
+  const fields = [
+    ['optical_path', 'optical path'],
+    ['focal_plane', 'focal plane'],
+    ['picture', 'image'],
+  ] as const;
+  const value = (field: string) => (choice as Record<string, string | number | null> | null | undefined)?.[field] ?? null;
+  return fields.flatMap(([field, name]) => (value(field) === null ? [] : [`${name} ${String(value(field))}`])).join(', ');
 }
 
 const computing = (seconds: number) => (seconds < 1 ? 'less than a second' : duration(seconds));

@@ -38,7 +38,7 @@ describe('the list of jobs', () => {
     renderPage('/jobs', api);
     await screen.findAllByRole('link', { name: 's1.svs' });
     expect(api.seen.filter(({ address }) => address === '/slides/s1')).toHaveLength(1);
-    expect(api.seen.filter(({ address }) => address === '/slides/s1/thumbnail?v=1')).toHaveLength(1);
+    expect(api.seen.filter(({ address }) => address === '/slides/s1/thumbnail?v=3')).toHaveLength(1);
   });
 
   it('is filtered by name, status and model, in the address', async () => {

@@ -36,6 +36,7 @@ function job(id: string, changes: Partial<Job> = {}): Job {
     sentence: null,
     tiles_planned: 4,
     created_at: '2026-11-28T12:00:00Z',
+    options: {},
     ...changes,
   } as Job;
 }
@@ -210,6 +211,21 @@ describe('the viewer', () => {
     renderPage('/view/s1?job=j1', api({ 'GET /jobs/j1': { body: job('j1', { slide_id: 's2' }) } }));
     expect(await screen.findByText('This job is of another slide: choose one of this slide.')).toBeVisible();
     expect(screen.queryByLabelText('Class')).toBeNull();
+  });
+
+  it('does not draw a result over another image of the slide than the one that was analysed', async () => {
+    const ofImage = (picture: number) => ({ optical_path: null, focal_plane: null, picture });
+    const analysed = { body: job('j1', { options: { choice: ofImage(1) } }) };
+    const { unmount } = renderPage('/view/s1?job=j1', api({ 'GET /jobs/j1': analysed, 'GET /slides/s1/pyramid': { body: { ...PYRAMID, choice: ofImage(2) } } }));
+    expect(await screen.findByText(/analysed another image of the slide/)).toBeVisible();
+    expect(screen.queryByLabelText('Class')).toBeNull();
+    unmount();
+    // A choice of before images were numbered names no number.
+    const before = { body: job('j1', { options: { choice: { optical_path: '2', focal_plane: null } } }) };
+    const choice = { optical_path: '2', focal_plane: null, picture: null };
+    renderPage('/view/s1?job=j1', api({ 'GET /jobs/j1': before, 'GET /slides/s1/pyramid': { body: { ...PYRAMID, choice } } }));
+    expect(await screen.findByLabelText('Class')).toBeVisible();
+    expect(screen.queryByText(/another image/)).toBeNull();
   });
 
   it('tells of a tile that does not come', async () => {
