@@ -78,6 +78,7 @@ FOREIGN: Final = (
     _format("the index of an Olympus slide, whose pixels are in .ets files", suffixes=".vsi", is_tiff=True),
     _other("a photograph as a camera stores it", suffixes=".cr2 .nef .dng .arw .pef .rw2 .orf .raf", is_tiff=True),
     _other("a document of an office program", suffixes=".xlsx .xlsm .xls .docx .doc .pptx .ppt .ods .odt .odp"),
+    _other("an array of NumPy", (0, b"\x93NUMPY"), suffixes=".npz .npy"),
     _archive(
         "a ZIP archive", (0, b"PK\x03\x04"), (0, b"PK\x05\x06"), (0, b"PK\x07\x08"), suffixes=".zip .z01"
     ),
