@@ -47,6 +47,7 @@ class World:
     is_complete: Callable[[str], bool] = lambda location: True
     run: Callable[[str], SlideOutcome | None] = lambda location: None
     takes: float = 0.0  #: seconds a slide
+    searches: int = 0
     unreachable: bool = False
     is_down: bool = False  #: the installation
     events: list[Event] = field(default_factory=list)
@@ -70,6 +71,7 @@ class World:
 
     # --- the ports of a watch
     def search(self) -> Found:
+        self.searches += 1
         if self.unreachable:
             raise UsageError("The folder /in cannot be read: No such file or directory")
         files = {file: version for parts in self.slides.values() for file, version in parts.items()}
@@ -265,6 +267,7 @@ def test_place_that_cannot_be_listed_is_tried_again_less_and_less_often(world: W
     world.at(2000, world.interrupt)
     assert rows(world.watch()) == {"a": "completed", "b": "completed"}
     assert world.told(Kind.UNREACHABLE, Kind.REACHABLE, Kind.VANISHED) == ["unreachable ", "reachable "]
+    assert world.searches < 5 + 10 + 100  # before, meanwhile, and after
 
 
 def test_place_that_cannot_be_listed_at_the_start_is_a_wrong_call(world: World) -> None:
