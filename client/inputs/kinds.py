@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from client.inputs.listing import FileEntry, Trouble
 from client.inputs.slide_input import LeftOutReason
-from client.watching.temporary_names import is_temporary
+from client.inputs.temporary_names import is_temporary
 from wsi.errors import RejectReason, SlideRejected
 from wsi.slide.foreign import ForeignKind, foreign
 from wsi.slide.recognition import Container, recognise

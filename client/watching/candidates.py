@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from client.inputs.kinds import CLAIMING
 from client.inputs.slide_input import Found, LeftOut, LeftOutReason, SlideInput
+from client.inputs.temporary_names import is_temporary
 from client.watching.arrivals import FileVersion, Sighting, version_of
-from client.watching.temporary_names import is_temporary
 
 #: Files that may only be early: what they lack can still arrive.
 _EARLY = frozenset(

@@ -101,7 +101,7 @@ class ServedInstallation(Installation):
         answer = self._handler(event, context)
         for slide in self.known_slides():
             if slide.state is SlideState.UPLOADED:
-                assert self.ledger.accept_slide(slide.id, INSPECTION.as_json(), "thumbnail.jpeg")
+                assert self.ledger.accept_slide(slide.id, INSPECTION.as_json(), "thumbnail.jpeg", version=slide.version)
         if self.ends_jobs:
             self.end_jobs()
         return answer

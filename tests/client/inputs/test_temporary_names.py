@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from client.watching.temporary_names import is_temporary
+from client.inputs.temporary_names import is_temporary
 
 
 @pytest.mark.parametrize(
