@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import tempfile
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -65,18 +66,14 @@ def guarded(slide: SlideInput, run: Callable[[SlideInput], SlideOutcome], folder
 
 
 def _write_error_log(folder: Path | None, error: Exception) -> str:
-    """Returns the sentence that says where the traceback is."""
-    if folder is None:
-        return f"An unexpected error: {error}"
-    path = folder / ERROR_LOG
+    """Returns the sentence that says where the traceback is: among temporary files if the slide has no folder."""
+    unwritten = f"An unexpected error ({type(error).__name__}); its traceback cannot be written"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        path = (folder or Path(tempfile.mkdtemp(prefix="tessera-"))) / ERROR_LOG
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("".join(traceback.format_exception(error)), encoding="utf-8")
     except OSError as unwritable:  # a full disk fails the slide and its log alike
-        return (
-            f"An unexpected error ({type(error).__name__}); its traceback cannot be written to {path}: "
-            f"{unwritable.strerror}."
-        )
+        return f"{unwritten} to {folder or tempfile.gettempdir()}: {unwritable.strerror}."
     return f"An unexpected error; its traceback is in {path}."
 
 

@@ -14,6 +14,7 @@ from typing import Any, Final
 from client.inputs import UsageError
 from wsi.errors import Invalid
 from wsi.outline import Frame, Outline
+from wsi.plain_faults import why_no_json
 from wsi.region_geojson import MAX_BYTES, read_geojson
 
 _GZIP: Final = b"\x1f\x8b"
@@ -76,10 +77,5 @@ def _json(data: bytes, path: Path) -> Any:
     """Of UTF-8, UTF-16 or UTF-32, with or without a byte order mark; NaN and Infinity are measurements of QuPath."""
     try:
         return json.loads(data)
-    except UnicodeDecodeError as error:
-        raise UsageError(f"The region {path} is not text: export it as GeoJSON") from error
-    except json.JSONDecodeError as error:
-        place = f"it ends, or breaks off, at line {error.lineno}, column {error.colno}"
-        raise UsageError(f"The region {path} is not JSON: {place}. Export it as GeoJSON") from error
-    except (ValueError, RecursionError) as error:  # a number of thousands of digits, lists in lists in lists
-        raise UsageError(f"The region {path} is not GeoJSON: it holds a number too long or lists too deep") from error
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"The region {path} is not JSON: {why_no_json(error)}. Export it as GeoJSON") from error

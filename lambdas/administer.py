@@ -32,6 +32,7 @@ from lambdas.wiring import administration
 from wsi.builtin_models import BUILTIN
 from wsi.errors import Invalid, NotFound, TesseraError
 from wsi.model_card import ModelCard
+from wsi.plain_faults import plain_fault
 from wsi.records.models import ModelVersion
 
 logger = logger_for("administer")
@@ -104,7 +105,7 @@ def _card(value: dict[str, Any]) -> ModelCard:
 
 
 def _sentence(error: ValidationError) -> str:
-    wrong = [f"{'.'.join(map(str, found['loc'])) or 'the payload'}: {found['msg']}" for found in error.errors()]
+    wrong = [f"{'.'.join(map(str, found['loc'])) or 'the payload'}: {plain_fault(found)}" for found in error.errors()]
     return "; ".join(wrong) + "."
 
 

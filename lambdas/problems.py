@@ -18,6 +18,7 @@ from lambdas.logs import logger_for
 from lambdas.problem_json import NO_SUCH_ROUTE, RETRY_AFTER_SECONDS, UNEXPECTED, problem_json
 from lambdas.rest_events import TRACEPARENT
 from wsi.errors import SlideRejected, TesseraError
+from wsi.plain_faults import plain_fault
 
 logger = logger_for("api")
 
@@ -38,7 +39,7 @@ def handle_problems(app: APIGatewayRestResolver) -> None:
 
     @app.exception_handler(RequestValidationError)
     def invalid(error: RequestValidationError) -> Response[str]:
-        errors = [{"field": field_name(found["loc"]), "message": found["msg"]} for found in error.errors()]
+        errors = [{"field": field_name(found["loc"]), "message": plain_fault(found)} for found in error.errors()]
         logger.info("refused", extra={"code": "invalid", "status": 422, TRACEPARENT: trace()})
         return problem("invalid", 422, sentence_of(errors), trace(), errors=errors)
 
@@ -96,6 +97,6 @@ def field_name(location: Sequence[str | int]) -> str:
 
 
 def sentence_of(errors: Sequence[dict[str, str]]) -> str:
-    said = [f"{error['field']}: {error['message'].lower()}" for error in errors[:5]]
+    said = [f"{error['field']}: {error['message']}" for error in errors[:5]]
     more = len(errors) - len(said)
     return "The request is not valid. " + "; ".join(said) + (f"; and {more} more" if more > 0 else "") + "."

@@ -16,6 +16,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, 
 from gpu_worker.models.wsinfer import COARSEST, FINEST, LARGEST, MAX_SIDE
 from wsi.errors import ModelError
 from wsi.model_card import Activation, EdgeFill, OutputKind, Resize, Tolerance
+from wsi.plain_faults import plain_fault, why_no_json
 from wsi.texts import holds_control
 
 CARD = "card.json"
@@ -193,7 +194,7 @@ def _keys(data: bytes) -> set[str]:
     try:
         value = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise ModelError(f"{CARD} is not JSON: {error}.") from error
+        raise ModelError(f"{CARD} is not JSON: {why_no_json(error)}.") from error
     if not isinstance(value, dict):
         raise ModelError(f"{CARD} must hold one JSON object.")
     return set(value)
@@ -203,7 +204,7 @@ def _checked(kind: type[Kind], data: bytes) -> Kind:
     try:
         return kind.model_validate_json(data)
     except ValidationError as error:
-        wrong = [f"{'.'.join(map(str, found['loc'])) or 'the card'}: {found['msg']}" for found in error.errors()]
+        wrong = [f"{'.'.join(map(str, found['loc'])) or 'the card'}: {plain_fault(found)}" for found in error.errors()]
         raise ModelError(f"{CARD} is not a card: {'; '.join(wrong)}.") from error
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from wsi.errors import ModelError
 from wsi.model_card import Activation, EdgeFill, ModelCard, OutputColumn, OutputKind, Resize
+from wsi.plain_faults import why_no_json
 from wsi.texts import holds_control
 
 CONFIG = "config.json"
@@ -85,7 +86,7 @@ def _config(path: Path) -> dict[str, Any]:
     try:
         config = json.loads(path.read_bytes())
     except (ValueError, RecursionError) as error:
-        raise ModelError(f"{CONFIG} is not JSON: {error}.") from error
+        raise ModelError(f"{CONFIG} is not JSON: {why_no_json(error)}.") from error
     if not isinstance(config, dict):
         raise ModelError(f"{CONFIG} must hold one JSON object.")
     missing = [key for key in _KEYS if key not in config]

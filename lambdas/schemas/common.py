@@ -22,7 +22,7 @@ class Answer(BaseModel):
 
 def _without_nul(value: str | None) -> str | None:
     if value and "\0" in value:
-        raise PydanticCustomError("nul", "Must not hold the character NUL")
+        raise PydanticCustomError("our_nul", "must not hold the character NUL")
     return value
 
 

@@ -8,10 +8,11 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 from uuid import UUID
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
+from pydantic_core import PydanticCustomError
 
 from lambdas.schemas.common import EMAIL_PATTERN, STORABLE, Answer, Body, Mpp
 from wsi.estimate import Estimate, cost
@@ -28,6 +29,15 @@ from wsi.webhooks import LONGEST_URL
 
 Offset = Annotated[int, Field(ge=0, le=2**31 - 1)]
 Extent = Annotated[int, Field(gt=0, le=2**31 - 1)]
+
+
+def _object_or_array(value: object) -> object:
+    if isinstance(value, dict | list):
+        return cast("object", value)
+    raise PydanticCustomError("our_geojson", "must be GeoJSON: an object, or an array of features")
+
+
+GeoJson = Annotated[dict[str, Any] | list[Any], BeforeValidator(_object_or_array)]
 
 
 class OptionsBody(Body):
@@ -67,7 +77,7 @@ class NewJobBody(Body):
     region: tuple[Offset, Offset, Extent, Extent] | None = Field(
         default=None, description="x, y, width, height in level-0 pixels; without it, the whole slide."
     )
-    region_geojson: dict[str, Any] | list[Any] | None = Field(
+    region_geojson: GeoJson | None = Field(
         default=None,
         description="GeoJSON in level-0 pixels: a Polygon or MultiPolygon, features of them, or an array of features, "
         "as QuPath exports annotations. What lies in it is analysed in place of the tissue that detection finds.",

@@ -55,12 +55,12 @@ PACKED = gzip.compress(TEXT.encode())
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (b"", "is not JSON: it ends, or breaks off, at line 1, column 1. Export it as GeoJSON"),
+        (b"", "is not JSON: it ends early, or is written wrongly, at line 1, column 1. Export it as GeoJSON"),
         (b'{"type":\n "Polygon", ', "at line 2, column"),
-        (b"\x89HDF\r\n\x1a\n\xff\xfe", "is not text: export it as GeoJSON"),
+        (b"\x89HDF\r\n\x1a\n\xff\xfe", "is not text in UTF-8. Export it as GeoJSON"),
         (b"\xef\xbb\xbf\xef\xbb\xbf{}", "is not JSON"),
-        (b"[" * 100_000, "is not GeoJSON: it holds a number too long or lists too deep"),
-        (b'{"type": ' + b"9" * 5_000 + b"}", "is not GeoJSON: it holds a number too long"),
+        (b"[" * 100_000, "is not JSON: it holds a number too long or lists too deep"),
+        (b'{"type": ' + b"9" * 5_000 + b"}", "is not JSON: it holds a number too long"),
         (PACKED[:-9], "is packed and cannot be unpacked: export it again"),
         (PACKED[:20] + b"\0\0\0" + PACKED[23:], "is packed and cannot be unpacked"),
         (zipped("a.geojson")[:60], "is packed and cannot be unpacked"),

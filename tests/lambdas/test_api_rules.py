@@ -189,7 +189,7 @@ def test_text_with_nul_is_refused_before_sql_does(analyst, path, query):
 
 def test_text_that_is_too_long_is_told_in_characters(analyst):
     long = analyst("POST", "/jobs", {"slide_id": SOME, "model": "stain-density", "label": "x" * 201})
-    assert "label: string should have at most 200 characters" in long.body["detail"]
+    assert "label: must have at most 200 characters" in long.body["detail"]
 
 
 @pytest.mark.parametrize("field", ["model", "model_version", "label"])
