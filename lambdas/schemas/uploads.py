@@ -23,7 +23,7 @@ class FileToUpload(Body):
 
 
 class NewUpload(Body):
-    files: list[FileToUpload] = Field(min_length=1, description="The first one is the one that is opened.")
+    files: list[FileToUpload] = Field(min_length=1, description="All files of one slide, in any order.")
     mpp: Mpp | None = None
     optical_path: OpticalPath | None = None
     focal_plane: FocalPlane | None = None

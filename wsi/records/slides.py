@@ -92,7 +92,7 @@ class Slide:
     tenant: UUID
     name: str  #: display name. PHI: never logged
     state: SlideState
-    files: tuple[SlideFile, ...]  #: the first one is the one that is opened
+    files: tuple[SlideFile, ...]  #: as they came; `wsi.slide.files.find_slide` tells which one is opened
     digest: str | None = None  #: `wsi.digests.slide_digest`; by reference `wsi.slides.referenced_digest`
     mpp: float | None = None  #: microns a pixel that the user states; wins over the file
     choice: Choice | None = None  #: of the pictures that the slide holds, stated by the user

@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tifffile
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.shared_slides import shared_slide
 from tests.slides import write_pyramid_tiff, write_svs
@@ -195,6 +197,33 @@ def test_of_ten_thousand_files_of_a_mirax_slide_only_the_cover_is_looked_into():
     assert needed == [0, 10_002]
     (found,) = candidates(names, {0: b"a", 10_002: JPEG})
     assert (found.container, found.opened, len(found.members)) == (Container.OTHER, 10_002, 10_002)
+
+
+KNOWN = {
+    "a.txt": b"a note",
+    "b.tif": TIFF,
+    "b2.tif": TIFF,
+    "c.mrxs": JPEG,
+    "c/Slidedat.ini": b"[GENERAL]",
+    "c/Data0000.dat": TIFF,
+    "DCM_0": DICOM,
+    "DCM_1": DICOM,
+    "e.dcm": b"",
+    "f.czi": b"ZISRAWFILE",
+    "g.vms": b"[Virtual Microscope Specimen]",
+    "g(1,0).jpg": JPEG,
+}
+
+
+@given(names=st.lists(st.sampled_from([*KNOWN]), unique=True, min_size=1), data=st.data())
+def test_the_decision_does_not_depend_on_the_order_of_the_files(names: list[str], data: st.DataObject):
+    def decided(order: Sequence[str]) -> set[tuple[Container, frozenset[str]]]:
+        heads = {number: KNOWN[order[number]] for number in unknown_by_name(order)}
+        found = candidates(order, heads)
+        assert all(one.opened in one.members for one in found)
+        return {(one.container, frozenset(order[number] for number in one.members)) for one in found}
+
+    assert decided(names) == decided(data.draw(st.permutations(names)))
 
 
 def test_the_images_of_a_vms_slide_are_its_members():
