@@ -1011,7 +1011,7 @@ export interface components {
             deidentify?: boolean;
             /**
              * Files
-             * @description The first one is the one that is opened.
+             * @description All files of one slide, in any order.
              */
             files: components["schemas"]["FileToUpload"][];
             /** Focal Plane */
