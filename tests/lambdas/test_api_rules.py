@@ -290,6 +290,7 @@ def test_the_description_has_exactly_the_routes_of_this_version():
         ("POST", "/slides"),
         ("GET", "/slides"),
         ("GET", "/slides/{slide_id}"),
+        ("PATCH", "/slides/{slide_id}"),
         ("DELETE", "/slides/{slide_id}"),
         ("POST", "/slides/{slide_id}/archive"),
         ("POST", "/slides/{slide_id}/restore"),
