@@ -91,6 +91,22 @@ def test_a_slide_is_deleted_after_a_question(lab, analyst, tmp_path):
     expect(page.get_by_role("heading", name="No slide matches")).to_be_visible()
 
 
+def test_a_slide_without_a_scale_is_corrected_where_it_lies(lab, analyst, tmp_path):
+    slide = lab.upload(write_svs(tmp_path / "no-scale.svs", width=1500, height=1000, mpp=None))
+    page = analyst.page
+    page.goto(f"{analyst.origin}/slides/{slide.slide_id}")
+    page.get_by_role("button", name="Correct").click()
+    dialog = page.get_by_role("dialog", name="Correct this slide")
+    dialog.get_by_label("Scale (µm a pixel)").fill("0,25")
+    assert analyst.violations() == []
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    dialog.get_by_role("button", name="Inspect it again").click()
+    expect(page.get_by_text("no-scale.svs is being inspected again.")).to_be_visible()
+    expect(page.get_by_text("0.25 µm per pixel, as it was stated")).to_be_visible(timeout=60_000)
+    expect(page.locator("main img")).to_be_visible()
+
+
 def test_an_archived_slide_says_how_it_comes_back(lab, analyst, tmp_path):
     lab.upload(write_svs(tmp_path / "old-case.svs", width=1000, height=1000))
     page = analyst.page
