@@ -76,7 +76,9 @@ def scan(file: Tiff, choice: Choice | None) -> OmeScan:
     base, *smaller = (images[level.number] for level in chosen.pyramid.levels)
     _check_files(ome, base)
     told = _brightfield(base)
-    channels = [levels(page) for page in _pages(file, base, alone=base is ome.images[0])]
+    pages = _pages(file, base, alone=base is ome.images[0])
+    pages[0].prefetch(pages[1:], (tiff.TILE_OFFSETS, tiff.TILE_BYTE_COUNTS, tiff.SUB_DIRECTORIES))
+    channels = [levels(page) for page in pages]
     for image in smaller:
         for channel, page in zip(channels, _pages(file, image, alone=image is ome.images[0]), strict=True):
             channel.append(page)
