@@ -90,8 +90,10 @@ def problem(
 
 
 def field_name(location: Sequence[str | int]) -> str:
-    """ "files[0].size" for ("body", "files", 0, "size")."""
+    """ "files[0].size" for ("body", "files", 0, "size"); "body" for ("body", 14), where JSON breaks off."""
     kind, *path = location
+    if path and isinstance(path[0], int):
+        return str(kind)
     name = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).lstrip(".")
     return name or str(kind)
 

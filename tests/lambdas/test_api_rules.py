@@ -321,3 +321,17 @@ def test_the_light_handlers_load_no_numpy(module):
     code = f"import sys, {module}; print(sorted({{'numpy', 'obstore', 'imagecodecs', 'tifffile'}} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ('{"model": "a"', "The request is not valid. body: is not JSON."),
+        ('{"model": "\\ud800"}', "model: must be text in UTF-8."),
+        ('{"model": 5, "priority": "soon"}', "priority: must be 'high', 'normal' or 'low'."),
+    ],
+)
+def test_what_is_wrong_with_a_body_is_told_in_plain_words(analyst, body, said):
+    reply = analyst("POST", "/jobs", body)
+    assert reply.status == 422
+    assert said in reply.body["detail"]
