@@ -42,3 +42,8 @@ def callers(wiring):
 @pytest.fixture
 def analyst(callers):
     return callers.analyst
+
+
+@pytest.fixture
+def slide(installation):
+    return installation.ready()
