@@ -1,6 +1,9 @@
 import '@testing-library/jest-dom/vitest';
-import { cleanup } from '@testing-library/react';
+import { cleanup, configure } from '@testing-library/react';
 import { afterEach, beforeEach, expect, vi } from 'vitest';
+
+// CI runs the page's tests next to others on two cores, where a second, the default, is too short to draw a page.
+configure({ asyncUtilTimeout: 5000 });
 
 // What jsdom does not have.
 window.matchMedia = (media: string) =>
