@@ -12,7 +12,7 @@ from rich.console import Console
 from client.api import Api
 from client.download import download
 from client.inputs import SlideInput
-from client.submission import follow, upload_slide, wait_until_inspected
+from client.submission import follow, send_slide, wait_until_inspected
 from client.transport import Transport
 from client.watch import Realtime
 from local.daemon import down, up
@@ -48,7 +48,7 @@ def _run(stack: dict[str, Any], slide: Path, folder: Path, console: Console, beg
     transport = Transport(stack["api_url"], stack["api_key"])
     try:
         api = Api(transport)
-        slide_id = upload_slide(api, SlideInput(location=str(slide), name=slide.name))
+        slide_id = send_slide(api, SlideInput(location=str(slide), name=slide.name))
         inspected = wait_until_inspected(api, slide_id)
         if inspected.status != SlideState.READY:
             console.print(f"The slide is {inspected.status}: {inspected.sentence}")
