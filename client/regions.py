@@ -74,7 +74,7 @@ def _bounded(file: Any, path: Path) -> bytes:
 
 
 def _json(data: bytes, path: Path) -> Any:
-    """Of UTF-8, UTF-16 or UTF-32, with or without a byte order mark; NaN and Infinity are measurements of QuPath."""
+    """Read JSON in UTF-8, UTF-16 or UTF-32; NaN and Infinity are among QuPath's measurements."""
     try:
         return json.loads(data)
     except (ValueError, RecursionError) as error:

@@ -179,7 +179,7 @@ class Watcher:
             del self._outcomes[file]
 
     def _tell_of_slide(self, kind: Kind, key: str, candidate: Candidate) -> None:
-        """Of other files only the end is told."""
+        """Report the event of a slide; of any other file only its end is reported."""
         if candidate.slide is not None:
             self._tell(Event(kind=kind, slide=self._locations[key]))
 
