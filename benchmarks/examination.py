@@ -1,8 +1,9 @@
 """What examining a slide takes: seconds, CPU seconds, peak memory. `python -m benchmarks.examination [SLIDE ...]`.
 
-Without slides, a single-level SVS of 100,000 x 100,000 px whose 152,881 tiles of 256 px are all tissue, and the same
-with levels 1/16/64. Its tiles share 16 JPEGs, so that the file is 3 MB: decoding and averaging are measured, reading
-is not. `--jpeg2000` adds the single level in JPEG 2000, which has no cheap small picture: minutes.
+Without slides: a single-level SVS of 100,000 x 100,000 px whose 152,881 tiles of 256 px are all tissue, the same with
+levels 1/16/64, and one of 200,000 px a side whose 611,524 tiles lie at 16 places. All are drawn with 16 JPEGs, so that
+a file is 3 MB: decoding and averaging are measured, reading is not. `--jpeg2000` adds the single level in JPEG 2000,
+which has no cheap small picture: minutes.
 """
 
 from __future__ import annotations
@@ -38,10 +39,13 @@ def main(paths: list[str]) -> None:
         return
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        measure(str(write_giant(folder / "giant-3-levels.svs", levels=(1, 16, 64))))
-        measure(str(write_giant(folder / "giant-1-level.svs", levels=(1,))))
+        measure(str(write_giant(folder / "giant-3-levels.svs", levels=(1, 16, 64), distinct=True)))
+        measure(str(write_giant(folder / "giant-1-level.svs", levels=(1,), distinct=True)))
+        measure(str(write_giant(folder / "giant-shared-tiles.svs", levels=(1,), side=200_000)))
         if slow:
-            measure(str(write_giant(folder / "giant-1-level-jpeg2000.svs", levels=(1,), codec="jpeg2000")))
+            measure(
+                str(write_giant(folder / "giant-1-level-jpeg2000.svs", levels=(1,), codec="jpeg2000", distinct=True))
+            )
 
 
 def measure(path: str) -> None:

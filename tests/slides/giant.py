@@ -16,6 +16,7 @@ from tests.tissue import GLASS, he_tissue, split_tables
 SIDE: Final = 100_000  #: px of level 0
 TILE: Final = 256
 _SHARED: Final = 16
+_SIZES: Final = 10_000  #: different sizes that tiles of one JPEG claim, so that a reader takes them for different
 
 
 def write_giant(
@@ -24,9 +25,11 @@ def write_giant(
     levels: tuple[int, ...] = (1, 16, 64),
     codec: Literal["jpeg", "jpeg2000"] = "jpeg",
     side: int = SIDE,
+    distinct: bool = False,
 ) -> Path:
     """An Aperio SVS, 0.25 um/px, whose level 0 has 152,881 tiles of 256 px. `levels` are downsamples; the first tile of
-    the shared ones is glass."""
+    the shared ones is glass. Tiles that are `distinct` end with bytes that decoders do not read, each with as many of
+    its own, so that each is decoded."""
     rng = np.random.default_rng(0)
     pictures = [np.full((TILE, TILE, 3), GLASS, np.uint8), *(he_tissue(rng, TILE, TILE) for _ in range(_SHARED - 1))]
     tiles: list[bytes] = []
@@ -42,11 +45,13 @@ def write_giant(
     for tile in tiles:
         places.append(len(data))
         data += tile
+    data += bytes(_SIZES)
     link = FIRST_LINK
     for downsample in levels:
         across = side // downsample
         count = (-(-across // TILE)) ** 2
         picks = rng.integers(_SHARED, size=count)
+        sizes = np.array([len(tile) for tile in tiles])[picks] + (np.arange(count) % _SIZES if distinct else 0)
         description = f"Aperio Image Library v12.0.15\r\n{side}x{side} -> {across}x{across}|AppMag = 40|MPP = 0.25"
         fields = (
             (256, "long", [across]),
@@ -60,7 +65,7 @@ def write_giant(
             (322, "long", [TILE]),
             (323, "long", [TILE]),
             (324, "long8", np.array(places)[picks].tolist()),
-            (325, "long", np.array([len(tile) for tile in tiles])[picks].tolist()),
+            (325, "long", sizes.tolist()),
             *([(347, "bytes", tables), (530, "short", [2, 2])] if codec == "jpeg" else []),
         )
         link = write_directory(data, link, fields)
