@@ -34,7 +34,7 @@ def transport_to(url: str, pauses: list[float]) -> Iterator[Transport]:
 
 
 def test_a_repeatable_call_survives_a_server_that_stumbles() -> None:
-    installation, pauses = Installation(fail_calls={f"GET /slides/{SLIDE}": 3}), list[float]()
+    installation, pauses = Installation(completed=True, fail_calls={f"GET /slides/{SLIDE}": 3}), list[float]()
     with served(installation) as url, transport_to(url, pauses) as transport:
         assert transport.call("GET", f"/slides/{SLIDE}", repeatable=True)["status"] == "READY"
     assert len(pauses) == 3
