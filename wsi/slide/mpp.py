@@ -61,7 +61,7 @@ def resolve(candidates: Sequence[StatedMpp]) -> Mpp:
     warnings: list[str] = []
     for other, other_x, other_y in complete[1:]:
         both = f"{_words(x, y)} ({source}) and {_words(other_x, other_y)} ({other})"
-        if _mistaken(x, other_x) or _mistaken(y, other_y):
+        if is_unit_mistake(x, other_x) or is_unit_mistake(y, other_y):
             conflict = conflict or f"The file says both {both} microns per pixel, as if a unit was mistaken: {_HOW}."
         elif possible(other_x) and possible(other_y) and max(_apart(x, other_x), _apart(y, other_y)) > _AGREEING:
             warnings.append(f"The file says both {both} microns per pixel.")
@@ -127,8 +127,8 @@ def possible(mpp: float) -> bool:
     return SMALLEST <= mpp <= LARGEST  # False for NaN too.
 
 
-def _mistaken(one: float, other: float) -> bool:
-    """One is a unit's factor larger than the other."""
+def is_unit_mistake(one: float, other: float) -> bool:
+    """Return whether one is larger than the other by the factor of a mistaken unit."""
     return any(abs(_apart(one, other) + 1 - factor) <= _EXACT * factor for factor in UNIT_MISTAKES)
 
 

@@ -19,7 +19,7 @@ from wsi.slide.dicom.passage import HEAD, Passage
 from wsi.slide.dicom.pixels import check_header
 from wsi.slide.files import is_named_dicom, left_out_warnings, several_slides
 from wsi.slide.index import IndexedFile, LevelIndex, SlideIndex
-from wsi.slide.mpp import StatedMpp, resolve
+from wsi.slide.mpp import StatedMpp, is_unit_mistake, resolve
 from wsi.slide.ranges import ByteRange, RangeSource
 from wsi.slide.tiff import damaged
 
@@ -202,6 +202,9 @@ def _filled_size(one: Level, base: Level) -> tuple[int, int]:
         )
     )
     if max(header.width - width, header.height - height) <= _ROUNDING or not all(fills):
+        return header.width, header.height
+    stored = base.header.width / header.width, base.header.height / header.height
+    if all(map(is_unit_mistake, (across, down), stored)):  # the sizes are right: the scales contradict each other
         return header.width, header.height
     return width, height
 
