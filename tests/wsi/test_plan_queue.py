@@ -11,6 +11,7 @@ import pytest
 
 from adapters.settings import queues
 from tests.wsi.slide.sources import CountingSource
+from wsi import keys
 from wsi.examination import Examination
 from wsi.mask import DETECTED, SlideMask
 from wsi.memory.objects import MemoryObjects
@@ -29,6 +30,9 @@ GPX = 1_000_000_000
 STATED = JobOptions(mpp=0.25)  #: what no inspection here looked at
 
 
+FOLDER = "tenants/t/slides/s/2/"  #: of the inspection
+
+
 def slide(inspection: dict[str, Any] | None, *sizes: int, mpp: float | None = None) -> Slide:
     return Slide(
         id=uuid4(),
@@ -37,6 +41,7 @@ def slide(inspection: dict[str, Any] | None, *sizes: int, mpp: float | None = No
         state=SlideState.READY,
         files=tuple(SlideFile(name=f"{n}", uri=f"s3://b/{n}", size=size) for n, size in enumerate(sizes)),
         inspection=inspection,
+        thumbnail_key=keys.thumbnail(FOLDER),
         mpp=mpp,
         created_by="user:a",
         created_at=datetime.now(UTC),
@@ -103,7 +108,7 @@ def test_a_plan_is_heavy_exactly_where_what_inspection_kept_does_not_hold(inspec
     objects, record = MemoryObjects(), slide(found.as_json(), 20 * COPIED_BYTES, mpp=of_slide)
     kept = Examination(found, b"", SlideMask(np.ones((4, 4), np.bool_), DETECTED, SETTINGS))
     source = SlideSource(files=(("0", CountingSource(b"")),))
-    store_examination(objects, record, source, UnreadSlide(found), kept)
+    store_examination(objects, FOLDER, source, UnreadSlide(found), kept)
     held = stored_examination(objects, record, source, of_job if of_job is not None else of_slide)
     assert (plan_queue(record, JobOptions(mpp=of_job)) == PLAN) == (held is not None)
 

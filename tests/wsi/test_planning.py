@@ -170,7 +170,7 @@ def test_a_batch_holds_as_many_boxes_as_memory_has_room_for(mpp, batch):
 
 
 def test_a_box_larger_than_memory_is_refused_with_the_way_out():
-    card = replace(STAIN_DENSITY, mpp=8.0)
+    card = replace(STAIN_DENSITY, mpp=9.0)
     with pytest.raises(JobFailed, match="pyramid"):
         plan(inspection(20_000, 20_000, mpp=0.2), card=card)
     assert plan(inspection(20_000, 20_000, mpp=0.2, downsamples=(1, 4, 16)), card=card).numerics.batch == 32
