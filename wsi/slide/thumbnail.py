@@ -147,11 +147,7 @@ class _Sums:
         if not inside.size:
             return
         cells, counts = self._summed(inside, y % grid.factor, x % grid.factor)
-        top, left = y // grid.factor, x // grid.factor
-        under = (slice(top, top + counts.shape[0]), slice(left, left + counts.shape[1]))
-        with self._lock:
-            self._sums[under] += cells
-            self._counts[under] += counts
+        self._add_cells(cells, counts, np.array([y // grid.factor]), np.array([x // grid.factor]))
 
     def _add_often(self, pixels: RGB, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> None:
         """Add one tile at many places, all those at once where the squares cut it alike."""
@@ -171,12 +167,27 @@ class _Sums:
             height, width, down, across = cut[:, places[0]].tolist()
             if height and width:
                 cells, counts = self._summed(pixels[:height, :width], down, across)
-                # A square of two of these tiles is never the same one of both: they lie whole squares apart.
-                top, left = y[places] // grid.factor, x[places] // grid.factor
-                with self._lock:
-                    for row, column in np.ndindex(counts.shape):
-                        self._sums[top + row, left + column] += cells[row, column]
-                        self._counts[top + row, left + column] += counts[row, column]
+                self._add_cells(cells, counts, y[places] // grid.factor, x[places] // grid.factor)
+
+    def _add_cells(
+        self,
+        cells: NDArray[np.integer],
+        counts: NDArray[np.integer],
+        top: NDArray[np.int64],
+        left: NDArray[np.int64],
+    ) -> None:
+        """Add the same squares at many places, by the shorter of two loops: over places, or over squares. One square is
+        never added to twice at once: tiles lie whole squares apart."""
+        height, width = counts.shape
+        with self._lock:
+            if len(top) <= height * width:
+                for y, x in zip(top.tolist(), left.tolist(), strict=True):
+                    self._sums[y : y + height, x : x + width] += cells
+                    self._counts[y : y + height, x : x + width] += counts
+                return
+            for row, column in np.ndindex(height, width):
+                self._sums[top + row, left + column] += cells[row, column]
+                self._counts[top + row, left + column] += counts[row, column]
 
     def _summed(self, inside: RGB, down: int, across: int) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
         """Return the sums [rows, columns, 3] and counts [rows, columns] of px that begin `down` and `across` px into a
