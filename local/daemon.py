@@ -66,6 +66,12 @@ def down(folder: Path) -> bool:
         return _down(folder)
 
 
+def is_started_here(folder: Path) -> bool:
+    """Whether this process started the stack that runs in the folder."""
+    running = StackFile(folder).read()
+    return running is not None and running["pid"] in {child.pid for child in _started}
+
+
 def _changing(folder: Path) -> Path:
     """Locked by whoever starts or stops the stack: who comes meanwhile waits, and then finds it up or down."""
     return folder / "changing"

@@ -15,7 +15,7 @@ from client.inputs import SlideInput
 from client.submission import follow, send_slide, wait_until_inspected
 from client.transport import Transport
 from client.watch import Realtime
-from local.daemon import down, up
+from local.daemon import down, is_started_here, up
 from local.options import StackOptions
 from local.sample_slide import sample_slide
 from local.stack_file import alone
@@ -34,13 +34,13 @@ def _demo(folder: Path, console: Console) -> bool:
     began = time.monotonic()
     slide = sample_slide(folder / "cache")
     console.print(f"slide    {slide}")
-    stack, is_ours = up(folder, StackOptions())
-    console.print(f"stack    {'started' if is_ours else 'was running'}, {stack['api_url']}")
-    console.print(f"page     {stack['page_url']}")
     try:
+        stack, is_ours = up(folder, StackOptions())
+        console.print(f"stack    {'started' if is_ours else 'was running'}, {stack['api_url']}")
+        console.print(f"page     {stack['page_url']}")
         return _run(stack, slide, folder, console, began)
     finally:
-        if is_ours:
+        if is_started_here(folder):  # not `is_ours`: a signal may come before it is assigned
             down(folder)
 
 

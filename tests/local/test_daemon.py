@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 import signal
@@ -14,12 +15,14 @@ from contextlib import contextmanager
 
 import httpx
 import pytest
+from rich.console import Console
 
 from client.api import Api
 from client.submission import wait_until_inspected
 from client.transport import Transport
 from client.upload import upload
 from local import children, daemon, sample_slide
+from local.demo import demo as run_demo
 from local.ministack import PYTHON
 from local.options import StackOptions
 from local.postgres import EmbeddedPostgres
@@ -98,6 +101,26 @@ def test_a_demo_that_is_told_to_leave_stops_what_it_started(folder, number, mark
     assert demo.wait(60) not in (0, None)
     assert not StackFile(folder).is_taken()
     assert not (folder / "stack.json").exists()
+
+
+class ClosedAfterOneLine(io.StringIO):
+    """What `make demo | head -1` prints into."""
+
+    def write(self, text):
+        if "\n" in self.getvalue():
+            raise BrokenPipeError
+        return super().write(text)
+
+
+@pytest.mark.parametrize("runs_before", [False, True])
+def test_a_demo_that_fails_as_soon_as_the_stack_runs_stops_what_it_started(folder, runs_before):
+    (folder / "cache").mkdir()
+    shutil.copy(shared_slide(SLIDE), folder / "cache" / sample_slide.NAME)
+    if runs_before:
+        subprocess.run([sys.executable, "-m", "local", "up", "--folder", str(folder)], cwd=daemon.ROOT, check=True)
+    with pytest.raises((BrokenPipeError, SystemExit)):  # rich makes the one of the other
+        run_demo(folder, Console(file=ClosedAfterOneLine()))
+    assert StackFile(folder).is_taken() is runs_before
 
 
 def eventually(what, seconds=30):

@@ -93,21 +93,21 @@ RING = st.lists(st.tuples(PLACE, PLACE).map(list), min_size=3, max_size=12)
 
 @settings(deadline=None, max_examples=40)
 @given(SIDE, SIDE, st.lists(RING, min_size=1, max_size=3), st.integers(1, 1_000), st.sampled_from(Frame))
-def test_region_of_any_coordinates_is_counted_or_refused_within_a_second(width, height, rings, again, frame):
+def test_region_of_any_coordinates_is_counted_or_refused_in_bounded_time(width, height, rings, again, frame):
     rings = [ring * (again if number == 0 else 1) for number, ring in enumerate(rings)]
     seen = replace(inspection(width, height), bounds=(width // 3, height // 3, width, height))
     began = time.process_time()
     with suppress(Invalid):
         outline = read_geojson({"type": "Polygon", "coordinates": rings}, frame).outline
         assert 0 <= estimate(seen, STAIN_DENSITY, JobOptions(outline=outline), 1.0, stored=None).tiles <= 2**24
-    assert time.process_time() - began < 2  # about 1 s where nothing else runs
+    assert time.process_time() - began < 15  # about 1 s where nothing else runs; minutes without a bound
 
 
 @pytest.mark.parametrize("reach", [1, 100, FARTHEST / 100_000])
-def test_hatching_as_dense_as_a_region_may_be_is_counted_within_a_second(reach: float):
+def test_hatching_as_dense_as_a_region_may_be_is_counted_in_bounded_time(reach: float):
     zigzag = [(5.0 * step, 100_000 * reach * (-1) ** step) for step in range(20_000)]
     began = time.process_time()
     options = JobOptions(outline=Outline((((*zigzag, zigzag[0]),),)))
     counted = estimate(inspection(100_000, 100_000), STAIN_DENSITY, options, 1.0, stored=None)
-    assert time.process_time() - began < 2  # about 0.6 s where nothing else runs
+    assert time.process_time() - began < 15  # about 0.6 s where nothing else runs; minutes without a bound
     assert counted.exact is False

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -225,8 +224,6 @@ def test_overview_of_600_000_tiles_that_share_16_places_takes_16_decodes(tmp_pat
     decoded: list[int] = []
     decode = reader.decode
     monkeypatch.setattr(reader, "decode", lambda tile, *args: (decoded.append(tile.index), decode(tile, *args))[1])
-    began = time.process_time()
     found = thumbnail(reader, 2048)
-    assert time.process_time() - began < 20  # about 4 s
     assert len(decoded) == 16
     assert (found.tiles, found.unreadable) == (782**2, 0)
