@@ -6,7 +6,6 @@ import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
-from itertools import zip_longest
 from pathlib import Path
 
 from client.inputs.grouping import Group, duplicate
@@ -53,6 +52,13 @@ def copies(groups: Sequence[Group], named: Collection[str]) -> tuple[list[Group]
     return kept, left_out
 
 
+def is_part(one: FileEntry, other: FileEntry) -> bool:
+    """Return whether a file is a copy of another one, whole or cut short; of objects the ETag tells whole ones."""
+    if one.is_remote or other.is_remote:
+        return bool(one.stamp) and (one.size, one.stamp) == (other.size, other.stamp)
+    return one.size <= other.size and _begins_alike(one, other)
+
+
 def _sizes(one: Group) -> tuple[int, ...]:
     return tuple(entry.size for entry in one.entries)
 
@@ -80,16 +86,15 @@ def _ends(entry: FileEntry) -> str:
 
 
 def _are_equal(one: Group, other: Group) -> bool:
-    return all(_are_equal_files(*pair) for pair in zip(one.entries, other.entries, strict=True))
+    pairs = zip(one.entries, other.entries, strict=True)
+    return all(first.is_remote or _begins_alike(first, second) for first, second in pairs)
 
 
 @lru_cache(_REMEMBERED)
-def _are_equal_files(one: FileEntry, other: FileEntry) -> bool:
-    if one.is_remote:
-        return True
+def _begins_alike(one: FileEntry, other: FileEntry) -> bool:
+    """Return whether the second file begins with all bytes of the first."""
     try:
         with Path(one.location).open("rb") as first, Path(other.location).open("rb") as second:
-            parts = zip_longest(iter(lambda: first.read(_PART), b""), iter(lambda: second.read(_PART), b""))
-            return all(part == its for part, its in parts)
+            return all(part == second.read(len(part)) for part in iter(lambda: first.read(_PART), b""))
     except OSError:
         return False

@@ -11,7 +11,7 @@ from collections.abc import Iterable, MutableMapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from client.inputs.duplicates import copies, each_file_once
+from client.inputs.duplicates import copies, each_file_once, is_part
 from client.inputs.folders import Walk, file_entry, is_folder, listed
 from client.inputs.grouping import Group, data_folder, group, mirax_parts
 from client.inputs.kinds import CLAIMING, DICOM, MIRAX, Facts, Kind
@@ -184,7 +184,7 @@ class _Search:
         for entry in named:  # whatever it is: its reader says why it is not read
             if entry in looked and looked[entry].kind is Kind.LEFT_OUT:
                 looked[entry] = Facts(kind=Kind.DICOM if entry.suffix in DICOM else Kind.WHOLE)
-        groups, left_out = group(looked, parts, self._named, self._asked)
+        groups, left_out = group(looked, parts, self._named, self._asked, is_part=is_part)
         return groups, [one for one in left_out if one.location in self._asked]
 
     def _leads_away(self, entry: FileEntry) -> bool:

@@ -1,17 +1,17 @@
-"""Which files make one slide, decided from what is known of each. Pure: no byte is read here.
+"""Which files make one slide, decided from what is known of each.
 
 - A MIRAX slide is its .mrxs and the files of the folder of the same name.
 - A Hamamatsu VMS or VMU slide is the list and the files that it names.
 - A DICOM slide is all files of one SeriesInstanceUID, whatever their names and in whichever of the searched folders
-  they are: UIDs are unique in the world (PS3.5, chapter 9). Of two files with one SOPInstanceUID the larger one counts,
-  since the other is a copy or a part of it.
+  they are: UIDs are unique in the world (PS3.5, chapter 9). Of files with one SOPInstanceUID copies, whole or cut
+  short, are left out. Where they differ all stay, and the slide's reader refuses to choose.
 - Any other file is a slide of its own, or left out.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from client.inputs.kinds import HAMAMATSU, MIRAX, RESULT_NAMES, Facts, Kind, is_system
@@ -24,6 +24,9 @@ _HAMAMATSU_PARTS = frozenset({".jpg", ".jpeg", ".opt", ".ngr"})
 
 _NO_COVER = "The file belongs to a MIRAX slide whose .mrxs file is missing: put both into one folder."
 _NO_VOLUME = "The DICOM series holds a label or an overview, and no level of a slide."
+
+
+IsPart = Callable[[FileEntry, FileEntry], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +76,13 @@ def group(
     parts: MiraxParts,
     named: Collection[str] = (),
     asked: Collection[str] | None = None,
+    *,
+    is_part: IsPart,
 ) -> tuple[list[Group], list[LeftOut]]:
     """Return the slides and what is left out, both sorted by location. `looked` holds every file that `parts` does not
     claim. Files of the locations `named` were named one by one: their slide is known by that name. Of the others only
-    those in `asked` (default: all) lie where the user pointed; a slide is known by these."""
+    those in `asked` (default: all) lie where the user pointed; a slide is known by these. `is_part` tells of
+    two files with one SOPInstanceUID whether the first is a copy of the second, whole or cut short."""
     kinds: dict[Kind, list[FileEntry]] = defaultdict(list)
     for entry in sorted(looked, key=_by_location):
         kinds[looked[entry].kind].append(entry)
@@ -85,7 +91,7 @@ def group(
     claimed = {entry for one in hamamatsu for entry in one.entries}
     groups += hamamatsu
     groups += [Group(entry.location, (entry,)) for entry in kinds[Kind.WHOLE] if entry not in claimed]
-    series, left_out = _series({entry: looked[entry] for entry in kinds[Kind.DICOM]}, named)
+    series, left_out = _series({entry: looked[entry] for entry in kinds[Kind.DICOM]}, named, is_part)
     groups += _placed(series, groups, named, {entry.location for entry in looked} if asked is None else asked)
     left_out += [
         LeftOut(location=entry.location, reason=LeftOutReason.MISSING_FILES, sentence=_NO_COVER)
@@ -114,7 +120,9 @@ def _hamamatsu(entry: FileEntry, looked: Mapping[FileEntry, Facts]) -> Group:
     return Group(entry.location, (entry, *sorted(filter(belongs, looked), key=_by_location)))
 
 
-def _series(looked: Mapping[FileEntry, Facts], named: Collection[str]) -> tuple[list[list[FileEntry]], list[LeftOut]]:
+def _series(
+    looked: Mapping[FileEntry, Facts], named: Collection[str], is_part: IsPart
+) -> tuple[list[list[FileEntry]], list[LeftOut]]:
     """Return the files of each slide. A .dcm file whose header is damaged belongs to the one series of its folder, so
     that the slide is rejected for it and not analysed without."""
     series: dict[str, list[FileEntry]] = defaultdict(list)
@@ -132,7 +140,7 @@ def _series(looked: Mapping[FileEntry, Facts], named: Collection[str]) -> tuple[
     found: list[list[FileEntry]] = []
     left_out: list[LeftOut] = []
     for entries in series.values():
-        kept, copies = _each_instance_once(entries, looked)
+        kept, copies = _each_instance_once(entries, looked, is_part)
         left_out += copies
         identities = [looked[entry].identity for entry in kept]
         is_slide = any(one is None or one.kind not in _NO_LEVEL for one in identities)
@@ -147,16 +155,19 @@ def _series(looked: Mapping[FileEntry, Facts], named: Collection[str]) -> tuple[
 
 
 def _each_instance_once(
-    entries: Sequence[FileEntry], looked: Mapping[FileEntry, Facts]
+    entries: Sequence[FileEntry], looked: Mapping[FileEntry, Facts], is_part: IsPart
 ) -> tuple[list[FileEntry], list[LeftOut]]:
-    kept: dict[str, FileEntry] = {}
+    kept: dict[str, list[FileEntry]] = defaultdict(list)
     left_out: list[LeftOut] = []
     for entry in sorted(entries, key=lambda one: (-one.size, one.is_linked, one.location)):
         identity = looked[entry].identity
-        first = kept.setdefault(identity.instance if identity and identity.instance else entry.location, entry)
-        if first is not entry:
+        known = kept[identity.instance if identity and identity.instance else entry.location]
+        first = next((one for one in known if is_part(entry, one)), None)
+        if first is None:
+            known.append(entry)
+        else:
             left_out.append(duplicate(entry.location, first.location, "holds the same DICOM instance as"))
-    return sorted(kept.values(), key=_by_location), left_out
+    return sorted((entry for known in kept.values() for entry in known), key=_by_location), left_out
 
 
 def duplicate(location: str, first: str, how: str) -> LeftOut:

@@ -10,6 +10,7 @@ from client.inputs.listing import FileEntry, Remote
 from client.inputs.slide_input import LeftOutReason
 from wsi import side_by_side
 from wsi.errors import SlideRejected, SourceError
+from wsi.slide.dicom.identity import read_identity
 from wsi.slide.ranges import ByteRange, FileSource, RangeSource
 from wsi.slide.recognition import HEAD
 
@@ -63,8 +64,6 @@ def _facts(entry: FileEntry, source: RangeSource) -> Facts:
     head = source.read(ByteRange(0, min(DICOM_HEAD if may_be_dicom else HEAD, source.size)))
     if not is_dicom(head):
         return by_head(entry, head)
-    from wsi.slide.dicom.identity import read_identity  # pydicom takes a third of a second to import
-
     try:
         return by_head(entry, head, read_identity(source, head))
     except SlideRejected:  # its reader says what is wrong with it

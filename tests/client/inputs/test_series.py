@@ -12,6 +12,8 @@ from client.inputs import Found, LeftOutReason, expand
 from client.sources import Sources
 from tests.client.inputs.places import TIFF, left_out, names, write
 from tests.slides.dicoms import SERIES, Writing, tissue, write_annotations, write_picture
+from wsi.errors import SlideRejected
+from wsi.slide.opening import open_slide
 
 PIXELS = tissue(64, 64)
 
@@ -100,6 +102,17 @@ def test_two_files_of_one_instance_are_one_file(tmp_path: Path) -> None:
         "DCM_1 cut": LeftOutReason.DUPLICATE,
     }
     assert found.files_of_slides + found.files_left_out == 4
+
+
+def test_two_files_of_one_instance_that_differ_are_refused_and_not_chosen_between(tmp_path: Path) -> None:
+    _, two = write_series(tmp_path / "case", "DCM_0", "DCM_1")
+    changed = bytearray(two.read_bytes())
+    changed[-3] ^= 1
+    (tmp_path / "case/DCM_2").write_bytes(changed + bytes(64))
+    found = expand([str(tmp_path)])
+    assert (files_of(found), found.left_out) == ([["DCM_0", "DCM_1", "DCM_2"]], ())
+    with Sources().opened(found.slides[0]) as source, pytest.raises(SlideRejected, match="hold different bytes"):
+        open_slide(source)
 
 
 def test_a_series_of_labels_alone_is_left_out_and_one_with_the_slide_is_not(tmp_path: Path) -> None:

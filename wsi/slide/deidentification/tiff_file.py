@@ -72,17 +72,13 @@ def _pages_of(
     order. Raises SlideRejected where a level hangs below a page that does not stay: that page cannot go."""
     places = {level.place for level in levels}
     kept = [
-        KeptPage(page, below=tuple(KeptPage(below) for below in _below(page) if below.place in places))
+        KeptPage(page, below=tuple(KeptPage(below) for below in page.below() if below.place in places))
         for number, page in enumerate(file.directories)
         if page.place in places or also(page, number)
     ]
     if len(places) > len({one.directory.place for page in kept for one in (page, *page.below)} & places):
         raise can_not("A level of the slide hangs below an image that is not the slide")
     return kept
-
-
-def _below(page: Directory) -> Sequence[Directory]:
-    return page.below() if tiff.SUB_DIRECTORIES in page else ()
 
 
 def _shows_the_scan(page: Directory, base: Directory) -> bool:

@@ -4,7 +4,7 @@ that say that they are a label, a macro, a thumbnail or a mask."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -110,9 +110,10 @@ def without_tiles() -> SlideRejected:
 def _images(file: Tiff) -> Iterator[TiffImage]:
     """Yield every image once, numbered in the file's order; those below a page behind it."""
     number, seen = 0, set[int]()
-    below = {level.place.start for page in file.directories for level in _below(page)}
-    for page in file.directories:
-        for directory in (page, *_below(page)):
+    pages = [(page, page.below()) for page in file.directories]
+    below = {level.place.start for _, levels in pages for level in levels}
+    for page, levels in pages:
+        for directory in (page, *levels):
             if directory.place.start in seen or tiff.IMAGE_WIDTH not in directory:
                 continue
             seen.add(directory.place.start)
@@ -132,10 +133,6 @@ def _images(file: Tiff) -> Iterator[TiffImage]:
                 ),
             )
             number += 1
-
-
-def _below(page: Directory) -> Sequence[Directory]:
-    return page.below() if tiff.SUB_DIRECTORIES in page else ()
 
 
 def _tile(directory: Directory) -> tuple[int, int] | None:
