@@ -34,8 +34,8 @@ from client.shards import Computing, ModelToRun, Planned, Watched
 from client.sources import Sources
 from client.spread import Spread
 from gpu_worker.all_devices import OneDevice, cuda_devices
-from gpu_worker.decoding.choice import cores
 from wsi.builtin_models import STAIN_DENSITY
+from wsi.cores import available_cores
 from wsi.model_card import Activation, ModelCard, OutputColumn
 from wsi.records.jobs import JobOptions
 
@@ -50,7 +50,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     devices = cuda_devices() if asked.device == "cuda" else [OneDevice(title=f"cpu:{n}", name="cpu") for n in range(2)]
     if not devices:
         sys.exit("There is no CUDA device here: --device cpu")
-    print(f"{len(devices)} x {asked.device}, {cores()} cores: {', '.join(one.visible or one.title for one in devices)}")
+    titles = ", ".join(one.visible or one.title for one in devices)
+    print(f"{len(devices)} x {asked.device}, {available_cores()} cores: {titles}")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         model = _network(folder) if asked.device == "cuda" else _densities()

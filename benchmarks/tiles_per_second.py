@@ -23,10 +23,10 @@ import torch
 from benchmarks import peers, peers_decode
 from benchmarks.engine_arm import Ran, card_of, opened, planned, run
 from benchmarks.workloads import DISTINCT, PATCHES, WORKLOADS, Slide, Workload, write
-from gpu_worker.decoding.choice import cores
 from gpu_worker.models.loaded import LoadedModel
 from tests.range_server import serve
 from wsi.builtin_models import STAIN_DENSITY
+from wsi.cores import available_cores
 from wsi.slide.reads import Reads
 
 BATCH: Final = 256
@@ -41,7 +41,7 @@ MB: Final = 1e6
 def main(argv: Sequence[str] | None = None) -> None:
     asked = _asked(argv)
     names = torch.cuda.get_device_name(asked.device) if asked.device.startswith("cuda") else platform.processor()
-    print(f"{names or platform.machine()}, {cores()} cores of {os.cpu_count()}, torch {torch.__version__}")
+    print(f"{names or platform.machine()}, {available_cores()} cores of {os.cpu_count()}, torch {torch.__version__}")
     with tempfile.TemporaryDirectory() as name:
         for letter in asked.workloads.split(","):
             workload = WORKLOADS[letter]

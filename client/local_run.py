@@ -6,7 +6,6 @@ The same functions as the lambdas and the worker call, with a folder in place of
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -19,6 +18,7 @@ from client.partial import Partial, alone_in
 from client.shards import Computing, ModelToRun, Planned, Watched, cut
 from client.sources import plan_uris
 from wsi.builtin_models import BUILTIN
+from wsi.cores import available_cores
 from wsi.errors import ModelError, SlideRejected, SourceChanged
 from wsi.jobs import result_identity
 from wsi.model_card import ModelCard
@@ -52,7 +52,7 @@ def choose_models(names: Sequence[str], device: str) -> tuple[ModelToRun, ...]:
             raise UsageError(f"Two of the models are named {card.name}: run them into folders of their own.")
         # Built-in models are computed as the queue's workers compute them, to the last bit and with the same plan
         # digest. For a network on the CPU one thread would waste the machine.
-        threads = THREADS if package is None or device != "cpu" else os.cpu_count() or 1
+        threads = THREADS if package is None or device != "cpu" else available_cores()
         chosen[card.name] = ModelToRun(card=card, package=package, device=device, threads=threads)
     return tuple(chosen.values())
 

@@ -12,6 +12,7 @@ from wsi.errors import (
     JobFailed,
     LeaseLost,
     ModelError,
+    ModelFailed,
     SlideRejected,
     SourceChanged,
     SourceMissing,
@@ -102,6 +103,8 @@ def _job_failure(error: JobFailed | SourceChanged | SourceMissing | SlideRejecte
             return error
         case SlideRejected():
             return JobFailed(FailReason.SLIDE_REJECTED, error.sentence)
+        case ModelFailed():
+            return JobFailed(FailReason.MODEL_FAILED, error.sentence)
         case ModelError():
             return JobFailed(FailReason.MODEL_UNAVAILABLE, error.sentence)
         case SourceChanged() | SourceMissing():

@@ -9,6 +9,7 @@
     |   +-- SourceChanged    another version of the object answered (ETag)
     |   +-- SourceUnavailable  the store did not answer; worth another try
     +-- ModelError           the model package is unknown, damaged or refused
+    |   +-- ModelFailed      its network broke off, or gave what cannot be a score
     +-- UnsuitableDevice     this machine's device can not hold the model's one batch shape; another machine's may
     +-- DeviceLost           the device is broken or gone: only a new process, mostly on another machine, helps
     +-- Stuck                the work on a shard made no step for too long: a read or a forward pass that never ends
@@ -59,7 +60,8 @@ class FailReason(StrEnum):
     SLIDE_REJECTED = "slide_rejected"
     SLIDE_CHANGED = "slide_changed"
     SLIDE_UNREADABLE = "slide_unreadable"
-    MODEL_UNAVAILABLE = "model_unavailable"
+    MODEL_UNAVAILABLE = "model_unavailable"  #: its package is unknown, damaged or refused
+    MODEL_FAILED = "model_failed"  #: the network broke off, or gave what is no score
     POISON_SHARD = "poison_shard"
     PLANNING_FAILED = "planning_failed"
     STITCHING_FAILED = "stitching_failed"
@@ -121,6 +123,10 @@ class SourceUnavailable(SourceError):
 class ModelError(TesseraError):
     code = "model_error"
     status = 422
+
+
+class ModelFailed(ModelError):
+    code = "model_failed"
 
 
 class UnsuitableDevice(TesseraError):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Final
 
 from gpu_worker.decoding.jobs import Decoders
@@ -10,6 +9,7 @@ from gpu_worker.decoding.memory import private
 from gpu_worker.decoding.processes import ProcessDecoders
 from gpu_worker.decoding.threads import ThreadDecoders
 from gpu_worker.stages.batch import RESERVED
+from wsi.cores import available_cores
 
 #: Bytes of batches under construction on a machine without a GPU: ten of 32 tiles of 256 px.
 CPU_BUDGET: Final = 64 * 1024**2
@@ -39,9 +39,4 @@ def decoders_for(device: str, workers: int | None = None, *, isolated: bool = Fa
 def beside_gpus(gpus: int = 1, of: int | None = None) -> int:
     """Decoder processes of each of so many GPUs, whose own processes share the cores. `of`: how many these are, None
     for all that this process may use."""
-    return max(1, (of or cores()) // gpus - KEPT_CORES)
-
-
-def cores() -> int:
-    """That this process may use: of a machine, a container or `taskset`."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, (of or available_cores()) // gpus - KEPT_CORES)

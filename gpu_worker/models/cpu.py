@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from gpu_worker.models.devices import device_errors
 from gpu_worker.models.network import Network
-from wsi.model_card import ModelCard
+from wsi.cores import available_cores
+from wsi.model_card import Activation, ModelCard
 from wsi.plan import Numerics
 
 
@@ -20,9 +21,19 @@ class OnCpu:
     def card(self) -> ModelCard:
         return self._network.card
 
+    @property
+    def last_step(self) -> Activation | None:
+        return self._network.last_step
+
+    def output(self, pixels: NDArray[np.uint8]) -> NDArray[np.float32]:
+        """[n, height, width, 3] -> [n, columns], before the activation."""
+        torch.set_num_threads(available_cores())
+        with device_errors(len(pixels), self._network.device):
+            return self._network.output(torch.from_numpy(pixels)).numpy()
+
     def infer(self, pixels: NDArray[np.uint8], numerics: Numerics) -> NDArray[np.float32]:
         """[batch, height, width, 3] -> [batch, columns]. Raises ModelError, UnsuitableDevice."""
         self._network.check(numerics)
         torch.set_num_threads(numerics.threads)
-        with device_errors(len(pixels)):
+        with device_errors(len(pixels), self._network.device):
             return self._network(torch.from_numpy(pixels)).numpy()

@@ -19,12 +19,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from gpu_worker.models.devices import ERRORS, device_errors, translated
+from gpu_worker.models.devices import device_errors, translated
 from gpu_worker.models.loaded import InFlight
 from gpu_worker.models.network import Network
 from gpu_worker.models.tile_quality import QualitySums
-from wsi.errors import ModelError
-from wsi.model_card import ModelCard
+from wsi.errors import ModelFailed
+from wsi.model_card import Activation, ModelCard
 from wsi.plan import Numerics
 from wsi.quality import finished, lattice
 
@@ -53,6 +53,16 @@ class OnCuda:
         alone."""
         return self._network(pixels)
 
+    @property
+    def last_step(self) -> Activation | None:
+        return self._network.last_step
+
+    def output(self, pixels: NDArray[np.uint8]) -> NDArray[np.float32]:
+        """[n, height, width, 3] -> [n, columns], before the activation, kernel by kernel."""
+        device = self._network.device
+        with device_errors(len(pixels), device), self._lane.lock:
+            return self._network.output(torch.from_numpy(pixels).to(device)).cpu().numpy()
+
     def infer(self, pixels: NDArray[np.uint8], numerics: Numerics) -> NDArray[np.float32]:
         """[batch, height, width, 3] -> [batch, columns]. Raises ModelError, UnsuitableDevice, DeviceLost."""
         return self.start(pixels, numerics).scores()
@@ -60,7 +70,7 @@ class OnCuda:
     def start(self, pixels: NDArray[np.uint8], numerics: Numerics) -> InFlight:
         """As `Queueing.start`. The first batch of a shape waits until its graph is recorded."""
         self._network.check(numerics)
-        with device_errors(len(pixels)), torch.inference_mode(), self._lane.lock:
+        with device_errors(len(pixels), self._network.device), torch.inference_mode(), self._lane.lock:
             return self._shape(pixels.shape).start(torch.from_numpy(pixels))
 
     def _shape(self, shape: tuple[int, ...]) -> _Shape:
@@ -130,7 +140,7 @@ class _Shape:
                 self._outputs = self._computed()
             scores, sums = (_fetched(output) for output in self._outputs)
             ended.record(computing)
-        return _Queued(pixels, scores, sums, began, ended)
+        return _Queued(self._network.device, pixels, scores, sums, began, ended)
 
     def _computed(self) -> tuple[torch.Tensor, torch.Tensor]:
         """[batch, columns] scores and [batch, 5] sums of how the tiles look, on the device."""
@@ -144,7 +154,7 @@ class _Shape:
             torch.cuda.set_sync_debug_mode("error")
         try:
             self._outputs = self._computed()
-        except ERRORS as error:
+        except Exception as error:
             if _WAITS not in str(error):
                 raise
             _log_slow(error)
@@ -164,8 +174,8 @@ class _Shape:
                 torch.cuda.graph(graph, stream=computing, capture_error_mode="thread_local"),
             ):
                 self._outputs = self._computed()
-        except ERRORS as error:
-            if not isinstance(translated(error, 0), ModelError):
+        except Exception as error:
+            if not isinstance(translated(error, 0, self._network.device), ModelFailed):
                 raise
             _log_slow(error)
             return None
@@ -185,12 +195,14 @@ def _fetched(output: torch.Tensor) -> torch.Tensor:
 class _Queued:
     def __init__(
         self,
+        device: torch.device,
         pixels: torch.Tensor,
         scores: torch.Tensor,
         sums: torch.Tensor,
         began: torch.cuda.Event,
         ended: torch.cuda.Event,
     ) -> None:
+        self._device = device
         self._pixels = pixels  #: held until the device has read them
         self._scores = scores
         self._sums = sums
@@ -200,7 +212,7 @@ class _Queued:
     def scores(self) -> NDArray[np.float32]:
         """Sleeps, and does not spin: the cores belong to the decoders. A copy, since scores are kept until their shard
         is written, and torch locks new pages for each batch unless it gets back those of the last."""
-        with device_errors(len(self._pixels)):
+        with device_errors(len(self._pixels), self._device):
             self._ended.synchronize()
         return self._scores.numpy().copy()
 

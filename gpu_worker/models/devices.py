@@ -8,7 +8,8 @@ from contextlib import contextmanager
 
 import torch
 
-from wsi.errors import DeviceLost, ModelError, UnsuitableDevice
+from gpu_worker.models.own_words import own_words
+from wsi.errors import DeviceLost, ModelError, ModelFailed, TesseraError, UnsuitableDevice
 
 #: What a process can not get over, by cudaGetErrorString, cuBLAS and cuDNN: the context of the device is broken, or
 #: the device is. https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html
@@ -25,8 +26,6 @@ _UNSUITABLE = re.compile(
     r"|no kernel image is available",
     re.IGNORECASE,
 )
-#: What torch raises while it computes: TorchScript's own are no RuntimeError.
-ERRORS = (RuntimeError, torch.jit.Error)  # pyright: ignore[reportPrivateImportUsage]
 
 
 def torch_device(name: str) -> torch.device:
@@ -53,21 +52,24 @@ def torch_device(name: str) -> torch.device:
 
 
 @contextmanager
-def device_errors(batch: int) -> Iterator[None]:
-    """Errors of torch as ours, with its own as their cause. `batch`: tiles that the device is asked to hold."""
+def device_errors(batch: int, device: torch.device) -> Iterator[None]:
+    """Errors of a network and its device as ours, with their own as the cause: a network is somebody else's code, which
+    may raise anything. `batch`: tiles that the device is asked to hold."""
     try:
         yield
-    except ERRORS as error:
-        raise translated(error, batch) from error
+    except TesseraError:
+        raise
+    except Exception as error:
+        raise translated(error, batch, device) from error
 
 
-def translated(error: Exception, batch: int) -> UnsuitableDevice | DeviceLost | ModelError:
+def translated(error: Exception, batch: int, device: torch.device) -> UnsuitableDevice | DeviceLost | ModelFailed:
     text = str(error)
-    if isinstance(error, torch.OutOfMemoryError) or _UNSUITABLE.search(text):
+    if isinstance(error, torch.OutOfMemoryError | MemoryError) or _UNSUITABLE.search(text):
         return UnsuitableDevice(
             f"This device can not hold the model's batch of {batch} tiles: take one with more memory, or register the "
             "model with a smaller batch."
         )
-    if _LOST.search(text):
+    if device.type == "cuda" and _LOST.search(text):  # on a CPU the network asks for a device by name
         return DeviceLost("The device reports an error that only a new process can clear, mostly on another machine.")
-    return ModelError("The network broke off with an error of torch, which the worker's log holds.")
+    return ModelFailed(f"The network broke off: {own_words(error)}.")

@@ -7,10 +7,13 @@ from contextlib import contextmanager
 
 import torch
 
-from gpu_worker.models.devices import ERRORS, translated
+from gpu_worker.models.devices import translated
 from gpu_worker.models.fusing import fused
+from gpu_worker.models.last_step import last_step
+from gpu_worker.models.network_check import check_shape, rows_to_try
+from gpu_worker.models.own_words import own_words
 from gpu_worker.models.preprocessing import Preprocessing
-from wsi.errors import DeviceLost, ModelError, UnsuitableDevice
+from wsi.errors import DeviceLost, ModelError, ModelFailed, UnsuitableDevice
 from wsi.model_card import Activation, ModelCard
 from wsi.plan import Numerics
 
@@ -40,6 +43,7 @@ class Network:
         # Channels last is what convolutions are fastest in, of sixteen bits by far. On the CPU fp32 stays as it is:
         # other kernels would change the last bits of every result there is.
         self._lays_out = device.type == "cuda" or self._dtype != torch.float32
+        self.last_step = last_step(module)
         self._module = module.eval().to(device, self._dtype)
         if self._lays_out:
             self._module = self._module.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue]
@@ -53,11 +57,15 @@ class Network:
     def __call__(self, pixels: torch.Tensor) -> torch.Tensor:
         """[batch, height, width, 3] uint8 on the device -> [batch, columns] fp32 there."""
         with _inference():
+            return _ACTIVATIONS[self.card.activation](self.output(pixels))
+
+    def output(self, pixels: torch.Tensor) -> torch.Tensor:
+        """[batch, height, width, 3] uint8 on the device -> [batch, columns] fp32 there, before the activation."""
+        with _inference():
             planes = self._preprocessing(pixels)
             if self._lays_out:
                 planes = planes.contiguous(memory_format=torch.channels_last)
-            logits = self._module(planes)
-            return _ACTIVATIONS[self.card.activation](logits.reshape(len(pixels), -1).float())
+            return self._module(planes).reshape(len(pixels), -1).float()
 
     def check(self, numerics: Numerics) -> None:
         """Raises ModelError for a plan that asks for another precision than the card's."""
@@ -65,26 +73,30 @@ class Network:
             raise ModelError(f"The model runs in {self.card.precision}; the plan asks for {numerics.precision}.")
 
     def _try(self) -> None:
-        """Zeros, so that an unfit network is found at loading and not in the third shard: two rows, since a network
+        """Zeros, so that an unfit network is found at loading and not in the third shard: several rows, since a network
         that was traced for one tile, or that answers with one value for all of them, fits no batch."""
-        card, rows = self.card, 2
+        card, rows = self.card, rows_to_try(self.card)
         with _inference():
             planes = torch.zeros(rows, 3, card.input_px, card.input_px, device=self.device, dtype=self._dtype)
             try:
                 logits = self._module(planes)
-            except ERRORS as error:
-                known = translated(error, rows)
+            except Exception as error:
+                known = translated(error, rows, self.device)
                 if isinstance(known, UnsuitableDevice | DeviceLost):
                     raise known from error
-                raise ModelError(
-                    f"The network does not take batches of RGB tiles of {card.input_px} px in {card.precision}."
+                raise ModelFailed(
+                    f"The network broke off at {rows} RGB tiles of {card.input_px} px in {card.precision}: "
+                    f"{own_words(error)}."
                 ) from error
         if not isinstance(logits, torch.Tensor) or logits.is_complex():
             found = "complex numbers" if isinstance(logits, torch.Tensor) else type(logits).__name__
             raise ModelError(f"The network gives {found}; a model's output must be a tensor of real numbers.")
-        if logits.numel() != rows * len(card.columns):
-            found = f"{logits.numel() / rows:g} values"
-            raise ModelError(f"The network gives {found} a tile; its card names {len(card.columns)} columns.")
+        if not logits.is_floating_point():
+            raise ModelError(
+                "The network gives whole numbers, as an argmax does: export it without that, so that it gives a score "
+                "for each column."
+            )
+        check_shape(tuple(logits.shape), rows, card)
 
 
 @contextmanager

@@ -10,10 +10,14 @@ import onnxruntime
 from numpy.typing import NDArray
 from onnxruntime.capi import onnxruntime_pybind11_state as states  # pyright: ignore[reportAttributeAccessIssue]
 
-from gpu_worker.models.onnx_graph import check_graph
+from gpu_worker.models.activations import activated
+from gpu_worker.models.network_check import check_shape, rows_to_try
+from gpu_worker.models.onnx_graph import check_graph, last_step
 from gpu_worker.models.onnx_input import input_graph
-from wsi.errors import ModelError, UnsuitableDevice
-from wsi.model_card import Activation, ModelCard, Resize
+from gpu_worker.models.own_words import own_words
+from wsi.cores import available_cores
+from wsi.errors import ModelError, ModelFailed, UnsuitableDevice
+from wsi.model_card import ModelCard, Resize
 from wsi.plan import Numerics
 from wsi.slide.resample import resize_as_pillow
 
@@ -55,7 +59,8 @@ class Network:
         self._input = _one(self._session.get_inputs(), "inputs").name
         output = _one(self._session.get_outputs(), "outputs")
         if output.type != "tensor(float)":
-            raise ModelError(f"The network gives {output.type}; a model's output must be tensor(float).")
+            hint = " It ends with an argmax: export it without." if "int" in output.type else ""
+            raise ModelError(f"The network gives {output.type}; a model's output must be tensor(float).{hint}")
 
     @property
     def shape(self) -> tuple[int | None, ...]:
@@ -72,7 +77,9 @@ class Network:
         except _ERRORS as error:
             if any(words in str(error) for words in _NO_MEMORY):
                 raise UnsuitableDevice("The network needs more memory than this machine has for its batch.") from error
-            raise ModelError(f"The network does not take batches of shape {list(value.shape)}.") from error
+            raise ModelFailed(
+                f"The network broke off at a batch of shape {list(value.shape)}: {own_words(error)}."
+            ) from error
 
     def _opened(self, threads: int) -> onnxruntime.InferenceSession:
         options = onnxruntime.SessionOptions()
@@ -108,6 +115,7 @@ class OnnxModel:
         self._card = card
         self._device = device
         check_graph(package / GRAPH, DATA)
+        self.last_step = last_step(package / GRAPH)
         self._network = Network(package / GRAPH, device)
         self._rows = _rows(self._network.shape, card)
         self._inputs: dict[tuple[int, int], Network] = {}
@@ -122,43 +130,37 @@ class OnnxModel:
         one filled up with zeros. Raises ModelError for a precision other than fp32."""
         if numerics.precision != "fp32":
             raise ModelError(f"This worker runs ONNX in fp32; the plan asks for {numerics.precision}.")
+        return activated(self._output(pixels, numerics.threads), self._card.activation)
+
+    def output(self, pixels: NDArray[np.uint8]) -> NDArray[np.float32]:
+        """[n, height, width, 3] -> [n, columns], before the activation."""
+        return self._output(pixels, available_cores())
+
+    def _output(self, pixels: NDArray[np.uint8], threads: int) -> NDArray[np.float32]:
         if self._card.resize is not Resize.EXACT:
             pixels = resize_as_pillow(pixels, self._card.input_px, self._card.resize)
-        planes = self._input_for(*pixels.shape[1:3]).run(pixels, numerics.threads)
+        planes = self._input_for(*pixels.shape[1:3]).run(pixels, threads)
         rows = self._rows or len(planes)
-        pieces = [self._logits(planes[start : start + rows], rows, numerics) for start in range(0, len(planes), rows)]
-        return activated(np.concatenate(pieces), self._card.activation)
+        pieces = [self._logits(planes[start : start + rows], rows, threads) for start in range(0, len(planes), rows)]
+        return np.concatenate(pieces)
 
     def _input_for(self, height: int, width: int) -> Network:
         if (height, width) not in self._inputs:
             self._inputs[height, width] = Network(input_graph(self._card, height, width), self._device)
         return self._inputs[height, width]
 
-    def _logits(self, planes: NDArray[np.float32], rows: int, numerics: Numerics) -> NDArray[np.float32]:
+    def _logits(self, planes: NDArray[np.float32], rows: int, threads: int) -> NDArray[np.float32]:
         count = len(planes)
         if count < rows:
             planes = np.concatenate([planes, np.zeros((rows - count, *planes.shape[1:]), np.float32)])
-        return self._network.run(planes, numerics.threads).reshape(rows, -1)[:count]
+        return self._network.run(planes, threads).reshape(rows, -1)[:count]
 
     def _try(self) -> None:
-        """Zeros, so that an unfit network is found at loading and not in the third shard: two rows, since a network
+        """Zeros, so that an unfit network is found at loading and not in the third shard: several rows, since a network
         that answers with one value for all of them fits no batch."""
-        rows, side = self._rows or 2, self._card.input_px
+        rows, side = self._rows or rows_to_try(self._card), self._card.input_px
         logits = self._network.run(np.zeros((rows, 3, side, side), np.float32), 1)
-        if logits.size != rows * len(self._card.columns):
-            found = f"{logits.size / rows:g} values"
-            raise ModelError(f"The network gives {found} a tile; its card names {len(self._card.columns)} columns.")
-
-
-def activated(logits: NDArray[np.float32], activation: Activation) -> NDArray[np.float32]:
-    """[batch, columns], without an overflow for any finite logit."""
-    if activation is Activation.SOFTMAX:
-        grown = np.exp(logits - logits.max(axis=1, keepdims=True))
-        return (grown / grown.sum(axis=1, keepdims=True)).astype(np.float32)
-    if activation is Activation.SIGMOID:
-        shrunk = np.exp(-np.abs(logits))
-        return np.where(logits >= 0, 1 / (1 + shrunk), shrunk / (1 + shrunk)).astype(np.float32)
-    return logits
+        check_shape(logits.shape, rows, self._card)
 
 
 def _one(found: Sequence[onnxruntime.NodeArg], what: str) -> onnxruntime.NodeArg:

@@ -11,9 +11,13 @@ import onnx
 from google.protobuf.message import DecodeError
 
 from wsi.errors import ModelError
+from wsi.model_card import Activation
 
 #: A file of Protocol Buffers can not be larger. Weights above it lie beside the graph.
 MAX_GRAPH_BYTES = 2**31 - 1
+_ACTIVATIONS = {"Softmax": Activation.SOFTMAX, "Sigmoid": Activation.SIGMOID}
+#: Steps that change no value.
+_SHAPING = frozenset({"Cast", "Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze"})
 #: Domains of the operators that the standard defines: https://onnx.ai/onnx/operators/
 STANDARD = frozenset({"", "ai.onnx", "ai.onnx.ml"})
 
@@ -33,6 +37,17 @@ def check_graph(path: Path, data_name: str) -> None:
     for tensor in _tensors(model):
         if tensor.data_location == onnx.TensorProto.EXTERNAL:
             _check_external(tensor, path.parent, data_name)
+
+
+def last_step(path: Path) -> Activation | None:
+    """Return softmax or sigmoid where the network itself ends with it, else None. Raises ModelError as `check_graph`
+    does for a file that is not ONNX."""
+    graph = _parsed(path).graph
+    makers = {name: node for node in graph.node for name in node.output}
+    node = makers.get(graph.output[0].name) if graph.output else None
+    while node is not None and node.op_type in _SHAPING:
+        node = makers.get(node.input[0])
+    return _ACTIVATIONS.get(node.op_type) if node is not None else None
 
 
 def _parsed(path: Path) -> onnx.ModelProto:

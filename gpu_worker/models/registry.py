@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from gpu_worker.models.golden import warm_up
 from gpu_worker.models.loaded import LoadedModel
+from gpu_worker.models.network_check import Inspectable, check_network
 from wsi.builtin_models import BUILTIN, EPITHELIUM, STAIN_DENSITY
 from wsi.errors import ModelError
 from wsi.model_card import ModelCard
@@ -69,6 +70,8 @@ def load_model(card: ModelCard, package: Path | None, device: str) -> LoadedMode
     if card.kind not in LOADERS:
         raise ModelError(f"This worker runs models of kind {', '.join(LOADERS)}, not {card.kind}.")
     model = LOADERS[card.kind](card, package, device)
+    if isinstance(model, Inspectable):
+        check_network(model)
     warm_up(model, package)
     return model
 

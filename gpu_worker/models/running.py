@@ -14,7 +14,7 @@ from wsi.model_card import ModelCard
 
 def run_on(device: torch.device, card: ModelCard, module: torch.nn.Module) -> LoadedModel:
     """Raises ModelError for a network that does not fit its card, UnsuitableDevice, DeviceLost."""
-    with device_errors(card.batch):
+    with device_errors(card.batch, device):
         if device.type != "cuda":
             return OnCpu(Network(card, module, device))
         with lane(device).lock:

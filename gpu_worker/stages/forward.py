@@ -22,7 +22,7 @@ from gpu_worker.decoding.jobs import Decoders, MeasureRows
 from gpu_worker.models.loaded import InFlight, Queueing
 from gpu_worker.stages.values import Ended, Outputs, Slot
 from gpu_worker.work import Work
-from wsi.errors import ModelError
+from wsi.errors import ModelFailed
 from wsi.quality import unmeasured
 
 #: Batches handed to a device that works beside the CPU: the one it works at, and the next.
@@ -144,7 +144,7 @@ class Forward:
             self.batches += 1
             self.padded += slot.size - len(rows)
             if not np.isfinite(scores).all():
-                raise ModelError(
+                raise ModelFailed(
                     "The model gave values that are not numbers: its weights do not fit its card, or it overflows."
                 )
         padded = slot.size - len(rows) if len(rows) else 0

@@ -54,10 +54,11 @@ def test_golden_scores_may_be_off_by_the_cards_tolerance_and_no_more(tmp_path):
         loaded(package(tmp_path / "far", golden=replace(golden, scores=far)))
 
 
-def test_a_network_that_answers_by_chance_is_refused(tmp_path):
+def test_a_network_that_answers_by_chance_in_whole_batches_is_refused(tmp_path):
     class Chance(torch.nn.Module):
         def forward(self, x: torch.Tensor) -> torch.Tensor:
-            return x.mean(dim=(2, 3))[:, :2] + torch.rand(x.shape[0], 2) / 1000
+            means = x.mean(dim=(2, 3))[:, :2]
+            return means + torch.rand(x.shape[0], 2) / 1000 if x.shape[0] > 4 else means
 
     write_package(tmp_path / "reference", Chance())
     golden = Golden(tiles=tiles(12, 64), scores=scores_of(loaded(tmp_path / "reference"), tiles(12, 64)))

@@ -12,6 +12,7 @@ from wsi.errors import (
     JobFailed,
     LeaseLost,
     ModelError,
+    ModelFailed,
     RejectReason,
     SlideRejected,
     SourceChanged,
@@ -71,6 +72,7 @@ def test_the_stage_that_hung_is_told_in_the_history():
         (SourceMissing("Gone."), FailReason.SLIDE_CHANGED),
         (SlideRejected(RejectReason.DAMAGED, "Damaged."), FailReason.SLIDE_REJECTED),
         (ModelError("Refused."), FailReason.MODEL_UNAVAILABLE),
+        (ModelFailed("Broke off."), FailReason.MODEL_FAILED),
         (JobFailed(FailReason.PLANNING_FAILED, "No plan."), FailReason.PLANNING_FAILED),
     ],
 )

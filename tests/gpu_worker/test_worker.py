@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from gpu_worker.drain import Drain
 from gpu_worker.models.package import read_package
@@ -362,6 +363,23 @@ def test_a_package_that_was_tampered_with_fails_the_job(tmp_path, installation):
     installation.worker().run()
     failed = installation.job(job.id)
     assert (failed.state, failed.reason) == (JobState.FAILED, "model_unavailable")
+
+
+def test_a_network_that_breaks_off_fails_its_job_with_its_own_words_at_the_first_shard(tmp_path, installation):
+    class Picky(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            assert x.shape[-1] == 224, "Input height (64) doesn't match model (224)"
+            return x.mean(dim=(2, 3))[:, :2]
+
+    card = read_package(write_package(tmp_path / "source", Picky()))
+    for name in ("config.json", "torchscript_model.pt"):
+        installation.packages.put(f"models/{card.digest}/{name}", (tmp_path / "source" / name).read_bytes())
+    installation.ledger.register_model(version_of(card))
+    job, _ = installation.planned_job(card=card, package_uri=f"s3://tessera-models/models/{card.digest}/")
+    installation.worker().run()
+    failed = installation.job(job.id)
+    assert (failed.state, failed.reason) == (JobState.FAILED, "model_failed")
+    assert "Input height (64) doesn't match model (224)" in (failed.sentence or "")
 
 
 def test_a_worker_asks_for_work_before_it_leaves_for_want_of_it(installation):

@@ -37,7 +37,7 @@ class NotANumber(Changed):
 
 
 class TooLarge(Changed):
-    """Of tiles it wants four petabytes; of the zeros that a network is tried with, nothing."""
+    """Of tiles it wants four petabytes; of zeros, nothing."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         logits = self.network(x)
@@ -77,7 +77,7 @@ def test_models_that_fail_end_or_leave_their_own_jobs_and_the_worker_goes_on(
     too_large = lab.submit(slide, model=registered(lab, tmp_path / "too-large", TooLarge()))
     lab.stack.workers.start()
     failed = lab.wait(no_number)
-    assert (failed.status, failed.reason) == (JobState.FAILED, "model_unavailable")
+    assert (failed.status, failed.reason) == (JobState.FAILED, "model_failed")
     assert "values that are not numbers" in (failed.sentence or "")
     given_back = eventually(lambda: lab.events(too_large, "shard_released") or None, seconds=30, what="the shard back")
     assert {detail["reason"] for detail in given_back} == {"unsuitable_gpu"}

@@ -175,10 +175,10 @@ def test_a_job_that_fails_says_why_and_what_to_do(analyst, lab, small, tmp_path)
     page = open_job(analyst, job)
     failure = page.get_by_role("region", name="The job failed")
     expect(failure).to_contain_text(job.sentence or "nothing")
-    expect(failure).to_contain_text("model_unavailable")
-    expect(failure).to_contain_text("tell your administrator its name and version")
+    expect(failure).to_contain_text("model_failed")
+    expect(failure).to_contain_text("send the sentence above to who made it")
     expect(page.get_by_role("button", name="Try again")).to_be_visible()
-    expect(page.get_by_text("Failed: model_unavailable")).to_be_visible()
+    expect(page.get_by_text("Failed: model_failed")).to_be_visible()
     assert analyst.violations() == []
     analyst.look("job-failed")
 

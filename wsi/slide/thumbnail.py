@@ -3,7 +3,6 @@ overview's, however large the level is. Label and macro are never looked at."""
 
 from __future__ import annotations
 
-import os
 import threading
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -15,6 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from wsi.cores import available_cores
 from wsi.errors import TileUnreadable
 from wsi.records.slides import LevelInfo
 from wsi.slide.coding import REDUCTIONS, Reduction
@@ -58,7 +58,7 @@ def thumbnail(reader: SlideReader, max_px: int, *, threads: int | None = None) -
     tiles = np.arange(grid.rows * grid.columns)
     shared = _Shared(reader.same_bytes(level, tiles))
     total = _Sums(reader, grid, shared)
-    unreadable = _on_threads(reader.encoded(level, shared.decoded.tolist()), total, threads or os.cpu_count() or 1)
+    unreadable = _on_threads(reader.encoded(level, shared.decoded.tolist()), total, threads or available_cores())
     pixels, readable = total.means()
     if unreadable:
         pixels[~readable] = glass_colour(pixels[readable]) if readable.any() else 255

@@ -1,0 +1,153 @@
+"""What a network must be, found out by asking it: a tile's scores depend on its own pixels alone, are the same each
+time, are numbers, and behave as the card says.
+
+A network that was exported in training mode still drops values at random and normalises by the other tiles of its
+batch: it runs, and every score is wrong. A card that adds a softmax to one that the network has makes every class
+look unsure. Neither is seen in a table of scores; both are refused here, at loading and by `tessera models check`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpu_worker.models.activations import activated
+from gpu_worker.models.tolerance import difference
+from wsi.errors import ModelFailed
+from wsi.model_card import Activation, ModelCard, OutputKind
+
+Values = NDArray[np.generic]
+Tiles = NDArray[np.uint8]
+
+#: How far a sum of probabilities may lie from 1, and a probability outside 0..1: sixteen bits keep three digits.
+_ROUNDING: Final = 2e-3
+_EXPORT: Final = "call model.eval() and export it again"
+
+
+@runtime_checkable
+class Inspectable(Protocol):
+    """A network that can be asked for what it gives before its card's activation."""
+
+    @property
+    def card(self) -> ModelCard: ...
+
+    @property
+    def last_step(self) -> Activation | None:
+        """The activation that the network itself ends with, where its file tells."""
+        ...
+
+    def output(self, pixels: Tiles) -> NDArray[np.float32]:
+        """[n, height, width, 3] -> [n, columns]. Raises ModelFailed, UnsuitableDevice, DeviceLost."""
+        ...
+
+
+def rows_to_try(card: ModelCard) -> int:
+    """Return a number of tiles that is not the number of columns, so that [columns, tiles] is told from [tiles,
+    columns]."""
+    return 2 if len(card.columns) != 2 else 3
+
+
+def check_shape(shape: Sequence[int], rows: int, card: ModelCard) -> None:
+    """Raises ModelFailed for an output that is not one row of the card's columns a tile. Sides of 1 do not count."""
+    columns = len(card.columns)
+    if shape and shape[0] == rows and math.prod(shape[1:]) == columns:
+        return
+    found = f"[{', '.join(map(str, shape))}] for {rows} tiles"
+    if len(shape) == 2 and shape == (columns, rows):
+        raise ModelFailed(f"The network gives {found}, a row a class: transpose its output to [tiles, {columns}].")
+    if shape and shape[0] == rows:
+        raise ModelFailed(
+            f"The network gives {math.prod(shape[1:]):,} values a tile; its card names {columns:,} columns."
+        )
+    raise ModelFailed(f"The network gives {found}: it must give [tiles, {columns}], for any number of tiles.")
+
+
+def check_network(network: Inspectable) -> None:
+    """Ask the network for three made tiles, alone and in batches: the cheap check, at each loading. Raises ModelFailed
+    with what is wrong and what mends it, UnsuitableDevice, DeviceLost."""
+    card = network.card
+    one, two, three = made_tiles(card.tile_px)
+    first = network.output(np.stack([one, two]))
+    moved = network.output(np.stack([three, one]))
+    alone = network.output(one[None])
+    check_values(card, np.concatenate([first, moved, alone]), network.last_step)
+    if first.tobytes() != network.output(np.stack([one, two])).tobytes():
+        raise ModelFailed(
+            f"The network gives other scores when it is asked again: it holds something random, as dropout does in "
+            f"training mode; {_EXPORT}."
+        )
+    rows = activated(np.stack([first[0], moved[1], alone[0]]), card.activation)
+    check_independence(card, rows[1:], np.repeat(rows[:1], 2, axis=0))
+    if first[0].tobytes() == first[1].tobytes() == moved[0].tobytes():
+        raise ModelFailed(
+            "The network gives the same values for every tile: it does not look at its input, or its weights are not "
+            "those that were trained."
+        )
+
+
+def check_independence(card: ModelCard, scores: NDArray[np.float32], reference: NDArray[np.float32]) -> None:
+    """Compare scores of the same tiles in other batches. Raises ModelFailed beyond the card's tolerance."""
+    found = difference(card, scores, reference)
+    # Classes are not compared: one of two equal scores becomes the larger by rounding.
+    if not found.max_difference <= card.tolerance.max_difference:
+        raise ModelFailed(
+            f"A tile's scores depend on the other tiles of its batch: they differ by up to {found.max_difference:.2g}. "
+            f"A batch normalisation is in training mode or has no running statistics; {_EXPORT}, or train it with "
+            "track_running_stats."
+        )
+
+
+def check_values(card: ModelCard, output: NDArray[np.float32], last_step: Activation | None) -> None:
+    """Raises ModelFailed for an output [n, columns], before the activation, that cannot be what the card says."""
+    if not np.isfinite(output).all():
+        raise ModelFailed(
+            "The network gives values that are not numbers: its weights hold some, are not those of this architecture, "
+            f"or overflow in {card.precision}."
+        )
+    if last_step is card.activation is not Activation.NONE or (
+        card.activation is Activation.SOFTMAX and _are_probabilities(output)
+    ):
+        name = card.activation.value
+        raise ModelFailed(
+            f"The network ends with a {name} and its card adds another one, which makes every class look unsure: "
+            'write "activation": "none" into card.json.'
+        )
+    if card.output is OutputKind.CLASSIFICATION:
+        _check_probabilities(card, output)
+
+
+def _check_probabilities(card: ModelCard, output: NDArray[np.float32]) -> None:
+    if card.activation is not Activation.NONE:
+        return
+    if output.shape[1] == 1 and not (output % 1).any():
+        raise ModelFailed(
+            "The network gives whole numbers where its card says classification: it ends with an argmax or a "
+            "threshold. Export it without that, so that it gives a score a class."
+        )
+    low, high = float(output.min()), float(output.max())
+    if low < -_ROUNDING or high > 1 + _ROUNDING:
+        raise ModelFailed(
+            f"The network gives {low:.3g} to {high:.3g} where its card says classification without an activation, "
+            'whose scores are 0 to 1: write "softmax" or "sigmoid" as activation, or "regression" as output.'
+        )
+
+
+def _are_probabilities(output: NDArray[np.float32]) -> bool:
+    """Return whether every row sums to 1 and holds nothing below 0, as after a softmax."""
+    return bool((output >= -_ROUNDING).all() and (np.abs(output.sum(axis=1) - 1) <= _ROUNDING).all())
+
+
+def made_tiles(side: int) -> tuple[Tiles, Tiles, Tiles]:
+    """Return three tiles [side, side, 3] that differ in colour and in grain: tissue in pink with nuclei, noise of all
+    colours, and glass. They are the same on every machine."""
+    rng = np.random.default_rng(20_261_129)
+    coarse = rng.random((-(-side // 16), -(-side // 16), 1)).repeat(16, axis=0).repeat(16, axis=1)[:side, :side]
+    grain = rng.integers(-12, 13, (side, side, 3))
+    pink, purple, glass = (np.array(colour) for colour in ((226, 164, 197), (112, 72, 138), (242, 240, 243)))
+    tissue = np.clip(np.where(coarse < 0.3, purple, pink) + grain, 0, 255).astype(np.uint8)
+    noise = rng.integers(0, 256, (side, side, 3), dtype=np.uint8)
+    return tissue, noise, np.clip(glass + grain // 4, 0, 255).astype(np.uint8)
