@@ -7,6 +7,7 @@ is looked up in what is installed, and weights come from the package alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -20,6 +21,7 @@ from safetensors.torch import load_file
 from gpu_worker.models.card_file import Card, read_card
 from gpu_worker.models.devices import torch_device
 from gpu_worker.models.loaded import LoadedModel
+from gpu_worker.models.own_words import own_words
 from gpu_worker.models.package import WEIGHTS
 from gpu_worker.models.running import run_on
 from wsi.errors import ModelError
@@ -53,14 +55,25 @@ def _built(card: Card) -> torch.nn.Module:
     library, _, name = (card.architecture or "").partition("/")
     arguments = card.architecture_arguments
     if unknown := sorted(arguments.keys() - ARGUMENTS[library]):
-        allowed = ", ".join(sorted(ARGUMENTS[library]))
-        raise ModelError(f"architecture_arguments has {', '.join(unknown)}; of {library} a card may say {allowed}.")
+        raise ModelError(f"architecture_arguments has {', '.join(unknown)}{_instead(unknown[0], library)}.")
     if not _KNOWN[library](name):
-        raise ModelError(f"{library} {_VERSIONS[library]} has no architecture {name}.")
+        near = get_close_matches(name, _NAMES[library](), 1)
+        meant = f"; perhaps {library}/{near[0]} is meant" if near else ""
+        raise ModelError(f"{library} {_VERSIONS[library]} has no architecture {name}{meant}.")
     try:
         return _MAKERS[library](name, arguments)
-    except (TypeError, ValueError, RuntimeError, AssertionError) as error:
-        raise ModelError(f"{card.architecture} can not be built with the card's architecture_arguments.") from error
+    except Exception as error:  # it is the libraries' code, over arguments of the card's
+        raise ModelError(
+            f"{card.architecture} cannot be built with the card's architecture_arguments: {own_words(error)}."
+        ) from error
+
+
+def _instead(argument: str, library: str) -> str:
+    if argument == "in_chans":
+        return ": networks take RGB here, so leave it out"
+    near = get_close_matches(argument, ARGUMENTS[library], 1)
+    allowed = f"of {library} a card may say {', '.join(sorted(ARGUMENTS[library]))}"
+    return f"; perhaps {near[0]} is meant; {allowed}" if near else f"; {allowed}"
 
 
 def _timm(name: str, arguments: Mapping[str, Any]) -> torch.nn.Module:
@@ -79,6 +92,10 @@ _KNOWN: Mapping[str, Callable[[str], bool]] = {
     "timm": timm.is_model,
     "torchvision": lambda name: name in torchvision.models.list_models(module=torchvision.models),
 }
+_NAMES: Mapping[str, Callable[[], list[str]]] = {
+    "timm": timm.list_models,
+    "torchvision": lambda: torchvision.models.list_models(module=torchvision.models),
+}
 _VERSIONS = {"timm": timm.__version__, "torchvision": torchvision.__version__}
 
 
@@ -96,6 +113,11 @@ def _fill(module: torch.nn.Module, tensors: Mapping[str, torch.Tensor]) -> None:
         "unknown": sorted(tensors.keys() - wanted.keys()),
         "of another shape": sorted(
             name for name in wanted.keys() & tensors.keys() if wanted[name].shape != tensors[name].shape
+        ),
+        "of whole numbers, as quantised weights are": sorted(
+            name
+            for name in wanted.keys() & tensors.keys()
+            if wanted[name].is_floating_point() and not tensors[name].is_floating_point()
         ),
     }
     if any(wrong.values()):

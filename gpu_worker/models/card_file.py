@@ -13,10 +13,11 @@ from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
+from gpu_worker.models.card_words import faults
+from gpu_worker.models.json_object import parse_object
 from gpu_worker.models.wsinfer import COARSEST, FINEST, LARGEST, MAX_SIDE
 from wsi.errors import ModelError
 from wsi.model_card import Activation, EdgeFill, OutputKind, Resize, Tolerance
-from wsi.plain_faults import plain_fault, why_no_json
 from wsi.texts import holds_control
 
 CARD = "card.json"
@@ -160,16 +161,16 @@ class Card(Additions):
 
 def read_additions(folder: Path) -> WsinferAdditions:
     """The card beside a WSInfer config. Raises ModelError."""
-    data = _bytes(folder)
-    repeated = sorted(_keys(data) & (Card.model_fields.keys() - WsinferAdditions.model_fields.keys()))
+    value = stated(folder)
+    repeated = sorted(value.keys() & (Card.model_fields.keys() - WsinferAdditions.model_fields.keys()))
     if repeated:
         raise ModelError(f"{CARD} says {', '.join(repeated)}, which beside a WSInfer config follows from config.json.")
-    return _checked(WsinferAdditions, data)
+    return _checked(WsinferAdditions, value)
 
 
 def read_card(folder: Path) -> Card:
     """The card of a package without a WSInfer config. Raises ModelError."""
-    return _checked(Card, _bytes(folder))
+    return _checked(Card, stated(folder))
 
 
 def schema() -> dict[str, Any]:
@@ -181,31 +182,22 @@ def schema() -> dict[str, Any]:
     }
 
 
-def _bytes(folder: Path) -> bytes:
+def stated(folder: Path) -> dict[str, Any]:
+    """Return what the card.json states, unchecked. Raises ModelError where it is not there or no JSON object."""
     path = folder / CARD
     if not path.is_file():
         raise ModelError(f"The model package has no file {CARD}.")
     if path.stat().st_size > MAX_BYTES:
         raise ModelError(f"{CARD} is larger than {MAX_BYTES} bytes: it is no card.")
-    return path.read_bytes()
+    return parse_object(path.read_bytes(), CARD)
 
 
-def _keys(data: bytes) -> set[str]:
+def _checked(kind: type[Kind], value: dict[str, Any]) -> Kind:
     try:
-        value = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise ModelError(f"{CARD} is not JSON: {why_no_json(error)}.") from error
-    if not isinstance(value, dict):
-        raise ModelError(f"{CARD} must hold one JSON object.")
-    return set(value)
-
-
-def _checked(kind: type[Kind], data: bytes) -> Kind:
-    try:
-        return kind.model_validate_json(data)
+        # As JSON: lists stand for tuples there, and nothing else is converted.
+        return kind.model_validate_json(json.dumps(value))
     except ValidationError as error:
-        wrong = [f"{'.'.join(map(str, found['loc'])) or 'the card'}: {plain_fault(found)}" for found in error.errors()]
-        raise ModelError(f"{CARD} is not a card: {'; '.join(wrong)}.") from error
+        raise ModelError(f"{CARD} is not a card: {faults(error, kind)}.") from error
 
 
 if __name__ == "__main__":

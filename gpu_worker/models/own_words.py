@@ -21,4 +21,4 @@ def own_words(error: BaseException) -> str:
         line = line.removeprefix(named)
     if isinstance(error, KeyError):
         line = f"there is no {line}"
-    return (line if len(line) <= MOST else f"{line[: MOST - 1]}…").rstrip(".: ")
+    return (line if len(line) <= MOST else f"{line[: MOST - 1]}…").rstrip(".:! ")

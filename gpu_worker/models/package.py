@@ -17,8 +17,10 @@ from types import MappingProxyType
 from typing import Any
 
 from gpu_worker.models import wsinfer
-from gpu_worker.models.card_file import CARD, Additions, Card, read_additions, read_card
+from gpu_worker.models.card_file import CARD, Additions, Card, read_additions, read_card, stated
+from gpu_worker.models.card_rules import check_card
 from gpu_worker.models.golden import GOLDEN
+from gpu_worker.models.weights_file import check_kind
 from wsi.errors import ModelError
 from wsi.model_card import ModelCard, OutputColumn, Tolerance
 
@@ -34,7 +36,11 @@ NAMES = frozenset({wsinfer.CONFIG, CARD, GOLDEN, ONNX_DATA, *WEIGHTS.values()})
 
 def read_package(folder: Path) -> ModelCard:
     """The card of the package in `folder`. Raises ModelError with a sentence that names what is wrong."""
-    card = _wsinfer(folder) if (folder / wsinfer.CONFIG).is_file() else _with_card(folder)
+    card = _wsinfer(folder) if _is_wsinfer(folder) else _with_card(folder)
+    check_card(card)
+    for name in card.files:
+        if name in WEIGHTS.values() and (folder / name).is_file():
+            check_kind(folder / name)
     digest = package_digest(folder, card.files)
     return replace(card, name=folder.resolve().name, version=digest[:12], digest=digest)
 
@@ -56,6 +62,16 @@ def package_digest(folder: Path, files: Sequence[str]) -> str:
         with (folder / name).open("rb") as file:
             lines.append(f"{hashlib.file_digest(file, 'sha256').hexdigest()}  {name}\n")
     return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+def _is_wsinfer(folder: Path) -> bool:
+    """Return whether the config.json is WSInfer's: many networks of Hugging Face and timm come with one of their own,
+    and a card that names its kind and has its weights beside it counts before any."""
+    if not (folder / wsinfer.CONFIG).is_file():
+        return False
+    if (folder / wsinfer.WEIGHTS).is_file() or not (folder / CARD).is_file():
+        return True
+    return not (folder / WEIGHTS.get(str(stated(folder).get("kind")), "")).is_file()
 
 
 def _wsinfer(folder: Path) -> ModelCard:

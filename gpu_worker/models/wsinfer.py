@@ -8,14 +8,13 @@ bilinear unless it says otherwise, and always antialiased.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from gpu_worker.models.json_object import parse_object
 from wsi.errors import ModelError
 from wsi.model_card import Activation, EdgeFill, ModelCard, OutputColumn, OutputKind, Resize
-from wsi.plain_faults import why_no_json
 from wsi.texts import holds_control
 
 CONFIG = "config.json"
@@ -83,12 +82,7 @@ def read_config(folder: Path) -> ModelCard:
 def _config(path: Path) -> dict[str, Any]:
     if path.stat().st_size > MAX_CONFIG_BYTES:
         raise ModelError(f"{CONFIG} is larger than {MAX_CONFIG_BYTES} bytes: it is no WSInfer config.")
-    try:
-        config = json.loads(path.read_bytes())
-    except (ValueError, RecursionError) as error:
-        raise ModelError(f"{CONFIG} is not JSON: {why_no_json(error)}.") from error
-    if not isinstance(config, dict):
-        raise ModelError(f"{CONFIG} must hold one JSON object.")
+    config = parse_object(path.read_bytes(), CONFIG)
     missing = [key for key in _KEYS if key not in config]
     if missing:
         raise ModelError(f"{CONFIG} lacks {', '.join(missing)}.")

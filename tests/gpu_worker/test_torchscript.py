@@ -15,7 +15,7 @@ from gpu_worker.models.wsinfer import MAX_UNPACKED
 from gpu_worker.pipeline import run_shard
 from tests.gpu_worker.cases import boxes, open_path, run_all, small_slide, whole_plan
 from tests.gpu_worker.packages import Small, network, scripted, write_package
-from wsi.errors import ModelError
+from wsi.errors import ModelError, ModelFailed
 from wsi.model_card import Resize
 from wsi.plan import Numerics
 from wsi.slide.resample import resize_as_pillow
@@ -260,7 +260,7 @@ def test_a_network_that_does_not_fit_its_card_is_found_at_loading(tmp_path):
 
 def test_weights_that_are_no_archive_are_named(tmp_path):
     folder = write_package(tmp_path / "small")
-    (folder / "torchscript_model.pt").write_bytes(b"<html>")
+    (folder / "torchscript_model.pt").write_bytes(b"weights")
     with pytest.raises(ModelError, match="archive"):
         loaded(folder)
     with pytest.raises(ModelError, match="kind"):
@@ -327,3 +327,96 @@ def test_an_archive_that_unpacks_to_more_than_weights_need_is_refused_before_it_
     assert weights.stat().st_size < 2**20
     with pytest.raises(ModelError, match=r"unpacks to 0\.1 GiB, and torch packs no weights"):
         load_torchscript(read_package(folder), folder, "cpu")
+
+
+@pytest.mark.parametrize("what", ["state dict", "module"])
+def test_what_torch_save_wrote_under_torchscripts_name_is_told(tmp_path, what):
+    folder = write_package(tmp_path)
+    module = torch.nn.Linear(2, 2)
+    torch.save(module.state_dict() if what == "state dict" else module, folder / "torchscript_model.pt")
+    with pytest.raises(ModelError, match=r"torchscript_model\.pt is a pickle of weights, as torch\.save writes it"):
+        read_package(folder)
+
+
+class Encoder(torch.nn.Module):
+    """torch's own code holds messages that name its functions."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        layer = torch.nn.TransformerEncoderLayer(16, 2, 32, batch_first=True)
+        self.encoder = torch.nn.TransformerEncoder(layer, 1)
+        self.patches = torch.nn.Conv2d(3, 16, 16, stride=16)
+        self.head = torch.nn.Linear(16, 2)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.head(self.encoder(self.patches(x).flatten(2).transpose(1, 2)).mean(1))
+
+
+class Speaks(torch.nn.Module):
+    """A message may say what code may not."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if x.shape[1] != 3:
+            raise ValueError('use torch.compile(model), torch.save(x) or ops.aten.from_file: it\'s "3" \\ channels')
+        return x.mean(dim=(2, 3))[:, :2]
+
+
+@pytest.mark.parametrize("module", [Encoder, Speaks])
+def test_strings_of_a_network_are_no_code(tmp_path, module):
+    assert loaded(write_package(tmp_path / "model", module().eval())).card
+
+
+@pytest.mark.parametrize("written", [b"'\"' + torch.save(", b'""" " """; torch.save(', b'# "\n  torch.save('])
+def test_no_string_hides_a_call(tmp_path, monkeypatch, written):
+    monkeypatch.chdir(tmp_path)
+    folder = write_package(tmp_path / "evil", SavesWhileLoading().eval())
+    weights = folder / "torchscript_model.pt"
+    with zipfile.ZipFile(weights) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(weights, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(name, data.replace(b"torch.save(", written).replace(b"ops.aten.save(", written))
+    with pytest.raises(ModelError, match="refused"):
+        loaded(folder)
+    assert not (tmp_path / "written-by-the-model.pt").exists()
+
+
+class TwoInputs(torch.nn.Module):
+    def forward(self, x: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
+        return x.mean(dim=(2, 3))[:, :2] * scale
+
+
+class OnCuda(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x.to("cuda:0").mean(dim=(2, 3))[:, :2].cpu()
+
+
+class MixedPrecision(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.head = torch.nn.Linear(3, 2).half()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.head(x.mean(dim=(2, 3)).to(torch.float64))
+
+
+class FixedBatch(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x.reshape(8, 3, 4096).mean(dim=2)[:, :2]
+
+
+@pytest.mark.parametrize(
+    ("module", "words"),
+    [
+        (TwoInputs, "missing value for argument 'scale'"),
+        (OnCuda, "(CUDA|NVIDIA)"),
+        (MixedPrecision, "dtype"),
+        (FixedBatch, "invalid for input"),
+    ],
+)
+def test_a_networks_own_words_reach_the_user(tmp_path, module, words):
+    if module is OnCuda and torch.cuda.is_available():
+        pytest.skip("here it may run")
+    with pytest.raises(ModelFailed, match=rf"broke off at 3 RGB tiles of 64 px in fp32: .*{words}") as caught:
+        loaded(write_package(tmp_path / "model", module().eval()))
+    assert "\n" not in caught.value.sentence
