@@ -15,11 +15,15 @@ from numpy.typing import NDArray
 from client.inputs import SlideInput, UsageError
 from client.sources import Sources, plan_uris
 from gpu_worker.models.card_file import CARD
-from gpu_worker.models.golden import GOLDEN, MOST_BYTES, MOST_TILES, Golden, read_golden, scores_of, write_golden
+from gpu_worker.models.card_rules import doubts
+from gpu_worker.models.golden import GOLDEN, MOST_BYTES, MOST_TILES, Golden, read_golden, write_golden
+from gpu_worker.models.network_check import check_on_tiles
 from gpu_worker.models.package import read_package
 from gpu_worker.models.registry import load_model
+from gpu_worker.models.scoring import scores_of
 from gpu_worker.models.tolerance import Difference, difference
 from gpu_worker.pipeline import run_shard
+from wsi.errors import ModelError
 from wsi.examination import examine
 from wsi.model_card import ModelCard
 from wsi.numerics import PRECISION
@@ -35,6 +39,7 @@ MOST = 2 * 1024**3
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Checked:
     card: ModelCard
+    doubts: tuple[str, ...]  #: what is probably not meant
     golden: bool  #: whether the package has golden tiles; they were reproduced then
     found: Difference | None  #: from fp32 on the same device; None without tiles, and for a card in fp32
     tiles_per_second: float | None  #: in whole batches, with their copies, without reading; None without tiles
@@ -54,7 +59,8 @@ def check(folder: Path, device: str, tiles: NDArray[np.uint8] | None) -> Checked
     if tiles is None and golden is not None:
         tiles = golden.tiles
     if tiles is None:
-        return Checked(card=card, golden=golden is not None, found=None, tiles_per_second=None)
+        return Checked(card=card, doubts=doubts(card), golden=False, found=None, tiles_per_second=None)
+    seen = (*doubts(card), *check_on_tiles(model, tiles))
     began = time.perf_counter()
     scores = scores_of(model, tiles)
     rate = len(tiles) / (time.perf_counter() - began)
@@ -63,7 +69,7 @@ def check(folder: Path, device: str, tiles: NDArray[np.uint8] | None) -> Checked
         del model  # two networks need not fit beside each other
         exact = load_model(replace(card, precision=PRECISION), folder, device)
         found = difference(card, scores, scores_of(exact, tiles))
-    return Checked(card=card, golden=golden is not None, found=found, tiles_per_second=rate)
+    return Checked(card=card, doubts=seen, golden=golden is not None, found=found, tiles_per_second=rate)
 
 
 def make_golden(folder: Path, slide: SlideInput, count: int, sources: Sources) -> ModelCard:
@@ -71,8 +77,16 @@ def make_golden(folder: Path, slide: SlideInput, count: int, sources: Sources) -
     digest of the package changes: its new card is returned. Raises as `tiles_of` does, ModelError, UnsuitableDevice."""
     card = read_package(folder)
     tiles = tiles_of(slide, folder, min(count, MOST_TILES), sources, MOST_BYTES)
-    bare = replace(card, precision=PRECISION, files=tuple(name for name in card.files if name != GOLDEN))
-    write_golden(folder / GOLDEN, Golden(tiles=tiles, scores=scores_of(load_model(bare, folder, "cpu"), tiles)))
+    bare = replace(card, files=tuple(name for name in card.files if name != GOLDEN))
+    model = load_model(replace(bare, precision=PRECISION), folder, "cpu")
+    check_on_tiles(model, tiles)
+    scores = scores_of(model, tiles)
+    if card.precision != PRECISION:
+        del model  # two networks need not fit beside each other
+        beyond = difference(card, scores_of(load_model(bare, folder, "cpu"), tiles), scores).beyond(card.tolerance)
+        if beyond is not None:
+            raise ModelError(f"In {card.precision} {beyond}: no worker would reproduce these golden tiles.")
+    write_golden(folder / GOLDEN, Golden(tiles=tiles, scores=scores))
     path = folder / CARD
     said = json.loads(path.read_bytes()) if path.is_file() else {"spec_version": "1.0"}
     path.write_text(json.dumps({**said, "golden": GOLDEN}, indent=2, ensure_ascii=False) + "\n")

@@ -49,6 +49,8 @@ def check(
     limits = Limits(seconds=60 * minutes, bytes=round(memory * 1024**3))
     checked = within(limits, check_on, folder, device.value, named, tiles)
     Console().print(_table(checked))
+    for doubt in checked.doubts:
+        complain(f"perhaps not meant: {doubt}")
     beyond = checked.found.beyond(checked.card.tolerance) if checked.found is not None else None
     if beyond is not None:
         complain(f"not within the card's tolerance in {checked.card.precision}: {beyond}")

@@ -17,11 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_worker.models.loaded import LoadedModel, Queueing
+from gpu_worker.models.scoring import scores_of
 from gpu_worker.models.tolerance import difference
 from wsi.errors import ModelError
 from wsi.model_card import ModelCard
-from wsi.numerics import NUMERICS_VERSION
-from wsi.plan import Numerics
 
 GOLDEN = "golden.npz"
 #: Tiles of a golden file and bytes of their pixels. It is run whenever a worker loads the model.
@@ -54,19 +53,6 @@ def check_golden(model: LoadedModel, golden: Golden) -> None:
         raise ModelError(f"The model does not reproduce its golden tiles: {beyond}.")
     if scores.tobytes() != scores_of(model, golden.tiles).tobytes():
         raise ModelError("The model gives other scores when it is asked again: it holds something random.")
-
-
-def scores_of(model: LoadedModel, tiles: NDArray[np.uint8]) -> NDArray[np.float32]:
-    """[n, height, width, 3] -> [n, columns], in the card's batches, the last one padded."""
-    card = model.card
-    numerics = Numerics(version=NUMERICS_VERSION, precision=card.precision, batch=card.batch, threads=1)
-    scores = np.empty((len(tiles), len(card.columns)), np.float32)
-    for start in range(0, len(tiles), card.batch):
-        part = tiles[start : start + card.batch]
-        pixels = np.zeros((card.batch, *tiles.shape[1:]), np.uint8)
-        pixels[: len(part)] = part
-        scores[start : start + len(part)] = model.infer(pixels, numerics)[: len(part)]
-    return scores
 
 
 def write_golden(path: Path, golden: Golden) -> None:

@@ -9,13 +9,15 @@ look unsure. Neither is seen in a table of scores; both are refused here, at loa
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gpu_worker.models.activations import activated
+from gpu_worker.models.loaded import LoadedModel
+from gpu_worker.models.scoring import scores_of
 from gpu_worker.models.tolerance import difference
 from wsi.errors import ModelFailed
 from wsi.model_card import Activation, ModelCard, OutputKind
@@ -26,6 +28,16 @@ Tiles = NDArray[np.uint8]
 #: How far a sum of probabilities may lie from 1, and a probability outside 0..1: sixteen bits keep three digits.
 _ROUNDING: Final = 2e-3
 _EXPORT: Final = "call model.eval() and export it again"
+
+_RANDOM: Final = (
+    "The network gives other scores when it is asked again: it holds something random, as dropout does in training "
+    f"mode; {_EXPORT}."
+)
+_SAME: Final = (
+    "The network gives the same values for every tile: it does not look at its input, or its weights are not those "
+    "that were trained."
+)
+MOST_TILES: Final = 64  #: real tiles that a network is asked for several times
 
 
 @runtime_checkable
@@ -76,17 +88,51 @@ def check_network(network: Inspectable) -> None:
     alone = network.output(one[None])
     check_values(card, np.concatenate([first, moved, alone]), network.last_step)
     if first.tobytes() != network.output(np.stack([one, two])).tobytes():
-        raise ModelFailed(
-            f"The network gives other scores when it is asked again: it holds something random, as dropout does in "
-            f"training mode; {_EXPORT}."
-        )
+        raise ModelFailed(_RANDOM)
     rows = activated(np.stack([first[0], moved[1], alone[0]]), card.activation)
     check_independence(card, rows[1:], np.repeat(rows[:1], 2, axis=0))
     if first[0].tobytes() == first[1].tobytes() == moved[0].tobytes():
-        raise ModelFailed(
-            "The network gives the same values for every tile: it does not look at its input, or its weights are not "
-            "those that were trained."
+        raise ModelFailed(_SAME)
+
+
+def check_on_tiles(model: LoadedModel, tiles: Tiles) -> tuple[str, ...]:
+    """Ask the model for real tiles [n, height, width, 3], at most MOST_TILES of them, in whole batches: again, in the
+    other order, and a few alone. Returns doubts, a sentence each. Raises as `check_network` does."""
+    card, tiles = model.card, tiles[:MOST_TILES]
+    scores = scores_of(model, tiles)
+    if scores.tobytes() != scores_of(model, tiles).tobytes():
+        raise ModelFailed(_RANDOM)
+    turned = scores_of(model, tiles[::-1])[::-1]
+    check_independence(card, turned, scores)
+    few = slice(None, None, max(1, len(tiles) // 4))
+    alone = np.concatenate([scores_of(model, tile[None]) for tile in tiles[few]])
+    check_independence(card, alone, scores[few])
+    if isinstance(model, Inspectable):
+        output = model.output(tiles)
+        check_values(card, output, model.last_step)
+        _check_variety(output, tiles)
+        return tuple(_doubts(card, scores, output))
+    return ()
+
+
+def _check_variety(output: NDArray[np.float32], tiles: Tiles) -> None:
+    if len(np.unique(tiles.reshape(len(tiles), -1), axis=0)) > 1 and len(np.unique(output, axis=0)) == 1:
+        raise ModelFailed(_SAME)
+
+
+def _doubts(card: ModelCard, scores: NDArray[np.float32], output: NDArray[np.float32]) -> Iterator[str]:
+    if card.activation is Activation.SIGMOID and (output >= 0).all() and (output <= 1).all():
+        yield (
+            "Everything that the network gives before the card's sigmoid lies in 0..1: if it ends with a sigmoid of "
+            'its own, write "activation": "none".'
         )
+    for number, column in enumerate(card.columns):
+        low, high = float(scores[:, number].min()), float(scores[:, number].max())
+        if card.output is OutputKind.REGRESSION and (low < column.low or high > column.high):
+            yield (
+                f"Column {column.name} reaches {low:.3g} to {high:.3g}; its card says {column.low:g} to "
+                f"{column.high:g}, beyond which the heatmap shows no difference."
+            )
 
 
 def check_independence(card: ModelCard, scores: NDArray[np.float32], reference: NDArray[np.float32]) -> None:

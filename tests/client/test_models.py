@@ -136,3 +136,40 @@ def test_model_that_needs_more_memory_than_allowed_is_stopped(tmp_path: Path) ->
     result = models("check", package(tmp_path / "net"), "--memory", 0.05)
     assert isinstance(result.exception, ModelError)
     assert "more than 0.05 GiB of memory" in result.exception.sentence
+
+
+class Drops(torch.nn.Module):
+    """Exported in training mode."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.head = torch.nn.Linear(3, 2)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.head(torch.nn.functional.dropout(x.mean(dim=(2, 3)), 0.5, True))
+
+
+@pytest.mark.parametrize("command", ["check", "golden"])
+def test_a_network_that_is_not_repeatable_gets_no_golden_tiles(tmp_path: Path, slide: Path, command: str) -> None:
+    folder = write_package(tmp_path / "net", Drops())
+    result = models(command, folder, "--slide", slide, "--tiles", 2)
+    assert isinstance(result.exception, ModelError)  # exit code 4
+    assert "dropout" in result.exception.sentence
+    assert not (folder / "golden.npz").exists()
+
+
+def test_golden_tiles_that_the_cards_precision_does_not_reproduce_are_not_written(tmp_path: Path, slide: Path) -> None:
+    tight = {"max_difference": 1e-6, "mean_difference": 1e-6}
+    folder = package(tmp_path / "net", precision="fp16", tolerance=tight)
+    before = (folder / "card.json").read_bytes()
+    result = models("golden", folder, "--slide", slide, "--tiles", 2)
+    assert isinstance(result.exception, ModelError)
+    assert "no worker would reproduce these golden tiles" in result.exception.sentence
+    assert (folder / "card.json").read_bytes() == before
+    assert not (folder / "golden.npz").exists()
+
+
+def test_doubts_are_told_beside_the_card(tmp_path: Path) -> None:
+    result = models("check", package(tmp_path / "net", mpp_range=[0.2, 0.3]))
+    assert result.exit_code == 0
+    assert "perhaps not meant: mpp 0.5 lies above mpp_range 0.2 to 0.3" in result.stderr

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from gpu_worker.models.golden import GOLDEN, Golden, read_golden, scores_of, write_golden
+from gpu_worker.models.golden import GOLDEN, Golden, read_golden, write_golden
 from gpu_worker.models.package import read_package
 from gpu_worker.models.registry import load_model
+from gpu_worker.models.scoring import scores_of
 from gpu_worker.models.tolerance import Difference, difference
 from tests.gpu_worker.packages import network, write_package
 from tests.gpu_worker.packages_with_card import tiles

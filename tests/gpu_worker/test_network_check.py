@@ -12,11 +12,11 @@ import pytest
 import torch
 
 from gpu_worker.models.loaded import LoadedModel
-from gpu_worker.models.network_check import check_shape, made_tiles, rows_to_try
+from gpu_worker.models.network_check import check_on_tiles, check_shape, made_tiles, rows_to_try
 from gpu_worker.models.package import read_package
 from gpu_worker.models.registry import load_model
 from tests.gpu_worker.packages import CONFIG, network, write_package
-from tests.gpu_worker.packages_with_card import vit, write_card_package
+from tests.gpu_worker.packages_with_card import tiles, vit, write_card_package
 from wsi.errors import ModelError, ModelFailed
 
 
@@ -195,3 +195,60 @@ def test_made_tiles_are_three_different_ones_of_any_side(side: int) -> None:
     assert len({tile.tobytes() for tile in found}) == 3
     for tile, again in zip(found, made_tiles(side), strict=True):
         np.testing.assert_array_equal(tile, again)
+
+
+class BatchMean(torch.nn.Module):
+    """Whatever else is in the batch moves a score, in batches of more tiles than the cheap check has."""
+
+    def __init__(self, by: float) -> None:
+        super().__init__()
+        self.body = network()
+        self.by = by
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        scores = self.body(x)
+        if x.shape[0] > 4:
+            scores = scores + self.by * (scores - scores.mean(0))
+        return scores
+
+
+def test_real_tiles_in_whole_batches_show_what_three_made_tiles_do_not(tmp_path: Path) -> None:
+    pixels = tiles(20, 256)
+    model = load(write_package(tmp_path / "fine"))
+    assert check_on_tiles(model, pixels) == ()
+    mixed = load(write_package(tmp_path / "mixed", BatchMean(1.0).eval()))
+    with pytest.raises(ModelFailed, match="depend on the other tiles"):
+        check_on_tiles(mixed, pixels)
+
+
+def test_scores_beyond_the_range_of_their_column_are_doubted(tmp_path: Path) -> None:
+    folder = write_card_package(
+        tmp_path / "net",
+        vit(),
+        output="regression",
+        activation="none",
+        columns=[
+            {"name": "a", "high": 1e-4},
+            {"name": "b", "low": -50, "high": 50},
+            {"name": "c", "low": -9, "high": 9},
+        ],
+    )
+    (doubt,) = check_on_tiles(load(folder), tiles(8, 48))
+    assert doubt.startswith("Column a reaches ")
+
+
+def test_a_sigmoid_on_what_may_be_one_is_doubted(tmp_path: Path) -> None:
+    class Hidden(torch.nn.Module):
+        """Its graph does not end with it."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.body = network(1)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return torch.sigmoid(self.body(x)) * 1.0
+
+    folder = write_package(tmp_path / "net", Hidden().eval())
+    change_config(folder, one_class())
+    (doubt,) = check_on_tiles(load(folder), tiles(8, 256))
+    assert 'write "activation": "none"' in doubt

@@ -12,10 +12,10 @@ import torch
 
 from gpu_worker.models.devices import device_errors, translated
 from gpu_worker.models.fusing import fused
-from gpu_worker.models.golden import scores_of
 from gpu_worker.models.loaded import Queueing
 from gpu_worker.models.package import read_package
 from gpu_worker.models.registry import load_model
+from gpu_worker.models.scoring import scores_of
 from gpu_worker.models.tolerance import difference
 from tests.gpu_worker.cases import open_path, run_all, small_slide, whole_plan
 from tests.gpu_worker.packages import network, write_package

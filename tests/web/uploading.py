@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from playwright.sync_api import Locator, Page, Request, Route
+from playwright.sync_api import Locator, Page, Request, Route, expect
 
 from wsi.digests import PART_SIZE
 
@@ -71,6 +71,7 @@ def choose_folder(page: Page, folder: Path) -> None:
 
 def drop(page: Page, *paths: Path) -> None:
     """As from the system's file manager: the page gets real entries, folders too."""
+    expect(page.get_by_text("Drop slides or folders here")).to_be_visible()
     tools = page.context.new_cdp_session(page)
     data = {"items": [], "files": [str(path) for path in paths], "dragOperationsMask": 1}
     for kind in ("dragEnter", "dragOver", "drop"):

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { Button } from '../../ui/Button';
 import { type Picked, fromDrop, fromInput } from './picked';
 
@@ -38,7 +38,8 @@ export function DropZone({ onPick }: { onPick: (picked: Promise<Picked[]>) => vo
 /** Whether files are being dragged over the page. */
 function useDrop(onPick: (picked: Promise<Picked[]>) => void): boolean {
   const [isOver, setOver] = useState(false);
-  useEffect(() => {
+  // Before it is painted: whoever sees it may drop.
+  useLayoutEffect(() => {
     const over = (event: DragEvent) => {
       if (!event.dataTransfer?.types.includes('Files')) return;
       event.preventDefault();
