@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from client.commands.make_model import make
 from client.commands.run import Device
 from client.inputs import SlideInput, expand, only_slide
 from client.outcomes import FAILED
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 ENOUGH = 1000
 
 app = typer.Typer(name="models", help="Model packages, before they are registered.", no_args_is_help=True)
+
+app.command()(make)
 
 Package = Annotated[Path, typer.Argument(metavar="FOLDER", help="A model package.", exists=True, file_okay=False)]
 

@@ -18,7 +18,7 @@ import torchvision
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 
-from gpu_worker.models.card_file import Card, read_card
+from gpu_worker.models.card_file import read_card
 from gpu_worker.models.devices import torch_device
 from gpu_worker.models.loaded import LoadedModel
 from gpu_worker.models.own_words import own_words
@@ -32,12 +32,17 @@ from wsi.model_card import ModelCard
 ARGUMENTS: Mapping[str, frozenset[str]] = MappingProxyType(
     {
         "timm": frozenset(
-            {"class_token", "depth", "dynamic_img_size", "embed_dim", "global_pool", "img_size", "init_values"}
-            | {"mlp_ratio", "no_embed_class", "num_classes", "num_heads", "patch_size", "qkv_bias", "reg_tokens"}
+            {"act_layer", "class_token", "depth", "depths", "dynamic_img_size", "embed_dim", "fc_norm", "final_norm"}
+            | {"global_pool", "img_size", "init_values", "mlp_layer", "mlp_ratio", "no_embed_class", "num_classes"}
+            | {"num_heads", "patch_size", "pre_norm", "qk_norm", "qkv_bias", "reg_tokens", "window_size"}
         ),
         "torchvision": frozenset({"aux_logits", "image_size", "init_weights", "num_classes", "transform_input"}),
     }
 )
+#: Blocks between attentions that encoders of pathology have in place of timm's default.
+MLP_LAYERS = ("Mlp", "GluMlp", "SwiGLU", "SwiGLUPacked")
+#: Names of counters that a network keeps while it is trained and never reads afterwards.
+COUNTERS = ("num_batches_tracked",)
 #: Names in a refusal; a state dict of another network has hundreds.
 _SHOWN = 3
 
@@ -46,14 +51,17 @@ def load_safetensors(card: ModelCard, package: Path, device: str) -> LoadedModel
     """Raises ModelError for an unknown architecture, weights that do not fit it to the last tensor, or a device that is
     not there; UnsuitableDevice, DeviceLost."""
     chosen = torch_device(device)
-    module = _built(read_card(package))
+    card_file = read_card(package)
+    module = build(card_file.architecture or "", card_file.architecture_arguments)
     _fill(module, _tensors(package / WEIGHTS["safetensors"]))
     return run_on(chosen, card, module)
 
 
-def _built(card: Card) -> torch.nn.Module:
-    library, _, name = (card.architecture or "").partition("/")
-    arguments = card.architecture_arguments
+def build(architecture: str, arguments: Mapping[str, Any]) -> torch.nn.Module:
+    """Return the network "library/name" with weights of chance. Raises ModelError."""
+    library, _, name = architecture.partition("/")
+    if library not in _MAKERS:
+        raise ModelError(f"architecture must be timm/… or torchvision/…, not {architecture}.")
     if unknown := sorted(arguments.keys() - ARGUMENTS[library]):
         raise ModelError(f"architecture_arguments has {', '.join(unknown)}{_instead(unknown[0], library)}.")
     if not _KNOWN[library](name):
@@ -64,7 +72,7 @@ def _built(card: Card) -> torch.nn.Module:
         return _MAKERS[library](name, arguments)
     except Exception as error:  # it is the libraries' code, over arguments of the card's
         raise ModelError(
-            f"{card.architecture} cannot be built with the card's architecture_arguments: {own_words(error)}."
+            f"{architecture} cannot be built with the card's architecture_arguments: {own_words(error)}."
         ) from error
 
 
@@ -77,7 +85,12 @@ def _instead(argument: str, library: str) -> str:
 
 
 def _timm(name: str, arguments: Mapping[str, Any]) -> torch.nn.Module:
-    return timm.create_model(name, pretrained=False, **arguments)
+    stated = dict(arguments)
+    if "mlp_layer" in stated:
+        if stated["mlp_layer"] not in MLP_LAYERS:
+            raise ModelError(f"mlp_layer must be {' or '.join(MLP_LAYERS)}, not {stated['mlp_layer']}.")
+        stated["mlp_layer"] = getattr(timm.layers, stated["mlp_layer"])
+    return timm.create_model(name, pretrained=False, **stated)
 
 
 def _torchvision(name: str, arguments: Mapping[str, Any]) -> torch.nn.Module:
@@ -107,7 +120,8 @@ def _tensors(path: Path) -> dict[str, torch.Tensor]:
 
 
 def _fill(module: torch.nn.Module, tensors: Mapping[str, torch.Tensor]) -> None:
-    wanted = module.state_dict()
+    wanted = {name: value for name, value in module.state_dict().items() if not name.endswith(COUNTERS)}
+    tensors = {name: value for name, value in tensors.items() if not name.endswith(COUNTERS)}
     wrong = {
         "missing": sorted(wanted.keys() - tensors.keys()),
         "unknown": sorted(tensors.keys() - wanted.keys()),
@@ -127,4 +141,4 @@ def _fill(module: torch.nn.Module, tensors: Mapping[str, torch.Tensor]) -> None:
             if names
         )
         raise ModelError(f"The weights do not fit the architecture: tensors {found}.")
-    module.load_state_dict(tensors)
+    module.load_state_dict(tensors, strict=False)  # all but the counters: looked at above

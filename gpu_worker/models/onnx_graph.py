@@ -4,6 +4,7 @@ ONNX Runtime sees the file."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -48,6 +49,20 @@ def last_step(path: Path) -> Activation | None:
     while node is not None and node.op_type in _SHAPING:
         node = makers.get(node.input[0])
     return _ACTIVATIONS.get(node.op_type) if node is not None else None
+
+
+def outputs_of(path: Path) -> tuple[int | None, int | None]:
+    """Return the side of the network's input in px and the columns of its output; None for what may be any. Raises
+    ModelError."""
+    graph = _parsed(path).graph
+    held = {tensor.name for tensor in graph.initializer}
+    inputs = [value for value in graph.input if value.name not in held]
+    sides = [[axis.dim_value for axis in value.type.tensor_type.shape.dim] for value in (*inputs, *graph.output)]
+    if len(inputs) != 1 or len(graph.output) != 1:
+        raise ModelError(f"The network has {len(inputs)} inputs and {len(graph.output)} outputs; a model has one each.")
+    taken, given = sides
+    columns = math.prod(given[1:]) if len(given) > 1 and all(given[1:]) else None
+    return (taken[-1] or None if len(taken) == 4 else None), columns
 
 
 def _parsed(path: Path) -> onnx.ModelProto:

@@ -1,0 +1,1 @@
+"""`tessera models make`: packages of weights as people publish them."""

@@ -1,0 +1,81 @@
+"""What the files beside weights say of a network: configs of timm, Hugging Face and MONAI."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from gpu_worker.models.architectures import ARGUMENTS
+from gpu_worker.models.json_object import parse_object
+from wsi.model_card import Resize
+
+_MOST: Final = 1024 * 1024  #: bytes of a config
+_RESIZES: Final[Mapping[Any, Resize]] = {
+    "bilinear": Resize.PILLOW_BILINEAR,
+    "bicubic": Resize.PILLOW_BICUBIC,
+    2: Resize.PILLOW_BILINEAR,  # PIL.Image.Resampling, as preprocessor_config.json has it
+    3: Resize.PILLOW_BICUBIC,
+}
+Triple = tuple[float, float, float]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Hints:
+    """None or empty where nothing is said."""
+
+    architecture: str | None = None
+    arguments: dict[str, Any] = field(default_factory=dict)
+    mean: Triple | None = None
+    std: Triple | None = None
+    input_px: int | None = None
+    resize: Resize | None = None
+    classes: tuple[str, ...] = ()
+    said_by: tuple[str, ...] = ()  #: names of the files
+
+
+def hints_beside(weights: Path) -> Hints:
+    """Return what the configs in the folder of the weights say. Raises ModelError for one that is no JSON."""
+    folder = weights.parent
+    config, timm = _read(folder / "config.json"), {}
+    processor = _read(folder / "preprocessor_config.json")
+    if isinstance(config.get("pretrained_cfg"), dict):
+        timm = config["pretrained_cfg"]
+    arguments = config.get("model_args") if isinstance(config.get("model_args"), dict) else {}
+    architecture = config.get("architecture")
+    labels = config.get("id2label") or {}
+    return Hints(
+        architecture=f"timm/{architecture}" if isinstance(architecture, str) and timm else None,
+        arguments={name: value for name, value in (arguments or {}).items() if name in ARGUMENTS["timm"]},
+        mean=_triple(timm.get("mean") or processor.get("image_mean")),
+        std=_triple(timm.get("std") or processor.get("image_std")),
+        input_px=_side(timm.get("input_size") or processor.get("crop_size") or processor.get("size")),
+        resize=_RESIZES.get(timm.get("interpolation") or processor.get("resample")),
+        classes=tuple(str(name) for name in labels.values()) if isinstance(labels, dict) else (),
+        said_by=tuple(
+            name for name, found in (("config.json", config), ("preprocessor_config.json", processor)) if found
+        ),
+    )
+
+
+def _read(path: Path) -> dict[str, Any]:
+    if not path.is_file() or path.stat().st_size > _MOST:
+        return {}
+    return parse_object(path.read_bytes(), path.name)
+
+
+def _triple(value: Any) -> Triple | None:
+    if isinstance(value, list | tuple) and len(value) == 3 and all(isinstance(one, int | float) for one in value):
+        red, green, blue = map(float, value)
+        return red, green, blue
+    return None
+
+
+def _side(value: Any) -> int | None:
+    """Of [3, 224, 224], {"height": 224, "width": 224}, {"shortest_edge": 224} or 224."""
+    if isinstance(value, dict):
+        value = value.get("height") or value.get("shortest_edge")
+    if isinstance(value, list | tuple) and value:
+        value = value[-1]
+    return value if type(value) is int and value > 0 else None

@@ -1,0 +1,135 @@
+"""Weights as people publish them: which file of a folder holds them, and the tensors in it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+
+from gpu_worker.models.making.pickles import read_pickle, tensors_of_module
+from gpu_worker.models.own_words import own_words
+from wsi.errors import ModelError
+
+#: Names of weights in a folder, the surest first. Of several that it holds the first counts: publishers ship the same
+#: weights as safetensors and as a pickle.
+_NAMED: Final = (
+    "model.safetensors",
+    "model.safetensors.index.json",
+    "open_clip_model.safetensors",
+    "pytorch_model.bin",
+    "pytorch_model.bin.index.json",
+    "open_clip_pytorch_model.bin",
+    "models/model.pt",  # a MONAI bundle
+)
+_SUFFIXES: Final = (".safetensors", ".bin", ".pth", ".pt", ".ckpt", ".pt2", ".onnx")
+#: Where training scripts keep the weights in what they save. An average of the weights comes before the weights.
+_KEPT_UNDER: Final = (
+    "state_dict",
+    "model_state_dict",
+    "model_ema",
+    "ema",
+    "teacher",
+    "model",
+    "module",
+    "net",
+    "network",
+    "student",
+    "params",
+    "weights",
+)
+_INDEX: Final = ".index.json"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Weights:
+    path: Path  #: of the file, or of the index of several
+    tensors: dict[str, torch.Tensor]
+    notes: tuple[str, ...]  #: what was taken and what was not, a sentence each
+
+
+def find_weights(source: Path) -> Path:
+    """Return the file of weights that a file or folder is. Raises ModelError for none, or for several of which any may
+    be meant."""
+    if source.is_file():
+        return source
+    if not source.is_dir():
+        raise ModelError(f"There is no file or folder {source.name}.")
+    for name in _NAMED:
+        if (source / name).is_file():
+            return source / name
+    found = sorted(path for path in source.iterdir() if path.suffix in _SUFFIXES and path.is_file())
+    if not found:
+        raise ModelError(f"The folder holds no weights ({', '.join(_SUFFIXES)}).")
+    if len(found) > 1:
+        raise ModelError(
+            f"The folder holds several files of weights: name one of {', '.join(one.name for one in found)}."
+        )
+    return found[0]
+
+
+def read_weights(path: Path) -> Weights:
+    """Return the tensors of a file, whatever wrote it. Raises ModelError."""
+    if path.name.endswith(_INDEX):
+        parts = _parts(path)
+        tensors: dict[str, torch.Tensor] = {}
+        for part in parts:
+            tensors |= read_weights(part).tensors
+        return Weights(path=path, tensors=tensors, notes=(f"The weights lie in {len(parts)} files.",))
+    if path.suffix == ".safetensors":
+        try:
+            return Weights(path=path, tensors=load_file(path, device="cpu"), notes=())
+        except (SafetensorError, OSError) as error:
+            raise ModelError(f"{path.name} is damaged or no safetensors file: copy or download it again.") from error
+    if path.suffix == ".pt2":
+        return Weights(path=path, tensors=_exported(path), notes=())
+    value, notes = read_pickle(path), list[str]()
+    while (inner := _unwrapped(value)) is not None:
+        name, value = inner
+        notes.append(f"The weights are those under {name}.")
+    tensors = tensors_of_module(value) or _tensors(value)
+    if not tensors:
+        raise ModelError(f"{path.name} holds no weights.")
+    return Weights(path=path, tensors=tensors, notes=tuple(notes))
+
+
+def _unwrapped(value: Any) -> tuple[str, Any] | None:
+    """Return the name and the value under which a checkpoint keeps its weights; None where it is the weights."""
+    if not isinstance(value, Mapping) or any(isinstance(item, torch.Tensor) for item in value.values()):
+        return None
+    for name in _KEPT_UNDER:
+        inner = value.get(name)
+        if inner is not None and (tensors_of_module(inner) or _tensors(inner) or _unwrapped(inner)):
+            return name, inner
+    return None
+
+
+def _tensors(value: Any) -> dict[str, torch.Tensor]:
+    if not isinstance(value, Mapping):
+        return {}
+    return {str(name): item.detach() for name, item in value.items() if isinstance(item, torch.Tensor)}
+
+
+def _parts(index: Path) -> list[Path]:
+    try:
+        listed = set(json.loads(index.read_bytes())["weight_map"].values())
+    except (ValueError, KeyError, AttributeError, TypeError) as error:
+        raise ModelError(f"{index.name} does not list the files of the weights.") from error
+    parts = [index.parent / str(name) for name in sorted(listed)]
+    missing = [part.name for part in parts if part.parent != index.parent or not part.is_file()]
+    if missing:
+        raise ModelError(f"The weights are in several files, of which {', '.join(missing)} is missing.")
+    return parts
+
+
+def _exported(path: Path) -> dict[str, torch.Tensor]:
+    try:
+        program = torch.export.load(path)
+    except Exception as error:  # its reader raises what it meets
+        raise ModelError(f"{path.name} cannot be read by torch {torch.__version__}: {own_words(error)}.") from error
+    return {name: tensor.detach() for name, tensor in program.state_dict.items()}
