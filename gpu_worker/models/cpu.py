@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from gpu_worker.models.devices import device_errors
 from gpu_worker.models.network import Network
-from wsi.cores import available_cores
 from wsi.model_card import Activation, ModelCard
 from wsi.plan import Numerics
 
@@ -27,7 +26,7 @@ class OnCpu:
 
     def output(self, pixels: NDArray[np.uint8]) -> NDArray[np.float32]:
         """[n, height, width, 3] -> [n, columns], before the activation."""
-        torch.set_num_threads(available_cores())
+        torch.set_num_threads(1)  # a few tiles; on busy cores two threads take four times as long
         with device_errors(len(pixels), self._network.device):
             return self._network.output(torch.from_numpy(pixels)).numpy()
 

@@ -15,7 +15,6 @@ from gpu_worker.models.network_check import check_shape, rows_to_try
 from gpu_worker.models.onnx_graph import check_graph, last_step
 from gpu_worker.models.onnx_input import input_graph
 from gpu_worker.models.own_words import own_words
-from wsi.cores import available_cores
 from wsi.errors import ModelError, ModelFailed, UnsuitableDevice
 from wsi.model_card import ModelCard, Resize
 from wsi.plan import Numerics
@@ -134,7 +133,7 @@ class OnnxModel:
 
     def output(self, pixels: NDArray[np.uint8]) -> NDArray[np.float32]:
         """[n, height, width, 3] -> [n, columns], before the activation."""
-        return self._output(pixels, available_cores())
+        return self._output(pixels, 1)
 
     def _output(self, pixels: NDArray[np.uint8], threads: int) -> NDArray[np.float32]:
         if self._card.resize is not Resize.EXACT:

@@ -30,6 +30,9 @@ WEIGHTS: Mapping[str, str] = MappingProxyType(
 )
 #: Weights of an ONNX graph that passes the 2 GiB of one file.
 ONNX_DATA = "model.onnx.data"
+#: How names of weights end, as people publish them.
+PUBLISHED = (".safetensors", ".bin", ".index.json", ".pth", ".pt", ".ckpt", ".pt2", ".onnx")
+_SHOWN = 3
 #: Every name that a file of a package may have: others are not fetched, whatever a card says.
 NAMES = frozenset({wsinfer.CONFIG, CARD, GOLDEN, ONNX_DATA, *WEIGHTS.values()})
 
@@ -85,7 +88,7 @@ def _wsinfer(folder: Path) -> ModelCard:
 
 def _with_card(folder: Path) -> ModelCard:
     if not (folder / CARD).is_file():
-        raise ModelError(f"The model package has neither {wsinfer.CONFIG} (of WSInfer) nor {CARD}.")
+        raise ModelError(_no_package(folder))
     said = read_card(folder)
     return ModelCard(
         name="",
@@ -104,6 +107,18 @@ def _with_card(folder: Path) -> ModelCard:
         files=(CARD, *_weights(folder, said.kind), *_golden(said)),
         **_said(said),
     )
+
+
+def _no_package(folder: Path) -> str:
+    found = sorted(path.name for path in folder.iterdir() if path.is_file()) if folder.is_dir() else []
+    weights = [name for name in found if name.endswith(PUBLISHED)]
+    if weights:
+        shown = ", ".join(weights[:_SHOWN]) + (", …" if len(weights) > _SHOWN else "")
+        return (
+            f"The folder is no model package: it holds {shown} and no {CARD}. `tessera models make` makes a package of "
+            "weights as they are published."
+        )
+    return f"The model package has neither {wsinfer.CONFIG} (of WSInfer) nor {CARD}."
 
 
 def _said(said: Additions | Card) -> dict[str, Any]:

@@ -24,8 +24,7 @@ def check_kind(path: Path) -> None:
         raise ModelError(f"{path.name} is a web page: download the file itself.")
     if head.startswith(_PICKLE) or (path.suffix == ".pt" and _is_state(path)):
         raise ModelError(
-            f"{path.name} is a pickle of weights, as torch.save writes it: save the network with "
-            "torch.jit.script(model).save(), or its weights as model.safetensors."
+            f"{path.name} is a pickle of weights, as torch.save writes it: `tessera models make` makes a package of it."
         )
 
 

@@ -53,7 +53,10 @@ def read_config(folder: Path) -> ModelCard:
     the key at fault."""
     for name in FILES:
         if not (folder / name).is_file():
-            raise ModelError(f"The model package has no file {name}; a WSInfer package holds {' and '.join(FILES)}.")
+            raise ModelError(
+                f"The model package has no file {name}; a WSInfer package holds {' and '.join(FILES)}. "
+                "`tessera models make` makes a package of other weights."
+            )
     config = _config(folder / CONFIG)
     names = _class_names(config)
     tile_px = _side(config["patch_size_pixels"], "patch_size_pixels")

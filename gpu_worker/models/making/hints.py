@@ -47,7 +47,12 @@ def hints_beside(weights: Path) -> Hints:
     labels = config.get("id2label") or {}
     return Hints(
         architecture=f"timm/{architecture}" if isinstance(architecture, str) and timm else None,
-        arguments={name: value for name, value in (arguments or {}).items() if name in ARGUMENTS["timm"]},
+        # Without pooling an encoder gives all its tokens, which are no columns.
+        arguments={
+            name: value
+            for name, value in (arguments or {}).items()
+            if name in ARGUMENTS["timm"] and (name, value) != ("global_pool", "")
+        },
         mean=_triple(timm.get("mean") or processor.get("image_mean")),
         std=_triple(timm.get("std") or processor.get("image_std")),
         input_px=_side(timm.get("input_size") or processor.get("crop_size") or processor.get("size")),
