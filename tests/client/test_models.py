@@ -127,9 +127,9 @@ class Endless(torch.nn.Module):
 
 def test_model_that_never_returns_ends_the_check_with_a_sentence(tmp_path: Path, slide: Path) -> None:
     folder = write_package(tmp_path / "net", Endless())
-    result = models("check", folder, "--slide", slide, "--tiles", 2, "--minutes", 0.3)
+    result = models("check", folder, "--slide", slide, "--tiles", 2, "--minutes", 0.15)
     assert isinstance(result.exception, ModelError)
-    assert "did not finish within 0.3 minutes and was stopped" in result.exception.sentence
+    assert "did not finish within 0.15 minutes and was stopped" in result.exception.sentence
 
 
 def test_model_that_needs_more_memory_than_allowed_is_stopped(tmp_path: Path) -> None:
@@ -173,3 +173,34 @@ def test_doubts_are_told_beside_the_card(tmp_path: Path) -> None:
     result = models("check", package(tmp_path / "net", mpp_range=[0.2, 0.3]))
     assert result.exit_code == 0
     assert "perhaps not meant: mpp 0.5 lies above mpp_range 0.2 to 0.3" in result.stderr
+
+
+def test_make_lists_the_options_that_no_file_answers_and_then_makes_the_package(tmp_path: Path, slide: Path) -> None:
+    from safetensors.torch import save_file
+
+    from tests.gpu_worker.packages_with_card import vit
+
+    save_file(vit().state_dict(), tmp_path / "weights.safetensors")
+    call = ("make", tmp_path / "weights.safetensors", tmp_path / "net", "--architecture", "timm/test_vit")
+    result = models(*call)
+    assert isinstance(result.exception, UsageError)
+    for words in ("--mpp", "--normalise", "--classes", "--activation", "The network has 3 outputs."):
+        assert words in str(result.exception)
+    assert isinstance(models(*call, "--normalise", "1,2").exception, UsageError)
+    assert isinstance(models(*call, "--arguments", "[]").exception, UsageError)
+    facts = ("--mpp", 0.5, "--tile-px", 256, "--classes", "Other, Stroma,Tumor", "--activation", "softmax")
+    result = models(*call, *facts, "--normalise", "half", "--licence", "MIT")
+    assert result.exit_code == 0, result.output
+    assert "The weights are those of timm/test_vit, to the last tensor." in result.stderr
+    card = read_package(tmp_path / "net")
+    assert card.digest in result.stdout
+    assert (card.tile_px, card.input_px, card.licence) == (256, 32, "MIT")
+    assert models("golden", tmp_path / "net", "--slide", slide, "--tiles", 2).exit_code == 0
+    assert re.search(r"golden tiles\W+reproduced", models("check", tmp_path / "net").stdout)
+
+
+def test_a_folder_of_weights_is_told_of_make(tmp_path: Path) -> None:
+    (tmp_path / "pytorch_model.bin").touch()
+    result = models("check", tmp_path)
+    assert isinstance(result.exception, ModelError)
+    assert "it holds pytorch_model.bin and no card.json. `tessera models make`" in result.exception.sentence

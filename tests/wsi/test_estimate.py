@@ -91,7 +91,7 @@ PLACE = st.floats(-FARTHEST, FARTHEST) | st.sampled_from([-FARTHEST, FARTHEST, 0
 RING = st.lists(st.tuples(PLACE, PLACE).map(list), min_size=3, max_size=12)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=20)
 @given(SIDE, SIDE, st.lists(RING, min_size=1, max_size=3), st.integers(1, 1_000), st.sampled_from(Frame))
 def test_region_of_any_coordinates_is_counted_or_refused_in_bounded_time(width, height, rings, again, frame):
     rings = [ring * (again if number == 0 else 1) for number, ring in enumerate(rings)]
