@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from wsi.counting import EPSILON, too_many_boxes
 from wsi.errors import FailReason, JobFailed
-from wsi.model_card import ModelCard
+from wsi.model_card import ModelCard, ReadLevel
 from wsi.plan import Grid
 from wsi.records.slides import Inspection, LevelInfo
 from wsi.scale import Microns, box_sides, choose_level, choose_reduction, downsamples, level_mpp, may_enlarge
@@ -29,17 +29,20 @@ def make_grid(
     mpp: Microns,
     *,
     allow_upsampling: bool = False,
+    read_level: ReadLevel | None = None,
     reduces: Callable[[int], bool] | None = None,
 ) -> Grid:
     """Boxes, square in microns, side by side from the slide's origin; the last ones may pass its edge, so that all of
     it is seen.
 
-    `mpp` are those of level 0. `reduces` says of which levels tiles may be decoded smaller where the model allows it;
-    without it they are decoded whole. Raises SlideRejected SLIDE_TOO_COARSE, and JobFailed for more boxes than
-    `wsi.counting.MAX_BOXES` and for boxes above `MAX_LEVEL_SIDE`.
+    `mpp` are those of level 0. `read_level` stands in for the card's. `reduces` says of which levels tiles may be
+    decoded smaller where the model allows it; without it they are decoded whole. Raises SlideRejected SLIDE_TOO_COARSE,
+    and JobFailed for more boxes than `wsi.counting.MAX_BOXES` and for boxes above `MAX_LEVEL_SIDE`.
     """
     enlarging = may_enlarge(card, mpp, asked=allow_upsampling)
     level = choose_level(inspection.levels, mpp, card.mpp, allow_upsampling=enlarging)
+    if (read_level or card.read_level) is ReadLevel.FINEST:
+        level = 0
     side, side_y = box_sides(card, mpp)
     columns, rows = -(-inspection.width // side), -(-inspection.height // side_y)
     if (sentence := too_many_boxes(columns, rows, side, side_y)) is not None:

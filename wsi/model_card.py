@@ -36,6 +36,20 @@ class Resize(StrEnum):
     PILLOW_BICUBIC = "pillow-bicubic"
 
 
+class ReadLevel(StrEnum):
+    """Which level of the slide's pyramid a model's tiles are read from."""
+
+    SUITABLE = "suitable"  #: the coarsest that is fine enough: as most tools do at inference, and quickest
+    FINEST = "finest"  #: level 0, which was compressed once and which nobody but us has shrunk
+
+
+class Channels(StrEnum):
+    """The order in which a network takes colours; mean and std are in the same order."""
+
+    RGB = "RGB"
+    BGR = "BGR"  #: as OpenCV reads pictures
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OutputColumn:
     name: str  #: column of tiles.csv: "prob_Tumor", "haematoxylin_od"
@@ -65,8 +79,10 @@ class ModelCard:
     input_px: int  #: side that the network takes; the level's box is resized to it once
     columns: tuple[OutputColumn, ...]
     activation: Activation = Activation.NONE
-    mean: tuple[float, float, float] = (0.0, 0.0, 0.0)  #: of RGB in 0..1, subtracted
-    std: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    mean: tuple[float, float, float] = (0.0, 0.0, 0.0)  #: of colours in 0..1, subtracted
+    std: tuple[float, float, float] = (1.0, 1.0, 1.0)  #: of colours in 0..1, divided by
+    channels: Channels = Channels.RGB
+    read_level: ReadLevel = ReadLevel.SUITABLE
     resize: Resize = Resize.EXACT
     edge_fill: EdgeFill = EdgeFill.WHITE
     allow_upsampling: bool = False
@@ -101,6 +117,8 @@ class ModelCard:
             "activation": Activation(value["activation"]),
             "edge_fill": EdgeFill(value["edge_fill"]),
             "resize": Resize(value.get("resize", Resize.EXACT)),
+            "channels": Channels(value.get("channels", Channels.RGB)),
+            "read_level": ReadLevel(value.get("read_level", ReadLevel.SUITABLE)),
             "mean": tuple(value["mean"]),
             "std": tuple(value["std"]),
             "output": OutputKind(value.get("output", OutputKind.REGRESSION)),

@@ -70,6 +70,7 @@ def make_plan(
         card,
         mpp,
         allow_upsampling=options.allow_upsampling,
+        read_level=options.read_level,
         reduces=reader.reduces if options.fast else None,
     )
     tiles = select_tiles(

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Any
 
 from client.inputs import UsageError
 from client.transport import Transport
-
-_Value = TypeVar("_Value", bool, str)
 
 
 def transport_to(api: str, api_key: str) -> Transport:
@@ -17,6 +15,6 @@ def transport_to(api: str, api_key: str) -> Transport:
     return Transport(api, api_key)
 
 
-def stated(**values: _Value | None) -> dict[str, _Value]:
+def stated(**values: Any) -> dict[str, Any]:
     """Return the fields of a request that are set."""
     return {name: value for name, value in values.items() if value}

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from wsi.model_card import ReadLevel
 from wsi.outline import Frame
 from wsi.records.jobs import Priority
 
@@ -43,6 +44,10 @@ NotifyWebhook = Annotated[
 
 AllowUpsampling = Annotated[
     bool, typer.Option("--allow-upsampling", help="Take slides that are coarser than the model's scale.")
+]
+FromLevel = Annotated[
+    ReadLevel | None,
+    typer.Option("--read-level", help="finest reads level 0, slower; suitable the coarsest that is fine enough."),
 ]
 Fast = Annotated[
     bool, typer.Option("--fast", help="Decode JPEG at half size where that is enough: quicker, not exact.")

@@ -16,6 +16,7 @@ from client.commands.options import (
     Devices,
     Fast,
     FocalPlane,
+    FromLevel,
     Mpp,
     OnDevice,
     OpticalPath,
@@ -69,6 +70,7 @@ def run(
     picture: Picture = None,
     device: OnDevice = Devices.CPU,
     allow_upsampling: AllowUpsampling = False,
+    read_level: FromLevel = None,
     fast: Fast = False,
     region_geojson: RegionGeojson = None,
     region_frame: RegionFrame = Frame.FULL,
@@ -103,7 +105,7 @@ def run(
     if region_geojson is not None and len(found.slides) > 1:
         raise UsageError("--region-geojson is for one slide")
     outline = read_region(region_geojson, region_frame, on_note=complain) if region_geojson is not None else None
-    options = JobOptions(allow_upsampling=allow_upsampling, fast=fast, outline=outline)
+    options = JobOptions(allow_upsampling=allow_upsampling, read_level=read_level, fast=fast, outline=outline)
     if dry_run:
         cards = {one.card.name: one.card for one in choose_models(model, "cpu")}
         raise typer.Exit(_estimate(found, cards, sources, options, dollars_per_hour, as_json))

@@ -16,6 +16,7 @@ from client.commands.options import (
     Devices,
     Fast,
     FocalPlane,
+    FromLevel,
     InQueue,
     Label,
     Mpp,
@@ -75,6 +76,7 @@ def watch(
     focal_plane: FocalPlane = None,
     picture: Picture = None,
     allow_upsampling: AllowUpsampling = False,
+    read_level: FromLevel = None,
     fast: Fast = False,
     device: OnDevice = Devices.CPU,
     workers: Workers = None,
@@ -103,7 +105,7 @@ def watch(
     if api is None:
         if deidentify or label or notify or priority is not Priority.NORMAL:
             raise UsageError("--deidentify, --priority, --label, --notify-email and --notify-webhook are for --api")
-        options = JobOptions(allow_upsampling=allow_upsampling, fast=fast)
+        options = JobOptions(allow_upsampling=allow_upsampling, read_level=read_level, fast=fast)
         means = here(model, sources, replace(options, mpp=mpp, choice=choice), results, device, workers)
     else:
         if device is not Devices.CPU or workers is not None:
@@ -113,7 +115,7 @@ def watch(
         asked = Asked(
             model=model,
             priority=priority,
-            options=stated(allow_upsampling=allow_upsampling, fast=fast),
+            options=stated(allow_upsampling=allow_upsampling, read_level=read_level, fast=fast),
             label=label,
             notify=notify,
             deidentify=deidentify,

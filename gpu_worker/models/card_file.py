@@ -17,7 +17,7 @@ from gpu_worker.models.card_words import faults
 from gpu_worker.models.json_object import parse_object
 from gpu_worker.models.wsinfer import COARSEST, FINEST, LARGEST, MAX_SIDE
 from wsi.errors import ModelError
-from wsi.model_card import Activation, EdgeFill, OutputKind, Resize, Tolerance
+from wsi.model_card import Activation, Channels, EdgeFill, OutputKind, ReadLevel, Resize, Tolerance
 from wsi.texts import holds_control
 
 CARD = "card.json"
@@ -99,6 +99,10 @@ class Additions(_Part):
         description="µm per pixel of the slides that the model was found to hold for: others are warned of, and "
         "slides above it are enlarged only for a job that asks for it.",
     )
+    read_level: ReadLevel | None = Field(
+        default=None,
+        description="suitable: the coarsest level of the slide that is fine enough; finest: always level 0.",
+    )
     batch: Annotated[int, Field(ge=1, le=4096)] = Field(default=32, description="Tiles of the one batch shape.")
     precision: Literal["fp32", "fp16", "bf16"] = Field(default="fp32", description="Of the network, on every device.")
     tolerance: ToleranceOfScores = ToleranceOfScores()
@@ -146,8 +150,13 @@ class Card(Additions):
         description="How boxes become `input_px`: exact keeps fractions of grey values, pillow-bilinear and "
         "pillow-bicubic round as Pillow does with 8-bit pictures, for networks whose training did.",
     )
-    mean: tuple[Channel, Channel, Channel] = Field(default=(0.0, 0.0, 0.0), description="Of RGB in 0..1, subtracted.")
-    std: tuple[Spread, Spread, Spread] = Field(default=(1.0, 1.0, 1.0), description="Of RGB in 0..1, divided by.")
+    mean: tuple[Channel, Channel, Channel] = Field(
+        default=(0.0, 0.0, 0.0), description="Of colours in 0..1, in the order of `channels`, subtracted."
+    )
+    std: tuple[Spread, Spread, Spread] = Field(
+        default=(1.0, 1.0, 1.0), description="Of colours in 0..1, in the order of `channels`, divided by."
+    )
+    channels: Channels = Field(default=Channels.RGB, description="BGR for networks whose pictures OpenCV read.")
 
     @model_validator(mode="after")
     def _is_whole(self) -> Self:

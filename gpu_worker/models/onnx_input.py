@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
-from wsi.model_card import ModelCard
+from wsi.model_card import Channels, ModelCard
 from wsi.slide.resample import antialias_weights
 
 #: Of all operators used here, and the file format that goes with it: far older than the pinned runtime.
@@ -21,7 +21,7 @@ def input_graph(card: ModelCard, height: int, width: int) -> bytes:
     """`pixels` [batch, height, width, 3] uint8 to `planes` [batch, 3, input_px, input_px] float32, antialiased along
     each axis that needs it, then normalised."""
     target = card.input_px
-    tensors: dict[str, NDArray[np.float32]] = {
+    tensors: dict[str, NDArray[np.generic]] = {
         "mean": np.array(card.mean, np.float32).reshape(1, 3, 1, 1) * np.float32(255),
         "std": np.array(card.std, np.float32).reshape(1, 3, 1, 1) * np.float32(255),
     }
@@ -35,6 +35,9 @@ def input_graph(card: ModelCard, height: int, width: int) -> bytes:
     if width != target:
         tensors["columns"] = np.ascontiguousarray(antialias_weights(width, target).T)
         steps.append(("MatMul", [_BEFORE, "columns"], {}))
+    if card.channels is Channels.BGR:
+        tensors["turned"] = np.array([2, 1, 0])
+        steps.append(("Gather", [_BEFORE, "turned"], {"axis": 1}))
     steps += [("Sub", [_BEFORE, "mean"], {}), ("Div", [_BEFORE, "std"], {})]
     names = ["pixels", *(f"step {number}" for number in range(1, len(steps))), "planes"]
     nodes = [

@@ -104,6 +104,7 @@ def _with_card(folder: Path) -> ModelCard:
         resize=said.resize,
         mean=said.mean,
         std=said.std,
+        channels=said.channels,
         files=(CARD, *_weights(folder, said.kind), *_golden(said)),
         **_said(said),
     )

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from gpu_worker.models.pillow_resize import PillowResize
-from wsi.model_card import ModelCard, Resize
+from wsi.model_card import Channels, ModelCard, Resize
 from wsi.slide.resample import antialias_weights, resize_as_pillow
 
 #: Subtracted before a resize in sixteen bits: between 128 and 255 fp16 has steps of 0.125, around 0 far finer ones.
@@ -33,8 +33,10 @@ class Preprocessing:
         self._device = device
         self._dtype = dtype
         self._products = products or (torch.float16 if device.type == "cuda" else torch.float32)
-        self._mean = torch.tensor(card.mean, device=device).view(1, 3, 1, 1) * 255
-        self._std = torch.tensor(card.std, device=device).view(1, 3, 1, 1) * 255
+        self._turns = card.channels is Channels.BGR
+        mean, std = (values[::-1] if self._turns else values for values in (card.mean, card.std))
+        self._mean = torch.tensor(mean, device=device).view(1, 3, 1, 1) * 255
+        self._std = torch.tensor(std, device=device).view(1, 3, 1, 1) * 255
         self._scale = 1 / self._std
         self._shifts = {middle: (middle - self._mean) / self._std for middle in (0.0, _MIDDLE)}
         self._matrices: dict[tuple[int, str], torch.Tensor] = {}
@@ -42,7 +44,8 @@ class Preprocessing:
 
     def __call__(self, pixels: torch.Tensor) -> torch.Tensor:
         pixels = self._resized(pixels)
-        return self._exact(pixels) if self._dtype == torch.float32 else self._short(pixels)
+        planes = self._exact(pixels) if self._dtype == torch.float32 else self._short(pixels)
+        return planes.flip(1) if self._turns else planes
 
     def _exact(self, pixels: torch.Tensor) -> torch.Tensor:
         planes = pixels.permute(0, 3, 1, 2).float()

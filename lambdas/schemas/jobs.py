@@ -18,6 +18,7 @@ from lambdas.schemas.common import EMAIL_PATTERN, STORABLE, Answer, Body, Mpp
 from wsi.estimate import Estimate, cost
 from wsi.job_results import Linked, LinkedShard
 from wsi.jobs import JobRequest, waits_for_capacity
+from wsi.model_card import ReadLevel
 from wsi.outline import Frame
 from wsi.records.deliveries import Channel, Delivery
 from wsi.records.jobs import Job, JobEvent, JobOptions, Priority, Submission
@@ -43,6 +44,11 @@ GeoJson = Annotated[dict[str, Any] | list[Any], BeforeValidator(_object_or_array
 class OptionsBody(Body):
     min_tissue: float = Field(default=0.1, ge=0, le=1, description="Least share of a tile that must be tissue.")
     allow_upsampling: bool = Field(default=False, description="Take a slide that is coarser than the model's mpp.")
+    read_level: ReadLevel | None = Field(
+        default=None,
+        description="suitable: the coarsest level that is fine enough for the model; finest: level 0, slower. Without "
+        "it, what the model's card says.",
+    )
     fast: bool = Field(
         default=False,
         description="Decode JPEG tiles at half their size or less where the model needs no more: quicker, and a few "
@@ -108,6 +114,7 @@ class NewJobBody(Body):
                 outline=drawn.outline if drawn is not None else None,
                 min_tissue=self.options.min_tissue,
                 allow_upsampling=self.options.allow_upsampling,
+                read_level=self.options.read_level,
                 fast=self.options.fast,
             ),
             label=self.label,

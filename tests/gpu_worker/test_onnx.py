@@ -15,7 +15,7 @@ from gpu_worker.models.onnx_graph import check_graph
 from tests.gpu_worker.onnx_packages import MEAN, SIDE, STD, graph, write_onnx_package
 from tests.gpu_worker.packages import network
 from wsi.errors import ModelError, UnsuitableDevice
-from wsi.model_card import Activation, ModelCard, OutputColumn, Resize
+from wsi.model_card import Activation, Channels, ModelCard, OutputColumn, Resize
 from wsi.plan import Numerics
 from wsi.slide.resample import resize_as_pillow
 
@@ -123,6 +123,13 @@ def test_a_card_that_resizes_as_pillow_gets_the_scores_of_pillows_picture(tmp_pa
     scores = model.infer(pixels, NUMERICS)
     np.testing.assert_array_equal(scores, loaded(tmp_path / "same").infer(small, NUMERICS))
     assert np.abs(scores - loaded(tmp_path / "exact").infer(pixels, NUMERICS)).max() > 1e-6
+
+
+def test_a_network_that_takes_bgr_gets_the_turned_picture(tmp_path, pixels):
+    turned = np.ascontiguousarray(pixels[..., ::-1])
+    scores = loaded(tmp_path, channels=Channels.BGR).infer(turned, NUMERICS)
+    own_order = loaded(tmp_path, mean=MEAN, std=STD).infer(pixels, NUMERICS)
+    np.testing.assert_allclose(scores, own_order, atol=1e-6)
 
 
 def test_more_threads_change_no_score_beyond_rounding(tmp_path, pixels):

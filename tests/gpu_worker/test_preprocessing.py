@@ -8,6 +8,7 @@ import torch
 
 from gpu_worker.models.preprocessing import Preprocessing
 from wsi.builtin_models import STAIN_DENSITY
+from wsi.model_card import Channels
 from wsi.slide.resample import resize
 
 CPU = torch.device("cpu")
@@ -65,3 +66,14 @@ def test_mean_and_deviation_are_of_each_channel():
     for dtype, near in ((torch.float32, 1e-5), (torch.float16, 5e-3)):
         made = Preprocessing(card, CPU, dtype)(torch.from_numpy(pixels))
         assert float((made.float() - (exact(pixels) / 255 - mean) / std).abs().max()) < near
+
+
+@pytest.mark.parametrize("shape", [(96, 96), (103, 120)])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+def test_a_network_that_takes_bgr_gets_the_turned_picture_by_the_values_of_its_own_order(shape, dtype):
+    rgb = replace(GREY, mean=(0.1, 0.2, 0.3), std=(0.4, 0.5, 0.6))
+    bgr = replace(rgb, channels=Channels.BGR)
+    pixels = pictures(*shape)
+    turned = np.ascontiguousarray(pixels[..., ::-1])
+    expected = Preprocessing(rgb, CPU, dtype)(torch.from_numpy(turned))
+    np.testing.assert_array_equal(Preprocessing(bgr, CPU, dtype)(torch.from_numpy(pixels)).float(), expected.float())

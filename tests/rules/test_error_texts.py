@@ -24,6 +24,7 @@ ALLOWED = {
     "gpu_worker/models/cuda.py": "searched, and logged",
     "gpu_worker/models/devices.py": "searched",
     "gpu_worker/models/fusing.py": "logged",
+    "gpu_worker/models/making/pickles.py": "searched",
     "gpu_worker/models/onnx.py": "searched",
     "wsi/slide/openslide.py": "OpenSlide's sentence on one tile, without the file's name",
     "wsi/slide/jpeg.py": "libjpeg's sentence on one tile",

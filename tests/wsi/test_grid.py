@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from tests.wsi.plans import inspection, small_card
 from wsi.builtin_models import STAIN_DENSITY
-from wsi.errors import FailReason, JobFailed
+from wsi.errors import FailReason, JobFailed, SlideRejected
 from wsi.grid import decoded_level, file_order, level_boxes, make_grid, select_tiles
+from wsi.model_card import ReadLevel
 from wsi.records.slides import LevelInfo
 
 WHOLE = np.ones((50, 50), dtype=np.bool_)
@@ -27,6 +28,23 @@ def test_a_box_is_stated_in_pixels_of_the_level_that_is_read():
     grid = make_grid(inspection(8000, 8000, mpp=0.25, downsamples=(1, 2.0005, 4)), STAIN_DENSITY, (0.25, 0.25))
     assert (grid.level, grid.side, grid.level_side) == (1, 512, 256)
     assert level_boxes(grid, np.array([[512, 1024]], dtype=np.int32)).tolist() == [[256, 512]]
+
+
+@pytest.mark.parametrize(
+    ("card", "asked", "level"),
+    [("suitable", None, 1), ("finest", None, 0), ("suitable", "finest", 0), ("finest", "suitable", 1)],
+)
+def test_a_card_or_a_job_may_ask_for_level_0(card, asked, level):
+    slide = inspection(8_000, 8_000, mpp=0.25, downsamples=(1, 2, 8))
+    model = replace(STAIN_DENSITY, mpp=0.5, read_level=ReadLevel(card))
+    grid = make_grid(slide, model, (0.25, 0.25), read_level=ReadLevel(asked) if asked else None)
+    assert (grid.level, grid.level_side) == (level, grid.side // (2 if level else 1))
+
+
+def test_level_0_of_a_slide_that_is_too_coarse_is_refused_as_well():
+    model = replace(STAIN_DENSITY, mpp=0.5, read_level=ReadLevel.FINEST)
+    with pytest.raises(SlideRejected, match="allow upsampling"):
+        make_grid(inspection(8_000, 8_000, mpp=1.0), model, (1.0, 1.0))
 
 
 def test_more_boxes_than_any_slide_has_are_refused_before_they_are_made():

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
+from wsi.model_card import ReadLevel
 from wsi.outline import Outline
 from wsi.records.fields import known_fields
 from wsi.records.slides import Choice
@@ -29,6 +30,7 @@ class JobOptions:
     min_tissue: float = 0.1  #: least share of a tile's box inside the slide that must be tissue, 0..1
     allow_upsampling: bool = False  #: take a slide that is coarser than the model's mpp
     outline: Outline | None = None  #: drawn by the user; what lies in it is analysed in place of tissue
+    read_level: ReadLevel | None = None  #: in place of the model card's
     fast: bool = False  #: decode JPEG tiles at half their size or less where the model needs no more
     choice: Choice | None = None  #: of the pictures that the slide holds; what was stated with the slide
 
@@ -44,17 +46,20 @@ class JobOptions:
             value["outline"] = self.outline.as_json()
         if self.choice is not None:
             value["choice"] = self.choice.as_json()
+        if self.read_level is not None:
+            value["read_level"] = self.read_level.value
         return value | {"fast": True} if self.fast else value
 
     @staticmethod
     def from_json(value: dict[str, Any]) -> JobOptions:
         region = value.get("region")
-        outline, choice = value.get("outline"), value.get("choice")
+        outline, choice, read_level = value.get("outline"), value.get("choice"), value.get("read_level")
         fields: dict[str, Any] = {
             **known_fields(JobOptions, value),
             "region": tuple(region) if region else None,
             "outline": Outline.from_json(outline) if outline else None,
             "choice": Choice.from_json(choice) if choice else None,
+            "read_level": ReadLevel(read_level) if read_level else None,
         }
         return JobOptions(**fields)
 

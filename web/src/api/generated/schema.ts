@@ -967,7 +967,8 @@ export interface components {
              * @default {
              *       "allow_upsampling": false,
              *       "fast": false,
-             *       "min_tissue": 0.1
+             *       "min_tissue": 0.1,
+             *       "read_level": null
              *     }
              */
             options?: components["schemas"]["OptionsBody"];
@@ -1078,6 +1079,8 @@ export interface components {
              * @default 0.1
              */
             min_tissue?: number;
+            /** @description suitable: the coarsest level that is fine enough for the model; finest: level 0, slower. Without it, what the model's card says. */
+            read_level?: components["schemas"]["ReadLevel"] | null;
         };
         /** PartToUpload */
         PartToUpload: {
@@ -1269,6 +1272,12 @@ export interface components {
              */
             width: number;
         };
+        /**
+         * ReadLevel
+         * @description Which level of the slide's pyramid a model's tiles are read from.
+         * @enum {string}
+         */
+        ReadLevel: "suitable" | "finest";
         /** RemovedParts */
         RemovedParts: {
             /**
