@@ -1,4 +1,4 @@
-"""What loading a network on the CPU takes, and the check in it: `python -m benchmarks.model_loading [ARCHITECTURE …]`.
+"""What loading a network takes, and the check in it: `python -m benchmarks.model_loading [--cuda] [ARCHITECTURE …]`.
 
 Weights of chance; each network in a package of safetensors, loaded as a worker loads it. The check is part of the
 loading, and is measured once more by itself.
@@ -26,14 +26,17 @@ ARCHITECTURES = ("resnet50", "resnet18", "efficientnet_lite0", "vit_small_patch1
 
 
 def main(names: list[str]) -> None:
-    print(f"{platform.machine()}, {os.cpu_count()} cores, torch {torch.__version__}, load {os.getloadavg()[0]:.1f}")
+    device = "cuda" if "--cuda" in names else "cpu"
+    names = [name for name in names if name != "--cuda"] or list(ARCHITECTURES)
+    where = torch.cuda.get_device_name() if device == "cuda" else platform.machine()
+    print(f"{where}, {os.cpu_count()} cores, torch {torch.__version__}, load {os.getloadavg()[0]:.1f}")
     print("architecture               loading s  check s")
     for name in names:
         with tempfile.TemporaryDirectory() as folder:
             package = written(Path(folder) / "package", name)
             card = read_package(package)
             began = time.perf_counter()
-            model = load_model(card, package, "cpu")
+            model = load_model(card, package, device)
             loaded = time.perf_counter() - began
             assert isinstance(model, Inspectable)
             began = time.perf_counter()
@@ -61,4 +64,4 @@ def written(folder: Path, name: str) -> Path:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:] or list(ARCHITECTURES))
+    main(sys.argv[1:])

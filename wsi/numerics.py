@@ -22,7 +22,7 @@ TISSUE_VERSION = 3
 #: that inspection kept under other versions are not read.
 PARSER_VERSION = 3
 
-#: What touches pixels, as requirements pin it.
+#: What touches pixels, and builds networks, as requirements pin it.
 PINNED: Mapping[str, str] = MappingProxyType(
     {
         "imagecodecs": "2026.3.6",
@@ -31,7 +31,9 @@ PINNED: Mapping[str, str] = MappingProxyType(
         "openslide-bin": "4.0.1.2",
         "pillow": "13.0.0",
         "simplejpeg": "1.9.0",
+        "timm": "1.0.31",
         "torch": "2.14.1",
+        "torchvision": "0.29.1",
     }
 )
 

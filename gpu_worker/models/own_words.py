@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 MOST: Final = 300  #: characters
 #: TorchScript writes this first, then its traceback, and what went wrong last.
 _OF_TORCHSCRIPT: Final = "TorchScript interpreter"
-_NAMED: Final = ("RuntimeError: ", "Exception: ")
+#: "RuntimeError: ", and of TorchScript "builtins.RuntimeError: ".
+_TYPE: Final = re.compile(r"^(?:\w+\.)*\w*(?:Error|Exception): ")
 
 
 def own_words(error: BaseException) -> str:
@@ -17,8 +19,7 @@ def own_words(error: BaseException) -> str:
     if not lines:
         return type(error).__name__
     line = lines[-1] if _OF_TORCHSCRIPT in lines[0] else lines[0]
-    for named in _NAMED:
-        line = line.removeprefix(named)
+    line = _TYPE.sub("", line)
     if isinstance(error, KeyError):
         line = f"there is no {line}"
     return (line if len(line) <= MOST else f"{line[: MOST - 1]}…").rstrip(".:! ")

@@ -20,8 +20,8 @@ from tests.gpu_worker.packages_with_card import tiles, vit, write_card_package
 from wsi.errors import ModelError, ModelFailed
 
 
-def load(folder: Path) -> LoadedModel:
-    return load_model(read_package(folder), folder, "cpu")
+def load(folder: Path, device: str = "cpu") -> LoadedModel:
+    return load_model(read_package(folder), folder, device)
 
 
 class Wrapped(torch.nn.Module):
@@ -125,8 +125,11 @@ REFUSED: dict[str, tuple[Any, dict[str, Any], dict[str, Any] | None, str]] = {
 }
 
 
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
 @pytest.mark.parametrize("name", REFUSED)
-def test_a_network_whose_scores_would_be_wrong_is_refused(tmp_path: Path, name: str) -> None:
+def test_a_network_whose_scores_would_be_wrong_is_refused(tmp_path: Path, name: str, device: str) -> None:
+    if device == "cuda" and not torch.cuda.is_available():
+        pytest.skip("needs a CUDA device")
     make, changes, card, words = REFUSED[name]
     module = make()
     folder = write_package(tmp_path / "model", module if isinstance(module, torch.jit.ScriptModule) else module.eval())
@@ -134,7 +137,17 @@ def test_a_network_whose_scores_would_be_wrong_is_refused(tmp_path: Path, name: 
     if card is not None:
         write_json(folder / "card.json", {"spec_version": "1.0", **card})
     with pytest.raises(ModelError, match=words):
-        load(folder)
+        load(folder, device)
+
+
+@pytest.mark.gpu
+def test_a_gpu_takes_what_the_cpu_takes(tmp_path: Path) -> None:
+    if not torch.cuda.is_available():
+        pytest.skip("needs a CUDA device")
+    assert check_on_tiles(load(write_package(tmp_path / "a"), "cuda"), tiles(20, 256)) == ()
+    for precision in ("fp16", "bf16"):
+        folder = write_card_package(tmp_path / precision, vit(), precision=precision, batch=16)
+        assert check_on_tiles(load(folder, "cuda"), tiles(20, 48)) == ()
 
 
 def write_json(path: Path, value: dict[str, Any]) -> None:

@@ -20,7 +20,7 @@ from gpu_worker.models.tolerance import difference
 from tests.gpu_worker.cases import open_path, run_all, small_slide, whole_plan
 from tests.gpu_worker.packages import network, write_package
 from tests.gpu_worker.packages_with_card import plain, seeded, tiles, vit, write_card_package
-from wsi.errors import DeviceLost, ModelError, UnsuitableDevice
+from wsi.errors import DeviceLost, ModelError, ModelFailed, UnsuitableDevice
 from wsi.model_card import Tolerance
 from wsi.plan import Numerics
 from wsi.quality import measure
@@ -142,29 +142,36 @@ def test_models_on_the_cpu_answer_at_once(tmp_path):
         (torch.AcceleratorError("CUDA error: an illegal memory access was encountered"), DeviceLost),
         (torch.AcceleratorError("CUDA error: unspecified launch failure"), DeviceLost),
         (RuntimeError("cuDNN error: CUDNN_STATUS_EXECUTION_FAILED"), DeviceLost),
-        (torch.AcceleratorError("CUDA error: operation not permitted when stream is capturing"), ModelError),
-        (RuntimeError("mat1 and mat2 shapes cannot be multiplied"), ModelError),
+        (torch.AcceleratorError("CUDA error: operation not permitted when stream is capturing"), ModelFailed),
+        (RuntimeError("mat1 and mat2 shapes cannot be multiplied"), ModelFailed),
     ],
 )
 def test_errors_of_the_device_say_what_helps(error, kind):
-    assert type(translated(error, 256)) is kind
-    with pytest.raises(kind) as raised, device_errors(256):
+    device = torch.device("cuda")
+    assert type(translated(error, 256, device)) is kind
+    with pytest.raises(kind) as raised, device_errors(256, device):
         raise error
     assert raised.value.__cause__ is error
     assert raised.value.sentence.endswith(".")
 
 
-def test_a_network_that_breaks_off_on_the_cpu_is_a_model_error(tmp_path):
+def test_a_network_on_the_cpu_that_asks_for_a_gpu_does_not_count_as_a_broken_one():
+    error = RuntimeError("CUDA error: no CUDA-capable device is detected")
+    assert type(translated(error, 256, torch.device("cuda"))) is DeviceLost
+    assert type(translated(error, 256, torch.device("cpu"))) is ModelFailed
+
+
+def test_a_network_that_breaks_off_on_the_cpu_says_why(tmp_path):
     class Picky(torch.nn.Module):
         def forward(self, x: torch.Tensor) -> torch.Tensor:
-            if bool(x.mean() > 1):
+            if x.shape[0] == 5:
                 raise RuntimeError("too bright")
             return x.mean(dim=(2, 3))[:, :2]
 
     folder = write_package(tmp_path / "net", Picky())
     model = load_model(read_package(folder), folder, "cpu")
-    with pytest.raises(ModelError, match="broke off"):
-        model.infer(np.full((2, 64, 64, 3), 255, np.uint8), Numerics(version="1", precision="fp32", batch=2, threads=1))
+    with pytest.raises(ModelFailed, match=r"broke off: too bright\."):
+        model.infer(np.full((5, 64, 64, 3), 255, np.uint8), Numerics(version="1", precision="fp32", batch=5, threads=1))
 
 
 @pytest.mark.gpu
