@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from types import MappingProxyType
 
-#: Of our own steps from file tile to network input (patches, resampling, normalisation). Raise it when a change to
-#: them changes a single value.
-PREPROCESSING_VERSION = 2
+#: Of our own steps from file tile to network input (patches, resampling, normalisation, layout in memory). Raise it
+#: when a change to them changes a single value.
+PREPROCESSING_VERSION = 3
 
 #: Of the rules of `wsi.tissue`, which decide the tiles of a job whose user draws no region. Raise it when a change to
 #: them, or to the overview they look at, changes a single pixel of a mask.
