@@ -129,7 +129,7 @@ class Api:
         idempotency_key: str,
         priority: Priority = Priority.NORMAL,
         mpp: float | None = None,
-        options: Mapping[str, bool] | None = None,
+        options: Mapping[str, Any] | None = None,
         outline: Outline | None = None,
         label: str | None = None,
         force: bool = False,
@@ -144,7 +144,7 @@ class Api:
         return _read(Job, self._transport.call("POST", "/jobs", body=body, headers=headers, repeatable=True))
 
     def estimate(
-        self, slide_id: str, model: str, *, options: Mapping[str, bool] | None = None, outline: Outline | None = None
+        self, slide_id: str, model: str, *, options: Mapping[str, Any] | None = None, outline: Outline | None = None
     ) -> Estimate:
         """The dry run: what such a job would take. No job is made."""
         body: dict[str, Any] = {"slide_id": slide_id, "model": model} | _drawn(outline)

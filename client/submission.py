@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final
 from uuid import uuid4
 
 from client.api import Api, Job, Slide
@@ -18,7 +20,7 @@ from client.sources import Sources
 from client.terminal import escaped
 from client.upload import upload
 from client.watch import Realtime, watch
-from wsi.errors import Invalid, TesseraError
+from wsi.errors import Invalid, RejectReason, TesseraError
 from wsi.estimate import Estimate
 from wsi.outline import Outline
 from wsi.records.jobs import Priority
@@ -28,6 +30,18 @@ from wsi.states import JobState, SlideState
 
 INSPECTION_PAUSE = 0.5  #: seconds between looks at a slide that is being inspected
 
+#: Reasons that a stated value answers, with its option of `tessera restate`.
+RESTATED: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        RejectReason.NO_MPP: "--mpp",
+        RejectReason.ABSURD_MPP: "--mpp",
+        RejectReason.MPP_CONFLICT: "--mpp",
+        RejectReason.OPTICAL_PATHS: "--optical-path",
+        RejectReason.Z_STACK: "--focal-plane",
+        RejectReason.SEVERAL_PICTURES: "--picture",
+    }
+)
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Asked:
@@ -35,7 +49,7 @@ class Asked:
 
     model: str
     priority: Priority = Priority.NORMAL
-    options: Mapping[str, bool] = field(default_factory=dict[str, bool])  #: "allow_upsampling" and "fast", where wanted
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])  #: fields of the API's options that are stated
     outline: Outline | None = None  #: what to analyse in place of the tissue found
     label: str | None = None
     notify: Mapping[str, str] = field(default_factory=dict[str, str])  #: "email" and "webhook": who hears of the end
@@ -130,6 +144,9 @@ def keep_slide(
 def _rejected(slide: SlideInput, inspected: Slide) -> SlideOutcome:
     reason = inspected.reason or inspected.status.lower()
     sentence = inspected.sentence or f"The slide is {inspected.status}."
+    # A slide that was to be de-identified and was refused is deleted.
+    if reason in RESTATED and not inspected.deidentify:
+        sentence += f" Without a new upload: tessera restate {inspected.slide_id} {RESTATED[reason]} …"
     return SlideOutcome(name=slide.name, outcome=Outcome.REJECTED, reason=reason, sentence=sentence)
 
 

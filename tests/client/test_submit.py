@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 
 from client.cli import app
 from client.inputs import UsageError
-from tests.client.server import JOB, Installation, served
+from tests.client.server import JOB, SLIDE, Installation, served
 from tests.client.test_watch_merge import update
 
 RESULTS = {"tiles.csv": b"minx,miny\n", "summary.json": b"{}\n", "heatmap.ome.tif": b"II*\0" * 9}
@@ -68,8 +68,25 @@ def test_leave_to_enlarge_and_fast_decoding_are_asked_for(slide: Path) -> None:
     installation = Installation(job=job("QUEUED"))
     assert submit(installation, slide).exit_code == 0
     assert "options" not in installation.asked
-    assert submit(installation, slide, "--allow-upsampling", "--fast").exit_code == 0
-    assert installation.asked["options"] == {"allow_upsampling": True, "fast": True}
+    assert submit(installation, slide, "--allow-upsampling", "--fast", "--read-level", "finest").exit_code == 0
+    assert installation.asked["options"] == {"allow_upsampling": True, "fast": True, "read_level": "finest"}
+
+
+@pytest.mark.parametrize(
+    ("reason", "said", "hint"),
+    [
+        ("no_mpp", {}, True),
+        ("damaged", {}, False),
+        ("no_mpp", {"deidentify": True}, False),  # its files are deleted
+    ],
+)
+def test_a_rejected_slide_says_how_to_state_what_it_lacks(
+    slide: Path, reason: str, said: dict[str, bool], hint: bool
+) -> None:
+    look = {"status": "REJECTED", "reason": reason, "sentence": "Why.", **said}
+    result = submit(Installation(looks=[look] * 3), slide)
+    assert result.exit_code == 3
+    assert (f"Without a new upload: tessera restate {SLIDE} --mpp …" in result.stderr) is hint
 
 
 def test_the_chosen_picture_is_stated_with_the_slide(slide: Path) -> None:
