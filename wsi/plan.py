@@ -19,15 +19,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wsi.mask import SlideMask
-from wsi.model_card import ModelCard, Resize
+from wsi.model_card import Channels, ModelCard, Resize
 from wsi.records.fields import known_fields
 from wsi.records.slides import Choice, Inspection
 from wsi.slide.coding import Reduction
 from wsi.stains import Stains
 
-#: 2: boxes may be longer than wide, and tiles may be decoded smaller. 3: the card may resize as Pillow does. A plan
-#: that does none of it is still of schema 1, so that workers that know no other take it.
-PLAN_SCHEMA = 3
+#: 2: boxes may be longer than wide, and tiles may be decoded smaller. 3: the card may resize as Pillow does. 4: it may
+#: take BGR. A plan that does none of it is still of schema 1, so that workers that know no other take it.
+PLAN_SCHEMA = 4
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -121,6 +121,8 @@ class Plan:
     def schema(self) -> int:
         """The lowest that can hold this plan: what an older worker can compute, it may, and the digest of an older
         plan stays what it was."""
+        if self.card.channels is not Channels.RGB:
+            return 4
         if self.card.resize is not Resize.EXACT:
             return 3
         return 1 if self._is_plain else 2
