@@ -116,20 +116,28 @@ def tiles_of(
         if not len(taken):
             raise UsageError(f"{slide.name} holds no tissue")
         plan = replace(plan, order=plan.order[taken], shard_offsets=np.array([0, len(taken)], np.int32))
-        kept = _Kept(card)
+        kept = KeptPixels(card)
         done = run_shard(plan, 0, reader, kept, stop=threading.Event())
     if not len(done.tiles):
         raise UsageError(f"no tile of {slide.name} can be read")
-    return np.concatenate(kept.batches)[: len(done.tiles)]
+    return kept.pixels_of(done.scores)
 
 
-class _Kept:
-    """In place of a model: keeps what it is given, in the order of the batches, whose last one is padded."""
+class KeptPixels:
+    """In place of a model: keeps what it is given, and gives each tile the number of its pixels as its first score."""
 
     def __init__(self, card: ModelCard) -> None:
         self.card = card
-        self.batches: list[NDArray[np.uint8]] = []
+        self._batches: list[NDArray[np.uint8]] = []
+        self._count = 0
 
     def infer(self, pixels: NDArray[np.uint8], numerics: Numerics) -> NDArray[np.float32]:
-        self.batches.append(pixels.copy())
-        return np.zeros((len(pixels), len(self.card.columns)), np.float32)
+        self._batches.append(pixels.copy())
+        scores = np.zeros((len(pixels), len(self.card.columns)), np.float32)
+        scores[:, 0] = np.arange(self._count, self._count + len(pixels))  # exact up to 2^24
+        self._count += len(pixels)
+        return scores
+
+    def pixels_of(self, scores: NDArray[np.float32]) -> NDArray[np.uint8]:
+        """Return [n, height, width, 3], in the order of the scores."""
+        return np.concatenate(self._batches)[scores[:, 0].astype(np.intp)]

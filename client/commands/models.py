@@ -79,6 +79,37 @@ def golden(
     )
 
 
+@app.command()
+def compare(
+    folder: Package,
+    *,
+    scores: Annotated[
+        Path,
+        typer.Option(
+            metavar="CSV",
+            help="Your own scores: minx, miny in level-0 px, and a column for each of the card's.",
+            exists=True,
+            dir_okay=False,
+        ),
+    ],
+    slide: Annotated[str, typer.Option(metavar="SLIDE", help="The slide that they are of.")],
+    tiles: Annotated[int, typer.Option(min=1, max=100_000, help="How many of them are compared.")] = ENOUGH,
+) -> None:
+    """Compares your own pipeline's scores with ours, tile by tile, and says what most likely makes the difference: the
+    resize, the level, the normalisation, the order of channels, the activation. Exit code 4 when they are further apart
+    than the card's tolerance."""
+    from client import model_comparison
+    from client.sources import Sources
+
+    theirs = model_comparison.read_scores(scores, model_comparison.read_package(folder))
+    with Console(stderr=True).status("Computing the tiles, and looking for what makes the difference …"):
+        found = model_comparison.compare(folder, _one(slide, Sources()), theirs, tiles)
+    for line in model_comparison.lines_of(found, theirs):
+        Console(soft_wrap=True, highlight=False).print(line, markup=False)
+    if found.found.beyond(found.card.tolerance) is not None:
+        raise typer.Exit(FAILED)
+
+
 def _one(slide: str, sources: Sources) -> SlideInput:
     return only_slide(slide, expand([slide], remote=sources))
 

@@ -1,0 +1,232 @@
+"""Somebody's own scores beside ours, tile by tile, and what most likely makes the difference.
+
+A pipeline of one's own resizes, normalises or reads another level. Each of these is tried in our place; the one that
+brings our scores nearest to theirs is the likely cause.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from client.inputs import SlideInput, UsageError
+from client.inputs.tables import read_rows
+from client.model_check import MOST, KeptPixels
+from client.sources import Sources, plan_uris
+from gpu_worker.models.package import read_package
+from gpu_worker.models.registry import load_model
+from gpu_worker.models.scoring import scores_of
+from gpu_worker.models.tolerance import Difference, difference
+from gpu_worker.pipeline import run_shard
+from wsi.errors import ModelError
+from wsi.examination import examine
+from wsi.grid import file_order
+from wsi.model_card import Activation, Channels, ModelCard, ReadLevel, Resize
+from wsi.planning import THREADS, make_plan
+from wsi.records.jobs import JobOptions
+from wsi.slide.opening import open_slide
+
+EQUAL: Final = 1e-3  #: of the largest difference, below which nothing is looked for
+TRIED: Final = 64  #: tiles for which causes are tried
+_WORTH: Final = 0.5  #: a cause must at least halve the mean difference
+_CAUSES: Final = 3  #: that may come together
+_EXAMPLE: Final = "minx,miny,prob_Tumor"
+_NORMALISATIONS: Final = {
+    "imagenet": ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)),
+    "half": ((0.5, 0.5, 0.5), (0.5, 0.5, 0.5)),
+    "none (0..1)": ((0.0, 0.0, 0.0), (1.0, 1.0, 1.0)),
+}
+
+Scores = NDArray[np.float32]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Theirs:
+    origins: NDArray[np.int32]  #: [n, 2] level-0 x, y of the tiles, ascending, each once
+    side: int | None  #: level-0 px of their width; None where they say none
+    scores: Scores  #: [n, columns of the card]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Cause:
+    name: str  #: "resize pillow-bicubic"
+    found: Difference  #: what is left with it
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Comparison:
+    card: ModelCard
+    found: Difference
+    side: int  #: level-0 px of our tiles
+    causes: tuple[Cause, ...]  #: each with those before it
+    furthest: tuple[tuple[int, int, Scores, Scores], ...]  #: x, y, theirs, ours
+
+
+def read_scores(path: Path, card: ModelCard) -> Theirs:
+    """Read minx, miny in level-0 px, and a column of scores for each of the card's, by its name. Raises UsageError."""
+    names = [_plain(column.name) for column in card.columns]
+    rows: dict[tuple[int, int], list[float]] = {}
+    sides: set[int] = set()
+    for line, row in read_rows(path, "minx", _EXAMPLE):
+        missing = [name for name in ("miny", *names) if name not in row]
+        if missing:
+            raise UsageError(
+                f"{path} has no column named {', '.join(missing)}; it needs minx, miny, {', '.join(names)}"
+            )
+        try:
+            place = round(float(row["minx"])), round(float(row["miny"]))
+            rows[place] = [float(row[name].replace(",", ".")) for name in names]
+            if row.get("width"):
+                sides.add(round(float(row["width"])))
+        except ValueError:
+            raise UsageError(f"{path}, line {line}: a cell is no number") from None
+    if not rows:
+        raise UsageError(f"{path} holds no tiles")
+    places = sorted(rows)
+    return Theirs(
+        origins=np.array(places, np.int32),
+        side=sides.pop() if len(sides) == 1 else None,
+        scores=np.array([rows[place] for place in places], np.float32),
+    )
+
+
+def compare(folder: Path, slide: SlideInput, theirs: Theirs, count: int) -> Comparison:
+    """Score their tiles, `count` of them at most, and look for causes where the scores differ. Raises what a run
+    raises, and UsageError for tiles that lie off the slide."""
+    card = read_package(folder)
+    taken = np.unique(np.linspace(0, len(theirs.origins) - 1, min(count, len(theirs.origins))).astype(int))
+    pixels, kept, side = _pixels(slide, card, theirs.origins[taken])
+    wanted, origins = theirs.scores[taken][kept], theirs.origins[taken][kept]
+    scores = scores_of(load_model(card, folder, "cpu"), pixels)
+    found = difference(card, scores, wanted)
+    worst = np.argsort(-np.abs(scores - wanted).max(axis=1), kind="stable")[:5]
+    causes: list[Cause] = []
+    if not found.max_difference <= EQUAL:
+        few = np.linspace(0, len(kept) - 1, min(TRIED, len(kept))).astype(int)
+        causes = list(_causes(folder, slide, card, origins[few], wanted[few]))
+    return Comparison(
+        card=card,
+        found=found,
+        side=side,
+        causes=tuple(causes),
+        furthest=tuple((int(origins[n, 0]), int(origins[n, 1]), wanted[n], scores[n]) for n in worst),
+    )
+
+
+def _causes(
+    folder: Path, slide: SlideInput, card: ModelCard, origins: NDArray[np.int32], wanted: Scores
+) -> Iterator[Cause]:
+    """Yield what brings our scores nearest to theirs, then what does so together with that."""
+    read: dict[ReadLevel, tuple[NDArray[np.uint8], NDArray[np.intp]]] = {}
+
+    def left(one: ModelCard) -> Difference | None:
+        if one.read_level not in read:
+            read[one.read_level] = _pixels(slide, one, origins)[:2]
+        pixels, kept = read[one.read_level]
+        try:
+            return difference(one, scores_of(load_model(one, folder, "cpu"), pixels), wanted[kept])
+        except ModelError:  # such a network is refused: it is not what they run
+            return None
+
+    current = left(card)
+    for _ in range(_CAUSES):
+        if current is None or current.max_difference <= EQUAL:
+            return
+        tried = [(name, one, left(one)) for name, one in _variants(card)]
+        name, best, found = min(
+            ((name, one, found) for name, one, found in tried if found is not None),
+            key=lambda each: each[2].mean_difference,
+            default=("", card, None),
+        )
+        if found is None or found.mean_difference > _WORTH * current.mean_difference:
+            return
+        card, current = best, found
+        yield Cause(name=name, found=found)
+
+
+def _variants(card: ModelCard) -> Iterator[tuple[str, ModelCard]]:
+    for resize in Resize:
+        yield f"resize {resize}", replace(card, resize=resize)
+    for level in ReadLevel:
+        yield f"read_level {level}", replace(card, read_level=level)
+    for channels in Channels:
+        yield f"channels {channels}", replace(card, channels=channels)
+    for activation in Activation:
+        yield f"activation {activation}", replace(card, activation=activation)
+    for name, (mean, std) in _NORMALISATIONS.items():
+        yield f"mean and std of {name}", replace(card, mean=mean, std=std)
+
+
+def _pixels(
+    slide: SlideInput, card: ModelCard, origins: NDArray[np.int32]
+) -> tuple[NDArray[np.uint8], NDArray[np.intp], int]:
+    """Return [n, height, width, 3], the numbers of the origins that could be read, and our side in level-0 px."""
+    with Sources().opened(slide) as source, closing(open_slide(source, mpp=slide.mpp, choice=slide.choice)) as reader:
+        plan = make_plan(
+            slide_digest="",
+            slide_uris=plan_uris(slide, source),
+            reader=reader,
+            examination=examine(reader),
+            card=card,
+            package_uri=None,
+            options=JobOptions(mpp=slide.mpp, choice=slide.choice),
+            shard_tiles=None,
+            threads=THREADS,
+        )
+        inspection, grid = plan.inspection, plan.grid
+        off = (origins < 0) | (origins >= (inspection.width, inspection.height))
+        if off.any():
+            x, y = origins[off.any(axis=1)][0]
+            raise UsageError(f"a tile at {x}, {y} lies off {slide.name} ({inspection.width} x {inspection.height} px)")
+        room = max(1, MOST // (3 * grid.level_side * grid.level_side_y))
+        if len(origins) > room:
+            raise UsageError(f"{len(origins):,} tiles do not fit into memory: compare {room:,} with --tiles")
+        order = file_order(origins, grid, inspection.levels[grid.level])
+        plan = replace(plan, tiles=origins, order=order, shard_offsets=np.array([0, len(origins)], np.int32))
+        kept = KeptPixels(card)
+        done = run_shard(plan, 0, reader, kept, stop=threading.Event())
+        if not len(done.tiles):
+            raise UsageError(f"no tile of {slide.name} can be read")
+        return kept.pixels_of(done.scores), done.tiles.astype(np.intp), grid.side
+
+
+def _plain(name: str) -> str:
+    """As `read_rows` has names of columns."""
+    return "_".join(name.strip().casefold().replace("-", " ").replace("_", " ").split())
+
+
+def lines_of(comparison: Comparison, theirs: Theirs) -> Sequence[str]:
+    """Return what was found, in sentences."""
+    card, found = comparison.card, comparison.found
+    said = [
+        f"{found.tiles:,} tiles: scores differ by up to {found.max_difference:.2g}, by {found.mean_difference:.2g} on "
+        f"average, and {found.top1_changes} change their class."
+    ]
+    if theirs.side is not None and theirs.side != comparison.side:
+        said.append(
+            f"Your tiles are {theirs.side} px wide at level 0, ours {comparison.side}: tile_px {card.tile_px} at mpp "
+            f"{card.mpp:g}. Scores are compared all the same."
+        )
+    for number, cause in enumerate(comparison.causes):
+        left = f"{cause.found.max_difference:.2g} at most, {cause.found.mean_difference:.2g} on average"
+        said.append(f"{'With' if number == 0 else 'And with'} {cause.name} in our place there are {left}.")
+    if comparison.causes:
+        stated = " and ".join(cause.name for cause in comparison.causes)
+        said.append(f"Most likely your pipeline has {stated}, and the card says something else.")
+    elif not found.max_difference <= EQUAL:
+        said.append("No other resize, level, order of channels, normalisation or activation brings them nearer.")
+    for x, y, mine, ours in comparison.furthest if not found.max_difference <= EQUAL else ():
+        said.append(f"at {x}, {y}: yours {_numbers(mine)}, ours {_numbers(ours)}")
+    return said
+
+
+def _numbers(values: Any) -> str:
+    shown = ", ".join(f"{float(value):.4f}" for value in values[:4])
+    return f"{shown}, …" if len(values) > 4 else shown
