@@ -43,8 +43,9 @@ def choose_card(name: str) -> tuple[ModelCard, Path | None]:
         raise UsageError(error.sentence) from error
 
 
-def choose_models(names: Sequence[str], device: str) -> tuple[ModelToRun, ...]:
-    """Their weights are not loaded. `device`: "cpu" | "cuda". Raises UsageError, also for two of one name."""
+def choose_models(names: Sequence[str], device: str, threads: int | None = None) -> tuple[ModelToRun, ...]:
+    """Their weights are not loaded. `device`: "cpu" | "cuda". `threads`: of a network on the CPU; None for as many as
+    this process may use. Raises UsageError, also for two of one name."""
     chosen: dict[str, ModelToRun] = {}
     for name in names:
         card, package = choose_card(name)
@@ -52,8 +53,8 @@ def choose_models(names: Sequence[str], device: str) -> tuple[ModelToRun, ...]:
             raise UsageError(f"Two of the models are named {card.name}: run them into folders of their own.")
         # Built-in models are computed as the queue's workers compute them, to the last bit and with the same plan
         # digest. For a network on the CPU one thread would waste the machine.
-        threads = THREADS if package is None or device != "cpu" else available_cores()
-        chosen[card.name] = ModelToRun(card=card, package=package, device=device, threads=threads)
+        of_network = THREADS if package is None or device != "cpu" else threads or available_cores()
+        chosen[card.name] = ModelToRun(card=card, package=package, device=device, threads=of_network)
     return tuple(chosen.values())
 
 

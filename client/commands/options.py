@@ -34,6 +34,14 @@ Workers = Annotated[
         min=1, help="Decoders: threads on the CPU (2), processes for each GPU (its share of the cores, less 2)."
     ),
 ]
+Threads = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        max=1024,
+        help="Of a network on the CPU (as many as there are cores). Another number moves the last bits of scores.",
+    ),
+]
 ApiKey = Annotated[str, typer.Option(envvar="TESSERA_API_KEY", help="API key, or the token of a person.")]
 InQueue = Annotated[Priority, typer.Option(help="Which queue the work takes.")]
 Label = Annotated[str | None, typer.Option(help="Free text for finding the job again.")]

@@ -23,6 +23,7 @@ from client.commands.options import (
     Picture,
     RegionFrame,
     RegionGeojson,
+    Threads,
     Workers,
 )
 from client.estimates import show
@@ -75,6 +76,7 @@ def run(
     region_geojson: RegionGeojson = None,
     region_frame: RegionFrame = Frame.FULL,
     workers: Workers = None,
+    threads: Threads = None,
     manifest: Annotated[
         Path | None,
         typer.Option(
@@ -113,7 +115,7 @@ def run(
         raise UsageError("--json is for --dry-run; a run writes summary.json")
     if out is None:
         raise UsageError("name a folder for the results: --out DIR")
-    chosen = choose_models(model, device.kind)
+    chosen = choose_models(model, device.kind, threads)
     runs = each_with(found.slides, {one.card.name: one for one in chosen})
     named = {slide.name: one for slide, one in runs}
     folder_of = folders([slide for slide, _ in runs], out)

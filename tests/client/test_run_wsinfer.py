@@ -6,6 +6,7 @@ import csv
 import json
 from pathlib import Path
 
+import pytest
 from typer.testing import CliRunner
 
 from client.cli import app
@@ -27,6 +28,20 @@ def test_a_wsinfer_package_gives_its_classes_columns(tmp_path: Path) -> None:
     assert list(rows[0]) == ["minx", "miny", "width", "height", *(f"prob_{name}" for name in classes)]
     assert all(abs(sum(float(row[f"prob_{name}"]) for name in classes) - 1) < 1e-4 for row in rows)
     assert json.loads((out / "summary.json").read_text())["model"]["name"] == "tiny-model"
+
+
+def test_threads_are_stated_and_told_and_move_last_bits_alone(tmp_path: Path) -> None:
+    package = write_package(tmp_path / "tiny-model")
+    slide = write_svs(tmp_path / "a.svs", width=1024, height=1024)
+    tables: dict[int, list[float]] = {}
+    for threads in (1, 3):
+        out = tmp_path / f"out-{threads}"
+        call = ["run", str(slide), "--model", str(package), "--out", str(out), "--threads", str(threads)]
+        assert CliRunner().invoke(app, call).exit_code == 0
+        assert json.loads((out / "summary.json").read_text())["numerics"]["threads"] == threads
+        rows = csv.DictReader((out / "tiles.csv").read_text().splitlines())
+        tables[threads] = [float(value) for row in rows for name, value in row.items() if name.startswith("prob_")]
+    assert tables[1] == pytest.approx(tables[3], abs=1e-5)
 
 
 def test_a_wsinfer_package_enlarges_a_coarse_slide_unasked_and_says_so(tmp_path: Path) -> None:
