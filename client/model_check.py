@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import threading
 import time
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from client.inputs import SlideInput, UsageError
+from client.progress import TilesBar
 from client.sources import Sources, plan_uris
 from gpu_worker.models.card_file import CARD
 from gpu_worker.models.card_rules import doubts
@@ -23,6 +26,7 @@ from gpu_worker.models.registry import load_model
 from gpu_worker.models.scoring import scores_of
 from gpu_worker.models.tolerance import Difference, difference
 from gpu_worker.pipeline import run_shard
+from wsi.cores import available_cores
 from wsi.errors import ModelError
 from wsi.examination import examine
 from wsi.model_card import ModelCard
@@ -45,14 +49,27 @@ class Checked:
     tiles_per_second: float | None  #: in whole batches, with their copies, without reading; None without tiles
 
 
-def check_on(folder: Path, device: str, slide: SlideInput | None, count: int) -> Checked:
-    """Check the package on tiles of the slide, or on its golden ones. Raises as `check` and `tiles_of` do."""
-    return check(folder, device, tiles_of(slide, folder, count, Sources()) if slide is not None else None)
+def check_on(folder: Path, device: str, slide: SlideInput | None, count: int, seconds: float) -> Checked:
+    """Check the package on `count` tiles of the slide, or on its golden ones, with a progress bar; on those that are
+    scored in `seconds`. Raises as `check` and `tiles_of` do."""
+    with TilesBar(transient=True) as bar:
+        show = bar.begin(f"checking {folder.name}")
+        tiles = tiles_of(slide, folder, count, Sources()) if slide is not None else None
+        show(len(tiles) if tiles is not None else 0)
+        return check(folder, device, tiles, seconds=seconds, on_tiles=bar.advance)
 
 
-def check(folder: Path, device: str, tiles: NDArray[np.uint8] | None) -> Checked:
+def check(
+    folder: Path,
+    device: str,
+    tiles: NDArray[np.uint8] | None,
+    *,
+    seconds: float = math.inf,
+    on_tiles: Callable[[int], None] = lambda _: None,
+) -> Checked:
     """Loads the package in `folder` on `device` and compares its card's precision with fp32 over `tiles` [n, height,
-    width, 3], in place of which its golden ones serve. Raises ModelError, UnsuitableDevice, DeviceLost."""
+    width, 3], in place of which its golden ones serve, and over those that are scored in `seconds`. Raises ModelError,
+    UnsuitableDevice, DeviceLost."""
     card = read_package(folder)
     model = load_model(card, folder, device)
     golden = read_golden(folder / GOLDEN, card) if GOLDEN in card.files else None
@@ -60,15 +77,17 @@ def check(folder: Path, device: str, tiles: NDArray[np.uint8] | None) -> Checked
         tiles = golden.tiles
     if tiles is None:
         return Checked(card=card, doubts=doubts(card), golden=False, found=None, tiles_per_second=None)
-    seen = (*doubts(card), *check_on_tiles(model, tiles))
+    threads = available_cores() if device == "cpu" else THREADS  # as `run` has them
     began = time.perf_counter()
-    scores = scores_of(model, tiles)
-    rate = len(tiles) / (time.perf_counter() - began)
+    scores = scores_of(model, tiles, threads=threads, seconds=seconds, on_tiles=on_tiles)
+    rate = len(scores) / (time.perf_counter() - began)
+    tiles = tiles[: len(scores)]
+    seen = (*doubts(card), *check_on_tiles(model, tiles, scores))
     found = None
     if card.precision != PRECISION:
         del model  # two networks need not fit beside each other
         exact = load_model(replace(card, precision=PRECISION), folder, device)
-        found = difference(card, scores, scores_of(exact, tiles))
+        found = difference(card, scores, scores_of(exact, tiles, threads=threads))
     return Checked(card=card, doubts=seen, golden=golden is not None, found=found, tiles_per_second=rate)
 
 
@@ -79,8 +98,8 @@ def make_golden(folder: Path, slide: SlideInput, count: int, sources: Sources) -
     tiles = tiles_of(slide, folder, min(count, MOST_TILES), sources, MOST_BYTES)
     bare = replace(card, files=tuple(name for name in card.files if name != GOLDEN))
     model = load_model(replace(bare, precision=PRECISION), folder, "cpu")
-    check_on_tiles(model, tiles)
     scores = scores_of(model, tiles)
+    check_on_tiles(model, tiles, scores)
     if card.precision != PRECISION:
         del model  # two networks need not fit beside each other
         beyond = difference(card, scores_of(load_model(bare, folder, "cpu"), tiles), scores).beyond(card.tolerance)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 #: Below it, 0.1 % of tiles is less than one.
 ENOUGH = 1000
+#: Seconds of scoring, unless a number of tiles is asked for.
+ABOUT = 30.0
 
 app = typer.Typer(name="models", help="Model packages, before they are registered.", no_args_is_help=True)
 
@@ -38,7 +41,12 @@ def check(
     *,
     device: Annotated[Device, typer.Option(help="Where the model runs.")] = Device.CPU,
     slide: Annotated[str | None, typer.Option(metavar="SLIDE", help="Where the tiles to compare come from.")] = None,
-    tiles: Annotated[int, typer.Option(min=1, max=100_000, help="How many of the slide's.")] = ENOUGH,
+    tiles: Annotated[
+        int | None,
+        typer.Option(
+            min=1, max=100_000, help=f"How many of the slide's; else {ENOUGH:,}, or as many as half a minute allows."
+        ),
+    ] = None,
     minutes: Annotated[float, typer.Option(min=0, help="The model is stopped after that time.")] = 30,
     memory: Annotated[float, typer.Option(min=0, help="GiB; a model that takes more is stopped (Linux).")] = 16,
 ) -> None:
@@ -50,7 +58,8 @@ def check(
 
     named = _one(slide, Sources()) if slide is not None else None
     limits = Limits(seconds=60 * minutes, bytes=round(memory * 1024**3))
-    checked = within(limits, check_on, folder, device.value, named, tiles)
+    seconds = math.inf if tiles else ABOUT
+    checked = within(limits, check_on, folder, device.value, named, tiles or ENOUGH, seconds)
     Console().print(_table(checked))
     for doubt in checked.doubts:
         complain(f"perhaps not meant: {doubt}")

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from gpu_worker.models.activations import activated
 from gpu_worker.models.loaded import LoadedModel
-from gpu_worker.models.scoring import scores_of
 from gpu_worker.models.tolerance import difference
 from wsi.errors import ModelFailed
 from wsi.model_card import Activation, ModelCard, OutputKind
@@ -37,7 +36,8 @@ _SAME: Final = (
     "The network gives the same values for every tile: it does not look at its input, or its weights are not those "
     "that were trained."
 )
-MOST_TILES: Final = 64  #: real tiles that a network is asked for several times
+MOST_TILES: Final = 32  #: real tiles that a network is asked for several times
+_ALONE: Final = 4  #: of them
 
 
 @runtime_checkable
@@ -95,24 +95,24 @@ def check_network(network: Inspectable) -> None:
         raise ModelFailed(_SAME)
 
 
-def check_on_tiles(model: LoadedModel, tiles: Tiles) -> tuple[str, ...]:
-    """Ask the model for real tiles [n, height, width, 3], at most MOST_TILES of them, in whole batches: again, in the
-    other order, and a few alone. Returns doubts, a sentence each. Raises as `check_network` does."""
-    card, tiles = model.card, tiles[:MOST_TILES]
-    scores = scores_of(model, tiles)
-    if scores.tobytes() != scores_of(model, tiles).tobytes():
+def check_on_tiles(model: LoadedModel, tiles: Tiles, scores: NDArray[np.float32]) -> tuple[str, ...]:
+    """Ask the model for real tiles [n, height, width, 3], at most MOST_TILES of them: again, in the other order, and a
+    few alone. `scores` [n, columns] are those that it gave in whole batches. Returns doubts, a sentence each. Raises as
+    `check_network` does."""
+    if not isinstance(model, Inspectable):
+        return ()
+    card, tiles, scores = model.card, tiles[:MOST_TILES], scores[:MOST_TILES]
+    output = model.output(tiles)
+    check_values(card, output, model.last_step)
+    if output.tobytes() != model.output(tiles).tobytes():
         raise ModelFailed(_RANDOM)
-    turned = scores_of(model, tiles[::-1])[::-1]
-    check_independence(card, turned, scores)
-    few = slice(None, None, max(1, len(tiles) // 4))
-    alone = np.concatenate([scores_of(model, tile[None]) for tile in tiles[few]])
-    check_independence(card, alone, scores[few])
-    if isinstance(model, Inspectable):
-        output = model.output(tiles)
-        check_values(card, output, model.last_step)
-        _check_variety(output, tiles)
-        return tuple(_doubts(card, scores, output))
-    return ()
+    few = slice(None, None, max(1, len(tiles) // _ALONE))
+    alone = np.concatenate([model.output(tile[None]) for tile in tiles[few]])
+    turned = model.output(np.ascontiguousarray(tiles[::-1]))[::-1]
+    for other, reference in ((output, scores), (turned, scores), (alone, scores[few])):
+        check_independence(card, activated(other, card.activation), reference)
+    _check_variety(output, tiles)
+    return tuple(_doubts(card, scores, output))
 
 
 def _check_variety(output: NDArray[np.float32], tiles: Tiles) -> None:

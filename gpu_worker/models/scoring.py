@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import math
+import time
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,14 +14,25 @@ from wsi.numerics import NUMERICS_VERSION
 from wsi.plan import Numerics
 
 
-def scores_of(model: LoadedModel, tiles: NDArray[np.uint8]) -> NDArray[np.float32]:
-    """[n, height, width, 3] -> [n, columns], in the card's batches, the last one padded."""
+def scores_of(
+    model: LoadedModel,
+    tiles: NDArray[np.uint8],
+    *,
+    threads: int = 1,
+    seconds: float = math.inf,
+    on_tiles: Callable[[int], None] = lambda _: None,
+) -> NDArray[np.float32]:
+    """[n, height, width, 3] -> [n, columns], in the card's batches, the last one padded. After `seconds` no batch is
+    begun, and the rest of the tiles has no row. `on_tiles` gets the number of each batch's tiles."""
     card = model.card
-    numerics = Numerics(version=NUMERICS_VERSION, precision=card.precision, batch=card.batch, threads=1)
-    scores = np.empty((len(tiles), len(card.columns)), np.float32)
+    numerics = Numerics(version=NUMERICS_VERSION, precision=card.precision, batch=card.batch, threads=threads)
+    began, rows = time.perf_counter(), [np.empty((0, len(card.columns)), np.float32)]
     for start in range(0, len(tiles), card.batch):
+        if start and time.perf_counter() - began > seconds:
+            break
         part = tiles[start : start + card.batch]
         pixels = np.zeros((card.batch, *tiles.shape[1:]), np.uint8)
         pixels[: len(part)] = part
-        scores[start : start + len(part)] = model.infer(pixels, numerics)[: len(part)]
-    return scores
+        rows.append(model.infer(pixels, numerics)[: len(part)])
+        on_tiles(len(part))
+    return np.concatenate(rows)

@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
 
 from gpu_worker.models.loaded import LoadedModel
 from gpu_worker.models.network_check import check_on_tiles, check_shape, made_tiles, rows_to_try
 from gpu_worker.models.package import read_package
 from gpu_worker.models.registry import load_model
+from gpu_worker.models.scoring import scores_of
 from tests.gpu_worker.packages import CONFIG, network, write_package
 from tests.gpu_worker.packages_with_card import tiles, vit, write_card_package
 from wsi.errors import ModelError, ModelFailed
@@ -22,6 +24,10 @@ from wsi.errors import ModelError, ModelFailed
 
 def load(folder: Path, device: str = "cpu") -> LoadedModel:
     return load_model(read_package(folder), folder, device)
+
+
+def doubts_of(model: LoadedModel, pixels: NDArray[np.uint8]) -> tuple[str, ...]:
+    return check_on_tiles(model, pixels, scores_of(model, pixels))
 
 
 class Wrapped(torch.nn.Module):
@@ -144,10 +150,10 @@ def test_a_network_whose_scores_would_be_wrong_is_refused(tmp_path: Path, name: 
 def test_a_gpu_takes_what_the_cpu_takes(tmp_path: Path) -> None:
     if not torch.cuda.is_available():
         pytest.skip("needs a CUDA device")
-    assert check_on_tiles(load(write_package(tmp_path / "a"), "cuda"), tiles(20, 256)) == ()
+    assert doubts_of(load(write_package(tmp_path / "a"), "cuda"), tiles(20, 256)) == ()
     for precision in ("fp16", "bf16"):
         folder = write_card_package(tmp_path / precision, vit(), precision=precision, batch=16)
-        assert check_on_tiles(load(folder, "cuda"), tiles(20, 48)) == ()
+        assert doubts_of(load(folder, "cuda"), tiles(20, 48)) == ()
 
 
 def write_json(path: Path, value: dict[str, Any]) -> None:
@@ -227,11 +233,10 @@ class BatchMean(torch.nn.Module):
 
 def test_real_tiles_in_whole_batches_show_what_three_made_tiles_do_not(tmp_path: Path) -> None:
     pixels = tiles(20, 256)
-    model = load(write_package(tmp_path / "fine"))
-    assert check_on_tiles(model, pixels) == ()
+    assert doubts_of(load(write_package(tmp_path / "fine")), pixels) == ()
     mixed = load(write_package(tmp_path / "mixed", BatchMean(1.0).eval()))
     with pytest.raises(ModelFailed, match="depend on the other tiles"):
-        check_on_tiles(mixed, pixels)
+        doubts_of(mixed, pixels)
 
 
 def test_scores_beyond_the_range_of_their_column_are_doubted(tmp_path: Path) -> None:
@@ -246,7 +251,7 @@ def test_scores_beyond_the_range_of_their_column_are_doubted(tmp_path: Path) -> 
             {"name": "c", "low": -9, "high": 9},
         ],
     )
-    (doubt,) = check_on_tiles(load(folder), tiles(8, 48))
+    (doubt,) = doubts_of(load(folder), tiles(8, 48))
     assert doubt.startswith("Column a reaches ")
 
 
@@ -263,5 +268,5 @@ def test_a_sigmoid_on_what_may_be_one_is_doubted(tmp_path: Path) -> None:
 
     folder = write_package(tmp_path / "net", Hidden().eval())
     change_config(folder, one_class())
-    (doubt,) = check_on_tiles(load(folder), tiles(8, 256))
+    (doubt,) = doubts_of(load(folder), tiles(8, 256))
     assert 'write "activation": "none"' in doubt
