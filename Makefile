@@ -17,7 +17,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --no-compile
 
 .DEFAULT_GOAL := help
-.PHONY: help demo up down setup web check check-infra format test synth deploy deploy-emulated openapi formats lock clean
+.PHONY: help demo up down setup web check check-infra format test test-long synth deploy deploy-emulated openapi formats lock clean
 
 help:  ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
@@ -53,6 +53,9 @@ check-infra: $(VENV)/.ready-all $(TOOLS)/.ready $(WHEELS)/.ready-lambda  ## the 
 test: setup  ## the whole test-suite
 	@$(WEB_NPM) test --silent
 	@$(BIN)/python -m pytest $(TEST_OPTIONS)
+
+test-long: setup  ## what takes too long for each change: every package, every encoder with weights of its true size
+	@TESSERA_LONG_TESTS=1 $(BIN)/python -m pytest tests/gpu_worker/test_many_packages.py tests/gpu_worker/test_encoders.py
 
 synth: $(VENV)/.ready-all $(TOOLS)/.ready $(WHEELS)/.ready-lambda web/dist/index.html  ## CloudFormation templates into cdk.out/, or of CONTEXT="-c environment=prod …"
 	@$(BIN)/python tools/synth.py $(CONTEXT)

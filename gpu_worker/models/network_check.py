@@ -91,7 +91,7 @@ def check_network(network: Inspectable) -> None:
         raise ModelFailed(_RANDOM)
     rows = activated(np.stack([first[0], moved[1], alone[0]]), card.activation)
     check_independence(card, rows[1:], np.repeat(rows[:1], 2, axis=0))
-    if first[0].tobytes() == first[1].tobytes() == moved[0].tobytes():
+    if (first == first[0]).all() and (moved == first[0]).all():  # not bytes: 0 is -0
         raise ModelFailed(_SAME)
 
 
