@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import json
 import math
-import threading
 import time
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from client.inputs import SlideInput, UsageError
+from client.inputs import SlideInput
+from client.model_tiles import tiles_of
 from client.progress import TilesBar
-from client.sources import Sources, plan_uris
+from client.sources import Sources
 from gpu_worker.models.card_file import CARD
 from gpu_worker.models.card_rules import doubts
 from gpu_worker.models.golden import GOLDEN, MOST_BYTES, MOST_TILES, Golden, read_golden, write_golden
@@ -25,19 +24,11 @@ from gpu_worker.models.package import read_package
 from gpu_worker.models.registry import load_model
 from gpu_worker.models.scoring import scores_of
 from gpu_worker.models.tolerance import Difference, difference
-from gpu_worker.pipeline import run_shard
 from wsi.cores import available_cores
 from wsi.errors import ModelError
-from wsi.examination import examine
 from wsi.model_card import ModelCard
 from wsi.numerics import PRECISION
-from wsi.plan import Numerics
-from wsi.planning import THREADS, make_plan
-from wsi.records.jobs import JobOptions
-from wsi.slide.opening import open_slide
-
-#: Bytes of pixels that are compared at once.
-MOST = 2 * 1024**3
+from wsi.planning import THREADS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -110,53 +101,3 @@ def make_golden(folder: Path, slide: SlideInput, count: int, sources: Sources) -
     said = json.loads(path.read_bytes()) if path.is_file() else {"spec_version": "1.0"}
     path.write_text(json.dumps({**said, "golden": GOLDEN}, indent=2, ensure_ascii=False) + "\n")
     return read_package(folder)
-
-
-def tiles_of(
-    slide: SlideInput, folder: Path, count: int, sources: Sources, most_bytes: int = MOST
-) -> NDArray[np.uint8]:
-    """[n, height, width, 3], n <= count and about `most_bytes` at most: tiles of tissue from all over the slide, as the
-    package's model is given them. Raises what a run raises, and UsageError for a slide without any."""
-    card = read_package(folder)
-    with sources.opened(slide) as source, closing(open_slide(source, mpp=slide.mpp, choice=slide.choice)) as reader:
-        plan = make_plan(
-            slide_digest="",
-            slide_uris=plan_uris(slide, source),
-            reader=reader,
-            examination=examine(reader),
-            card=card,
-            package_uri=None,
-            options=JobOptions(mpp=slide.mpp, region=slide.region, choice=slide.choice),
-            shard_tiles=None,
-            threads=THREADS,
-        )
-        room = max(1, most_bytes // (3 * plan.grid.level_side * plan.grid.level_side_y))
-        taken = np.linspace(0, len(plan.order) - 1, min(count, room, len(plan.order))).astype(np.int32)
-        if not len(taken):
-            raise UsageError(f"{slide.name} holds no tissue")
-        plan = replace(plan, order=plan.order[taken], shard_offsets=np.array([0, len(taken)], np.int32))
-        kept = KeptPixels(card)
-        done = run_shard(plan, 0, reader, kept, stop=threading.Event())
-    if not len(done.tiles):
-        raise UsageError(f"no tile of {slide.name} can be read")
-    return kept.pixels_of(done.scores)
-
-
-class KeptPixels:
-    """In place of a model: keeps what it is given, and gives each tile the number of its pixels as its first score."""
-
-    def __init__(self, card: ModelCard) -> None:
-        self.card = card
-        self._batches: list[NDArray[np.uint8]] = []
-        self._count = 0
-
-    def infer(self, pixels: NDArray[np.uint8], numerics: Numerics) -> NDArray[np.float32]:
-        self._batches.append(pixels.copy())
-        scores = np.zeros((len(pixels), len(self.card.columns)), np.float32)
-        scores[:, 0] = np.arange(self._count, self._count + len(pixels))  # exact up to 2^24
-        self._count += len(pixels)
-        return scores
-
-    def pixels_of(self, scores: NDArray[np.float32]) -> NDArray[np.uint8]:
-        """Return [n, height, width, 3], in the order of the scores."""
-        return np.concatenate(self._batches)[scores[:, 0].astype(np.intp)]

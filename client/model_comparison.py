@@ -6,9 +6,7 @@ brings our scores nearest to theirs is the likely cause.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -18,20 +16,14 @@ from numpy.typing import NDArray
 
 from client.inputs import SlideInput, UsageError
 from client.inputs.tables import read_rows
-from client.model_check import MOST, KeptPixels
-from client.sources import Sources, plan_uris
+from client.model_tiles import pixels_at
+from client.sources import Sources
 from gpu_worker.models.package import read_package
 from gpu_worker.models.registry import load_model
 from gpu_worker.models.scoring import scores_of
 from gpu_worker.models.tolerance import Difference, difference
-from gpu_worker.pipeline import run_shard
 from wsi.errors import ModelError
-from wsi.examination import examine
-from wsi.grid import file_order
 from wsi.model_card import Activation, Channels, ModelCard, ReadLevel, Resize
-from wsi.planning import THREADS, make_plan
-from wsi.records.jobs import JobOptions
-from wsi.slide.opening import open_slide
 
 EQUAL: Final = 1e-3  #: of the largest difference, below which nothing is looked for
 TRIED: Final = 64  #: tiles for which causes are tried
@@ -102,7 +94,7 @@ def compare(folder: Path, slide: SlideInput, theirs: Theirs, count: int) -> Comp
     raises, and UsageError for tiles that lie off the slide."""
     card = read_package(folder)
     taken = np.unique(np.linspace(0, len(theirs.origins) - 1, min(count, len(theirs.origins))).astype(int))
-    pixels, kept, side = _pixels(slide, card, theirs.origins[taken])
+    pixels, kept, side = pixels_at(slide, card, theirs.origins[taken], Sources())
     wanted, origins = theirs.scores[taken][kept], theirs.origins[taken][kept]
     scores = scores_of(load_model(card, folder, "cpu"), pixels)
     found = difference(card, scores, wanted)
@@ -128,7 +120,7 @@ def _causes(
 
     def left(one: ModelCard) -> Difference | None:
         if one.read_level not in read:
-            read[one.read_level] = _pixels(slide, one, origins)[:2]
+            read[one.read_level] = pixels_at(slide, one, origins, Sources())[:2]
         pixels, kept = read[one.read_level]
         try:
             return difference(one, scores_of(load_model(one, folder, "cpu"), pixels), wanted[kept])
@@ -162,39 +154,6 @@ def _variants(card: ModelCard) -> Iterator[tuple[str, ModelCard]]:
         yield f"activation {activation}", replace(card, activation=activation)
     for name, (mean, std) in _NORMALISATIONS.items():
         yield f"mean and std of {name}", replace(card, mean=mean, std=std)
-
-
-def _pixels(
-    slide: SlideInput, card: ModelCard, origins: NDArray[np.int32]
-) -> tuple[NDArray[np.uint8], NDArray[np.intp], int]:
-    """Return [n, height, width, 3], the numbers of the origins that could be read, and our side in level-0 px."""
-    with Sources().opened(slide) as source, closing(open_slide(source, mpp=slide.mpp, choice=slide.choice)) as reader:
-        plan = make_plan(
-            slide_digest="",
-            slide_uris=plan_uris(slide, source),
-            reader=reader,
-            examination=examine(reader),
-            card=card,
-            package_uri=None,
-            options=JobOptions(mpp=slide.mpp, choice=slide.choice),
-            shard_tiles=None,
-            threads=THREADS,
-        )
-        inspection, grid = plan.inspection, plan.grid
-        off = (origins < 0) | (origins >= (inspection.width, inspection.height))
-        if off.any():
-            x, y = origins[off.any(axis=1)][0]
-            raise UsageError(f"a tile at {x}, {y} lies off {slide.name} ({inspection.width} x {inspection.height} px)")
-        room = max(1, MOST // (3 * grid.level_side * grid.level_side_y))
-        if len(origins) > room:
-            raise UsageError(f"{len(origins):,} tiles do not fit into memory: compare {room:,} with --tiles")
-        order = file_order(origins, grid, inspection.levels[grid.level])
-        plan = replace(plan, tiles=origins, order=order, shard_offsets=np.array([0, len(origins)], np.int32))
-        kept = KeptPixels(card)
-        done = run_shard(plan, 0, reader, kept, stop=threading.Event())
-        if not len(done.tiles):
-            raise UsageError(f"no tile of {slide.name} can be read")
-        return kept.pixels_of(done.scores), done.tiles.astype(np.intp), grid.side
 
 
 def _plain(name: str) -> str:

@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 
 from client.cli import app
 from client.inputs import SlideInput, UsageError
-from client.model_check import tiles_of
+from client.model_tiles import tiles_of
 from client.sources import Sources
 from gpu_worker.models.golden import read_golden
 from gpu_worker.models.package import read_package
