@@ -12,6 +12,7 @@ import base64
 import json
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -112,6 +113,8 @@ class _Watch:
         self._known: JobUpdate | None = None
         self._read_now = asyncio.Event()
         self._connected = False
+        self._at_rest = asyncio.Event()  #: no connection is being made
+        self._at_rest.set()
 
     def _take(self, update: JobUpdate) -> None:
         merged = merge(self._known, update)
@@ -141,18 +144,27 @@ class _Watch:
         """Subscribes again for as long as the job is watched; while it can not, the reading goes on at its pace."""
         attempt = 0
         while True:
+            self._at_rest.clear()
             try:
                 async with Client(transport=_Transport(realtime, self._started)) as session:
+                    self._at_rest.set()
                     query = GraphQLRequest(SUBSCRIPTION, variable_values={"jobId": self._job_id})
                     async for data in session.subscribe(query):
                         attempt = 0
                         self._pushed(data["onJobUpdate"])
             except (TransportError, WebSocketException, OSError, TimeoutError) as error:
                 log.info("subscription lost: %s", type(error).__name__)
+            self._at_rest.set()
             self._connected = False
             self._read_now.set()
             await asyncio.sleep(pause(attempt))
             attempt = min(attempt + 1, 10)
+
+    async def rest(self, seconds: float) -> None:
+        """Waits until no connection is being made, for `seconds` at most: in Python 3.11 one that is cancelled just as
+        it stands is neither returned nor closed (python/cpython#86296)."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._at_rest.wait(), seconds)
 
     def _pushed(self, value: dict[str, Any] | None) -> None:
         if value is None or value["jobId"] != self._job_id:
@@ -189,4 +201,5 @@ async def watch(
         return await watched.read_until_final()
     finally:
         if listening is not None:
+            await watched.rest(CANCEL_SECONDS)
             await end(listening)

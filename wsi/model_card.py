@@ -105,7 +105,13 @@ class ModelCard:
         return self.digest if self.resize is Resize.EXACT else f"{self.digest} {self.resize}"
 
     def as_json(self) -> dict[str, Any]:
-        return asdict(self)
+        """Fields that came later stand in it only where they are used: a registered version stays one card."""
+        value = asdict(self)
+        if self.channels is Channels.RGB:
+            del value["channels"]
+        if self.read_level is ReadLevel.SUITABLE:
+            del value["read_level"]
+        return value
 
     @staticmethod
     def from_json(value: dict[str, Any]) -> ModelCard:

@@ -170,6 +170,32 @@ def test_a_subscription_that_does_not_hear_its_cancellation_is_cancelled_again()
     assert asyncio.run(run())
 
 
+def test_a_watch_that_ends_while_it_connects_lets_the_connection_stand_before_it_leaves() -> None:
+    """Cancelled just as it stands, it would be left open."""
+    closed = asyncio.Event()
+
+    async def slowly(connection: ServerConnection, _: object) -> None:
+        await asyncio.sleep(0.3)
+
+    async def stay(connection: ServerConnection) -> None:
+        try:
+            async for message in connection:
+                if json.loads(message)["type"] == "connection_init":
+                    await connection.send(json.dumps({"type": "connection_ack", "payload": {}}))
+        finally:
+            if connection.close_code == 1000:  # the client said that it leaves
+                closed.set()
+
+    async def both() -> None:
+        async with serve(stay, "127.0.0.1", 0, subprotocols=["graphql-ws"], process_request=slowly) as server:  # pyright: ignore[reportArgumentType]
+            port = server.sockets[0].getsockname()[1]
+            realtime = Realtime(url=f"ws://127.0.0.1:{port}/graphql/realtime", credential=CREDENTIAL)
+            assert await watch("j", read=lambda: DONE, realtime=realtime, on_update=lambda _: None) == DONE
+            await asyncio.wait_for(closed.wait(), 5)
+
+    asyncio.run(both())
+
+
 def test_an_api_that_does_not_answer_ends_the_watch_with_its_error() -> None:
     def read() -> JobUpdate:
         raise SourceUnavailable("The server can not be reached.")

@@ -260,6 +260,7 @@ def test_the_whole_way_is_walked_by_keyboard(person: Person, stack: Stack, lab: 
     page = person.page
     user = next(user for user in stack.access.users if user.email == "analyst@first.example")
     path = write_svs(tmp_path / "by-keyboard.svs", width=1024, height=1024, seed=94)
+    page.on("filechooser", lambda _: None)  # asked for beforehand: the browser takes a moment to hand choosers over
     page.goto(f"{person.origin}/upload")
     page.get_by_role("heading", name="Sign in to Tessera").wait_for()
     tab_to(page, "E-mail address")
