@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import warnings
+import zipfile
 from argparse import Namespace
 from collections.abc import Callable
 from pathlib import Path
@@ -215,6 +217,69 @@ def test_no_code_of_a_pickle_is_run(tmp_path: Path, vit: torch.nn.Module, monkey
         with pytest.raises(ModelError, match=r"cannot be read without running code from it: .* Save the weights alone"):
             read_pickle(tmp_path / name)
     assert not (tmp_path / "made-by-the-pickle").exists()
+
+
+def rewritten(path: Path, change: Callable[[dict[str, bytes]], None]) -> None:
+    """The archive with other members."""
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    change(members)
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+
+
+def test_no_pickle_of_an_exported_network_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "a.pt2"
+    module = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.BatchNorm2d(4)).eval()
+    exported(path, module)
+    evil = io.BytesIO()
+    torch.save({"x": Own()}, evil)
+
+    def poison(members: dict[str, bytes]) -> None:
+        for name in members:
+            if name.endswith("sample_inputs/model.pt"):
+                members[name] = evil.getvalue()
+
+    def mark(members: dict[str, bytes]) -> None:
+        name = next(name for name in members if name.endswith("model_weights_config.json"))
+        members[name] = members[name].replace(b'"use_pickle": false', b'"use_pickle": true')
+
+    before = read_weights(path).tensors
+    assert {name: value.shape for name, value in before.items()} == {
+        name: value.shape for name, value in module.state_dict().items()
+    }
+    np.testing.assert_array_equal(before["0.weight"], module.state_dict()["0.weight"])
+    rewritten(path, poison)
+    assert read_weights(path).tensors.keys() == before.keys()
+    rewritten(path, mark)
+    with pytest.raises(ModelError, match="holds a weight as a pickle, which could run code"):
+        read_weights(path)
+    assert not (tmp_path / "made-by-the-pickle").exists()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        (b'"as_int": 4', b'"as_int": 400000'),
+        (b'"dtype": 7', b'"dtype": 99'),
+        (b'"path_name": "weight_1"', b'"path_name": "../x"'),
+        (b'"config"', b'"other"'),
+        (b"{", b"["),
+    ],
+)
+def test_an_exported_network_that_lists_what_can_not_be_is_refused(tmp_path: Path, change: tuple[bytes, bytes]) -> None:
+    path = tmp_path / "a.pt2"
+    exported(path, torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3)).eval())
+
+    def damage(members: dict[str, bytes]) -> None:
+        name = next(name for name in members if name.endswith("model_weights_config.json"))
+        members[name] = members[name].replace(*change)
+
+    rewritten(path, damage)
+    with pytest.raises(ModelError, match=r"a\.pt2 is damaged or no file of torch\.export"):
+        read_weights(path)
 
 
 @pytest.mark.parametrize("damage", [b"", b"\x80\x02", b"PK\x03\x04", b"\x80\x02]q\x00(K\x01.", bytes(500)])

@@ -12,8 +12,8 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 
+from gpu_worker.models.making.exported import read_exported
 from gpu_worker.models.making.pickles import read_pickle, tensors_of_module
-from gpu_worker.models.own_words import own_words
 from wsi.errors import ModelError
 
 #: Names of weights in a folder, the surest first. Of several that it holds the first counts: publishers ship the same
@@ -87,7 +87,7 @@ def read_weights(path: Path) -> Weights:
         except (SafetensorError, OSError) as error:
             raise ModelError(f"{path.name} is damaged or no safetensors file: copy or download it again.") from error
     if path.suffix == ".pt2":
-        return Weights(path=path, tensors=_exported(path), notes=())
+        return Weights(path=path, tensors=read_exported(path), notes=())
     value, notes = read_pickle(path), list[str]()
     while (inner := _unwrapped(value)) is not None:
         name, value = inner
@@ -125,11 +125,3 @@ def _parts(index: Path) -> list[Path]:
     if missing:
         raise ModelError(f"The weights are in several files, of which {', '.join(missing)} is missing.")
     return parts
-
-
-def _exported(path: Path) -> dict[str, torch.Tensor]:
-    try:
-        program = torch.export.load(path)
-    except Exception as error:  # its reader raises what it meets
-        raise ModelError(f"{path.name} cannot be read by torch {torch.__version__}: {own_words(error)}.") from error
-    return {name: tensor.detach() for name, tensor in program.state_dict.items()}
