@@ -29,7 +29,7 @@ REFUSED = frozenset({"aten::save", "aten::from_file", "prim::PythonOp"})
 #: all): not as part of a longer name.
 _NAMESPACE = re.compile(rb"(?<![\w.])(?:torch|ops)\b")
 #: A string as torch writes it: in double quotes, on one line, with a backslash before what is special. Messages of
-#: torch's own code name its functions: nn.TransformerEncoder's says "torch.compile".
+#: torch's own code name functions of torch: those of nn.TransformerEncoder do.
 _STRING = re.compile(rb'"(?:[^"\\\n]|\\.)*"')
 #: What torch's parser would read as a string and torch itself does not write.
 _OTHER_STRINGS = re.compile(rb"""['"#]""")
