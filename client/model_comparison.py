@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from client.inputs import SlideInput, UsageError
 from client.inputs.tables import read_rows
 from client.model_tiles import pixels_at
+from client.normalisations import NORMALISATIONS
 from client.sources import Sources
 from gpu_worker.models.package import read_package
 from gpu_worker.models.registry import load_model
@@ -30,11 +31,6 @@ TRIED: Final = 64  #: tiles for which causes are tried
 _WORTH: Final = 0.5  #: a cause must at least halve the mean difference
 _CAUSES: Final = 3  #: that may come together
 _EXAMPLE: Final = "minx,miny,prob_Tumor"
-_NORMALISATIONS: Final = {
-    "imagenet": ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)),
-    "half": ((0.5, 0.5, 0.5), (0.5, 0.5, 0.5)),
-    "none (0..1)": ((0.0, 0.0, 0.0), (1.0, 1.0, 1.0)),
-}
 
 Scores = NDArray[np.float32]
 
@@ -131,7 +127,7 @@ def _causes(
     for _ in range(_CAUSES):
         if current is None or current.max_difference <= EQUAL:
             return
-        tried = [(name, one, left(one)) for name, one in _variants(card)]
+        tried = [(name, one, left(one)) for name, one in _variants(card) if one != card]
         name, best, found = min(
             ((name, one, found) for name, one, found in tried if found is not None),
             key=lambda each: each[2].mean_difference,
@@ -152,8 +148,9 @@ def _variants(card: ModelCard) -> Iterator[tuple[str, ModelCard]]:
         yield f"channels {channels}", replace(card, channels=channels)
     for activation in Activation:
         yield f"activation {activation}", replace(card, activation=activation)
-    for name, (mean, std) in _NORMALISATIONS.items():
-        yield f"mean and std of {name}", replace(card, mean=mean, std=std)
+    for name, (mean, std) in NORMALISATIONS.items():
+        values = " (0..1)" if name == "none" else ""
+        yield f"mean and std of {name}{values}", replace(card, mean=mean, std=std)
 
 
 def _plain(name: str) -> str:

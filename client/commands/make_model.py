@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,30 +10,9 @@ import typer
 from rich.console import Console
 
 from client.inputs import UsageError
+from client.normalisations import NORMALISATIONS
 from client.progress import complain
-
-_NORMALISE = {
-    "imagenet": ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)),
-    "half": ((0.5, 0.5, 0.5), (0.5, 0.5, 0.5)),
-    "none": ((0.0, 0.0, 0.0), (1.0, 1.0, 1.0)),
-}
-
-
-class ActivationChoice(StrEnum):
-    SOFTMAX = "softmax"
-    SIGMOID = "sigmoid"
-    NONE = "none"
-
-
-class OutputChoice(StrEnum):
-    CLASSIFICATION = "classification"
-    REGRESSION = "regression"
-
-
-class ResizeChoice(StrEnum):
-    EXACT = "exact"
-    PILLOW_BILINEAR = "pillow-bilinear"
-    PILLOW_BICUBIC = "pillow-bicubic"
+from wsi.model_card import Activation, OutputKind, Resize
 
 
 def make(
@@ -47,19 +25,18 @@ def make(
     tile_px: Annotated[int | None, typer.Option(help="Side of a tile at that mpp; the input's unless said.")] = None,
     input_px: Annotated[int | None, typer.Option(help="Side that the network takes.")] = None,
     classes: Annotated[str | None, typer.Option(help="Names, divided by commas, in the order of its outputs.")] = None,
-    activation: Annotated[ActivationChoice | None, typer.Option(help="What its outputs need.")] = None,
-    output: Annotated[OutputChoice | None, typer.Option(help="Classification unless said.")] = None,
+    activation: Annotated[Activation | None, typer.Option(help="What its outputs need.")] = None,
+    output: Annotated[OutputKind | None, typer.Option(help="Classification unless said.")] = None,
     normalise: Annotated[
         str | None, typer.Option(help="imagenet, half, none, or six numbers: means and deviations of R, G, B.")
     ] = None,
-    resize: Annotated[ResizeChoice | None, typer.Option(help="How tiles become the input's side.")] = None,
+    resize: Annotated[Resize | None, typer.Option(help="How tiles become the input's side.")] = None,
     licence: Annotated[str | None, typer.Option(help="Of the weights.")] = None,
     batch: Annotated[int | None, typer.Option(min=1, max=4096, help="Tiles that are computed at once.")] = None,
 ) -> None:
     """Makes a package of weights as people publish them: .pth, .bin, .ckpt, safetensors, a folder of Hugging Face, timm
     or MONAI, .pt2, TorchScript or ONNX. No code of theirs is run. The package is checked before it is there."""
     from client.model_making import Stated, make_package
-    from wsi.model_card import Activation, OutputKind, Resize
 
     mean, std = _normalised(normalise)
     stated = Stated(
@@ -69,11 +46,11 @@ def make(
         tile_px=tile_px,
         input_px=input_px,
         classes=tuple(name.strip() for name in classes.split(",") if name.strip()) if classes else (),
-        activation=Activation(activation) if activation else None,
-        output=OutputKind(output) if output else None,
+        activation=activation,
+        output=output,
         mean=mean,
         std=std,
-        resize=Resize(resize) if resize else None,
+        resize=resize,
         licence=licence,
         batch=batch,
     )
@@ -81,12 +58,8 @@ def make(
         made = make_package(source, folder, stated)
     for note in made.notes:
         complain(note)
-    print_made(folder, made.card.digest)
-
-
-def print_made(folder: Path, digest: str) -> None:
     Console(soft_wrap=True, highlight=False).print(
-        f"{folder} is a package and passed the check; its digest is {digest}\n"
+        f"{folder} is a package and passed the check; its digest is {made.card.digest}\n"
         f"Next: tessera models golden {folder} --slide SLIDE",
         markup=False,
     )
@@ -95,15 +68,15 @@ def print_made(folder: Path, digest: str) -> None:
 def _normalised(text: str | None) -> tuple[Any, Any]:
     if text is None:
         return None, None
-    if text in _NORMALISE:
-        return _NORMALISE[text]
+    if text in NORMALISATIONS:
+        return NORMALISATIONS[text]
     try:
         numbers = [float(part) for part in text.replace("/", ",").replace(";", ",").split(",")]
     except ValueError:
         numbers = []
     if len(numbers) != 6:
         raise UsageError(
-            f"--normalise must be {', '.join(_NORMALISE)}, or six numbers divided by commas: three means, three "
+            f"--normalise must be {', '.join(NORMALISATIONS)}, or six numbers divided by commas: three means, three "
             "deviations"
         )
     return tuple(numbers[:3]), tuple(numbers[3:])

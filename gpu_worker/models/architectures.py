@@ -53,7 +53,7 @@ def load_safetensors(card: ModelCard, package: Path, device: str) -> LoadedModel
     chosen = torch_device(device)
     card_file = read_card(package)
     module = build(card_file.architecture or "", card_file.architecture_arguments)
-    _fill(module, _tensors(package / WEIGHTS["safetensors"]))
+    _fill(module, read_tensors(package / WEIGHTS["safetensors"]))
     return run_on(chosen, card, module)
 
 
@@ -65,7 +65,7 @@ def build(architecture: str, arguments: Mapping[str, Any]) -> torch.nn.Module:
     if unknown := sorted(arguments.keys() - ARGUMENTS[library]):
         raise ModelError(f"architecture_arguments has {', '.join(unknown)}{_instead(unknown[0], library)}.")
     if not _KNOWN[library](name):
-        near = get_close_matches(name, _NAMES[library](), 1)
+        near = get_close_matches(name, NAMES[library](), 1)
         meant = f"; perhaps {library}/{near[0]} is meant" if near else ""
         raise ModelError(f"{library} {_VERSIONS[library]} has no architecture {name}{meant}.")
     try:
@@ -103,16 +103,18 @@ _MAKERS: Mapping[str, Callable[[str, Mapping[str, Any]], torch.nn.Module]] = {
 }
 _KNOWN: Mapping[str, Callable[[str], bool]] = {
     "timm": timm.is_model,
-    "torchvision": lambda name: name in torchvision.models.list_models(module=torchvision.models),
+    "torchvision": lambda name: name in NAMES["torchvision"](),
 }
-_NAMES: Mapping[str, Callable[[], list[str]]] = {
+#: All architectures of each library.
+NAMES: Mapping[str, Callable[[], list[str]]] = {
     "timm": timm.list_models,
     "torchvision": lambda: torchvision.models.list_models(module=torchvision.models),
 }
 _VERSIONS = {"timm": timm.__version__, "torchvision": torchvision.__version__}
 
 
-def _tensors(path: Path) -> dict[str, torch.Tensor]:
+def read_tensors(path: Path) -> dict[str, torch.Tensor]:
+    """Return what a safetensors file holds. Raises ModelError."""
     try:
         return load_file(path, device="cpu")
     except (SafetensorError, OSError) as error:

@@ -21,7 +21,6 @@ from gpu_worker.models.tolerance import difference
 from wsi.errors import ModelFailed
 from wsi.model_card import Activation, ModelCard, OutputKind
 
-Values = NDArray[np.generic]
 Tiles = NDArray[np.uint8]
 
 #: How far a sum of probabilities may lie from 1, and a probability outside 0..1: sixteen bits keep three digits.
@@ -162,13 +161,11 @@ def check_values(card: ModelCard, output: NDArray[np.float32], last_step: Activa
             f"The network ends with a {name} and its card adds another one, which makes every class look unsure: "
             'write "activation": "none" into card.json.'
         )
-    if card.output is OutputKind.CLASSIFICATION:
-        _check_probabilities(card, output)
+    if card.output is OutputKind.CLASSIFICATION and card.activation is Activation.NONE:
+        _check_probabilities(output)
 
 
-def _check_probabilities(card: ModelCard, output: NDArray[np.float32]) -> None:
-    if card.activation is not Activation.NONE:
-        return
+def _check_probabilities(output: NDArray[np.float32]) -> None:
     if output.shape[1] == 1 and not (output % 1).any():
         raise ModelFailed(
             "The network gives whole numbers where its card says classification: it ends with an argmax or a "

@@ -113,8 +113,7 @@ class OnnxModel:
             raise ModelError(f"This worker runs ONNX in fp32; the card asks for {card.precision}.")
         self._card = card
         self._device = device
-        check_graph(package / GRAPH, DATA)
-        self.last_step = last_step(package / GRAPH)
+        self.last_step = last_step(check_graph(package / GRAPH, DATA))
         self._network = Network(package / GRAPH, device)
         self._rows = _rows(self._network.shape, card)
         self._inputs: dict[tuple[int, int], Network] = {}

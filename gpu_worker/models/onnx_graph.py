@@ -23,10 +23,10 @@ _SHAPING = frozenset({"Cast", "Flatten", "Identity", "Reshape", "Squeeze", "Unsq
 STANDARD = frozenset({"", "ai.onnx", "ai.onnx.ml"})
 
 
-def check_graph(path: Path, data_name: str) -> None:
-    """Weights may lie in the file `data_name` beside `path`, and nowhere else. Raises ModelError for a file that is not
-    ONNX, operators that are not standard and not functions of the file itself, and weights that lie elsewhere or pass
-    the end of their file."""
+def check_graph(path: Path, data_name: str) -> onnx.ModelProto:
+    """Return the parsed graph. Weights may lie in the file `data_name` beside `path`, and nowhere else. Raises
+    ModelError for a file that is not ONNX, operators that are not standard and not functions of the file itself, and
+    weights that lie elsewhere or pass the end of their file."""
     model = _parsed(path)
     own = {(function.domain, function.name) for function in model.functions}
     for node in _nodes(model):
@@ -38,12 +38,12 @@ def check_graph(path: Path, data_name: str) -> None:
     for tensor in _tensors(model):
         if tensor.data_location == onnx.TensorProto.EXTERNAL:
             _check_external(tensor, path.parent, data_name)
+    return model
 
 
-def last_step(path: Path) -> Activation | None:
-    """Return softmax or sigmoid where the network itself ends with it, else None. Raises ModelError as `check_graph`
-    does for a file that is not ONNX."""
-    graph = _parsed(path).graph
+def last_step(model: onnx.ModelProto) -> Activation | None:
+    """Return softmax or sigmoid where the network itself ends with it, else None."""
+    graph = model.graph
     makers = {name: node for node in graph.node for name in node.output}
     node = makers.get(graph.output[0].name) if graph.output else None
     while node is not None and node.op_type in _SHAPING:

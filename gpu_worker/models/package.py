@@ -20,7 +20,7 @@ from gpu_worker.models import wsinfer
 from gpu_worker.models.card_file import CARD, Additions, Card, read_additions, read_card, stated
 from gpu_worker.models.card_rules import check_card
 from gpu_worker.models.golden import GOLDEN
-from gpu_worker.models.weights_file import check_kind
+from gpu_worker.models.weights_file import INDEX, SUFFIXES, check_kind
 from wsi.errors import ModelError
 from wsi.model_card import ModelCard, OutputColumn, Tolerance
 
@@ -30,8 +30,6 @@ WEIGHTS: Mapping[str, str] = MappingProxyType(
 )
 #: Weights of an ONNX graph that passes the 2 GiB of one file.
 ONNX_DATA = "model.onnx.data"
-#: How names of weights end, as people publish them.
-PUBLISHED = (".safetensors", ".bin", ".index.json", ".pth", ".pt", ".ckpt", ".pt2", ".onnx")
 _SHOWN = 3
 #: Every name that a file of a package may have: others are not fetched, whatever a card says.
 NAMES = frozenset({wsinfer.CONFIG, CARD, GOLDEN, ONNX_DATA, *WEIGHTS.values()})
@@ -112,7 +110,7 @@ def _with_card(folder: Path) -> ModelCard:
 
 def _no_package(folder: Path) -> str:
     found = sorted(path.name for path in folder.iterdir() if path.is_file()) if folder.is_dir() else []
-    weights = [name for name in found if name.endswith(PUBLISHED)]
+    weights = [name for name in found if name.endswith((*SUFFIXES, INDEX))]
     if weights:
         shown = ", ".join(weights[:_SHOWN]) + (", …" if len(weights) > _SHOWN else "")
         return (

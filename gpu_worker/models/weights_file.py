@@ -8,6 +8,9 @@ from typing import Final
 
 from wsi.errors import ModelError
 
+#: How names of weights end, as people publish them, and that of a list of several files.
+SUFFIXES: Final = (".safetensors", ".bin", ".pth", ".pt", ".ckpt", ".pt2", ".onnx")
+INDEX: Final = ".index.json"
 _LFS: Final = b"version https://git-lfs.github.com/spec/"
 _PICKLE: Final = b"\x80"
 _HEAD: Final = 64  #: bytes
@@ -28,11 +31,20 @@ def check_kind(path: Path) -> None:
         )
 
 
+def is_torchscript(path: Path) -> bool:
+    """Return whether a file is an archive with code and constants, as torch.jit writes it."""
+    return "constants.pkl" in _members(path)
+
+
 def _is_state(path: Path) -> bool:
-    """Return whether a zip archive is one of torch.save: TorchScript's holds code and constants as well."""
+    members = _members(path)
+    return "data.pkl" in members and "constants.pkl" not in members
+
+
+def _members(path: Path) -> frozenset[str]:
+    """Return the names in an archive of torch, without its own; none of another file."""
     try:
         with zipfile.ZipFile(path) as archive:
-            names = {name.partition("/")[2] for name in archive.namelist()}
+            return frozenset(name.partition("/")[2] for name in archive.namelist())
     except (zipfile.BadZipFile, OSError, ValueError):
-        return False
-    return "data.pkl" in names and "constants.pkl" not in names
+        return frozenset()

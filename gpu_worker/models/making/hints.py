@@ -78,7 +78,7 @@ def _triple(value: Any) -> Triple | None:
 
 
 def _side(value: Any) -> int | None:
-    """Of [3, 224, 224], {"height": 224, "width": 224}, {"shortest_edge": 224} or 224."""
+    """Return 224 of [3, 224, 224], {"height": 224, "width": 224}, {"shortest_edge": 224} or 224."""
     if isinstance(value, dict):
         value = value.get("height") or value.get("shortest_edge")
     if isinstance(value, list | tuple) and value:

@@ -8,11 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-import timm
 import torch
-import torchvision
 
-from gpu_worker.models.architectures import COUNTERS, build
+from gpu_worker.models.architectures import COUNTERS, NAMES, build
 from gpu_worker.models.making.names import Tensors, as_timm, unwrapped
 from gpu_worker.models.making.vit import is_vit, vit_of
 from wsi.errors import ModelError
@@ -127,9 +125,9 @@ def _family(tensors: Tensors) -> tuple[str, ...] | None:
 
 
 def _names(begins: tuple[str, ...] | None) -> Iterator[str]:
-    for name in torchvision.models.list_models(module=torchvision.models):
+    for name in NAMES["torchvision"]():
         yield f"torchvision/{name}"
-    for name in timm.list_models():
+    for name in NAMES["timm"]():
         if begins is not None and name.startswith(begins):
             yield f"timm/{name}"
 

@@ -90,8 +90,8 @@ def _rename(name: str) -> str:
 
 
 def _fold_class_position(tensors: Tensors) -> None:
-    """Of DINOv2 with registers the class token's position is part of the token in timm, which has positions of patches
-    alone then."""
+    """Add the class token's position to the token where there are registers: timm keeps positions of patches alone
+    then, as for DINOv2."""
     position, token = tensors.get("pos_embed"), tensors.get("cls_token")
     if "reg_token" not in tensors or position is None or token is None or position.ndim != 3:
         return

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -14,6 +13,7 @@ import torch
 from safetensors.torch import save_file
 
 from gpu_worker.models import wsinfer
+from gpu_worker.models.architectures import build
 from gpu_worker.models.card_file import CARD
 from gpu_worker.models.making.hints import Hints, Triple, hints_beside
 from gpu_worker.models.making.matching import Match, match
@@ -21,6 +21,7 @@ from gpu_worker.models.making.reading import Weights, find_weights, read_weights
 from gpu_worker.models.onnx_graph import outputs_of
 from gpu_worker.models.package import ONNX_DATA, WEIGHTS, read_package
 from gpu_worker.models.registry import load_model
+from gpu_worker.models.weights_file import is_torchscript
 from wsi.errors import ModelError
 from wsi.model_card import Activation, ModelCard, OutputKind, Resize
 
@@ -91,7 +92,7 @@ def make_package(source: Path, folder: Path, stated: Stated) -> Made:
 def _write(weights: Path, folder: Path, stated: Stated) -> tuple[str, ...]:
     if weights.suffix == ".onnx":
         return _write_onnx(weights, folder, stated)
-    if _is_torchscript(weights):
+    if is_torchscript(weights):
         return _write_torchscript(weights, folder, stated)
     return _write_safetensors(read_weights(weights), folder, stated)
 
@@ -206,23 +207,13 @@ def _said(hints: Hints) -> list[str]:
 
 
 def _width(found: Match) -> int:
-    """Of an encoder's output: that of its last normalisation or its last matrix of features."""
+    """Return the width of an encoder's output. Raises ModelError for a network that is none."""
     with torch.device("meta"):
-        from gpu_worker.models.architectures import build
-
         module: Any = build(found.candidate.architecture, found.candidate.arguments)
     width = getattr(module, "num_features", None)
     if not isinstance(width, int):
         raise ModelError(f"{found.candidate.architecture} has no classifier in these weights, and is no encoder.")
     return int(width)
-
-
-def _is_torchscript(path: Path) -> bool:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return any(name.endswith("/constants.pkl") for name in archive.namelist())
-    except (zipfile.BadZipFile, OSError, ValueError):
-        return False
 
 
 def _write_json(path: Path, value: dict[str, Any]) -> None:

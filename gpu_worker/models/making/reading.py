@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any, Final
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file
 
+from gpu_worker.models.architectures import read_tensors
 from gpu_worker.models.making.exported import read_exported
 from gpu_worker.models.making.pickles import read_pickle, tensors_of_module
+from gpu_worker.models.weights_file import INDEX, SUFFIXES
 from wsi.errors import ModelError
 
 #: Names of weights in a folder, the surest first. Of several that it holds the first counts: publishers ship the same
@@ -27,7 +27,6 @@ _NAMED: Final = (
     "open_clip_pytorch_model.bin",
     "models/model.pt",  # a MONAI bundle
 )
-_SUFFIXES: Final = (".safetensors", ".bin", ".pth", ".pt", ".ckpt", ".pt2", ".onnx")
 #: Where training scripts keep the weights in what they save. An average of the weights comes before the weights.
 _KEPT_UNDER: Final = (
     "state_dict",
@@ -43,7 +42,6 @@ _KEPT_UNDER: Final = (
     "params",
     "weights",
 )
-_INDEX: Final = ".index.json"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -63,9 +61,9 @@ def find_weights(source: Path) -> Path:
     for name in _NAMED:
         if (source / name).is_file():
             return source / name
-    found = sorted(path for path in source.iterdir() if path.suffix in _SUFFIXES and path.is_file())
+    found = sorted(path for path in source.iterdir() if path.suffix in SUFFIXES and path.is_file())
     if not found:
-        raise ModelError(f"The folder holds no weights ({', '.join(_SUFFIXES)}).")
+        raise ModelError(f"The folder holds no weights ({', '.join(SUFFIXES)}).")
     if len(found) > 1:
         raise ModelError(
             f"The folder holds several files of weights: name one of {', '.join(one.name for one in found)}."
@@ -75,17 +73,14 @@ def find_weights(source: Path) -> Path:
 
 def read_weights(path: Path) -> Weights:
     """Return the tensors of a file, whatever wrote it. Raises ModelError."""
-    if path.name.endswith(_INDEX):
+    if path.name.endswith(INDEX):
         parts = _parts(path)
         tensors: dict[str, torch.Tensor] = {}
         for part in parts:
             tensors |= read_weights(part).tensors
         return Weights(path=path, tensors=tensors, notes=(f"The weights lie in {len(parts)} files.",))
     if path.suffix == ".safetensors":
-        try:
-            return Weights(path=path, tensors=load_file(path, device="cpu"), notes=())
-        except (SafetensorError, OSError) as error:
-            raise ModelError(f"{path.name} is damaged or no safetensors file: copy or download it again.") from error
+        return Weights(path=path, tensors=read_tensors(path), notes=())
     if path.suffix == ".pt2":
         return Weights(path=path, tensors=read_exported(path), notes=())
     value, notes = read_pickle(path), list[str]()
