@@ -5,6 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 MINISTACK := .venv-ministack
+DOCS_VENV := .venv-docs
 TOOLS := .tools
 WHEELS := .bundles/wheels
 # jsii wants a Node that is still maintained; what the machine has may be older.
@@ -16,8 +17,11 @@ WEB_NPM := PATH="$(dir $(JSII_NODE)):$$PATH" npm --prefix web --loglevel error
 unexport PYTHONDONTWRITEBYTECODE
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --no-compile
 
+# A process a core; tests that share a stack, a browser or a module's fixtures stay in one (tests/conftest.py).
+PYTEST := $(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 --dist loadscope --no-loadscope-reorder
+
 .DEFAULT_GOAL := help
-.PHONY: help demo up down setup web check check-infra format test test-long synth deploy deploy-emulated openapi formats lock clean
+.PHONY: help demo up down setup web check check-lint check-types check-page check-infra check-lock format test test-all test-long synth deploy deploy-emulated openapi reference docs notices release lock platforms clean
 
 help:  ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
@@ -36,10 +40,17 @@ setup: $(VENV)/.ready-all $(MINISTACK)/.ready $(TOOLS)/.ready $(WHEELS)/.ready-l
 web: web/dist/index.html  ## install what the page is made with, and build it
 
 check: $(VENV)/.ready-all web/dist/index.html  ## lint, types, import contracts; the page's size
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync --keep-going check-types check-lint check-page
+
+check-types: $(VENV)/.ready-all
+	@$(BIN)/pyright
+
+check-lint: $(VENV)/.ready-all $(TOOLS)/.ready
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
-	@$(BIN)/lint-imports
-	@$(BIN)/pyright
+	@$(BIN)/python -m pytest tests/rules
+
+check-page: web/dist/index.html
 	@$(WEB_NPM) run --silent check
 
 format: $(VENV)/.ready-all  ## put the code in shape
@@ -50,32 +61,52 @@ check-infra: $(VENV)/.ready-all $(TOOLS)/.ready $(WHEELS)/.ready-lambda  ## the 
 	@$(BIN)/python -m pytest tests/cdk
 	@$(BIN)/python -m tools.worker_lock --check
 
-test: setup  ## the whole test-suite
-	@$(WEB_NPM) test --silent
-	@$(BIN)/python -m pytest $(TEST_OPTIONS)
+check-lock: $(VENV)/.ready-all
+	@$(BIN)/python -m tools.worker_lock --check
+
+test: setup  ## what shows within minutes that all parts work: each folder's tests but those marked `exhaustive`
+	@failed=0; $(PYTEST) -m "not exhaustive" || failed=1; $(WEB_NPM) test --silent || failed=1; exit $$failed
+
+test-all: setup  ## the whole test-suite
+	@failed=0; $(PYTEST) || failed=1; $(WEB_NPM) test --silent || failed=1; exit $$failed
 
 test-long: setup  ## what takes too long for each change: every package, every encoder with weights of its true size
-	@TESSERA_LONG_TESTS=1 $(BIN)/python -m pytest tests/gpu_worker/test_many_packages.py tests/gpu_worker/test_encoders.py
+	@TESSERA_LONG_TESTS=1 $(BIN)/python -m pytest tests/inference/models/test_many_packages.py tests/inference/models/test_encoders.py tests/inference/models/test_networks.py
 
 synth: $(VENV)/.ready-all $(TOOLS)/.ready $(WHEELS)/.ready-lambda web/dist/index.html  ## CloudFormation templates into cdk.out/, or of CONTEXT="-c environment=prod …"
 	@$(BIN)/python tools/synth.py $(CONTEXT)
 
-deploy: $(VENV)/.ready-all $(TOOLS)/.ready $(WHEELS)/.ready-lambda web/dist/index.html  ## all stacks into the AWS account of your credentials: docs/deploy.md
+deploy: $(VENV)/.ready-all $(TOOLS)/.ready $(WHEELS)/.ready-lambda web/dist/index.html  ## all stacks into the AWS account of your credentials: docs/how-to/deploy.md
 	@PATH="$(dir $(JSII_NODE)):$$PATH" $(TOOLS)/node_modules/.bin/cdk deploy --all --require-approval any-change $(CONTEXT)
 
 deploy-emulated: $(VENV)/.ready-all $(MINISTACK)/.ready $(TOOLS)/.ready $(WHEELS)/.ready-host  ## the stacks, deployed to an emulator of AWS here, and a slide through them
 	@$(BIN)/python -m local.emulated
 
 openapi: $(VENV)/.ready web/node_modules/.ready  ## write docs/openapi.json anew, and the page's types of it
-	@$(BIN)/python -m lambdas.openapi > docs/openapi.json
+	@$(BIN)/python -m tools.openapi > docs/openapi.json
 	@$(WEB_NPM) run --silent types
 
-formats: $(VENV)/.ready  ## write docs/formats.md and docs/card.schema.json anew
-	@$(BIN)/python -m tools.formats > docs/formats.md
-	@$(BIN)/python -m gpu_worker.models.card_file > docs/card.schema.json
+reference: $(VENV)/.ready-all $(TOOLS)/.ready  ## write the generated pages of docs/reference and docs/card.schema.json anew
+	@$(BIN)/python -m tools.reference
+
+docs: $(DOCS_VENV)/.ready  ## build the site of docs/ into build/docs; a broken link or anchor fails
+	@$(PYTHON) tools/links.py
+	@NO_COLOR=1 $(DOCS_VENV)/bin/zensical build --strict --clean
+
+notices: $(VENV)/.ready-all web/node_modules/.ready  ## write THIRD_PARTY_NOTICES.md anew from the installed packages
+	@$(BIN)/python -m tools.notices
+
+release: $(VENV)/.ready-all $(TOOLS)/.ready $(WHEELS)/.ready-lambda web/dist/index.html  ## wheel, page, templates and their checksums into build/release
+	@$(BIN)/python tools/synth.py
+	@rm -rf build/release
+	@$(BIN)/python -m pip wheel . --quiet --disable-pip-version-check --no-deps --wheel-dir build/release
+	@$(BIN)/python -m tools.release
 
 lock: $(VENV)/.ready-all  ## write gpu_worker/requirements.lock anew: what the worker's image installs, with hashes
 	@$(BIN)/python -m tools.worker_lock
+
+platforms: $(VENV)/.ready-all  ## write the tables of docs/reference/platforms.md anew: wheels for Windows, macOS and Linux
+	@$(BIN)/python -m tools.platform_wheels
 
 clean: down  ## remove the embedded stack's data
 	rm -rf .tessera
@@ -84,7 +115,7 @@ $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit("Tessera needs Python 3.11 or newer: make PYTHON=python3.12 …") if sys.version_info < (3, 11) else None'
 	@$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.ready: requirements.txt constraints.txt pyproject.toml | $(VENV)/bin/python
+$(VENV)/.ready: requirements.txt requirements/run.txt constraints.txt pyproject.toml | $(VENV)/bin/python
 	@echo "Installing what the demo needs into $(VENV) (about a minute) …"
 	@$(BIN)/python $(PIP_INSTALL) -c constraints.txt -r requirements.txt
 	@$(BIN)/python $(PIP_INSTALL) --no-deps -e .
@@ -99,6 +130,12 @@ $(MINISTACK)/.ready: requirements/ministack.txt
 	@echo "Installing the AWS emulator into $(MINISTACK) …"
 	@$(PYTHON) -m venv $(MINISTACK)
 	@$(MINISTACK)/bin/python $(PIP_INSTALL) -r requirements/ministack.txt
+	@touch $@
+
+$(DOCS_VENV)/.ready: requirements/docs.txt
+	@echo "Installing the generator of the documents' site into $(DOCS_VENV) …"
+	@$(PYTHON) -m venv $(DOCS_VENV)
+	@$(DOCS_VENV)/bin/python $(PIP_INSTALL) -r requirements/docs.txt
 	@touch $@
 
 $(TOOLS)/.ready: tools/package.json tools/package-lock.json tools/.npmrc

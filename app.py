@@ -1,4 +1,4 @@
-"""The CDK app: `cdk synth`, `cdk deploy --all`. What is deployed is said by the context: see docs/deploy.md."""
+"""The CDK app: `cdk synth`, `cdk deploy --all`. The context states what is deployed: see docs/how-to/deploy.md."""
 
 from __future__ import annotations
 

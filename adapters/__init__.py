@@ -1,1 +1,1 @@
-"""The only code that imports boto3, obstore or psycopg. Each module carries out one port of `wsi.ports`."""
+"""The only code that imports boto3, obstore or psycopg. Each module implements one port of `wsi.ports`."""

@@ -10,7 +10,7 @@ from botocore.exceptions import BotoCoreError, HTTPClientError
 from botocore.httpsession import URLLib3Session
 
 from adapters.aws_clients import AwsClients
-from adapters.sigv4 import signed_post
+from adapters.sigv4 import sign_post
 from wsi.errors import SourceUnavailable
 from wsi.records.notices import GRAPHQL_NAMES, JobUpdate
 
@@ -41,7 +41,7 @@ MUTATION = "mutation Publish({declared}) {{ publishJobUpdate({passed}) {{ {selec
 
 
 class AppSyncPublisher:
-    """`url` is the GraphQL endpoint. Safe to share between threads."""
+    """A publisher on one AppSync API. `url` is the GraphQL endpoint. Safe to share between threads."""
 
     def __init__(self, clients: AwsClients, url: str) -> None:
         self._clients = clients
@@ -49,10 +49,10 @@ class AppSyncPublisher:
         self._http = URLLib3Session(timeout=TIMEOUT)
 
     def publish(self, update: JobUpdate) -> None:
-        """Raises SourceUnavailable when AppSync did not take the update; trying again is right."""
-        body = json.dumps({"query": MUTATION, "variables": variables(update)}).encode()
-        frozen = self._clients.credentials().get_frozen_credentials()
-        request = signed_post(self._url, body, frozen, region=self._clients.region, service=SERVICE)
+        """Publish the update. Raises SourceUnavailable if AppSync did not accept it; the caller should try again."""
+        body = json.dumps({"query": MUTATION, "variables": make_variables(update)}).encode()
+        frozen = self._clients.get_credentials().get_frozen_credentials()
+        request = sign_post(self._url, body, frozen, region=self._clients.region, service=SERVICE)
         try:
             answer = self._http.send(request)
         except (HTTPClientError, BotoCoreError) as error:
@@ -63,6 +63,6 @@ class AppSyncPublisher:
             )
 
 
-def variables(update: JobUpdate) -> Mapping[str, Any]:
-    """The update under the schema's names."""
+def make_variables(update: JobUpdate) -> Mapping[str, Any]:
+    """Return the update under the schema's names."""
     return {GRAPHQL_NAMES[name]: value for name, value in update.as_json().items()}

@@ -11,7 +11,7 @@ from botocore.credentials import Credentials
 
 
 class AwsClients:
-    """`endpoint_url` None is AWS; else an emulator's address, which answers all services.
+    """The clients of one region. `endpoint_url` None is AWS; else an emulator's address, which answers all services.
 
     Credentials come the SDK's usual way. Clients are safe to share between threads, making one is not, hence the lock.
     """
@@ -25,26 +25,26 @@ class AwsClients:
 
     @property
     def s3(self) -> Any:
-        return self.client("s3")
+        return self.get_client("s3")
 
     @property
     def sqs(self) -> Any:
-        return self.client("sqs")
+        return self.get_client("sqs")
 
     @property
     def cognito(self) -> Any:
-        return self.client("cognito-idp")
+        return self.get_client("cognito-idp")
 
-    def credentials(self) -> Credentials:
-        """The chain's credentials, refreshed by botocore when they expire. Raises RuntimeError without any."""
+    def get_credentials(self) -> Credentials:
+        """Return the chain's credentials, refreshed by botocore when they expire. Raises RuntimeError without any."""
         with self._lock:
             found = self._session.get_credentials()
         if found is None:
             raise RuntimeError("No AWS credentials were found in the environment of this process.")
         return found
 
-    def client(self, service: str) -> Any:
-        """Of the services without a property here: those that only a deployment talks to."""
+    def get_client(self, service: str) -> Any:
+        """Return the client of a service without a property here: one that only a deployment talks to."""
         with self._lock:
             if service not in self._made:
                 self._made[service] = self._session.client(
@@ -56,15 +56,14 @@ class AwsClients:
         # An emulator has no DNS name for each bucket.
         addressing = "path" if self.endpoint_url else "virtual"
         return Config(
-            # boto3 still presigns with SigV2 in us-east-1 unless told (F-39).
+            # boto3 still presigns with SigV2 in us-east-1 by default (F-39).
             signature_version="s3v4" if service == "s3" else None,
-            # Of us-east-1 botocore would name the global host, which the page's content security policy does not.
+            # In us-east-1 botocore would use the global host, which the page's content security policy does not allow.
             s3={"addressing_style": addressing, "us_east_1_regional_endpoint": "regional"},
             retries={"mode": "adaptive", "total_max_attempts": 6},
             connect_timeout=5,
             read_timeout=65,  # above the longest SQS poll of 20 s, and time for a slow 16 MiB part
             max_pool_connections=32,
-            # CRC32 of every put is what botocore adds by default; it would also enter presigned part URLs, which
-            # sign SHA-256 instead.
+            # By default botocore adds a CRC32 to every put, and to presigned part URLs too, which sign SHA-256 instead.
             request_checksum_calculation="when_required",
         )

@@ -1,4 +1,4 @@
-"""Signing in with a password at a Cognito user pool: what the command line and tests do in place of the hosted page."""
+"""Sign-in with a password at a Cognito user pool: the command line and tests do this in place of the hosted page."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from wsi.errors import Unauthenticated
 
 
 def sign_in(clients: AwsClients, client_id: str, user: str, password: str) -> str:
-    """The ID token (a JWT). Raises Unauthenticated."""
+    """Sign in and return the ID token (a JWT). Raises Unauthenticated."""
     try:
         answer = clients.cognito.initiate_auth(
             ClientId=client_id,

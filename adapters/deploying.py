@@ -1,4 +1,4 @@
-"""CloudFormation, and what a deployment needs beside it: the CDK's bootstrap, code in S3, a role to work in."""
+"""CloudFormation, and what a deployment needs besides: the CDK's bootstrap, code in S3, a role to work in."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _COUNTS = (
 
 
 class DeploymentFailed(Exception):
-    """In the words of the service."""
+    """A deployment failed; the message is the service's."""
 
 
 class Deploying:
@@ -32,17 +32,17 @@ class Deploying:
 
     def __init__(self, clients: AwsClients) -> None:
         self._clients = clients
-        self.account: str = clients.client("sts").get_caller_identity()["Account"]
+        self.account: str = clients.get_client("sts").get_caller_identity()["Account"]
 
     @property
     def asset_bucket(self) -> str:
         return f"cdk-{QUALIFIER}-assets-{self.account}-{self._clients.region}"
 
     def bootstrap(self) -> None:
-        """Of `cdk bootstrap` what templates refer to."""
+        """Make what templates need of `cdk bootstrap`."""
         placed = {"LocationConstraint": self._clients.region}
         self._clients.s3.create_bucket(Bucket=self.asset_bucket, CreateBucketConfiguration=placed)
-        self._clients.client("ssm").put_parameter(
+        self._clients.get_client("ssm").put_parameter(
             Name=f"/cdk-bootstrap/{QUALIFIER}/version", Value=BOOTSTRAP_VERSION, Type="String"
         )
 
@@ -53,7 +53,7 @@ class Deploying:
     def create_stack(
         self, name: str, template: Mapping[str, Any], parameters: Mapping[str, str], *, seconds: float
     ) -> dict[str, str]:
-        """Its outputs. Raises DeploymentFailed, naming the resources that failed."""
+        """Create the stack and return its outputs. Raises DeploymentFailed, naming the resources that failed."""
         key = f"templates/{name}.json"
         self._clients.s3.put_object(Bucket=self.asset_bucket, Key=key, Body=json.dumps(template).encode())
         declared = template.get("Parameters", {})
@@ -76,16 +76,16 @@ class Deploying:
         return {output["OutputKey"]: output["OutputValue"] for output in stack.get("Outputs", [])}
 
     def invoke(self, function: str, event: Mapping[str, Any]) -> Any:
-        """What the function returned. Raises DeploymentFailed with what it raised."""
-        answer = self._clients.client("lambda").invoke(FunctionName=function, Payload=json.dumps(event).encode())
+        """Invoke the function and return its answer. Raises DeploymentFailed with what it raised."""
+        answer = self._clients.get_client("lambda").invoke(FunctionName=function, Payload=json.dumps(event).encode())
         returned = json.loads(answer["Payload"].read() or b"null")
         if "FunctionError" in answer:
             raise DeploymentFailed(f"{function}: {returned.get('errorMessage') if returned else 'no answer'}")
         return returned
 
-    def session_of(self, role: str, *, name: str) -> dict[str, str]:
-        """Credentials of a role, as a process's environment holds them."""
-        made = self._clients.client("sts").assume_role(RoleArn=role, RoleSessionName=name)["Credentials"]
+    def assume_role(self, role: str, *, name: str) -> dict[str, str]:
+        """Assume the role and return its credentials, as a process's environment holds them."""
+        made = self._clients.get_client("sts").assume_role(RoleArn=role, RoleSessionName=name)["Credentials"]
         return {
             "AWS_ACCESS_KEY_ID": made["AccessKeyId"],
             "AWS_SECRET_ACCESS_KEY": made["SecretAccessKey"],
@@ -93,7 +93,7 @@ class Deploying:
         }
 
     def may_write(self, credentials: Mapping[str, str], bucket: str) -> bool:
-        """Whether who holds these credentials can put an object."""
+        """Return whether the holder of these credentials can put an object."""
         session = boto3.Session(
             aws_access_key_id=credentials["AWS_ACCESS_KEY_ID"],
             aws_secret_access_key=credentials["AWS_SECRET_ACCESS_KEY"],
@@ -109,13 +109,14 @@ class Deploying:
             raise
         return True
 
-    def held_versions(self, bucket: str) -> tuple[str, ...]:
-        """Keys of all versions of all objects."""
+    def list_versions(self, bucket: str) -> tuple[str, ...]:
+        """Return the keys of all versions of all objects."""
         pages = self._clients.s3.get_paginator("list_object_versions").paginate(Bucket=bucket)
         return tuple(version["Key"] for page in pages for version in page.get("Versions", []))
 
-    def waiting_messages(self, prefix: str) -> dict[str, int]:
-        """Visible, delayed and in flight, of each queue whose name begins so."""
+    def count_messages(self, prefix: str) -> dict[str, int]:
+        """Count the messages, visible, delayed and in flight, of each queue whose name begins with `prefix`; the keys
+        lack it."""
         urls: list[str] = self._clients.sqs.list_queues(QueueNamePrefix=prefix).get("QueueUrls", [])
         counts: dict[str, int] = {}
         for url in urls:
@@ -123,27 +124,27 @@ class Deploying:
             counts[url.rpartition("/")[2].removeprefix(prefix)] = sum(int(answer[name]) for name in _COUNTS)
         return counts
 
-    def calls(self, function: str) -> int:
-        """How often it has been invoked. By its log, since MiniStack's metrics leave out what a queue or the gateway
+    def count_invocations(self, function: str) -> int:
+        """Return the number of invocations, from its log: MiniStack's metrics leave out what a queue or the gateway
         invokes."""
-        return sum(line.startswith("START RequestId:") for line in self.log_of(function))
+        return sum(line.startswith("START RequestId:") for line in self.read_log(function))
 
-    def log_of(self, function: str) -> list[str]:
-        """Its lines, oldest first."""
-        config = self._clients.client("lambda").get_function_configuration(FunctionName=function)
+    def read_log(self, function: str) -> list[str]:
+        """Return the lines of a function's log, oldest first."""
+        config = self._clients.get_client("lambda").get_function_configuration(FunctionName=function)
         group = config["LoggingConfig"]["LogGroup"]
-        pages = self._clients.client("logs").get_paginator("filter_log_events").paginate(logGroupName=group)
+        pages = self._clients.get_client("logs").get_paginator("filter_log_events").paginate(logGroupName=group)
         return [event["message"] for page in pages for event in page["events"]]
 
-    def physical_names(self, stack: str, type: str) -> dict[str, str]:
-        """By logical id."""
+    def list_physical_names(self, stack: str, type: str) -> dict[str, str]:
+        """Return physical names by logical id."""
         pages = self._cloudformation.get_paginator("list_stack_resources").paginate(StackName=stack)
         found = (resource for page in pages for resource in page["StackResourceSummaries"])
         return {one["LogicalResourceId"]: one["PhysicalResourceId"] for one in found if one["ResourceType"] == type}
 
     @property
     def _cloudformation(self) -> Any:
-        return self._clients.client("cloudformation")
+        return self._clients.get_client("cloudformation")
 
     def _wait(self, name: str, *, seconds: float) -> dict[str, Any]:
         end = time.monotonic() + seconds

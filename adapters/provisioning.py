@@ -1,5 +1,5 @@
-"""Buckets, queues and users for the embedded stack: made by the CDK on AWS, and here on the emulator. Run twice, it
-changes nothing."""
+"""Buckets, queues and users of the embedded stack: the CDK makes them on AWS, this module on the emulator. Running it
+again changes nothing."""
 
 from __future__ import annotations
 
@@ -8,14 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from adapters.aws_clients import AwsClients
-from adapters.settings.queues import (
-    DEAD_LETTER_SECONDS,
-    DEAD_LETTERS,
-    POD_VISIBILITY,
-    RECEIVES,
-    SHARD_RECEIVES,
-)
-from wsi.records.notices import QUEUES, SHARD_QUEUES
+from adapters.settings.queues import DEAD_LETTER_SECONDS, DEAD_LETTERS, QUEUES
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -27,8 +20,8 @@ class UserPool:
 
 
 def create_buckets(clients: AwsClients, names: Iterable[str], *, origins: Iterable[str] = ("*",)) -> None:
-    """Versioned, with the CORS that presigned parts from a browser need (F-43)."""
-    # S3 knows us-east-1 only by the absence of a constraint.
+    """Create versioned buckets, with the CORS that presigned parts from a browser need (F-43)."""
+    # For us-east-1, S3 accepts no constraint.
     placed = {} if clients.region == "us-east-1" else {"LocationConstraint": clients.region}
     there = {bucket["Name"] for bucket in clients.s3.list_buckets()["Buckets"]}
     for name in names:
@@ -45,27 +38,25 @@ def create_buckets(clients: AwsClients, names: Iterable[str], *, origins: Iterab
         clients.s3.put_bucket_cors(Bucket=name, CORSConfiguration={"CORSRules": [rule]})
 
 
-def create_queues(clients: AwsClients, prefix: str, *, lambda_visibility: Mapping[str, int]) -> None:
-    """All queues, a dead-letter queue each. `lambda_visibility`: s, by queue, of those that a lambda consumes."""
-    for name in QUEUES:
-        is_shards = name in SHARD_QUEUES.values()
+def create_queues(clients: AwsClients, prefix: str) -> None:
+    """Create all queues, each with a dead-letter queue."""
+    for name, row in QUEUES.items():
         dead = clients.sqs.create_queue(
             QueueName=prefix + name + DEAD_LETTERS, Attributes={"MessageRetentionPeriod": str(DEAD_LETTER_SECONDS)}
         )
         arn = clients.sqs.get_queue_attributes(QueueUrl=dead["QueueUrl"], AttributeNames=["QueueArn"])
         redrive = {
             "deadLetterTargetArn": arn["Attributes"]["QueueArn"],
-            "maxReceiveCount": SHARD_RECEIVES if is_shards else RECEIVES,
+            "maxReceiveCount": row.receives,
         }
-        visibility = POD_VISIBILITY if is_shards else lambda_visibility.get(name, POD_VISIBILITY)
         clients.sqs.create_queue(
             QueueName=prefix + name,
-            Attributes={"VisibilityTimeout": str(visibility), "RedrivePolicy": json.dumps(redrive)},
+            Attributes={"VisibilityTimeout": str(row.visibility_seconds), "RedrivePolicy": json.dumps(redrive)},
         )
 
 
 def create_user_pool(clients: AwsClients, name: str, passwords: Mapping[str, str]) -> UserPool:
-    """A pool with an app client and one confirmed user for each name (an e-mail address) in `passwords`."""
+    """Create a pool with an app client and one confirmed user for each name (an e-mail address) in `passwords`."""
     pools = clients.cognito.list_user_pools(MaxResults=60)["UserPools"]
     pool = next((found["Id"] for found in pools if found["Name"] == name), None)
     if pool is None:
@@ -74,7 +65,7 @@ def create_user_pool(clients: AwsClients, name: str, passwords: Mapping[str, str
         issuer=f"https://cognito-idp.{clients.region}.amazonaws.com/{pool}",
         jwks_url=f"{clients.endpoint_url}/{pool}/.well-known/jwks.json",
         client_id=_app_client(clients, pool),
-        subjects={user: confirmed_user(clients, pool, user, password) for user, password in passwords.items()},
+        subjects={user: ensure_confirmed_user(clients, pool, user, password) for user, password in passwords.items()},
     )
 
 
@@ -90,8 +81,8 @@ def _app_client(clients: AwsClients, pool: str) -> str:
     return made["UserPoolClient"]["ClientId"]
 
 
-def confirmed_user(clients: AwsClients, pool: str, email: str, password: str) -> str:
-    """The `sub` of a user who can sign in, made where there is none."""
+def ensure_confirmed_user(clients: AwsClients, pool: str, email: str, password: str) -> str:
+    """Return the `sub` of a user who can sign in; create the user if there is none."""
     there = clients.cognito.list_users(UserPoolId=pool, Filter=f'email = "{email}"')["Users"]
     if not there:
         attributes = [{"Name": "email", "Value": email}, {"Name": "email_verified", "Value": "true"}]

@@ -7,12 +7,13 @@ from botocore.exceptions import BotoCoreError, ClientError
 from adapters.aws_clients import AwsClients
 from wsi.errors import Invalid, SourceUnavailable
 
-#: Another try changes nothing about these.
+#: Another attempt would fail with these again.
 _FINAL = {"MessageRejected", "BadRequestException", "MailFromDomainNotVerifiedException"}
 
 
 class SesMail:
-    """`sender`: an address of a verified identity; `configuration_set` demands TLS and hears of bounces."""
+    """Mail from one sender. `sender`: an address of a verified identity; `configuration_set` demands TLS and hears of
+    bounces."""
 
     def __init__(self, clients: AwsClients, sender: str, configuration_set: str | None) -> None:
         self._clients = clients
@@ -23,7 +24,7 @@ class SesMail:
         configuration = {"ConfigurationSetName": self._configuration_set} if self._configuration_set else {}
         content = {"Simple": {"Subject": {"Data": subject}, "Body": {"Text": {"Data": text}}}}
         try:
-            self._clients.client("sesv2").send_email(
+            self._clients.get_client("sesv2").send_email(
                 FromEmailAddress=self._sender, Destination={"ToAddresses": [to]}, Content=content, **configuration
             )
         except ClientError as error:

@@ -13,7 +13,7 @@ from botocore.awsrequest import AWSPreparedRequest, AWSRequest
 from botocore.credentials import Credentials, ReadOnlyCredentials
 
 ALGORITHM = "AWS4-HMAC-SHA256"
-SKEW = 300  #: s, how far the signer's clock may be off
+SKEW = 300  #: s, by which the signer's clock may differ
 _AUTHORIZATION = re.compile(
     rf"{ALGORITHM} Credential=(?P<key>[^/]+)/(?P<scope>[^,]+), ?"
     r"SignedHeaders=(?P<headers>[a-z0-9;-]+), ?Signature=(?P<signature>[0-9a-f]{64})"
@@ -21,16 +21,16 @@ _AUTHORIZATION = re.compile(
 _STAMP = "%Y%m%dT%H%M%SZ"
 
 
-def signed_post(
+def sign_post(
     url: str, body: bytes, credentials: Credentials | ReadOnlyCredentials, *, region: str, service: str
 ) -> AWSPreparedRequest:
-    """A POST of JSON, ready to send."""
+    """Return a signed POST of JSON, ready to send."""
     request = AWSRequest("POST", url, headers={"Content-Type": "application/json"}, data=body)
     SigV4Auth(credentials, service, region).add_auth(request)
     return request.prepare()
 
 
-def refusal(
+def find_refusal(
     method: str,
     url: str,
     headers: Mapping[str, str],
@@ -41,9 +41,9 @@ def refusal(
     service: str,
     now: datetime,
 ) -> str | None:
-    """Why the request's signature is not one of `credentials` over exactly these bytes; None when it is.
+    """Return why the request's signature is not one of `credentials` over exactly these bytes; None when it is.
 
-    `headers` by lower-case name. `url` as the client asked for it, since host, path and query are signed.
+    `headers` by lower-case name. `url` as the client requested it, since host, path and query are signed.
     """
     given = _AUTHORIZATION.fullmatch(headers.get("authorization", ""))
     if given is None:

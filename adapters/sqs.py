@@ -60,7 +60,7 @@ class SqsQueues:
         self._call("change_message_visibility", queue, ReceiptHandle=receipt, VisibilityTimeout=seconds)
 
     def delete(self, queue: str, receipt: str) -> None:
-        # LeaseLost: the message went to somebody else, who will delete it under the newer receipt.
+        """Delete the message, unless another receiver got it, who will delete it under the newer receipt."""
         with contextlib.suppress(LeaseLost):
             self._call("delete_message", queue, ReceiptHandle=receipt)
 
@@ -85,8 +85,8 @@ class SqsQueues:
 
 
 def _object(text: str) -> dict[str, Any]:
-    """Empty for what is no JSON object. Receivers find their ids missing and leave it for the dead-letter queue, where
-    raising here would cost the whole poll, again and again."""
+    """Return the JSON object in `text`, or an empty one. Receivers find their ids missing and leave the message for the
+    dead-letter queue; raising here would cost the whole poll, again and again."""
     try:
         value: Any = json.loads(text)
     except ValueError:

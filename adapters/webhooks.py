@@ -8,11 +8,11 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from adapters.aws_clients import AwsClients
 from wsi.errors import SourceUnavailable
-from wsi.webhooks import WebhookAnswer, WebhookRequest
+from wsi.records.webhooks import WebhookAnswer, WebhookRequest
 
 
 class LambdaWebhooks:
-    """`function`: name or ARN of `lambdas.webhook_send`."""
+    """Webhooks by a function. `function`: name or ARN of `lambdas.webhook_send`."""
 
     def __init__(self, clients: AwsClients, function: str) -> None:
         self._clients = clients
@@ -21,10 +21,10 @@ class LambdaWebhooks:
     def send(self, request: WebhookRequest) -> WebhookAnswer:
         payload = json.dumps(request.as_json()).encode()
         try:
-            answer = self._clients.client("lambda").invoke(FunctionName=self._function, Payload=payload)
+            answer = self._clients.get_client("lambda").invoke(FunctionName=self._function, Payload=payload)
             answered = answer["Payload"].read()
         except (ClientError, BotoCoreError) as error:
-            raise SourceUnavailable("The function that sends webhooks can not be called; trying again.") from error
-        if "FunctionError" in answer:  # its timeout: a receiver that lets each byte wait
+            raise SourceUnavailable("The function that sends webhooks cannot be called; trying again.") from error
+        if "FunctionError" in answer:  # its timeout: a receiver that delays each byte
             return WebhookAnswer(error="The receiver did not answer in time.")
         return WebhookAnswer(**json.loads(answered))

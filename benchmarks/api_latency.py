@@ -16,20 +16,19 @@ from pathlib import Path
 from uuid import UUID, uuid4
 
 from adapters.postgres.connections import Connections
-from adapters.postgres.migrate import migrate
-from adapters.postgres.seeding import SeedTenant, seed
+from adapters.postgres.owner.migrate import migrate
+from adapters.postgres.owner.seeding import SeedTenant, seed
 from adapters.postgres.system_ledger import PostgresSystemLedger
 from adapters.postgres.tenant_ledger import PostgresTenantLedger
 from adapters.settings.database_roles import API_ROLE, SYSTEM_ROLE
-from lambdas.api import make_handler
-from lambdas.wiring import ApiWiring, utc_now
+from lambdas.wiring import ApiWiring, get_utc_now
 from local.postgres import EmbeddedPostgres
+from tests.fakes.objects import MemoryObjects
+from tests.fakes.queues import MemoryQueues
+from tests.fakes.slides import MemorySlideStore
 from tests.installation import INSPECTION
-from tests.lambdas.rest import BASE, rest_event
-from wsi.builtin_models import STAIN_DENSITY
-from wsi.memory.objects import MemoryObjects
-from wsi.memory.queues import MemoryQueues
-from wsi.memory.slides import MemorySlideStore
+from tests.lambdas.rest import BASE, rest_event, whole_handler
+from wsi.models.builtin import STAIN_DENSITY
 from wsi.records.identity import Actor, Role
 from wsi.records.models import ModelVersion
 from wsi.records.slides import SlideFile
@@ -62,16 +61,17 @@ def measure(server: EmbeddedPostgres) -> None:
     )
     tenant = seed(owner, tenants=[SeedTenant(name="hospital")], models=[model])["hospital"]
     actor = Actor(tenant=tenant, subject="user:benchmark", role=Role.ANALYST)
-    api, system = (Connections(server.dsn(role, DATABASE)) for role in (API_ROLE, SYSTEM_ROLE))
+    api, system = (Connections(server.make_dsn(role, DATABASE)) for role in (API_ROLE, SYSTEM_ROLE))
     wiring = ApiWiring(
         ledger=PostgresTenantLedger(api),
         slides=MemorySlideStore(),
+        packages=MemorySlideStore("tessera-models"),
         objects=MemoryObjects(),
-        queues=MemoryQueues(utc_now),
+        queues=MemoryQueues(get_utc_now),
         dollars_per_gpu_hour=0.53,
     )
-    slide = ready_slide(wiring, PostgresSystemLedger(system), actor)
-    handler = make_handler(wiring)
+    slide = make_ready_slide(wiring, PostgresSystemLedger(system), actor)
+    handler = whole_handler(wiring)
 
     def call(method: str, path: str, expected: int, **how: object) -> tuple[float, dict]:
         event = rest_event(method, BASE + path, actor=actor, **how)
@@ -92,14 +92,14 @@ def measure(server: EmbeddedPostgres) -> None:
     assert len(set(ids)) == CALLS, "every call makes a job"
     got = [call("GET", f"/jobs/{job_id}", 200) for job_id in ids]
     assert [job["job_id"] for _, job in got] == ids
-    print(f"{CALLS} calls each, {machine()}")
+    print(f"{CALLS} calls each, {describe_machine()}")
     report("create job", [elapsed for elapsed, _ in created])
     report("get job", [elapsed for elapsed, _ in got])
     api.close()
     system.close()
 
 
-def ready_slide(wiring: ApiWiring, system: PostgresSystemLedger, actor: Actor) -> UUID:
+def make_ready_slide(wiring: ApiWiring, system: PostgresSystemLedger, actor: Actor) -> UUID:
     file = SlideFile(name="scan.svs", uri="s3://customer-slides/scan.svs", size=1000, etag="e")
     slide = wiring.ledger.register_slide(actor, uuid4(), file.name, [file], mpp=None, digest="d")
     assert system.accept_slide(slide.id, INSPECTION.as_json(), "thumbnail.jpeg", version=slide.version)
@@ -118,7 +118,7 @@ def report(what: str, elapsed: list[float]) -> None:
     print(f"{'':12} p50 of each quarter, in order: " + ", ".join(f"{median:.2f}" for median in medians))
 
 
-def machine() -> str:
+def describe_machine() -> str:
     cpuinfo = Path("/proc/cpuinfo")
     lines = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
     name = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine())

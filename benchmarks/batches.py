@@ -10,23 +10,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_worker.channel import Channel
-from gpu_worker.decoding.choice import CPU_BUDGET
-from gpu_worker.decoding.jobs import Decoders
-from gpu_worker.decoding.memory import private
-from gpu_worker.decoding.threads import ThreadDecoders
-from gpu_worker.engine import Engine
-from gpu_worker.stages.batch import RESERVED
-from gpu_worker.stages.forward import Forward
-from gpu_worker.stages.values import Ended, Outputs, Slot
-from gpu_worker.work import Work
+from inference.channel import Channel
+from inference.decoder_choice import CPU_BUDGET
+from inference.decoding.decode_tasks import Decoders
+from inference.decoding.memory import allocate_private
+from inference.decoding.threads import ThreadDecoders
+from inference.engine import Engine
+from inference.shard_task import ShardTask
+from inference.stages.batch import RESERVED
+from inference.stages.forward import Forward
+from inference.stages.values import Ended, Outputs, Slot
 
 
-def batches(
-    works: Sequence[Work], *, decoders: Decoders | None = None, budget: int = CPU_BUDGET, workers: int = 2
-) -> Iterator[tuple[Work, NDArray[np.int32], NDArray[np.uint8]]]:
-    """(work of the first row, tile numbers, [batch, height, width, 3] pixels) of each batch; the pixels hold until the
-    next one is asked for. Raises what ended a work."""
+def make_batches(
+    works: Sequence[ShardTask], *, decoders: Decoders | None = None, budget: int = CPU_BUDGET, workers: int = 2
+) -> Iterator[tuple[ShardTask, NDArray[np.int32], NDArray[np.uint8]]]:
+    """Yield (task of the first row, tile numbers, [batch, height, width, 3] pixels) of each batch. The pixels are valid
+    until the next batch is requested. Raises the error that ended a task, RuntimeError if it has none."""
     handed: _Handed | None = None
 
     def forward(used: Decoders, release: Callable[[Slot], None]) -> Forward:
@@ -35,26 +35,26 @@ def batches(
         return handed
 
     with (
-        closing(decoders or ThreadDecoders(workers, private(RESERVED))) as used,
+        closing(decoders or ThreadDecoders(workers, allocate_private(RESERVED))) as used,
         Engine(used, budget, forward=forward) as engine,
     ):
         left = sum(len(work.tiles) for work in works)
         for work in works:
             engine.begin(work)
         while left:
-            event: Any = engine.next()
+            event: Any = engine.wait_for_event()
             if isinstance(event, Ended):
                 raise event.error or RuntimeError("a work ended without all its tiles")
             slot: Slot = event
             tiles = slot.tiles[slot.tiles >= 0]
             left -= len(tiles)
-            yield slot.works[0], tiles, slot.rows.of(used.memory)[slot.first : slot.first + slot.size]
+            yield slot.tasks[0], tiles, slot.rows.view(used.memory)[slot.first : slot.first + slot.size]
             assert handed is not None
             handed.done.release()
 
 
 class _Handed(Forward):
-    """Hands each batch over in place of computing it, and waits until it was looked at."""
+    """A forward stage that hands over each batch instead of computing it, and waits until the caller is done."""
 
     def __init__(self, decoders: Decoders, release: Callable[[Slot], None]) -> None:
         super().__init__(decoders, release)

@@ -1,5 +1,5 @@
-"""What an installation costs while it idles, what a slide costs, and when paying ahead pays: arithmetic on a table of
-prices with their dates. `python -m benchmarks.costs` prints the tables of docs/deploy.md."""
+"""The costs of an idle installation, the cost of a slide, and when paying ahead pays: arithmetic on a table of prices
+with their dates. `python -m benchmarks.costs` prints the tables of docs/how-to/deploy.md."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ PRICES = {
 }
 
 
-def dollars(name: str) -> float:
+def get_dollars(name: str) -> float:
     return PRICES[name].dollars
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Idle:
-    """What stands there whether or not a slide comes."""
+    """The parts of an installation that cost money whether or not slides arrive."""
 
     nat_gateways: int
     system_nodes: int
@@ -55,18 +55,18 @@ class Idle:
     warm_hours: float  #: of one GPU node, a month
     keys: int = 6
 
-    def rows(self) -> list[tuple[str, float]]:
+    def compute_costs(self) -> list[tuple[str, float]]:
         databases = 1 + self.standbys
         return [
-            ("EKS cluster", HOURS * dollars("EKS cluster")),
-            (f"{self.system_nodes} nodes r7i.large", HOURS * self.system_nodes * dollars("EC2 r7i.large")),
-            (f"{self.nat_gateways} NAT gateways", HOURS * self.nat_gateways * dollars("NAT gateway")),
-            (f"{databases} databases {self.database}", HOURS * databases * dollars(f"RDS {self.database}")),
-            ("database storage, 100 GB each", databases * 100 * dollars("RDS storage gp3")),
-            ("RDS Proxy, 2 vCPU", HOURS * 2 * dollars("RDS Proxy")),
-            ("firewall", dollars("WAF")),
-            (f"{self.keys} keys", self.keys * dollars("KMS key")),
-            (f"warm GPU node, {self.warm_hours:.0f} h of spot", self.warm_hours * dollars("g6.2xlarge spot")),
+            ("EKS cluster", HOURS * get_dollars("EKS cluster")),
+            (f"{self.system_nodes} nodes r7i.large", HOURS * self.system_nodes * get_dollars("EC2 r7i.large")),
+            (f"{self.nat_gateways} NAT gateways", HOURS * self.nat_gateways * get_dollars("NAT gateway")),
+            (f"{databases} databases {self.database}", HOURS * databases * get_dollars(f"RDS {self.database}")),
+            ("database storage, 100 GB each", databases * 100 * get_dollars("RDS storage gp3")),
+            ("RDS Proxy, 2 vCPU", HOURS * 2 * get_dollars("RDS Proxy")),
+            ("firewall", get_dollars("WAF")),
+            (f"{self.keys} keys", self.keys * get_dollars("KMS key")),
+            (f"warm GPU node, {self.warm_hours:.0f} h of spot", self.warm_hours * get_dollars("g6.2xlarge spot")),
         ]
 
 
@@ -77,8 +77,8 @@ PRESETS = {
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Slide:
-    """`gpu_minutes` include the share of boot and idling; see docs/scaling.md for it."""
+class SlideCosts:
+    """One slide. `gpu_minutes` include its share of boot and idling; see docs/explanation/scaling.md for that share."""
 
     gpu_minutes: float
     gigabytes: float
@@ -86,33 +86,41 @@ class Slide:
     gets: int
     puts: int
 
-    def rows(self) -> list[tuple[str, float, float]]:
-        """(item, as built, done badly)"""
+    def compute_costs(self) -> list[tuple[str, float, float]]:
+        """Return (item, dollars as built, dollars if done badly) for each cost of the slide."""
         hours = self.gpu_minutes / 60
         return [
             (
                 "GPU: spot, against on demand",
-                hours * dollars("g6.2xlarge spot"),
-                hours * dollars("g6.2xlarge on demand"),
+                hours * get_dollars("g6.2xlarge spot"),
+                hours * get_dollars("g6.2xlarge on demand"),
             ),
-            ("reads: 8 MB ranges, against one GET a tile", self.gets * dollars("S3 GET"), 36_600 * dollars("S3 GET")),
-            ("network: gateway endpoint, against NAT", 0.0, self.read_gigabytes * dollars("NAT traffic")),
-            ("results: some files, against one a tile", self.puts * dollars("S3 PUT"), 36_600 * dollars("S3 PUT")),
+            (
+                "reads: 8 MB ranges, against one GET a tile",
+                self.gets * get_dollars("S3 GET"),
+                36_600 * get_dollars("S3 GET"),
+            ),
+            ("network: gateway endpoint, against NAT", 0.0, self.read_gigabytes * get_dollars("NAT traffic")),
+            (
+                "results: some files, against one a tile",
+                self.puts * get_dollars("S3 PUT"),
+                36_600 * get_dollars("S3 PUT"),
+            ),
             (
                 "keeping the original for a month",
-                self.gigabytes * dollars("S3 Standard"),
-                self.gigabytes * dollars("S3 Standard"),
+                self.gigabytes * get_dollars("S3 Standard"),
+                self.gigabytes * get_dollars("S3 Standard"),
             ),
         ]
 
 
-EXAMPLE = Slide(gpu_minutes=5, gigabytes=4, read_gigabytes=1.2, gets=150, puts=50)
+EXAMPLE = SlideCosts(gpu_minutes=5, gigabytes=4, read_gigabytes=1.2, gets=150, puts=50)
 
 
 def main() -> None:
     given = argparse.ArgumentParser(description=__doc__)
     given.add_argument("--gpu-minutes", type=float, default=EXAMPLE.gpu_minutes, help="of one slide")
-    slide = Slide(
+    slide = SlideCosts(
         gpu_minutes=given.parse_args().gpu_minutes,
         gigabytes=EXAMPLE.gigabytes,
         read_gigabytes=EXAMPLE.read_gigabytes,
@@ -122,17 +130,17 @@ def main() -> None:
     console = Console()
     for name, idle in PRESETS.items():
         table = Table("idle, a month", "$", title=name)
-        for item, cost in idle.rows():
+        for item, cost in idle.compute_costs():
             table.add_row(item, f"{cost:.0f}")
-        table.add_row("all", f"{sum(cost for _, cost in idle.rows()):.0f}")
+        table.add_row("all", f"{sum(cost for _, cost in idle.compute_costs()):.0f}")
         console.print(table)
     table = Table("a slide", "as built, $", "done badly, $")
-    for item, good, bad in slide.rows():
+    for item, good, bad in slide.compute_costs():
         table.add_row(item, f"{good:.5f}", f"{bad:.5f}")
     console.print(table)
-    gpu = slide.rows()[0][1]
-    fixed = sum(cost for _, cost in PRESETS["prod"].rows())
-    share = dollars("g6.2xlarge spot") / dollars("g6.2xlarge on demand")
+    gpu = slide.compute_costs()[0][1]
+    fixed = sum(cost for _, cost in PRESETS["prod"].compute_costs())
+    share = get_dollars("g6.2xlarge spot") / get_dollars("g6.2xlarge on demand")
     console.print(f"prod's idle costs are those of {fixed / gpu:,.0f} slides' GPU time a month")
     console.print(
         f"spot costs {share:.0%} of on demand: paying ahead must cost less than that, at every hour of the day"

@@ -1,6 +1,6 @@
-"""Networks on the CPU, ours beside plain torch with channels first: `python -m benchmarks.cpu_networks [NAME …]`.
+"""Networks on the CPU, ours next to plain torch with channels first: `python -m benchmarks.cpu_networks [NAME …]`.
 
-Weights of chance, batches of 16 tiles of 224 px, fp32, 1 and 2 threads, the best of three. Ours includes what comes
+Random weights, batches of 16 tiles of 224 px, fp32, 1 and 2 threads, the best of three. Ours includes what comes
 before the network (normalisation and layout, from 8 bits) and after it; plain torch is the network alone.
 """
 
@@ -19,11 +19,11 @@ import numpy as np
 import timm
 import torch
 
-from benchmarks.model_loading import written
-from gpu_worker.models.package import read_package
-from gpu_worker.models.registry import load_model
+from benchmarks.model_loading import write_package
+from inference.models.package import read_package
+from inference.models.registry import load_model
 from wsi.numerics import NUMERICS_VERSION
-from wsi.plan import Numerics
+from wsi.planning.plan import Numerics
 
 ARCHITECTURES = ("efficientnet_lite0", "resnet18", "resnet50", "vit_small_patch16_224")
 BATCH = 16
@@ -35,7 +35,7 @@ def main(names: list[str]) -> None:
     for name in names:
         module = timm.create_model(name, num_classes=2).eval()
         with tempfile.TemporaryDirectory() as folder:
-            package = written(Path(folder) / "package", name)
+            package = write_package(Path(folder) / "package", name)
             model = load_model(read_package(package), package, "cpu")
             for threads in (1, 2):
                 pixels = np.random.default_rng(0).integers(0, 256, (BATCH, 224, 224, 3), np.uint8)
@@ -43,13 +43,13 @@ def main(names: list[str]) -> None:
                 torch.set_num_threads(threads)
                 planes = torch.rand(BATCH, 3, 224, 224)
                 with torch.inference_mode():
-                    plain = rate(partial(module, planes))
-                ours = rate(partial(model.infer, pixels, numerics))
+                    plain = measure_rate(partial(module, planes))
+                ours = measure_rate(partial(model.infer, pixels, numerics))
                 print(f"{name:25}  {threads:7}  {plain:14.1f}  {ours:13.1f}  {ours / plain - 1:+.0%}", flush=True)
 
 
-def rate(call: Callable[[], object]) -> float:
-    """Tiles a second."""
+def measure_rate(call: Callable[[], object]) -> float:
+    """Return the tiles a second of the fastest of three calls, after one that is not timed."""
     call()
     seconds: list[float] = []
     for _ in range(3):

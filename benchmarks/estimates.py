@@ -1,9 +1,9 @@
-"""How dry runs count, beside the plan: real masks and generated ones, any side, threshold and region, drawn ones too.
+"""The counts of dry runs next to the plan's: real and generated masks, any side, threshold and region, drawn ones too.
 
     .venv/bin/python -m benchmarks.estimates [cases]
 
-A dry run counts the tiles of the plan, so that the number of cases that differ is to be 0; with it, the CPU time that a
-count takes in pure Python, and how far off is the guess that stands in for it on slides without a stored mask.
+A dry run counts the tiles of the plan, so the number of cases that differ must be 0. Also printed are the CPU time of a
+count, and the error of the guess that replaces it on slides without a stored mask.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ from numpy.typing import NDArray
 
 from tests.shared_slides import SHARED_SLIDES
 from tests.wsi.plans import inspection
-from wsi.boxes import box_sum
-from wsi.builtin_models import STAIN_DENSITY
-from wsi.drawn import drawn_mask
 from wsi.errors import TesseraError
-from wsi.estimate import estimate
-from wsi.examination import examine
-from wsi.grid import Region, make_grid, select_tiles
-from wsi.mask import SlideMask
+from wsi.inspection.boxes import compute_box_sums
+from wsi.inspection.examination import examine
+from wsi.inspection.mask import SlideMask
+from wsi.inspection.stored_mask import StoredMask
+from wsi.models.builtin import STAIN_DENSITY
 from wsi.numerics import TISSUE_VERSION
-from wsi.outline import Outline
+from wsi.planning.drawn_mask import draw_mask
+from wsi.planning.dry_run import estimate
+from wsi.planning.grid import Region, make_grid, select_tiles
 from wsi.records.jobs import JobOptions
-from wsi.slide.opening import local_source, open_slide
-from wsi.stored_mask import StoredMask
+from wsi.records.outline import Outline
+from wsi.slide.opening import open_local_source, open_slide
 
 Mask = NDArray[np.bool_]
-FEW = 40  #: tiles; below, a guess says nothing
+FEW = 40  #: tiles; the error of a guess of fewer says nothing
 
 
-def generated(rng: np.random.Generator) -> tuple[str, Mask, int, int]:
-    """A mask of at most 2,048 px on a slide of 4,000 to 120,000 px."""
+def generate_mask(rng: np.random.Generator) -> tuple[str, Mask, int, int]:
+    """Return (kind, mask, width, height): a mask of at most 2,048 px a side, a slide of about 4,000 to 120,000 px."""
     width, height = (int(2 ** rng.uniform(12, 16.9)) for _ in range(2))
     height = int(np.clip(height, width // 4, width * 4))
     scale = 2048 / max(width, height)
@@ -58,17 +58,17 @@ def generated(rng: np.random.Generator) -> tuple[str, Mask, int, int]:
     grain = {"pieces": 301, "crumbs": 41, "edge": 601}[kind]
     field = rng.integers(-1000, 1000, shape).astype(np.int32)
     for _ in range(2):
-        field = (box_sum(field, grain if grain < min(shape) else 21) // 100).astype(np.int32)
+        field = (compute_box_sums(field, grain if grain < min(shape) else 21) // 100).astype(np.int32)
     return kind, field > np.percentile(field, rng.uniform(40, 97)), width, height
 
 
-def real() -> list[tuple[str, Mask, int, int]]:
+def examine_real_slides() -> list[tuple[str, Mask, int, int]]:
     found: list[tuple[str, Mask, int, int]] = []
     for path in sorted(SHARED_SLIDES.rglob("*")):
         if path.suffix.lower() not in (".svs", ".tif", ".tiff", ".ndpi", ".scn", ".bif", ".mrxs"):
             continue
         try:
-            with closing(open_slide(local_source(path), mpp=0.5)) as reader:
+            with closing(open_slide(open_local_source(path), mpp=0.5)) as reader:
                 seen = examine(reader)
         except (TesseraError, ValueError, OSError):
             continue
@@ -80,13 +80,13 @@ def real() -> list[tuple[str, Mask, int, int]]:
 class Counted:
     planned: int
     counted: int
-    guessed: int | None  #: without a mask; None of a drawn region, which needs none
+    guessed: int | None  #: without a mask; None for a drawn region, which needs none
     boxes: int  #: of the whole grid
     seconds: float  #: of CPU, from the stored bytes to the answer
 
 
-def drawn(rng: np.random.Generator, width: int, height: int) -> Outline:
-    """A wobbling line of up to 20,000 points around some place."""
+def draw_outline(rng: np.random.Generator, width: int, height: int) -> Outline:
+    """Return a wobbling outline of up to 20,000 points around a random place."""
     angles = np.linspace(0, 2 * math.pi, int(rng.integers(4, 20_000)))[:-1]
     radius = min(width, height) * rng.uniform(0.05, 0.5) * (1 + 0.2 * np.sin(rng.integers(1, 40) * angles))
     x, y = rng.uniform(0, width) + radius * np.cos(angles), rng.uniform(0, height) + radius * np.sin(angles)
@@ -94,8 +94,8 @@ def drawn(rng: np.random.Generator, width: int, height: int) -> Outline:
     return Outline((((*points, points[0]),),))
 
 
-def case(mask: Mask, kept: bytes, width: int, height: int, rng: np.random.Generator) -> Counted | None:
-    """None for grids of more boxes than a benchmark has patience for, and for drawings off the slide."""
+def count_case(mask: Mask, kept: bytes, width: int, height: int, rng: np.random.Generator) -> Counted | None:
+    """Plan and count a random case. Return None if its grid has more than 2**21 boxes, which would take too long."""
     side = int(2 ** rng.uniform(6, 11.5))
     if width * height / side**2 > 2**21:
         return None
@@ -104,13 +104,13 @@ def case(mask: Mask, kept: bytes, width: int, height: int, rng: np.random.Genera
         left, right = sorted(rng.integers(0, width, 2).tolist())
         top, bottom = sorted(rng.integers(0, height, 2).tolist())
         region = (left, top, right - left + 1, bottom - top + 1)
-    outline = drawn(rng, width, height) if rng.random() < 0.1 else None
+    outline = draw_outline(rng, width, height) if rng.random() < 0.1 else None
     least = float(rng.choice([0.0, 0.05, 0.1, 0.1, 0.1, 0.3, 0.5, 0.8, 1.0, rng.random()]))
     card = replace(STAIN_DENSITY, tile_px=side)
     seen = inspection(width, height, tissue_fraction=float(mask.mean()))
     options = JobOptions(min_tissue=least, region=region, outline=outline)
     grid = make_grid(seen, card, (0.5, 0.5))
-    pixels = drawn_mask(outline, seen).pixels if outline else mask
+    pixels = draw_mask(outline, seen).pixels if outline else mask
     planned = len(select_tiles(grid, pixels, width=width, height=height, min_tissue=least, region=region))
     began = time.process_time()
     counted = estimate(seen, card, options, 1.0, stored=StoredMask.from_bytes(kept, []))
@@ -138,12 +138,12 @@ def main() -> None:
     rng = np.random.default_rng(7)
     kinds: dict[str, list[Counted]] = {}
     sizes: list[int] = []
-    for name, mask, width, height in [*real(), *(generated(rng) for _ in range(cases))]:
+    for name, mask, width, height in [*examine_real_slides(), *(generate_mask(rng) for _ in range(cases))]:
         settings = {"version": TISSUE_VERSION}
-        kept = StoredMask(inspection(width, height), SlideMask(mask, settings=settings).as_json()).to_bytes([])
+        kept = StoredMask(inspection(width, height), SlideMask(mask, settings=settings)).to_bytes([])
         sizes.append(len(kept))
         for _ in range(40):
-            found = case(mask, kept, width, height, rng)
+            found = count_case(mask, kept, width, height, rng)
             if found is not None:
                 kinds.setdefault(name, []).append(found)
     for name, found in kinds.items():

@@ -1,9 +1,9 @@
-"""What examining a slide takes: seconds, CPU seconds, peak memory. `python -m benchmarks.examination [SLIDE ...]`.
+"""The cost of examining a slide: seconds, CPU seconds, peak memory. `python -m benchmarks.examination [SLIDE ...]`.
 
 Without slides: a single-level SVS of 100,000 x 100,000 px whose 152,881 tiles of 256 px are all tissue, the same with
-levels 1/16/64, and one of 200,000 px a side whose 611,524 tiles lie at 16 places. All are drawn with 16 JPEGs, so that
+levels 1/16/64, and one of 200,000 px a side whose 611,524 tiles are at 16 places. All are drawn with 16 JPEGs, so that
 a file is 3 MB: decoding and averaging are measured, reading is not. `--jpeg2000` adds the single level in JPEG 2000,
-which has no cheap small picture: minutes.
+which has no cheap small image and takes minutes.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from tests.slides.giant import write_giant
 _EXAMINE = """
 import sys
 from pathlib import Path
-from wsi.examination import examine
-from wsi.slide.opening import local_source, open_slide
-found = examine(open_slide(local_source(Path(sys.argv[1]))))
+from wsi.inspection.examination import examine
+from wsi.slide.opening import open_local_source, open_slide
+found = examine(open_slide(open_local_source(Path(sys.argv[1]))))
 height, width = found.mask.pixels.shape
 print(f"overview {width} x {height} px, {found.inspection.tissue_fraction:.4f} tissue")
 """

@@ -1,9 +1,9 @@
-"""What `fast` gains and costs: the same boxes of a generated slide, decoded whole and resized once, and decoded at half
-size by JPEG's own scaling. `python -m benchmarks.fast_decoding [SLIDE.svs MPP]`: that slide, taken to have MPP um a
-pixel, in place of generated ones.
+"""The gain and the cost of `fast`: the same boxes of a generated slide, decoded whole and resized once, and decoded at
+half size by JPEG's own scaling. `python -m benchmarks.fast_decoding [SLIDE.svs MPP]` takes that slide, at MPP um a
+pixel, instead of generated ones.
 
-Slide at 0.25 um a pixel, model at 0.5: boxes of 512 px for an input of 256. Seconds are of CPU, of one decoding thread
-and the assembly; the exact path's resize is timed apart, since it runs on the model's device.
+Slide at 0.25 um a pixel, model at 0.5: boxes of 512 px for an input of 256. Seconds are CPU seconds of one decoding
+thread and the assembly. The exact path's resize is timed separately, since it runs on the model's device.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.batches import batches
-from gpu_worker.models.stain_density import StainDensity, densities
-from gpu_worker.work import Work
+from benchmarks.batches import make_batches
+from inference.models.stains.density import StainDensity, measure_densities
+from inference.shard_task import ShardTask
 from tests.slides import write_svs
-from wsi.builtin_models import STAIN_DENSITY
-from wsi.examination import examine
-from wsi.plan import Plan
-from wsi.planning import make_plan
+from wsi.inspection.examination import examine
+from wsi.jobs.planning import make_plan
+from wsi.models.builtin import STAIN_DENSITY
+from wsi.planning.plan import Plan
 from wsi.records.jobs import JobOptions
-from wsi.slide.opening import local_source, open_slide
+from wsi.slide.opening import open_local_source, open_slide
 from wsi.slide.resample import resize
 from wsi.slide.slide import SlideReader
 
@@ -50,8 +50,8 @@ def main() -> None:
 
 
 def _measure(name: str, path: Path, mpp: float | None) -> None:
-    with closing(open_slide(local_source(path), mpp=mpp)) as reader:
-        exact, fast = (_planned(reader, fast=fast) for fast in (False, True))
+    with closing(open_slide(open_local_source(path), mpp=mpp)) as reader:
+        exact, fast = (_plan_slide(reader, fast=fast) for fast in (False, True))
         sides = f"{exact.grid.level_side} px, {fast.grid.level_side} px at reduction {fast.grid.reduction}"
         print(f"{name}: {len(exact.tiles):,} boxes of {sides}")
         _speed(reader, exact, fast)
@@ -83,7 +83,7 @@ def _difference(reader: SlideReader, exact: Plan, fast: Plan) -> None:
         small = resize(pixels[None], INPUT)[0].round().astype(np.uint8)
         difference = np.abs(small.astype(np.int16) - boxes[tile])
         off += np.bincount(difference.ravel(), minlength=256)
-        densities_off.append(np.abs(densities(small) - densities(boxes[tile])))
+        densities_off.append(np.abs(measure_densities(small) - measure_densities(boxes[tile])))
     share = np.cumsum(off) / off.sum()
     print(f"  to one antialiased resize: mean {(off * np.arange(256)).sum() / off.sum():.2f}, "
           f"99 % within {np.searchsorted(share, 0.99)}, most {np.flatnonzero(off).max()} of 255")  # fmt: skip
@@ -92,7 +92,7 @@ def _difference(reader: SlideReader, exact: Plan, fast: Plan) -> None:
         print(f"  {column.name}: mean {means[number]:.4f}, most {most[number]:.4f}")
 
 
-def _planned(reader: SlideReader, *, fast: bool) -> Plan:
+def _plan_slide(reader: SlideReader, *, fast: bool) -> Plan:
     return make_plan(
         slide_digest="",
         slide_uris=(),
@@ -107,10 +107,10 @@ def _planned(reader: SlideReader, *, fast: bool) -> Plan:
 
 
 def _batches(reader: SlideReader, plan: Plan) -> Iterator[tuple[NDArray[np.int32], NDArray[np.uint8]]]:
-    """(tile numbers, pixels) as the model would get them."""
+    """Yield the (tile numbers, pixels) of each batch as the model would get them."""
     for index in range(len(plan.shard_sizes)):
-        work = Work.of(plan, index, reader, StainDensity(plan.card), stop=threading.Event())
-        for _, tiles, pixels in batches([work], workers=1):
+        work = ShardTask.from_plan(plan, index, reader, StainDensity(plan.card), stop=threading.Event())
+        for _, tiles, pixels in make_batches([work], workers=1):
             yield tiles, pixels
 
 

@@ -2,9 +2,9 @@
 `python -m benchmarks.fuzz_index MINUTES [SEED]`; needs ../shared/slides.
 
 Cases are made from real files and the fixtures (TIFF, SVS, OME, NDPI, DICOM, stored indexes) by changing bytes where
-structure lies. Each is opened from memory, its index packed and unpacked, and a few tiles decoded; small ones are
+structure is. Each is opened from memory, its index packed and unpacked, and a few tiles decoded; small ones are
 examined too. The answer must be a reader or one of our errors. A child process does it under a limit of its address
-space; the parent ends a child that is silent for 5 s of CPU, and starts the next one behind the case. A finding is
+space; the parent ends a child that is silent for 5 s of CPU, and starts the next one after the case. A finding is
 printed once for each place in the code, with the number that makes the case again: `... --case NUMBER SEED`.
 """
 
@@ -29,6 +29,7 @@ from typing import Final
 
 import numpy as np
 
+from tests.fakes.ranges import MemoryRangeSource
 from tests.shared_slides import SHARED_SLIDES
 from tests.slides import write_svs
 from tests.slides.dicoms import Writing, tissue, write_picture
@@ -36,28 +37,27 @@ from tests.slides.ndpi import ndpi_levels, write_ndpi
 from tests.slides.ome import ome_pyramid, write_ome
 from tests.slides.pages import BASE, QPI, aperio, focal_stack, level, write_pages
 from wsi.errors import SlideRejected, SourceError, TileUnreadable
-from wsi.examination import examine
-from wsi.memory.ranges import MemoryRangeSource
+from wsi.inspection.examination import examine
 from wsi.records.slides import Choice
+from wsi.slide.files.source import SlideSource
 from wsi.slide.index import SlideIndex
 from wsi.slide.opening import open_slide
-from wsi.slide.source import SlideSource
 
 HANG: Final = 5.0  #: s of CPU
 STARTING: Final = 60.0  #: s of CPU until the first case
 ALLOCATION: Final = 500 * 1024**2  #: bytes above what the process holds when it is ready
 SMALL: Final = 300_000  #: bytes of a file that is examined too
-HEAD: Final = 16_384  #: bytes at a file's start, and around its directories, that are changed most
+HEAD: Final = 16_384  #: bytes at a file's start and at its end that are changed most, as its directories are
 REAL: Final = ("real", "dicom", "derived", "odd-tiff", "broken")
 WHOLE: Final = (0, 1, 2, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 2**31 - 1, 2**31, 2**32 - 1, 2**40, 2**63 - 1, 2**64 - 1)
 
-#: Words of errors that Python writes, which no sentence for people holds.
+#: Words of Python's own errors, which no message to users may contain.
 PYTHONS_WORDS: Final = re.compile(r"codec|Errno|object has no attribute|invalid literal|Traceback|NoneType")
 
 Seeds = dict[str, bytes]
 
 
-def seeds() -> Seeds:
+def read_seeds() -> Seeds:
     files = [path for folder in REAL for path in sorted((SHARED_SLIDES / folder).rglob("*")) if path.is_file()]
     made: Seeds = {}
     for path in files:
@@ -69,7 +69,7 @@ def seeds() -> Seeds:
 
 
 def _fixtures() -> Seeds:
-    """Formats of which no real file is there, and a small one of the commonest."""
+    """Return formats of which there is no real file, and a small file of the commonest."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_svs(folder / "small.svs", width=700, height=500, levels=(1, 4), pool=2)
@@ -86,8 +86,8 @@ def _fixtures() -> Seeds:
         return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 
 
-def case(made: Seeds, seed: int, number: int) -> tuple[str, bytes]:
-    """The case's file name and its damaged bytes."""
+def make_case(made: Seeds, seed: int, number: int) -> tuple[str, bytes]:
+    """Return the case's file name and its damaged bytes."""
     rng = np.random.default_rng((seed, number))
     name = list(made)[int(rng.integers(len(made)))]
     data = bytearray(made[name])
@@ -117,7 +117,7 @@ def case(made: Seeds, seed: int, number: int) -> tuple[str, bytes]:
 
 
 def _structure(data: bytes) -> list[tuple[int, int]]:
-    """Where a file keeps its structure: the start, the end, and what follows each TIFF directory."""
+    """Return (start, end) where a file has its structure: its start, its end, and three times each TIFF directory."""
     places = [(0, min(HEAD, len(data))), (max(0, len(data) - HEAD), len(data))]
     if data[:2] in (b"II", b"MM") and len(data) > 16:
         order = "<" if data[:2] == b"II" else ">"
@@ -136,11 +136,12 @@ def _structure(data: bytes) -> list[tuple[int, int]]:
     return places
 
 
-def tried(name: str, data: bytes, choice: Choice | None = None) -> str:
-    """Return what came of it, in a word. Any other error than ours is a finding, and a sentence with Python's words."""
+def try_case(name: str, data: bytes, choice: Choice | None = None) -> str:
+    """Open, decode and examine a file; return the outcome in a word or two. Errors that are not ours are findings,
+    and so are messages with Python's words."""
     source = SlideSource(files=((name, MemoryRangeSource(lambda: (data, "etag"))),))
     try:
-        # No copy to a scratch disk: OpenSlide is others' code, and is looked at by the outcome table.
+        # No copy to a scratch disk: OpenSlide is not our code, and the outcome table tests it.
         reader = open_slide(source, choice=choice, max_scratch_bytes=0)
     except SlideRejected as rejected:
         _check_words(rejected.sentence)
@@ -150,13 +151,13 @@ def tried(name: str, data: bytes, choice: Choice | None = None) -> str:
         return error.code
     for warning in reader.inspection.warnings:
         _check_words(warning)
-    packed = reader.index_bytes()
+    packed = reader.serialize_index()
     assert packed is not None
     assert SlideIndex.from_bytes(packed) is not None
     for number, info in enumerate(reader.inspection.levels[:3]):
         tiles = -(-info.width // info.tile_width) * -(-info.height // info.tile_height)
         try:
-            for tile in reader.encoded(number, sorted({0, tiles // 2, tiles - 1})):
+            for tile in reader.read_tiles(number, sorted({0, tiles // 2, tiles - 1})):
                 reader.decode(tile)
         except (TileUnreadable, SourceError):
             pass
@@ -170,8 +171,8 @@ def tried(name: str, data: bytes, choice: Choice | None = None) -> str:
     return "opened"
 
 
-def chosen(seed: int, number: int) -> Choice | None:
-    """Return what the user of the case chooses; mostly nothing."""
+def make_choice(seed: int, number: int) -> Choice | None:
+    """Return the image or focal plane that the user of the case chooses; mostly None."""
     rng = np.random.default_rng((seed, number, 2))
     value = int(rng.integers(1, 4))
     choices = (None, None, None, Choice(picture=value), Choice(focal_plane=value))
@@ -183,8 +184,9 @@ def _check_words(sentence: str) -> None:
     assert found is None, f"a sentence for people says {found and found[0]}: {sentence}"
 
 
-def damaged_index(made: Seeds, seed: int, number: int) -> str:
-    """A stored index with changed bytes: another version, a damaged one (ValueError, zlib.error), or one that reads."""
+def try_damaged_index(made: Seeds, seed: int, number: int) -> str:
+    """Change bytes of a stored index and read it; return whether it is of another version, is damaged (ValueError,
+    zlib.error) or was read."""
     rng = np.random.default_rng((seed, number, 1))
     packed = bytearray(made["small.svs.index"])
     start = packed.index(b"\n") + 1
@@ -201,13 +203,13 @@ def damaged_index(made: Seeds, seed: int, number: int) -> str:
 
 
 def _child(seed: int, first: int) -> None:
-    made = seeds()
+    made = read_seeds()
     index = open_slide(
         SlideSource(files=(("small.svs", MemoryRangeSource(lambda: (made["small.svs"], "etag"))),))
-    ).index_bytes()
+    ).serialize_index()
     assert index is not None
-    for name, data in list(made.items())[:20]:  # what is imported and allocated once, before the limit
-        tried(name, data)
+    for name, data in list(made.items())[:20]:  # import and allocate once what all cases need, before the limit
+        try_case(name, data)
     held = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (held + ALLOCATION, held + ALLOCATION))
     number = first
@@ -217,10 +219,10 @@ def _child(seed: int, first: int) -> None:
         faulthandler.dump_traceback_later(8 * HANG)  # where it hangs, on the error stream
         try:
             if number % 10 == 0:
-                outcome = damaged_index({**made, "small.svs.index": index}, seed, number)
+                outcome = try_damaged_index({**made, "small.svs.index": index}, seed, number)
             else:
-                outcome = tried(*case(made, seed, number), chosen(seed, number))
-        except Exception as error:  # noqa: BLE001  # what is not one of our errors is what we look for
+                outcome = try_case(*make_case(made, seed, number), make_choice(seed, number))
+        except Exception as error:  # noqa: BLE001  # any error that is not ours is a finding
             place = traceback.extract_tb(error.__traceback__)[-1]
             outcome = f"FINDING {type(error).__name__}: {error} at {Path(place.filename).name}:{place.lineno}"
         sys.stdout.write(f"= {outcome}".replace("\n", " ") + "\n")
@@ -232,7 +234,7 @@ def main(minutes: float, seed: int) -> None:
     outcomes: Counter[str] = Counter()
     findings: dict[str, int] = {}
     while time.monotonic() < end:
-        number = _watched(seed, number, end, outcomes, findings) + 1
+        number = _watch_child(seed, number, end, outcomes, findings) + 1
     for outcome, count in outcomes.most_common():
         print(f"{count:9,}  {outcome}")
     print(f"{sum(outcomes.values()):,} cases in {minutes:g} minutes from seed {seed}; {len(findings)} findings")
@@ -240,8 +242,8 @@ def main(minutes: float, seed: int) -> None:
         print(f"case {case_number}: {finding}")
 
 
-def _watched(seed: int, first: int, end: float, outcomes: Counter[str], findings: dict[str, int]) -> int:
-    """One child until it dies, hangs or the time is up; the number of its last case."""
+def _watch_child(seed: int, first: int, end: float, outcomes: Counter[str], findings: dict[str, int]) -> int:
+    """Watch one child until it dies, hangs or the time is up; return the number of its last case."""
     command = [sys.executable, "-m", "benchmarks.fuzz_index", "--child", str(seed), str(first)]
     number = first - 1
     with (
@@ -251,7 +253,7 @@ def _watched(seed: int, first: int, end: float, outcomes: Counter[str], findings
         assert child.stdout is not None
         lines.register(child.stdout, selectors.EVENT_READ)
         while time.monotonic() < end:
-            if not _answers(child.pid, lines, STARTING if number < first else HANG):
+            if not _has_line_within(child.pid, lines, STARTING if number < first else HANG):
                 findings.setdefault("hang", number)
                 print(f"case {number} hangs", flush=True)
                 break
@@ -276,28 +278,28 @@ def _watched(seed: int, first: int, end: float, outcomes: Counter[str], findings
     return number
 
 
-def _answers(process: int, lines: selectors.BaseSelector, seconds: float) -> bool:
-    """Whether a line comes before the child has used `seconds` of CPU, or ten times as long has passed: other work on
-    the machine is no hang."""
+def _has_line_within(process: int, lines: selectors.BaseSelector, seconds: float) -> bool:
+    """Return whether a line comes before the child has used `seconds` of CPU or ten times as long has passed. CPU
+    counts, since other work on the machine is no hang."""
     if lines.select(1):
         return True
-    began, used = time.monotonic(), _used(process)
-    while _used(process) - used < seconds and time.monotonic() - began < 10 * seconds:
+    began, used = time.monotonic(), _read_cpu_seconds(process)
+    while _read_cpu_seconds(process) - used < seconds and time.monotonic() - began < 10 * seconds:
         if lines.select(1):
             return True
     return False
 
 
-def _used(process: int) -> float:
-    """Seconds of CPU."""
+def _read_cpu_seconds(process: int) -> float:
+    """Return the CPU seconds of a process."""
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _again(number: int, seed: int) -> None:
-    name, data = case(seeds(), seed, number)
+    name, data = make_case(read_seeds(), seed, number)
     print(name, len(data))
-    print(tried(name, data, chosen(seed, number)))
+    print(try_case(name, data, make_choice(seed, number)))
 
 
 def _run(arguments: Sequence[str]) -> None:

@@ -1,7 +1,7 @@
-"""One slide on one device and on all of them, by the same function as `tessera run` until its tables are written (for
-which machines that are lent for their GPUs lack a codec): tiles a second, and whether the results of all tiles are the
-same to the last byte. `python -m benchmarks.many_devices` on a machine with GPUs; `--device cpu` for
-`stain-density` in this process and in two.
+"""One slide on one device and on all of them: tiles a second, and whether the results of all tiles are the same to the
+last byte. `python -m benchmarks.many_devices` needs a machine with GPUs; `--device cpu` runs `stain-density` in this
+process and in two. The function is that of `tessera run` until its tables are written: machines that are lent for their
+GPUs lack a codec for those.
 
 ResNet50 with two classes and seeded weights, in fp16, as a TorchScript package; workload A of `benchmarks.workloads`
 (256-px JPEG tiles) from this disk. Needs torch, torchvision and the wheels of `benchmarks/device.txt`, no network.
@@ -26,32 +26,34 @@ from typing import Any, Final
 import numpy as np
 
 from benchmarks.workloads import DISTINCT, PATCHES, WORKLOADS, write
-from client.computing import computing
-from client.inputs import SlideInput
-from client.local_run import run_slide
-from client.opened import OpenedSlide
-from client.shards import Computing, ModelToRun, Planned, Watched
-from client.sources import Sources
-from client.spread import Spread
-from gpu_worker.all_devices import OneDevice, cuda_devices
-from wsi.builtin_models import STAIN_DENSITY
-from wsi.cores import available_cores
-from wsi.model_card import Activation, ModelCard, OutputColumn
+from inference.all_devices import OneDevice, list_cuda_devices
+from tessera.local_run.computing import open_runner
+from tessera.local_run.inputs import SlideInput
+from tessera.local_run.multi_gpu import MultiGpuRunner
+from tessera.local_run.running import run_slide
+from tessera.local_run.shards import ModelToRun, PlannedSlide, RunCallbacks, ShardRunner
+from tessera.local_run.slide_session import SlideSession
+from tessera.local_run.sources import Sources
+from wsi.cores import count_available_cores
+from wsi.models.builtin import STAIN_DENSITY
 from wsi.records.jobs import JobOptions
+from wsi.records.model_card import Activation, ModelCard, OutputColumn
 
 BATCH: Final = 256
-#: Tiles of the slide before the measured one: kernels are chosen and graphs recorded on each device.
+#: Tiles of the slide before the measured one, on which each device chooses kernels and records graphs.
 WARM: Final = 16 * BATCH
 LOGIT: Final = 1000.0  #: of the heatmap's range
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    asked = _asked(argv)
-    devices = cuda_devices() if asked.device == "cuda" else [OneDevice(title=f"cpu:{n}", name="cpu") for n in range(2)]
+    asked = _parse_arguments(argv)
+    devices = (
+        list_cuda_devices() if asked.device == "cuda" else [OneDevice(title=f"cpu:{n}", name="cpu") for n in range(2)]
+    )
     if not devices:
         sys.exit("There is no CUDA device here: --device cpu")
     titles = ", ".join(one.visible or one.title for one in devices)
-    print(f"{len(devices)} x {asked.device}, {available_cores()} cores: {titles}")
+    print(f"{len(devices)} x {asked.device}, {count_available_cores()} cores: {titles}")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         model = _network(folder) if asked.device == "cuda" else _densities()
@@ -59,13 +61,13 @@ def main(argv: Sequence[str] | None = None) -> int:
             _slide(folder / "warm", WARM, asked.distinct),
             _slide(folder / "measured", asked.patches, asked.distinct),
         ]
-        here = partial(computing, asked.device, [model], asked.workers)
+        here = partial(open_runner, asked.device, [model], asked.workers)
         one = _arm("one device, this process", here, slides, model, folder / "one")
         scores = np.frombuffer(one.scores, "<f4").reshape(-1, one.columns)
         print(f"    {len(np.unique(scores, axis=0)):,} different rows of scores")
         for count in sorted({1, len(devices)}):
-            spread = partial(_spread, devices[:count], model, asked.workers)
-            many = _arm(f"{count} of {len(devices)}, a process each", spread, slides, model, folder / str(count))
+            several = partial(_multi_gpu, devices[:count], model, asked.workers)
+            many = _arm(f"{count} of {len(devices)}, a process each", several, slides, model, folder / str(count))
             same = (many.scores, many.looks) == (one.scores, one.looks)
             print(f"    {many.rate / one.rate:.2f} times one device in this process; equal bytes: {same}")
             if not same:
@@ -73,8 +75,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _spread(devices: Sequence[OneDevice], model: ModelToRun, workers: int | None) -> AbstractContextManager[Computing]:
-    return closing(Spread(devices, [model], workers, on_lost=print))
+def _multi_gpu(
+    devices: Sequence[OneDevice], model: ModelToRun, workers: int | None
+) -> AbstractContextManager[ShardRunner]:
+    return closing(MultiGpuRunner(devices, [model], workers, on_lost=print))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -83,7 +87,7 @@ class Arm:
     seconds: float  #: from the plan to the last shard
     scores: bytes = field(repr=False)  #: float32 of each tile and column, in the order of tiles
     columns: int
-    looks: bytes = field(repr=False)  #: of each tile, what `tile_quality.csv` tells
+    looks: bytes = field(repr=False)  #: of each tile, the values that `tile_quality.csv` lists
 
     @property
     def rate(self) -> float:
@@ -91,7 +95,7 @@ class Arm:
 
 
 class _Computed(Exception):
-    """The shards are there: what a run does besides is the same work whatever the devices."""
+    """The end of a measured run: its shards are computed, and the rest is the same work on any devices."""
 
     def __init__(self, arm: Arm) -> None:
         super().__init__()
@@ -99,19 +103,19 @@ class _Computed(Exception):
 
 
 class _Timed:
-    def __init__(self, inner: Computing) -> None:
+    def __init__(self, inner: ShardRunner) -> None:
         self._inner = inner
 
     @property
     def devices(self) -> int:
         return self._inner.devices
 
-    def compute(self, planned: Planned, model: ModelToRun, watched: Watched) -> None:
-        """Raises _Computed."""
+    def compute(self, planned: PlannedSlide, model: ModelToRun, callbacks: RunCallbacks) -> None:
+        """Compute the slide's shards, then raise _Computed with what was measured."""
         began = time.perf_counter()
-        self._inner.compute(planned, model, watched)
+        self._inner.compute(planned, model, callbacks)
         seconds = time.perf_counter() - began
-        shards = [planned.partial.shard(index) for index in range(len(planned.plan.shard_sizes))]
+        shards = [planned.checkpoint.read_shard(index) for index in range(len(planned.plan.shard_sizes))]
         order = np.argsort(np.concatenate([shard.tiles for shard in shards]))
         raise _Computed(
             Arm(
@@ -126,12 +130,12 @@ class _Timed:
 
 def _arm(
     name: str,
-    where: Callable[[], AbstractContextManager[Computing]],
+    where: Callable[[], AbstractContextManager[ShardRunner]],
     slides: Sequence[Path],
     model: ModelToRun,
     out: Path,
 ) -> Arm:
-    """Of the last slide."""
+    """Run the slides in turn, and return the measurements of the last one."""
     began = time.perf_counter()
     with where() as entered:
         ready = time.perf_counter() - began
@@ -142,15 +146,15 @@ def _arm(
 
 
 def _run(slide: Path, out: Path, model: ModelToRun, timed: _Timed) -> Arm:
-    watched = Watched(
+    callbacks = RunCallbacks(
         stop=threading.Event(),
         on_planned=lambda count: None,
         on_tiles=lambda count: None,
         on_copy=lambda done, total: None,
     )
-    with closing(OpenedSlide(SlideInput(location=str(slide)), Sources())) as opened:
+    with closing(SlideSession(SlideInput(location=str(slide)), Sources())) as opened:
         try:
-            run_slide(opened, "slide", out, model, computing=timed, watched=watched, options=JobOptions())
+            run_slide(opened, "slide", out, model, computing=timed, callbacks=callbacks, options=JobOptions())
         except _Computed as computed:
             return computed.arm
     raise RuntimeError("the slide holds no tissue")
@@ -197,7 +201,7 @@ def _network(folder: Path) -> ModelToRun:
     return ModelToRun(card=card, package=package, device="cuda", threads=1)
 
 
-def _asked(argv: Sequence[str] | None) -> Any:
+def _parse_arguments(argv: Sequence[str] | None) -> Any:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[0])
     parser.add_argument("--device", default="cuda", choices=("cuda", "cpu"))
     parser.add_argument("--patches", type=int, default=PATCHES)

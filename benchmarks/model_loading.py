@@ -1,7 +1,7 @@
-"""What loading a network takes, and the check in it: `python -m benchmarks.model_loading [--cuda] [ARCHITECTURE …]`.
+"""The time to load a network, check included: `python -m benchmarks.model_loading [--cuda] [ARCHITECTURE …]`.
 
-Weights of chance; each network in a package of safetensors, loaded as a worker loads it. The check is part of the
-loading, and is measured once more by itself.
+Random weights; each network in a package of safetensors, loaded as a worker loads it. The check is part of the loading,
+and is measured once more by itself.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ import timm
 import torch
 from safetensors.torch import save_file
 
-from gpu_worker.models.network_check import Inspectable, check_network
-from gpu_worker.models.package import read_package
-from gpu_worker.models.registry import load_model
+from inference.models.checks.network_check import Inspectable, check_network
+from inference.models.package import read_package
+from inference.models.registry import load_model
 
 ARCHITECTURES = ("resnet50", "resnet18", "efficientnet_lite0", "vit_small_patch16_224")
 
@@ -33,7 +33,7 @@ def main(names: list[str]) -> None:
     print("architecture               loading s  check s")
     for name in names:
         with tempfile.TemporaryDirectory() as folder:
-            package = written(Path(folder) / "package", name)
+            package = write_package(Path(folder) / "package", name)
             card = read_package(package)
             began = time.perf_counter()
             model = load_model(card, package, device)
@@ -44,7 +44,7 @@ def main(names: list[str]) -> None:
             print(f"{name:25}  {loaded:9.2f}  {time.perf_counter() - began:7.2f}")
 
 
-def written(folder: Path, name: str) -> Path:
+def write_package(folder: Path, name: str) -> Path:
     folder.mkdir()
     module = timm.create_model(name, num_classes=2)
     save_file(module.state_dict(), folder / "model.safetensors")

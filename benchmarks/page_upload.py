@@ -1,8 +1,8 @@
-"""What an upload in the browser takes of memory: `python -m benchmarks.page_upload [--gigabytes 3]`.
+"""The memory that an upload in the browser takes: `python -m benchmarks.page_upload [--gigabytes 3]`.
 
-The built page in chromium uploads one file to the embedded stack, whose objects lie as files on this disk. Every half
-second the processes of the browser and of MiniStack are asked for what they hold: resident (RSS, which counts what
-they share once for each) and in proportion (PSS, which counts it once in all).
+The built page in chromium uploads one file to the embedded stack, whose objects are files on this disk. Every half
+second the memory of the browser's and of MiniStack's processes is read: resident (RSS, which counts shared pages once
+for each process) and proportional (PSS, which counts them once in all).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tests.web.conftest import ARGUMENTS, CHROMIUM
 from tests.web.person import Person
 from wsi.records.identity import Role
 
-EVERY = 0.5  #: seconds between two looks
+EVERY = 0.5  #: seconds between two readings
 NAME = "large.svs"
 MINISTACK = "MiniStack"
 #: Chromium's --type of the processes that an upload goes through; the page's worker is a thread of its renderer.
@@ -35,8 +35,8 @@ MAIN, RENDERER, NETWORK = "browser", "renderer", "utility"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Held:
-    """Bytes."""
+class ProcessMemory:
+    """The memory of one process or several, in bytes."""
 
     rss: int
     pss: int
@@ -44,14 +44,14 @@ class Held:
 
 @dataclass
 class Watch:
-    """The most that each kind of process held, and all of the browser's at one time."""
+    """The peak memory of each kind of process, and of all of the browser's at one time."""
 
     stack: Stack
-    most: dict[str, Held] = field(default_factory=dict[str, Held])
+    most: dict[str, ProcessMemory] = field(default_factory=dict[str, ProcessMemory])
     _over: threading.Event = field(default_factory=threading.Event)
 
     @contextmanager
-    def running(self) -> Iterator[None]:
+    def run(self) -> Iterator[None]:
         thread = threading.Thread(target=self._look, name="memory")
         thread.start()
         try:
@@ -62,26 +62,26 @@ class Watch:
 
     def _look(self) -> None:
         while not self._over.wait(EVERY):
-            for kind, held in looked(self.stack).items():
-                before = self.most.get(kind, Held(rss=0, pss=0))
-                self.most[kind] = Held(rss=max(before.rss, held.rss), pss=max(before.pss, held.pss))
+            for kind, held in measure_memory(self.stack).items():
+                before = self.most.get(kind, ProcessMemory(rss=0, pss=0))
+                self.most[kind] = ProcessMemory(rss=max(before.rss, held.rss), pss=max(before.pss, held.pss))
 
 
-def looked(stack: Stack) -> Mapping[str, Held]:
-    """By kind of process; "browser, renderer and network" and "all of chromium" are sums of one moment."""
-    kinds: dict[str, Held] = {}
+def measure_memory(stack: Stack) -> Mapping[str, ProcessMemory]:
+    """Return memory by kind of process; "browser, renderer and network" and "all of chromium" are sums at one time."""
+    kinds: dict[str, ProcessMemory] = {}
     for pid in _descendants(os.getpid()):
         kind = MINISTACK if pid == stack.ministack.pid else _chromium_kind(pid)
         if kind is not None:
-            kinds[kind] = _sum(kinds.get(kind), _held(pid))
+            kinds[kind] = _sum(kinds.get(kind), _read_memory(pid))
     ours = [held for kind, held in kinds.items() if kind in (MAIN, RENDERER, NETWORK)]
     chromium = [held for kind, held in kinds.items() if kind != MINISTACK]
     return {**kinds, "browser, renderer and network": _sum(*ours), "all of chromium": _sum(*chromium)}
 
 
-def _sum(*held: Held | None) -> Held:
+def _sum(*held: ProcessMemory | None) -> ProcessMemory:
     known = [one for one in held if one is not None]
-    return Held(rss=sum(one.rss for one in known), pss=sum(one.pss for one in known))
+    return ProcessMemory(rss=sum(one.rss for one in known), pss=sum(one.pss for one in known))
 
 
 def _descendants(pid: int) -> Iterator[int]:
@@ -110,17 +110,17 @@ def _chromium_kind(pid: int) -> str | None:
     return next((argument.removeprefix("--type=") for argument in arguments if argument.startswith("--type=")), MAIN)
 
 
-def _held(pid: int) -> Held:
+def _read_memory(pid: int) -> ProcessMemory:
     try:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()[1:]
     except (FileNotFoundError, ProcessLookupError, PermissionError):
-        return Held(rss=0, pss=0)
+        return ProcessMemory(rss=0, pss=0)
     fields = {name: int(rest.split()[0]) * 1024 for name, _, rest in (line.partition(":") for line in lines)}
-    return Held(rss=fields["Rss"], pss=fields["Pss"])
+    return ProcessMemory(rss=fields["Rss"], pss=fields["Pss"])
 
 
 def write_large(path: Path, size: int) -> Path:
-    """A slide of `size` bytes: what lies behind a TIFF's directories changes nothing."""
+    """Write a slide of `size` bytes: bytes after a TIFF's directories change nothing."""
     write_svs(path, width=2048, height=2048)
     with path.open("ab") as file:
         file.truncate(size)
@@ -128,7 +128,8 @@ def write_large(path: Path, size: int) -> Path:
 
 
 def upload(page: Page, path: Path) -> float:
-    """Seconds until all parts have been put together."""
+    """Upload a file and wait until it is ready. Return the seconds until the page puts its parts together or has it
+    inspected."""
     page.get_by_role("link", name="Upload", exact=True).click()
     began = time.monotonic()
     page.get_by_label("Files of slides", exact=True).set_input_files(path)
@@ -154,9 +155,9 @@ def main() -> None:
             person = Person(page=page, origin=stack.as_json()["page_url"].rstrip("/"), users=stack.access.users)
             person.sign_in(Role.ANALYST)
             page.wait_for_timeout(3000)
-            idle = looked(stack)
+            idle = measure_memory(stack)
             watch = Watch(stack)
-            with watch.running():
+            with watch.run():
                 seconds = upload(page, slide)
             assert person.complaints == []
             browser.close()
@@ -165,7 +166,7 @@ def main() -> None:
     print(f"{size / 1e9:g} GB in {seconds:.0f} s, {size / seconds / 1e6:.0f} MB/s\n")
     print("| MB | RSS before | PSS before | RSS at most | PSS at most |\n|---|---|---|---|---|")
     for kind, most in sorted(watch.most.items()):
-        before = idle.get(kind, Held(rss=0, pss=0))
+        before = idle.get(kind, ProcessMemory(rss=0, pss=0))
         figures = (before.rss, before.pss, most.rss, most.pss)
         print(f"| {kind} | " + " | ".join(f"{figure / 1e6:,.0f}" for figure in figures) + " |")
 

@@ -1,10 +1,10 @@
-"""What others do with a slide, for `benchmarks.tiles_per_second`: tiles by OpenSlide in a torch DataLoader, and the
+"""The peers' way through a slide, for `benchmarks.tiles_per_second`: tiles by OpenSlide in a torch DataLoader, and the
 parts of any such way alone.
 
-- `loader(..., how="floats")`: PIL, ToTensor, Normalize in the workers; the model in fp32 or under fp16 autocast. So do
-  the tutorials, WSInfer and most of the published pipelines.
+- `loader(..., how="floats")`: PIL, ToTensor, Normalize in the workers; the model in fp32 or under fp16 autocast. The
+  tutorials, WSInfer and most of the published pipelines do so.
 - `loader(..., how="bytes")`: uint8 out of the workers, normalised on the device.
-- `model_alone`: one batch that lies on the device already, again and again; as a CUDA graph where there is one.
+- `run_model_alone`: one batch that is on the device already, again and again; as a CUDA graph on a GPU.
 - `benchmarks.peers_decode`: decoding alone, in N processes.
 
 Each gives a `Took`. Needs torch, torchvision, Pillow and OpenSlide, no network and no other package.
@@ -27,7 +27,7 @@ from torch.utils.data import DataLoader, Dataset
 from torchvision.models import resnet50
 from torchvision.transforms import Compose, Normalize, ToTensor
 
-from gpu_worker.models.stain_density import NUCLEAR_OD, STAINS
+from inference.models.stains.density import NUCLEAR_OD, STAINS
 
 MEAN: Final = (0.485, 0.456, 0.406)
 DEVIATION: Final = (0.229, 0.224, 0.225)
@@ -43,7 +43,7 @@ Infer = Callable[[Tensor], object]  #: a batch on the device -> scores, still th
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Took:
     """One arm's run. `seconds` is the steady part, without the start of processes and the first batch; `cpu_seconds`
-    is of all processes, and of all patches."""
+    covers all processes and all patches."""
 
     name: str
     patches: int
@@ -67,14 +67,14 @@ class Took:
 HEAD: Final = f"{'arm':56} {'patches/s':>10} {'CPU s/1000':>10}"
 
 
-def network(device: str) -> nn.Module:
-    """ResNet50 with seeded weights; what they are changes no speed."""
+def make_network(device: str) -> nn.Module:
+    """Return ResNet50 with seeded weights, whose values do not change its speed."""
     torch.manual_seed(0)
     return resnet50(weights=None).eval().to(device)
 
 
 class FromBytes(nn.Module):
-    """[n, height, width, 3] uint8 -> what `inner` says of it, normalised in its precision. Channels stay last."""
+    """A model of [n, height, width, 3] uint8: `inner` on the pixels normalised in its precision. Channels stay last."""
 
     def __init__(self, inner: nn.Module, dtype: torch.dtype) -> None:
         super().__init__()
@@ -88,9 +88,9 @@ class FromBytes(nn.Module):
         return self.inner(pixels.permute(0, 3, 1, 2).to(self._dtype) * self.scale + self.shift)
 
 
-def float_model(device: str, precision: Precision) -> Infer:
-    """Takes [n, 3, height, width] float32, normalised."""
-    model = network(device)
+def make_float_model(device: str, precision: Precision) -> Infer:
+    """Return a model that takes [n, 3, height, width] float32, normalised; fp16 is by autocast."""
+    model = make_network(device)
 
     def infer(batch: Tensor) -> Tensor:
         with torch.inference_mode(), torch.autocast(_kind(device), torch.float16, enabled=precision == "fp16"):
@@ -99,10 +99,10 @@ def float_model(device: str, precision: Precision) -> Infer:
     return infer
 
 
-def byte_model(device: str, *, compiled: bool = False) -> Infer:
-    """Takes [n, height, width, 3] uint8; fp16 with channels last on a GPU, fp32 elsewhere. `compiled` needs a C
-    compiler."""
-    model: Any = FromBytes(network(device), torch.float16 if _kind(device) == "cuda" else torch.float32).to(device)
+def make_byte_model(device: str, *, compiled: bool = False) -> Infer:
+    """Return a model that takes [n, height, width, 3] uint8, with channels last: fp16 on a GPU, fp32 elsewhere.
+    `compiled` needs a C compiler."""
+    model: Any = FromBytes(make_network(device), torch.float16 if _kind(device) == "cuda" else torch.float32).to(device)
     if compiled:
         model = torch.compile(model)
 
@@ -113,9 +113,9 @@ def byte_model(device: str, *, compiled: bool = False) -> Infer:
     return infer
 
 
-def stains_of_floats(batch: Tensor) -> Tensor:
-    """`stain-density` of [n, 3, height, width] float32, normalised, as one writes it in torch: [n, 4]. Tile by tile, as
-    a batch does not stay in a cache."""
+def compute_stains(batch: Tensor) -> Tensor:
+    """Compute `stain-density` of [n, 3, height, width] float32, normalised, as one writes it in torch: [n, 4]. It goes
+    tile by tile, since a batch does not stay in a cache."""
     mean, deviation = torch.tensor(MEAN).view(3, 1), torch.tensor(DEVIATION).view(3, 1)
     unmix = torch.from_numpy(np.linalg.inv(STAINS / np.linalg.norm(STAINS, axis=1, keepdims=True)).T).float()
     scores = torch.empty(len(batch), 4)
@@ -126,13 +126,13 @@ def stains_of_floats(batch: Tensor) -> Tensor:
     return scores
 
 
-def tile_by_tile(infer: Callable[[NDArray[np.uint8]], object]) -> Infer:
-    """A numpy model of one tile ([height, width, 3] uint8), over a batch of bytes on the CPU."""
+def make_tilewise_model(infer: Callable[[NDArray[np.uint8]], object]) -> Infer:
+    """Return a model of a batch of bytes on the CPU that runs a numpy model of one tile ([height, width, 3] uint8)."""
     return lambda batch: [infer(tile) for tile in batch.numpy()]
 
 
 class Patches(Dataset[Any]):
-    """One OpenSlide handle a process, opened at its first patch, as each needs its own."""
+    """The patches of a slide, by one OpenSlide handle a process: each needs its own, opened at its first patch."""
 
     def __init__(self, slide: Path, origins: NDArray[np.int32], box: int, patch: int, how: How) -> None:
         self._slide, self._origins, self._box, self._patch = slide, origins, box, patch
@@ -154,7 +154,7 @@ class Patches(Dataset[Any]):
         return self._transform(picture)
 
 
-def loader(
+def run_loader(
     slide: Path,
     origins: NDArray[np.int32],
     *,
@@ -167,14 +167,15 @@ def loader(
     batch: int = BATCH,
     name: str = "",
 ) -> Took:
-    """All patches of `origins` ([n, 2] x, y of level 0) through a DataLoader and the model. The steady part begins
-    behind the batches that the workers have ready before the first one is asked for; there must be more."""
+    """Run all patches of `origins` ([n, 2] x, y of level 0) through a DataLoader and the model. The steady part begins
+    after the batches that the workers have ready before the first one is requested. Raises ValueError unless there are
+    more."""
     ready = 1 + workers * AHEAD
     if len(origins) <= ready * batch:
         raise ValueError(f"a steady part needs more than {ready} batches")
     on_gpu = _kind(device) == "cuda"
     patches: Any = Patches(slide, origins, box, patch, how)
-    spent, done, given, first, began = cpu_seconds(), 0, 0, 0, 0.0
+    spent, done, given, first, began = measure_cpu_seconds(), 0, 0, 0, 0.0
     batches = iter(
         DataLoader(
             patches,
@@ -182,8 +183,8 @@ def loader(
             num_workers=workers,
             pin_memory=on_gpu,
             prefetch_factor=AHEAD if workers else None,
-            # Forked, as on Linux by default until 3.14: to import torch once a worker is not what is measured. They
-            # touch no GPU.
+            # Forked, as on Linux by default until 3.14, so that no worker's import of torch is measured. Workers touch
+            # no GPU.
             multiprocessing_context="fork" if workers else None,
         )
     )
@@ -195,30 +196,30 @@ def loader(
             first, began = done, time.perf_counter()
     _wait(device)
     seconds = time.perf_counter() - began
-    del batches  # its workers end, and only then their time is known
+    del batches  # ends its workers, whose time is known only then
     return Took(
         name=name or f"DataLoader, {how}, {workers} workers",
         patches=done - first,
         seconds=seconds,
         cpu_patches=done,
-        cpu_seconds=cpu_seconds() - spent,
+        cpu_seconds=measure_cpu_seconds() - spent,
     )
 
 
-def best(arm: Callable[[int], Took], workers: Sequence[int] = WORKERS) -> Took:
-    """The fastest of these numbers of workers."""
+def choose_fastest(arm: Callable[[int], Took], workers: Sequence[int] = WORKERS) -> Took:
+    """Run the arm with each of these numbers of workers; return the fastest run."""
     return max((arm(number) for number in workers), key=lambda took: took.rate)
 
 
-def model_alone(
+def run_model_alone(
     infer: Infer, *, batch: int, height: int, width: int, device: str, seconds: float = 2.0, name: str = ""
 ) -> Took:
-    """`infer` over one batch of uint8 that stays on the device: what any way of feeding it can reach at most."""
+    """Run `infer` over one batch of uint8 that stays on the device: the upper limit of any way of feeding it."""
     pixels = torch.randint(0, 256, (batch, height, width, 3), dtype=torch.uint8, device=device)
     run = _graph(infer, pixels) if _kind(device) == "cuda" else lambda: infer(pixels)
     run()
     _wait(device)
-    spent, began, batches = cpu_seconds(), time.perf_counter(), 0
+    spent, began, batches = measure_cpu_seconds(), time.perf_counter(), 0
     while (took := time.perf_counter() - began) < seconds or not batches:
         for _ in range(4):  # so that waiting for the device costs nothing
             run()
@@ -230,7 +231,7 @@ def model_alone(
         patches=count,
         seconds=took,
         cpu_patches=count,
-        cpu_seconds=cpu_seconds() - spent,
+        cpu_seconds=measure_cpu_seconds() - spent,
     )
 
 
@@ -256,7 +257,7 @@ def _wait(device: str) -> None:
         torch.cuda.synchronize(device)
 
 
-def cpu_seconds() -> float:
-    """Of this process and of its children that ended."""
+def measure_cpu_seconds() -> float:
+    """Return the CPU seconds of this process and of its children that ended."""
     spent = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(usage.ru_utime + usage.ru_stime for usage in spent)

@@ -1,4 +1,4 @@
-"""Decoding alone, in N processes that have no torch: what the processors of this machine can feed a model with."""
+"""Decoding alone, in N processes that have no torch: the rate at which this machine's cores can feed a model."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from typing import Any, Final
 
-from gpu_worker.decoding.choice import beside_gpus
+from inference.decoder_choice import choose_decoders_per_gpu
 
-#: Tiles that each process holds encoded and goes over again and again.
+#: Encoded tiles that each process holds and decodes again and again.
 TILES: Final = 512
 START_SECONDS: Final = 120.0  #: for all processes to have imported what they need
 
-Decode = Callable[[], int]  #: decodes some tiles, says how many
+Decode = Callable[[], int]  #: decodes some tiles, returns their number
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Decoded:
-    """File tiles, not patches: `Workload.tiles_a_patch` of them make one."""
+    """A run of decoding. It counts file tiles, not patches: `Workload.tiles_a_patch` of them make one."""
 
     processes: int
     tiles: int
@@ -36,14 +36,14 @@ class Decoded:
         return self.tiles / self.seconds
 
 
-def ours(slide: Path, part: int) -> Decode:
-    """`SlideReader.decode` of the worker, over the `part`-th block of tiles."""
-    from wsi.slide.opening import local_source, open_slide
+def make_tessera_decode(slide: Path, part: int) -> Decode:
+    """Return a function that decodes the `part`-th block of tiles by the worker's `SlideReader.decode`."""
+    from wsi.slide.opening import open_local_source, open_slide
 
-    reader = open_slide(local_source(slide))
+    reader = open_slide(open_local_source(slide))
     level = reader.inspection.levels[0]
     count = -(-level.width // level.tile_width) * -(-level.height // level.tile_height)
-    encoded = list(reader.encoded(0, sorted((part * TILES + number) % count for number in range(min(TILES, count)))))
+    encoded = list(reader.read_tiles(0, sorted((part * TILES + number) % count for number in range(min(TILES, count)))))
 
     def decode() -> int:
         for tile in encoded:
@@ -53,9 +53,9 @@ def ours(slide: Path, part: int) -> Decode:
     return decode
 
 
-def openslide(slide: Path, part: int) -> Decode:
-    """`read_region` of whole file tiles, in their order, which is the fastest that OpenSlide does it: its cache is
-    too small to hold them until they come again."""
+def make_openslide_decode(slide: Path, part: int) -> Decode:
+    """Return a function that reads whole file tiles by `read_region` in their order, which is OpenSlide's fastest way.
+    Its cache is too small to hold them until they are read again."""
     from openslide import OpenSlide, OpenSlideCache
 
     handle = OpenSlide(slide)
@@ -74,11 +74,15 @@ def openslide(slide: Path, part: int) -> Decode:
 
 
 def decode_alone(
-    slide: Path, *, processes: int | None = None, seconds: float = 3.0, make: Callable[[Path, int], Decode] = ours
+    slide: Path,
+    *,
+    processes: int | None = None,
+    seconds: float = 3.0,
+    make: Callable[[Path, int], Decode] = make_tessera_decode,
 ) -> Decoded:
-    """As many as the worker has, unless told otherwise; all begin together. `make` runs in each of them and must be
-    importable. Raises what ends one."""
-    number = processes or beside_gpus()
+    """Decode in processes that begin together, by default as many as the worker has. `make` runs in each of them and
+    must be importable. Raises the error that ends one."""
+    number = processes or choose_decoders_per_gpu()
     context = multiprocessing.get_context("spawn")
     barrier = context.Barrier(number)
     with context.Pool(number, initializer=_begin, initargs=(barrier,)) as pool:

@@ -1,5 +1,5 @@
 """`python -m benchmarks.peers_table --device cuda [--workloads ABCD] [--patches 20000]`: the peers' ways and the parts
-of any way alone, a table a workload. Some three minutes a workload with a GPU; on the CPU give few patches."""
+of any way alone, one table per workload. Some three minutes a workload with a GPU; on the CPU give few patches."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from benchmarks import peers, peers_decode
-from benchmarks.workloads import DISTINCT, WORKLOADS, Slide, write
+from benchmarks.workloads import DISTINCT, WORKLOADS, WorkloadSlide, write
 
 
 def main() -> None:
@@ -35,12 +35,12 @@ def main() -> None:
             _table(letter, slide, chosen)
 
 
-def _table(letter: str, slide: Slide, chosen: Any) -> None:
+def _table(letter: str, slide: WorkloadSlide, chosen: Any) -> None:
     workload, device = slide.workload, chosen.device
     print(f"\n{letter}: {workload.title}; {slide.distinct} distinct tiles of {slide.mean_tile_bytes / 1e3:.1f} KB")
     print(peers.HEAD)
     arm = partial(
-        peers.loader,
+        peers.run_loader,
         slide.path,
         slide.origins[: chosen.patches],
         box=workload.box,
@@ -48,23 +48,23 @@ def _table(letter: str, slide: Slide, chosen: Any) -> None:
         device=device,
         batch=chosen.batch,
     )
-    ways: list[tuple[peers.How, str, peers.Infer]] = [("floats", "fp32", peers.float_model(device, "fp32"))]
+    ways: list[tuple[peers.How, str, peers.Infer]] = [("floats", "fp32", peers.make_float_model(device, "fp32"))]
     if device.startswith("cuda"):
-        ways.append(("floats", "fp16", peers.float_model(device, "fp16")))
-    ways.append(("bytes", "normalised on the device", peers.byte_model(device)))
+        ways.append(("floats", "fp16", peers.make_float_model(device, "fp16")))
+    ways.append(("bytes", "normalised on the device", peers.make_byte_model(device)))
     for how, precision, infer in ways:
-        named = partial(_named, arm, how=how, infer=infer, precision=precision)
-        print(peers.best(named, chosen.workers), flush=True)
+        named = partial(_run_arm, arm, how=how, infer=infer, precision=precision)
+        print(peers.choose_fastest(named, chosen.workers), flush=True)
     side = workload.patch
     for batch in chosen.sizes:
-        print(peers.model_alone(ways[-1][2], batch=batch, height=side, width=side, device=device), flush=True)
-    for title, make in (("ours", peers_decode.ours), ("OpenSlide", peers_decode.openslide)):
+        print(peers.run_model_alone(ways[-1][2], batch=batch, height=side, width=side, device=device), flush=True)
+    for title, make in (("ours", peers_decode.make_tessera_decode), ("OpenSlide", peers_decode.make_openslide_decode)):
         found = peers_decode.decode_alone(slide.path, make=make)
         rate, cpu = found.rate / workload.tiles_a_patch, 1000 * found.cpu_seconds / found.tiles * workload.tiles_a_patch
         print(f"{f'decode alone, {title}, {found.processes} processes':56} {rate:10,.0f} {cpu:10.2f}", flush=True)
 
 
-def _named(arm: Any, workers: int, *, how: peers.How, infer: peers.Infer, precision: str) -> peers.Took:
+def _run_arm(arm: Any, workers: int, *, how: peers.How, infer: peers.Infer, precision: str) -> peers.Took:
     return arm(how=how, infer=infer, workers=workers, name=f"DataLoader, {how}, {precision}, {workers} workers")
 
 

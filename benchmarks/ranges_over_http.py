@@ -1,5 +1,5 @@
-"""A `RangeSource` over plain HTTP through obstore, as the production's one over S3 but without boto3, which lies on no
-machine that only measures."""
+"""A `RangeSource` over plain HTTP through obstore, as the production's one over S3 but without boto3, which machines
+that only measure do not have."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from obstore.store import HTTPStore
 
 from wsi.slide.ranges import ByteRange, Data
 
-#: Requests under way, as `adapters.settings.reads` has them for a slide.
+#: Requests in flight, as `adapters.settings.reads` sets them for a slide.
 CONNECTIONS: Final = 16
 
 

@@ -1,4 +1,4 @@
-"""Patches from a slide behind 20 ms of network, beside the peers' ways on the same file on this disk.
+"""Patches from a slide behind 20 ms of network, next to the peers' ways on the same file on this disk.
 `python -m benchmarks.reading` (about a minute); each arm runs in a fresh process, back to back. `python -m
 benchmarks.reading one-level` examines slides of 100,000 x 100,000 px without overviews instead (minutes).
 

@@ -1,5 +1,5 @@
 """The arms of `benchmarks.reading`, one a process: `python -m benchmarks.reading_arms ARM HOW SLIDE URL LEFT TOP RIGHT
-BOTTOM` prints what it found as JSON."""
+BOTTOM` prints its measurements as JSON."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.plans import plan_of_all
+from benchmarks.plans import plan_all_tiles
 from tests.slide_server import range_reads, served
-from wsi.builtin_models import STAIN_DENSITY
-from wsi.grid import file_order
-from wsi.plan import Plan
-from wsi.shards import MOST, shard_offsets
-from wsi.slide.opening import local_source, open_slide
+from wsi.models.builtin import STAIN_DENSITY
+from wsi.planning.grid import order_tiles
+from wsi.planning.plan import Plan
+from wsi.planning.shards import MOST, compute_shard_offsets
+from wsi.slide.opening import open_local_source, open_slide
 from wsi.slide.slide import RGB, SlideReader
 
 SIDE: Final = 256  #: px of a patch at level 0
@@ -35,30 +35,33 @@ _PIXELS = np.tile(1 / (255 * np.array(DEVIATION, np.float32)), SIDE)
 _SHIFT = np.tile(-np.array(MEAN, np.float32) / np.array(DEVIATION, np.float32), SIDE)
 
 
-def ours(how: str, slide: Path, url: str, boxes: NDArray[np.int32]) -> dict[str, Any]:
-    from benchmarks.batches import batches
-    from gpu_worker.models.stain_density import StainDensity
-    from gpu_worker.work import Work
+def measure_tessera(how: str, slide: Path, url: str, boxes: NDArray[np.int32]) -> dict[str, Any]:
+    from benchmarks.batches import make_batches
+    from inference.models.stains.density import StainDensity
+    from inference.shard_task import ShardTask
     from wsi.slide.index import SlideIndex
     from wsi.slide.placement import place
-    from wsi.slide.reads import Reads, counted
+    from wsi.slide.reads import ReadCounter, attach_counter
 
-    reads = Reads()
-    reader = open_slide(counted(served(range_reads(url), slide.parent, local_source(slide)), reads))
+    reads = ReadCounter()
+    reader = open_slide(attach_counter(served(range_reads(url), slide.parent, open_local_source(slide)), reads))
     opened = reads.requests, reads.bytes
     floats = np.empty((BATCH, SIDE, SIDE * 3), np.float32)
     plan = _plan(reader, boxes)
-    model = StainDensity(plan.card)  # which is not asked: batches are made for it
-    works = [Work.of(plan, index, reader, model, stop=threading.Event()) for index in range(len(plan.shard_sizes))]
+    model = StainDensity(plan.card)  # never runs: batches are only made for it
+    works = [
+        ShardTask.from_plan(plan, index, reader, model, stop=threading.Event())
+        for index in range(len(plan.shard_sizes))
+    ]
     count, mean = 0, 0.0
     began, cpu = time.perf_counter(), _cpu()
-    for work, tiles, pixels in batches(works, workers=WORKERS):
-        made = _normalised(pixels, floats) if how == "normalised" else pixels
+    for work, tiles, pixels in make_batches(works, workers=WORKERS):
+        made = _normalise(pixels, floats) if how == "normalised" else pixels
         if work is works[0] and 0 in tiles:
             mean = float(made[int(np.flatnonzero(tiles == 0)[0])].mean(dtype=np.float64))
         count += len(tiles)
     took = {"seconds": time.perf_counter() - began, "cpu": _cpu() - cpu}
-    index = SlideIndex.from_bytes(reader.index_bytes() or b"")
+    index = SlideIndex.from_bytes(reader.serialize_index() or b"")
     assert index is not None
     pieces = index.levels[0].pieces
     info = reader.inspection.levels[0]
@@ -69,18 +72,19 @@ def ours(how: str, slide: Path, url: str, boxes: NDArray[np.int32]) -> dict[str,
 
 
 def _plan(reader: SlideReader, boxes: NDArray[np.int32]) -> Plan:
-    """Of these boxes, in the order and the shards that a plan has."""
+    """Plan these boxes, in the order and the shards that a plan has."""
     inspection = reader.inspection
     card = replace(STAIN_DENSITY, tile_px=SIDE, input_px=SIDE, mpp=inspection.mpp_x or 0.5, batch=BATCH)
-    plan = plan_of_all(reader, card)
+    plan = plan_all_tiles(reader, card)
     assert plan.grid.level_side == SIDE
-    order = file_order(boxes, plan.grid, inspection.levels[0])
-    offsets = np.asarray(shard_offsets(len(boxes), MOST), np.int32)
+    order = order_tiles(boxes, plan.grid, inspection.levels[0])
+    offsets = np.asarray(compute_shard_offsets(len(boxes), MOST), np.int32)
     return replace(plan, tiles=boxes, order=order, shard_offsets=offsets)
 
 
-def _normalised(pixels: NDArray[np.uint8], floats: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Into a buffer that stays, as one for upload to the GPU would; patch by patch, which the CPU's cache holds."""
+def _normalise(pixels: NDArray[np.uint8], floats: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Normalise into a buffer that is reused, as one for upload to the GPU would be; patch by patch, which the CPU's
+    cache holds."""
     for patch, into in zip(pixels.reshape(floats.shape), floats, strict=True):
         np.copyto(into, patch)
         into *= _PIXELS
@@ -88,20 +92,20 @@ def _normalised(pixels: NDArray[np.uint8], floats: NDArray[np.float32]) -> NDArr
     return floats
 
 
-def openslide_alone(how: str, slide: Path, url: str, boxes: NDArray[np.int32]) -> dict[str, Any]:
+def measure_openslide(how: str, slide: Path, url: str, boxes: NDArray[np.int32]) -> dict[str, Any]:
     patches = _Patches(slide, boxes[:PEERS])
     floats = np.empty((1, SIDE, SIDE * 3), np.float32)
     mean = 0.0
     began, cpu = time.perf_counter(), _cpu()
     for place in range(len(patches)):
         pixels = patches[place][None]
-        made = _normalised(pixels, floats) if how == "normalised" else pixels
+        made = _normalise(pixels, floats) if how == "normalised" else pixels
         if not place:
             mean = float(made.mean(dtype=np.float64))
     return {"patches": len(patches), "seconds": time.perf_counter() - began, "cpu": _cpu() - cpu, "mean": mean}
 
 
-def dataloader(how: str, slide: Path, workers: int, boxes: NDArray[np.int32]) -> dict[str, Any]:
+def measure_dataloader(how: str, slide: Path, workers: int, boxes: NDArray[np.int32]) -> dict[str, Any]:
     from torch.utils.data import DataLoader
     from torchvision.transforms import Compose, Normalize, ToTensor
 
@@ -136,12 +140,12 @@ class _Patches:
         return np.array(picture) if self._transform is None else self._transform(picture)
 
 
-def inspection(how: str, slide: Path, url: str) -> dict[str, Any]:
-    from wsi.examination import examine
-    from wsi.slide.reads import Reads, counted
+def measure_inspection(how: str, slide: Path, url: str) -> dict[str, Any]:
+    from wsi.inspection.examination import examine
+    from wsi.slide.reads import ReadCounter, attach_counter
 
-    reads = Reads()
-    source = counted(served(range_reads(url), slide.parent, local_source(slide)), reads)
+    reads = ReadCounter()
+    source = attach_counter(served(range_reads(url), slide.parent, open_local_source(slide)), reads)
     began, cpu = time.perf_counter(), _cpu()
     reader = open_slide(source)
     examine(reader)
@@ -150,56 +154,57 @@ def inspection(how: str, slide: Path, url: str) -> dict[str, Any]:
     if how == "once":
         return found
     began = time.perf_counter()
-    examine(open_slide(source, index=reader.index_bytes()))
+    examine(open_slide(source, index=reader.serialize_index()))
     return {**found, "again": reads.requests - found["requests"], "again_seconds": time.perf_counter() - began}
 
 
-def grid(left: int, top: int, right: int, bottom: int) -> NDArray[np.int32]:
-    """[n, 2] origins inside, by x, then y, as a plan lists them; of a grid from the slide's corner."""
+def make_origins(left: int, top: int, right: int, bottom: int) -> NDArray[np.int32]:
+    """Return the origins of the patches inside, [n, 2] px of level 0, by x, then y, as a plan lists them. Their grid
+    begins at the slide's corner."""
     x, y = (
         np.arange(-(-low // SIDE), high // SIDE, dtype=np.int32) * SIDE for low, high in ((left, right), (top, bottom))
     )
     return np.stack(np.meshgrid(x, y, indexing="ij"), axis=-1).reshape(-1, 2)
 
 
-def rows(slide: Path, url: str, count: int) -> dict[str, Any]:
-    """The bytes of neighbouring file tiles: `count` whole rows of level 0 from its middle."""
-    from wsi.slide.reads import Reads, counted
+def measure_rows(slide: Path, url: str, count: int) -> dict[str, Any]:
+    """Read the bytes of neighbouring file tiles: `count` whole rows of level 0 from its middle."""
+    from wsi.slide.reads import ReadCounter, attach_counter
 
-    reads = Reads()
-    reader = open_slide(counted(served(range_reads(url), slide.parent, local_source(slide)), reads))
+    reads = ReadCounter()
+    reader = open_slide(attach_counter(served(range_reads(url), slide.parent, open_local_source(slide)), reads))
     info = reader.inspection.levels[0]
     columns, middle = -(-info.width // info.tile_width), info.height // info.tile_height // 2
     opened = reads.requests, reads.bytes
-    tiles = reader.encoded(0, range(middle * columns, (middle + count) * columns))
+    tiles = reader.read_tiles(0, range(middle * columns, (middle + count) * columns))
     wanted = sum(len(piece) for tile in tiles for piece in tile.pieces)
     return {"requests": reads.requests - opened[0], "bytes": reads.bytes - opened[1], "wanted": wanted}
 
 
 def _cpu() -> float:
-    """Seconds of CPU of this process and of its children that ended."""
+    """Return the CPU seconds of this process and of its children that ended."""
     spent = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(usage.ru_utime + usage.ru_stime for usage in spent)
 
 
 def _peak() -> int:
-    """Bytes of resident memory of this process at most."""
+    """Return the peak resident memory of this process in bytes, or 0 if /proc does not state it."""
     found = re.search(r"VmHWM:\s*(\d+) kB", Path("/proc/self/status").read_text())
     return int(found[1]) * 1024 if found else 0
 
 
-def _measured(arm: str, how: str, slide: Path, url: str, *box: int) -> dict[str, Any]:
+def _measure_arm(arm: str, how: str, slide: Path, url: str, *box: int) -> dict[str, Any]:
     workers = int(arm.partition("-")[2] or 0)
     if arm == "inspection":
-        found = inspection(how, slide, url)
+        found = measure_inspection(how, slide, url)
     elif arm == "rows":
-        found = rows(slide, url, *box)
+        found = measure_rows(slide, url, *box)
     elif arm == "ours":
-        found = ours(how, slide, url, grid(*box))
+        found = measure_tessera(how, slide, url, make_origins(*box))
     elif arm == "openslide":
-        found = openslide_alone(how, slide, url, grid(*box))
+        found = measure_openslide(how, slide, url, make_origins(*box))
     else:
-        found = dataloader(how, slide, workers, grid(*box))
+        found = measure_dataloader(how, slide, workers, make_origins(*box))
     # A DataLoader's workers are taken to be alike; pages that they share with their parent are counted twice.
     workers_peak = workers * resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
     return {**found, "peak": _peak() + workers_peak}
@@ -207,4 +212,4 @@ def _measured(arm: str, how: str, slide: Path, url: str, *box: int) -> dict[str,
 
 if __name__ == "__main__":
     _arm, _how, _slide, _url, *_box = sys.argv[1:]
-    print(json.dumps(_measured(_arm, _how, Path(_slide), _url, *map(int, _box))))
+    print(json.dumps(_measure_arm(_arm, _how, Path(_slide), _url, *map(int, _box))))

@@ -1,4 +1,4 @@
-"""What reading a region of many points takes: CPU seconds, peak memory. `python -m benchmarks.regions [POINTS]`."""
+"""The cost of reading a region of many points: CPU seconds, peak memory. `python -m benchmarks.regions [POINTS]`."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import resource
 import sys
 import time
 
-from wsi.region_geojson import read_geojson
+from wsi.planning.region_geojson import read_geojson
 
 
 def main(points: int) -> None:
-    """A staircase of steps of one px, as a pixel classifier's areas are."""
+    """Read a staircase of steps of one px, which a pixel classifier's areas have."""
     steps = [[(number + 1) // 2, number // 2] for number in range(points - 2)]
     text = json.dumps({"type": "Polygon", "coordinates": [[*steps, [0, points // 2], [0, 0]]]})
     began = time.process_time()

@@ -1,10 +1,10 @@
-"""What inspecting a remote slide takes, over HTTP ranges with 20 ms added to each answer, by the production's S3
+"""The cost of inspecting a remote slide, over HTTP ranges with 20 ms added to each answer, by the production's S3
 reader: requests, bytes, seconds. `python -m benchmarks.remote_inspection [SLIDE ...]`.
 
 Without slides, synthetic ones: an SVS of 40,000 x 38,000 px with levels 1/4/16, thumbnail, label and macro; the same
 as BigTIFF whose overview's level alone is 1 MB; an OME-TIFF whose red, green and blue are three pages of 5,120 px. Each
-is opened and examined three times: first, again in the same process (connections stand), and with the index that the
-first time kept. Beside the bytes stands what issue 4 allows: 1 MB (2 MB for all but SVS) and 12 bytes a tile.
+is opened and examined three times: first, again in the same process (connections are open), and with the index from the
+first time. The bytes are printed with the limit of issue 4: 1 MB (2 MB for all but SVS) and 12 bytes a tile.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from adapters.s3.ranges import RangeReads
 from tests.slide_server import range_reads, serve, served
 from tests.slides import he_tissue, write_svs
 from tests.slides.ome import write_ome
-from wsi.examination import examine
-from wsi.slide.opening import local_source, open_slide
-from wsi.slide.reads import Reads, counted
+from wsi.inspection.examination import examine
+from wsi.slide.opening import open_local_source, open_slide
+from wsi.slide.reads import ReadCounter, attach_counter
 
 MILLISECONDS = 20
-MPP = 0.25  #: stated for all of them, since some name none
+MPP = 0.25  #: given for all of them, since some files state none
 
 
 def main(paths: list[str]) -> None:
@@ -44,9 +44,9 @@ def main(paths: list[str]) -> None:
             reads = range_reads(url)
             for path in sorted(folder.iterdir()):
                 print(f"{path.name}, {path.stat().st_size / 1e6:.1f} MB")
-                index = inspected(reads, folder, path, "first", None)
-                inspected(reads, folder, path, "again", None)
-                inspected(reads, folder, path, "with its index", index)
+                index = inspect_slide(reads, folder, path, "first", None)
+                inspect_slide(reads, folder, path, "again", None)
+                inspect_slide(reads, folder, path, "with its index", index)
 
 
 def write_slides(folder: Path) -> None:
@@ -58,9 +58,9 @@ def write_slides(folder: Path) -> None:
     write_ome(folder / "three-pages.ome.tif", levels, layout="channels")
 
 
-def inspected(clients: RangeReads, folder: Path, path: Path, how: str, index: bytes | None) -> bytes | None:
-    reads, began = Reads(), time.perf_counter()
-    reader = open_slide(counted(served(clients, folder, local_source(path)), reads), mpp=MPP, index=index)
+def inspect_slide(clients: RangeReads, folder: Path, path: Path, how: str, index: bytes | None) -> bytes | None:
+    reads, began = ReadCounter(), time.perf_counter()
+    reader = open_slide(attach_counter(served(clients, folder, open_local_source(path)), reads), mpp=MPP, index=index)
     opened, requests, size = time.perf_counter() - began, reads.requests, reads.bytes
     found = examine(reader)
     levels = reader.inspection.levels
@@ -72,7 +72,7 @@ def inspected(clients: RangeReads, folder: Path, path: Path, how: str, index: by
         f"{reads.requests} requests {reads.bytes / 1e3:,.0f} KB (of {allowed / 1e3:,.0f}) {seconds:.3f} s; "
         f"tissue {found.inspection.tissue_fraction:.3f}"
     )
-    kept = reader.index_bytes()
+    kept = reader.serialize_index()
     reader.close()
     return kept
 

@@ -1,9 +1,9 @@
 """The viewer's tiles: `python -m benchmarks.tile_route [--seconds 20]`.
 
-First the function alone, on one slide that lies 20 ms away: what a Lambda takes for a tile of each kind, one at a time.
-Then the embedded stack, through gateway, authorizer, Postgres and MiniStack's S3, all on this machine with the one who
-asks: the first tile of a slide that nobody looked at, tiles at a steady 40 a second, which is more than a viewer asks
-for while somebody pans, and as many as eight callers get.
+First the function alone, on one slide that is 20 ms away: the time of a Lambda for a tile of each kind, one at a time.
+Then the embedded stack, through gateway, authorizer, Postgres and MiniStack's S3, all on this machine with the client:
+the first tile of a slide that nobody has viewed; tiles at a steady 40 a second, more than a viewer requests while a
+user pans; and as many tiles as eight callers get.
 """
 
 from __future__ import annotations
@@ -25,20 +25,19 @@ from typing import Any
 import httpx
 
 from adapters.s3.ranges import RangeReads, S3RangeSource
-from client.api import Api
-from client.transport import Transport
-from client.upload import upload
-from lambdas.tiles import make_handler
-from lambdas.wiring import TilesWiring
+from lambdas.tiles import TilesWiring, make_handler
 from local.options import StackOptions
 from local.stack import Stack
+from tessera.api.rest import Api
+from tessera.api.transport import Transport
+from tessera.api.upload import upload
 from tests.installation import ANALYST, Installation
 from tests.lambdas.rest import rest_event
 from tests.range_server import facts
 from tests.slide_server import range_reads, serve
 from tests.slides import write_svs
 from wsi.ports.objects import StoredObject
-from wsi.slide.opening import local_source, open_slide
+from wsi.slide.opening import open_local_source, open_slide
 from wsi.slide.ranges import RangeSource
 
 SIDE = 16_384  #: px of the slide
@@ -70,17 +69,17 @@ def main() -> None:
         slide = write_svs(Path(folder) / "slide.svs", width=SIDE, height=SIDE, tile=256, levels=(1, 4, 16))
         size = slide.stat().st_size / 1e6
         with serve(Path(folder), milliseconds=AWAY_MS) as url:
-            rows = list(alone(Served(range_reads(url), slide)))
+            rows = list(measure_alone(Served(range_reads(url), slide)))
         with _stack(Path(folder) / "stack") as stack:
-            rows += on_the_stack(stack, slide, seconds)
+            rows += measure_on_stack(stack, slide, seconds)
     print(f"{os.cpu_count()} cores, a slide of {SIDE:,} px and {size:.0f} MB\n")  # behind the logs of the stack
     print("\n".join(("| | p50 ms | p99 ms | KB | tiles |", "|---|---|---|---|---|", *rows)))
 
 
-def alone(store: Served) -> Iterator[str]:
+def measure_alone(store: Served) -> Iterator[str]:
     installation = Installation()
     taken = installation.uploaded(5)
-    inspection = open_slide(local_source(store.path)).inspection
+    inspection = open_slide(open_local_source(store.path)).inspection
     installation.ledger.accept_slide(taken.id, inspection.as_json(), "thumbnail.jpeg", version=taken.version)
     handle = make_handler(
         TilesWiring(ledger=installation.ledger, slides=store, objects=installation.objects)  # pyright: ignore[reportArgumentType]
@@ -98,16 +97,18 @@ def alone(store: Served) -> Iterator[str]:
     for kind, numbers in groupby(sorted(kinds), key=lambda each: each[0]):
         what = "the file's own JPEG, or cut at its edge" if kind == "file" else "shrunk from 4 to 64 of the file's"
         places = _places(pyramid, [number for _, number in numbers])
-        yield _row(f"function alone, slide {AWAY_MS} ms away: {what}", [_timed(ask, place) for place in places[:EACH]])
+        yield _row(
+            f"function alone, slide {AWAY_MS} ms away: {what}", [_time_request(ask, place) for place in places[:EACH]]
+        )
 
 
-def on_the_stack(stack: Stack, slide: Path, seconds: float) -> Iterator[str]:
+def measure_on_stack(stack: Stack, slide: Path, seconds: float) -> Iterator[str]:
     api = Api(Transport(stack.api_url, stack.api_key))
     firsts = list[tuple[float, int]]()
     pyramid: dict[str, Any] = {}
     with httpx.Client(base_url=stack.api_url, headers={"Authorization": stack.api_key, **PICTURE}) as http:
         for _ in range(5):
-            slide_id = upload(api, local_source(slide).files)
+            slide_id = upload(api, open_local_source(slide).files)
             _wait_until_ready(http, slide_id)
             began = time.perf_counter()
             pyramid = http.get(f"/slides/{slide_id}/pyramid").json()
@@ -137,7 +138,8 @@ def _wait_until_ready(http: httpx.Client, slide_id: str) -> None:
 
 
 async def _steadily(stack: Stack, places: Sequence[str], seconds: float) -> tuple[list[tuple[float, int]], float]:
-    """Each begins when it is due, whatever became of those before; it is timed from then on."""
+    """Request tiles at `RATE`. Each request begins when it is due, whatever became of earlier ones, and is timed from
+    then on."""
     async with _client(stack) as http:
         began = time.perf_counter()
 
@@ -175,7 +177,7 @@ def _client(stack: Stack) -> httpx.AsyncClient:
 
 
 def _places(pyramid: dict[str, Any], numbers: Sequence[int]) -> list[str]:
-    """Addresses of tiles, a level as often as another, as somebody zooms: within a level at random."""
+    """Return addresses of tiles: each level as often as another, as a user zooms, and at random within a level."""
     chance = random.Random(0)
     found: list[str] = []
     for _ in range(4_000 // len(numbers)):
@@ -193,7 +195,7 @@ def _below(address: str) -> str:
     return address.removeprefix("/api/v1/wsi")
 
 
-def _timed(ask: Callable[[str], int], place: str) -> tuple[float, int]:
+def _time_request(ask: Callable[[str], int], place: str) -> tuple[float, int]:
     began = time.perf_counter()
     size = ask(place)
     return time.perf_counter() - began, size

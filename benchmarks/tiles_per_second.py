@@ -1,7 +1,7 @@
-"""Tiles a second from bytes to scores, beside the peers' way: `python -m benchmarks.tiles_per_second --device cuda`
+"""Tiles a second from bytes to scores, next to the peers' way: `python -m benchmarks.tiles_per_second --device cuda`
 (some minutes on a machine with a GPU; `--device cpu` for two cores and `stain-density`).
 
-Four workloads (`benchmarks.workloads`), ResNet50 with seeded weights in fp16; each arm alone, one behind the other.
+Four workloads (`benchmarks.workloads`), ResNet50 with seeded weights in fp16; each arm alone, in turn.
 Ours reads byte ranges over HTTP from a server on this machine, through the worker's own engine. Needs torch,
 torchvision and the wheels of `benchmarks/device.txt`, no network; neither boto3, psycopg nor imagecodecs.
 """
@@ -21,27 +21,29 @@ from typing import Any, Final
 import torch
 
 from benchmarks import peers, peers_decode
-from benchmarks.engine_arm import Ran, card_of, opened, planned, run
-from benchmarks.workloads import DISTINCT, PATCHES, WORKLOADS, Slide, Workload, write
-from gpu_worker.models.loaded import LoadedModel
+from benchmarks.engine_arm import Ran, make_card, open_over_http, plan_slide, run
+from benchmarks.workloads import DISTINCT, PATCHES, WORKLOADS, Workload, WorkloadSlide, write
+from inference.models.loaded import LoadedModel
 from tests.range_server import serve
-from wsi.builtin_models import STAIN_DENSITY
-from wsi.cores import available_cores
-from wsi.slide.reads import Reads
+from wsi.cores import count_available_cores
+from wsi.models.builtin import STAIN_DENSITY
+from wsi.slide.reads import ReadCounter
 
 BATCH: Final = 256
 CLASSES: Final = 1000
-#: Patches that the peers' arms read unless told otherwise: they are an order of magnitude slower.
+#: Patches that the peers' arms read by default: they are an order of magnitude slower.
 PEERS: Final = 8_192
-#: Of all arms on the CPU, one behind the other; the least of each counts, since a shared machine is not steady.
+#: Rounds of all arms on the CPU, in turn; the best of each counts, since a shared machine is not steady.
 ROUNDS: Final = 2
 MB: Final = 1e6
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    asked = _asked(argv)
+    asked = _parse_arguments(argv)
     names = torch.cuda.get_device_name(asked.device) if asked.device.startswith("cuda") else platform.processor()
-    print(f"{names or platform.machine()}, {available_cores()} cores of {os.cpu_count()}, torch {torch.__version__}")
+    print(
+        f"{names or platform.machine()}, {count_available_cores()} cores of {os.cpu_count()}, torch {torch.__version__}"
+    )
     with tempfile.TemporaryDirectory() as name:
         for letter in asked.workloads.split(","):
             workload = WORKLOADS[letter]
@@ -57,25 +59,28 @@ def main(argv: Sequence[str] | None = None) -> None:
                     _on_gpu(slide, url, asked)
 
 
-def _on_gpu(slide: Slide, url: str, asked: Any) -> None:
+def _on_gpu(slide: WorkloadSlide, url: str, asked: Any) -> None:
     device, workload = asked.device, slide.workload
     print(peers.HEAD)
     rates: dict[str, float] = {}
     if not asked.no_peers:
         arms: tuple[tuple[str, peers.How, peers.Infer], ...] = (
-            ("fp32", "floats", peers.float_model(device, "fp32")),
-            ("fp16", "floats", peers.float_model(device, "fp16")),
-            ("uint8", "bytes", peers.byte_model(device)),
+            ("fp32", "floats", peers.make_float_model(device, "fp32")),
+            ("fp16", "floats", peers.make_float_model(device, "fp16")),
+            ("uint8", "bytes", peers.make_byte_model(device)),
         )
         for name, how, infer in arms:
-            took = peers.best(partial(_peer, slide, asked.peers, how, infer, device))
+            took = peers.choose_fastest(partial(_peer, slide, asked.peers, how, infer, device))
             rates[name] = took.rate
             print(f"{took} ({name})", flush=True)
     model = _network(workload, device)
     sides: dict[str, Any] = {"batch": BATCH, "height": workload.patch, "width": workload.patch, "device": device}
-    print(peers.model_alone(peers.byte_model(device), **sides, name="model alone, kernel by kernel, graph"), flush=True)
+    print(
+        peers.run_model_alone(peers.make_byte_model(device), **sides, name="model alone, kernel by kernel, graph"),
+        flush=True,
+    )
     sides |= {"height": workload.box, "width": workload.box}
-    alone = peers.model_alone(model.on_device, **sides, name="model alone, as ours runs it")
+    alone = peers.run_model_alone(model.compute_on_device, **sides, name="model alone, as ours runs it")
     print(alone, flush=True)
     decoded = peers_decode.decode_alone(slide.path)
     decode = decoded.rate / workload.tiles_a_patch
@@ -89,8 +94,10 @@ def _on_gpu(slide: Slide, url: str, asked: Any) -> None:
         _transformer(slide, url, device)
 
 
-def _peer(slide: Slide, patches: int, how: peers.How, infer: peers.Infer, device: str, workers: int) -> peers.Took:
-    return peers.loader(
+def _peer(
+    slide: WorkloadSlide, patches: int, how: peers.How, infer: peers.Infer, device: str, workers: int
+) -> peers.Took:
+    return peers.run_loader(
         slide.path,
         slide.origins[:patches],
         box=slide.workload.box,
@@ -103,33 +110,35 @@ def _peer(slide: Slide, patches: int, how: peers.How, infer: peers.Infer, device
 
 
 def _network(workload: Workload, device: str) -> Any:
-    """The peers' own network, as the worker runs networks."""
-    from gpu_worker.models.running import run_on
+    """Return the peers' own network, as the worker runs networks."""
+    from inference.models.execution.running import run_on
 
-    card = card_of(workload.patch, 0.5, CLASSES, batch=BATCH, precision="fp16", mean=peers.MEAN, std=peers.DEVIATION)
-    return run_on(torch.device(device), card, peers.network(device))
+    card = make_card(workload.patch, 0.5, CLASSES, batch=BATCH, precision="fp16", mean=peers.MEAN, std=peers.DEVIATION)
+    return run_on(torch.device(device), card, peers.make_network(device))
 
 
-def _transformer(slide: Slide, url: str, device: str) -> None:
-    """ViT-L/16, which asks for 15 times less than the decoders give: how much of the time is the GPU at work?"""
+def _transformer(slide: WorkloadSlide, url: str, device: str) -> None:
+    """Measure how busy the GPU is with ViT-L/16, which takes a fifteenth of the tiles that the decoders deliver."""
     from torchvision.models import vit_l_16
 
-    from gpu_worker.models.running import run_on
+    from inference.models.execution.running import run_on
 
     torch.manual_seed(0)
-    card = card_of(256, 0.5, CLASSES, batch=BATCH, precision="fp16", mean=peers.MEAN, std=peers.DEVIATION)
+    card = make_card(256, 0.5, CLASSES, batch=BATCH, precision="fp16", mean=peers.MEAN, std=peers.DEVIATION)
     model = run_on(torch.device(device), card, vit_l_16(weights=None, image_size=256))
-    reads = Reads()
-    reader = opened(slide, url, reads)
-    plan = planned(slide, reader, model.card)
+    reads = ReadCounter()
+    reader = open_over_http(slide, url, reads)
+    plan = plan_slide(slide, reader, model.card)
     plan = replace(plan, shard_offsets=plan.shard_offsets[:4])  # three shards
     _print("ours, ViT-L/16", run([(plan, reader)], model, reads, device=device))
 
 
-def _ours(slide: Slide, url: str, model: LoadedModel, device: str, *, twice: bool, decoders: int | None = None) -> Ran:
-    reads = Reads()
-    reader = opened(slide, url, reads)
-    plan = planned(slide, reader, model.card)
+def _ours(
+    slide: WorkloadSlide, url: str, model: LoadedModel, device: str, *, twice: bool, decoders: int | None = None
+) -> Ran:
+    reads = ReadCounter()
+    reader = open_over_http(slide, url, reads)
+    plan = plan_slide(slide, reader, model.card)
     found = run([(plan, reader)], model, reads, device=device, workers=decoders)
     _print("ours, from byte ranges", found)
     if twice:
@@ -150,12 +159,12 @@ def _print(name: str, found: Ran) -> None:
     print(f"    us CPU a tile by thread: {spent}", flush=True)
 
 
-def _on_cpu(slide: Slide, url: str, patches: int) -> None:
-    """`stain-density` on this machine's cores, beside the peers' way with that which costs least: by CPU seconds, since
-    what is left of a core serves another process. None of the peers' workers is their cheapest way, on one core."""
-    from gpu_worker.models.registry import load_model
+def _on_cpu(slide: WorkloadSlide, url: str, patches: int) -> None:
+    """Compare `stain-density` on this machine's cores with the peers' cheapest way: by CPU seconds, since another
+    process can use the rest of a core. Their cheapest way is without workers, on one core."""
+    from inference.models.registry import load_model
 
-    torch.set_num_threads(1)  # two wait for each other in loops: 5.0 in place of 1.8 s CPU a thousand without workers
+    torch.set_num_threads(1)  # two wait for each other in loops: 5.0 instead of 1.8 CPU s a thousand without workers
     workload = slide.workload
     card = replace(STAIN_DENSITY, tile_px=workload.patch, input_px=workload.patch, mpp=0.5)
     model = load_model(card, None, "cpu")
@@ -164,13 +173,13 @@ def _on_cpu(slide: Slide, url: str, patches: int) -> None:
     def of_bytes(batch: Any) -> None:
         model.infer(batch.numpy(), None)  # pyright: ignore[reportArgumentType]  # it has no use for them
 
-    arms: tuple[tuple[peers.How, peers.Infer], ...] = (("bytes", of_bytes), ("floats", peers.stains_of_floats))
+    arms: tuple[tuple[peers.How, peers.Infer], ...] = (("bytes", of_bytes), ("floats", peers.compute_stains))
     theirs: list[tuple[str, peers.Took]] = []
     ours: list[Ran] = []
     for _ in range(ROUNDS):
         for how, infer in arms:
             for workers in (0, 1, 2):
-                took = peers.loader(
+                took = peers.run_loader(
                     slide.path,
                     slide.origins[:patches],
                     box=workload.box,
@@ -192,7 +201,7 @@ def _on_cpu(slide: Slide, url: str, patches: int) -> None:
     print(f"to their fastest: {fastest.cpu_seconds_a_thousand / least:.2f} by CPU seconds, {by_clock:.2f} by the clock")
 
 
-def _asked(argv: Sequence[str] | None) -> Any:
+def _parse_arguments(argv: Sequence[str] | None) -> Any:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--device", default="cuda", help="cpu, cuda or cuda:N")
     parser.add_argument("--workloads", default="A,B,C,D")

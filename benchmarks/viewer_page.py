@@ -1,9 +1,9 @@
 """The viewer with half a million tiles: `python -m benchmarks.viewer_page [--tiles 500000]`.
 
-A job of tiles so small that a made slide has that many is planned on the embedded stack; what workers would write and
-commit is written and committed here, with scores made of waves, and stitched by the stack. The built page in chromium
-shows it while the first half of the shards is there, and when it is complete: how long until the scores are drawn, what
-the tab holds, and how long each frame takes while somebody moves the slide, the threshold and the pointer. Chromium
+The embedded stack plans a job of tiles so small that a generated slide has that many. This process writes and commits
+the shards in place of workers, with scores made of waves, and the stack stitches them. The built page in chromium shows
+the job when half of its shards are there, and when it is complete. Measured are the time until the scores are drawn,
+the memory of the tab, and the time of each frame while the slide, the threshold and the pointer are moved. Chromium
 draws without a GPU here, on cores that it shares with the stack.
 """
 
@@ -28,49 +28,49 @@ from playwright.sync_api import Page, expect, sync_playwright
 from adapters.postgres.connections import Connections
 from adapters.postgres.system_ledger import PostgresSystemLedger
 from adapters.s3.objects import S3Objects
-from benchmarks.page_upload import RENDERER, looked
-from client.api import Job
+from benchmarks.page_upload import RENDERER, measure_memory
 from local.options import DATABASE, RESULTS, StackOptions
 from local.stack import Stack
+from tessera.api.rest import RemoteJob
 from tests.slides import write_svs
 from tests.stack.lab import Lab, eventually
 from tests.web.conftest import ARGUMENTS, CHROMIUM, SIZE
 from tests.web.person import Person
 from tests.web.viewing import WATCH_FRAMES
 from wsi import keys
-from wsi.builtin_models import STAIN_DENSITY
-from wsi.model_card import ModelCard
-from wsi.plan import Plan
+from wsi.models.builtin import STAIN_DENSITY
+from wsi.planning.plan import Plan
+from wsi.planning.shards import MOST
 from wsi.records.identity import Role
+from wsi.records.model_card import ModelCard
 from wsi.records.shards import Lease, ShardCount
-from wsi.shard_result import ShardResult
-from wsi.shards import MOST
+from wsi.results.shard_result import ShardResult
 from wsi.states import JobState
 
 SIDE = 24_000  #: px of the slide, 0.5 um each
-BROKEN = 1000  #: every so manieth tile could not be read
+BROKEN = 1000  #: one tile in this many is unreadable
 ASKS = 120  #: steps of a drag
 
 
 @dataclass(frozen=True)
-class Workers:
-    """What workers do with the shards of a job, without a slide and a model."""
+class StandInWorkers:
+    """The stand-in for a job's workers: it commits shards without a slide and a model."""
 
     stack: Stack
     ledger: PostgresSystemLedger
     job_id: UUID
 
-    def work(self, begin: float, end: float) -> int:
-        """A part of the shards, from 0 to 1. Returns how many tiles the plan has."""
+    def commit_shards(self, begin: float, end: float) -> int:
+        """Commit the shards between two fractions, from 0 to 1. Return the number of tiles in the whole plan."""
         tenant = self.stack.tenants["first"]
         objects = S3Objects(self.stack.clients, RESULTS)
-        made = Plan.from_bytes(objects.get(keys.plan(tenant, self.job_id)))
+        made = Plan.from_bytes(objects.get(keys.of_plan(tenant, self.job_id)))
         shards = len(made.shard_sizes)
         for index in range(round(begin * shards), round(end * shards)):
             lease = self.ledger.lease_shard(self.job_id, index, owner="benchmark", seconds=600)
             assert isinstance(lease, Lease), lease
             result = _result(made, index)
-            key = keys.shard_result(tenant, self.job_id, index, lease.attempt)
+            key = keys.of_shard_result(tenant, self.job_id, index, lease.attempt)
             objects.put(key, result.to_bytes())
             count = ShardCount(inferred=len(result.tiles), unreadable=len(result.unreadable))
             assert self.ledger.commit_shard(lease, result_key=key, count=count, tiles_per_second=1000.0)
@@ -83,7 +83,7 @@ def _result(made: Plan, index: int) -> ShardResult:
     whole = numbers[numbers % BROKEN != 0]
     x, y = made.tiles[whole].T / 3000  # waves of some thousand px
     scores = np.stack([(1 + np.sin(x * (1 + k)) * np.cos(y + k)) / 2 for k in range(len(made.card.columns))], axis=1)
-    reason = "the file's tile can not be decoded"
+    reason = "the file's tile cannot be decoded"
     return ShardResult(
         plan_digest=made.digest,
         tiles=whole,
@@ -101,46 +101,46 @@ def main() -> None:
             write_svs(Path(folder) / "slide.svs", width=SIDE, height=SIDE, levels=(1, 4, 16), tissue=(0, 0, SIDE, SIDE))
         )
         job = lab.submit(slide, model=lab.register(_card(tiles)))
-        eventually(lambda: lab.api.job(job.job_id).status == JobState.RUNNING, seconds=120, what="the plan")
-        connections = Connections(lab.stack.postgres.dsn("tessera_system", DATABASE))
-        workers = Workers(lab.stack, PostgresSystemLedger(connections), UUID(job.job_id))
+        eventually(lambda: lab.api.get_job(job.job_id).status == JobState.RUNNING, seconds=120, what="the plan")
+        connections = Connections(lab.stack.postgres.make_dsn("tessera_system", DATABASE))
+        workers = StandInWorkers(lab.stack, PostgresSystemLedger(connections), UUID(job.job_id))
         with _person(lab.stack) as person:
-            rows = list(_watched(lab, person, workers, job))
+            rows = list(_measure_job(lab, person, workers, job))
         connections.close()
     print("\n".join(("", "| | |", "|---|---|", *rows)))
 
 
 def _card(tiles: int) -> ModelCard:
-    """Tiles without overlap, so small that a slide of `SIDE` px has that many."""
+    """Return a card of tiles without overlap, so small that a slide of `SIDE` px has about `tiles`."""
     side = math.ceil(SIDE / math.sqrt(tiles))
     return replace(STAIN_DENSITY, name="small-tiles", digest=uuid4().hex * 2, tile_px=side, input_px=side, mpp=0.5)
 
 
-def _watched(lab: Lab, person: Person, workers: Workers, job: Job) -> Iterator[str]:
+def _measure_job(lab: Lab, person: Person, workers: StandInWorkers, job: RemoteJob) -> Iterator[str]:
     page = person.page
-    planned = workers.work(0, 0.5)
+    planned = workers.commit_shards(0, 0.5)
     address = f"{person.origin}/view/{job.slide_id}?job={job.job_id}"
     yield f"| {os.cpu_count()} cores, load | {os.getloadavg()[0]:.1f} |"
     yield f"| tiles | {planned:,} in shards of at most {MOST:,} |"
     began = time.perf_counter()
     page.goto(address)
-    now = lab.api.job(job.job_id)
+    now = lab.api.get_job(job.job_id)
     half = now.tiles_inferred + now.tiles_unreadable
     expect(page.get_by_text(f"{half:,} of {planned:,}")).to_be_visible(timeout=120_000)
     yield f"| running, half of the shards are there: drawn after | {time.perf_counter() - began:.1f} s |"
-    workers.work(0.5, 1)
+    workers.commit_shards(0.5, 1)
     lab.wait(job, seconds=300)
     page.goto("about:blank")
     began = time.perf_counter()
     page.goto(address)
     expect(page.get_by_text(re.compile(r"^[\d,]+ tiles with scores"))).to_be_visible(timeout=120_000)
     yield f"| complete: drawn after | {time.perf_counter() - began:.1f} s |"
-    yield f"| the tab holds | {_held(lab, page)} |"
-    yield from _moved(page)
-    yield f"| the tab holds afterwards | {_held(lab, page)} |"
+    yield f"| the tab holds | {_describe_memory(lab, page)} |"
+    yield from _measure_frames(page)
+    yield f"| the tab holds afterwards | {_describe_memory(lab, page)} |"
 
 
-def _moved(page: Page) -> Iterator[str]:
+def _measure_frames(page: Page) -> Iterator[str]:
     box = page.get_by_role("application").bounding_box()
     assert box is not None
     middle = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
@@ -189,12 +189,12 @@ def _row(page: Page, what: str, act: Callable[[], None]) -> str:
     return f"| {what}: a frame takes, p50, p95, most | {p50:.0f}, {p95:.0f}, {frames[-1]:.0f} ms; {rate:.0f} a second |"
 
 
-def _held(lab: Lab, page: Page) -> str:
+def _describe_memory(lab: Lab, page: Page) -> str:
     cdp = page.context.new_cdp_session(page)
     cdp.send("HeapProfiler.collectGarbage")
     heap = cdp.send("Runtime.getHeapUsage")
     cdp.detach()
-    held = looked(lab.stack)[RENDERER].pss / 1e6
+    held = measure_memory(lab.stack)[RENDERER].pss / 1e6
     return f"{held:.0f} MB (PSS of the renderer), of which {heap['usedSize'] / 1e6:.0f} MB JavaScript's objects"
 
 

@@ -2,7 +2,7 @@
 
 Thousands of distinct tiles are encoded in parallel and written again and again, row by row, as scanners write them.
 Each has its own place: tiles that shared their bytes would be read once for many, and in another order than a scanner's
-(a reader goes by place). All of the slide is tissue.
+(a reader goes by offset). The whole slide is tissue.
 
 Needs numpy and Pillow only.
 """
@@ -44,7 +44,7 @@ class Workload:
     mpp: float  #: of level 0
     box: int  #: px of level 0 of a patch's side
     patch: int  #: px that the model takes
-    quality: int  #: of the JPEG; of JPEG 2000 the rate: the raw bytes divided by so much
+    quality: int  #: of the JPEG; for JPEG 2000 the rate, by which the raw bytes are divided
 
     @property
     def tiles_a_patch(self) -> float:
@@ -78,7 +78,7 @@ WORKLOADS: Final[Mapping[str, Workload]] = MappingProxyType(
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Slide:
+class WorkloadSlide:
     path: Path
     workload: Workload
     origins: NDArray[np.int32]  #: [n, 2] x, y of level 0 of the patches, by rows
@@ -94,11 +94,11 @@ def write(
     distinct: int = DISTINCT,
     processes: int | None = None,
     seed: int = 0,
-) -> Slide:
-    """An Aperio SVS with at least `patches` patches in a square. The same arguments give the same bytes."""
+) -> WorkloadSlide:
+    """Write an Aperio SVS with at least `patches` patches in a square. The same arguments give the same bytes."""
     across = math.isqrt(patches - 1) + 1
     side = across * workload.box
-    tables, tiles = _encoded(workload, distinct, seed, processes or os.cpu_count() or 1)
+    tables, tiles = _encode_tiles(workload, distinct, seed, processes or os.cpu_count() or 1)
     sizes = np.array([len(tile) for tile in tiles])
     levels = [max(1, side // downsample) for downsample in (1, OVERVIEW)]
     counts = [math.ceil(width / workload.tile) ** 2 for width in levels]
@@ -121,7 +121,7 @@ def write(
         file.write(block[: int(sizes[:rest].sum())])
     y, x = np.divmod(np.arange(across * across, dtype=np.int32), across)
     origins = np.stack([x, y], axis=1) * workload.box
-    return Slide(
+    return WorkloadSlide(
         path=path, workload=workload, origins=origins, distinct=len(tiles), mean_tile_bytes=float(sizes.mean())
     )
 
@@ -129,7 +129,7 @@ def write(
 def _fields(
     workload: Workload, side: int, width: int, tables: bytes, places: list[int], sizes: list[int]
 ) -> tuple[tuple[int, str, list[int] | bytes], ...]:
-    """Of the directory of a level of `width` px of a slide of `side` px."""
+    """Return the fields of the directory of a level of `width` px, for a slide of `side` px."""
     shape = f"{side}x{side} [0,0 {side}x{side}] ({workload.tile}x{workload.tile})"
     facts = f"Aperio Image Library v12.0.15\r\n{shape} -> {width}x{width}|AppMag = 20|MPP = {workload.mpp}"
     return (
@@ -150,8 +150,8 @@ def _fields(
     )
 
 
-def _encoded(workload: Workload, distinct: int, seed: int, processes: int) -> tuple[bytes, list[bytes]]:
-    """JPEGTables (empty for JPEG 2000), and the tiles."""
+def _encode_tiles(workload: Workload, distinct: int, seed: int, processes: int) -> tuple[bytes, list[bytes]]:
+    """Encode the distinct tiles; return JPEGTables (empty for JPEG 2000) and the tiles."""
     pieces = [(seed, number, min(CROPS, distinct - first)) for number, first in enumerate(range(0, distinct, CROPS))]
     make = partial(_piece, workload)
     # Spawned: torch, which the caller may have loaded, does not like to be forked with its threads.
@@ -162,19 +162,21 @@ def _encoded(workload: Workload, distinct: int, seed: int, processes: int) -> tu
 
 
 def _piece(workload: Workload, seed: int, number: int, count: int) -> list[tuple[bytes, bytes]]:
-    """`count` crops of one piece of tissue at random places, half of them mirrored."""
+    """Encode `count` crops of one piece of tissue at random places, half of them mirrored; return (JPEGTables, tile) of
+    each."""
     rng = np.random.default_rng((seed, number))
     size = workload.tile
     tissue = he_tissue(rng, 2 * size, 2 * size)
     crops: list[tuple[bytes, bytes]] = []
     for top, left, mirrored in rng.integers((0, 0, 0), (size, size, 2), (count, 3)).tolist():
         crop = tissue[top : top + size, left : left + size]
-        crops.append(_coded(np.ascontiguousarray(crop[:, ::-1] if mirrored else crop), workload))
+        crops.append(_encode_crop(np.ascontiguousarray(crop[:, ::-1] if mirrored else crop), workload))
     return crops
 
 
-def _coded(pixels: NDArray[np.uint8], workload: Workload) -> tuple[bytes, bytes]:
-    """JPEGTables and the abbreviated tile as Aperio writes it, without markers that tell colours; or a codestream."""
+def _encode_crop(pixels: NDArray[np.uint8], workload: Workload) -> tuple[bytes, bytes]:
+    """Encode a tile. Return JPEGTables and the abbreviated tile as Aperio writes it, without markers that state
+    colours; for JPEG 2000, no tables and a codestream."""
     file = io.BytesIO()
     picture = Image.fromarray(pixels)
     if workload.codec == "jpeg2000":

@@ -1,7 +1,7 @@
-"""What cdk-nag, cloudformation-validate and our own rules on IAM find in the stacks and we leave so, with the reasons.
+"""Findings of cdk-nag, cloudformation-validate and our own IAM rules that we accept, with the reasons.
 
-Held by tests/cdk/test_nag.py, test_validation.py and test_iam.py: a finding that is not in the table fails, and so does
-a rule, kind or subject in it that meets none. See docs/decisions/0035.
+Enforced by tests/cdk/test_nag.py, test_validation.py and test_iam.py: a finding that is not in the table fails, and so
+does a rule, kind or subject in it that matches none. See docs/decisions/0035.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from fnmatch import fnmatchcase
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Acknowledgement:
-    """For all constructs of some kinds: those of a CloudFormation type, or those whose path matches a pattern."""
+    """An accepted finding on all constructs of some kinds: those of a CloudFormation type, or those whose path matches
+    a pattern."""
 
     rules: tuple[str, ...]
     #: `AWS::SQS::Queue`, or a path from the stack's noun on: `cluster/Cluster/KubectlProvider/*`.
@@ -22,8 +23,8 @@ class Acknowledgement:
     subjects: tuple[str, ...] = ("*",)
     presets: tuple[str, ...] = ()  #: where only one of them may; none named: in all
 
-    def matching(self, *, rule: str, subject: str, type: str, path: str, preset: str) -> tuple[str, ...]:
-        """What of its own a finding meets: a rule, kinds and subjects, or nothing of it."""
+    def match(self, *, rule: str, subject: str, type: str, path: str, preset: str) -> tuple[str, ...]:
+        """Return its rule, kinds and subjects that a finding matches; nothing unless it matches one of each."""
         rules = [one for one in self.rules if one == rule]
         kinds = [one for one in self.kinds if fnmatchcase(type if one.startswith("AWS::") else path, one)]
         subjects = [one for one in self.subjects if fnmatchcase(subject, one)]

@@ -1,8 +1,8 @@
 """The code of the functions, bundled on this machine without docker and without network: the wheels that `cdk.wheels`
 fetched, and our packages.
 
-Each kind of asset has its own requirements under the one constraints file. Its hash is of what goes in, so that a
-README changes nothing and two synths of one commit are alike; what was installed once lies in `.bundles/` for the next.
+Each kind of asset has its own requirements under the one constraints file. Its hash covers only the bundled files, so
+that a README changes nothing and two synths of one commit are alike. Installed wheels are cached in `.bundles/`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from cdk.wheels import CONSTRAINTS, HOST, LAMBDA, REQUIREMENTS, ROOT, WHEELS, Pl
 ARCHITECTURE = lambda_.Architecture.ARM_64
 RUNTIME = lambda_.Runtime.PYTHON_3_14
 BUNDLES = ROOT / ".bundles"
-#: Never imported by a function: tests that packages ship, and what compiles their sources.
+#: Files that no function imports: tests that packages ship, and files to compile their sources.
 _LEFT_OUT = ("tests", "test", "__pycache__", "bin", "*.pyi")
 #: botocore describes 400 services in 28 MB, a tenth of what Lambda takes; these are the ones that functions call.
 SERVICES = frozenset({"lambda", "rds", "s3", "secretsmanager", "sesv2", "sqs", "sts"})
@@ -51,31 +51,34 @@ class AssetKind(Enum):
         requirements="lambda-migrations.txt",
         packages=(
             *("adapters/__init__.py", "adapters/aws_clients.py", "adapters/migrations", "adapters/settings"),
-            *(f"adapters/postgres/{module}.py" for module in ("__init__", "connections", "migrate", "owner")),
+            "adapters/postgres/__init__.py",
+            "adapters/postgres/connections.py",
+            *(f"adapters/postgres/owner/{module}.py" for module in ("__init__", "connection", "migrate")),
             *(f"lambdas/{module}.py" for module in ("__init__", "cold_start", "migrate")),
         ),
     )
 
 
-def bundled(kind: AssetKind, deployment: Deployment) -> lambda_.Code:
-    """For Lambda; or for this machine, where an emulator runs the functions as its own processes."""
+def bundle_code(kind: AssetKind, deployment: Deployment) -> lambda_.Code:
+    """Return the code bundled for Lambda, or for this machine if an emulator runs the functions as its own
+    processes."""
     platform = HOST if deployment.emulated else LAMBDA
     return lambda_.Code.from_asset(
-        str(ROOT / "lambdas"),  # what is bundled comes from `kind`; the CDK wants some folder
-        asset_hash=digest(kind, platform),
+        str(ROOT / "lambdas"),  # unused, since `kind` names the files: the CDK wants some folder
+        asset_hash=compute_digest(kind, platform),
         asset_hash_type=cdk.AssetHashType.CUSTOM,
         bundling=cdk.BundlingOptions(image=RUNTIME.bundling_image, local=_HostBundling(kind, platform)),
     )
 
 
-def fill(kind: AssetKind, platform: Platform, target: Path) -> None:
-    """The bundle, into the folder `target`. Raises RuntimeError when a wheel is missing: `make setup` fetches them."""
-    shutil.copytree(_installed(kind, platform), target, dirs_exist_ok=True, copy_function=_linked)
+def write_bundle(kind: AssetKind, platform: Platform, target: Path) -> None:
+    """Write the bundle to folder `target`. Raises RuntimeError if a wheel is missing: `make setup` fetches them."""
+    shutil.copytree(_find_installed(kind, platform), target, dirs_exist_ok=True, copy_function=_link_or_copy)
     copy_sources(kind, target)
 
 
 def copy_sources(kind: AssetKind, target: Path) -> None:
-    """What of ours is in the asset, without the wheels: no file that its digest does not know."""
+    """Copy our own files of the asset, without the wheels: no file that its digest does not cover."""
     for source in _sources(kind):
         copied = target / source.relative_to(ROOT)
         copied.parent.mkdir(parents=True, exist_ok=True)
@@ -83,14 +86,18 @@ def copy_sources(kind: AssetKind, target: Path) -> None:
 
 
 @cache
-def digest(kind: AssetKind, platform: Platform) -> str:
-    """Hex sha256 of all that decides a bundle's content. Once a process: one synth sees one state of the files."""
-    return _hashed(repr((platform, kind.value)), [*_required(kind), *_sources(kind)])
+def compute_digest(kind: AssetKind, platform: Platform) -> str:
+    """Return the hex sha256 of everything that determines a bundle's content. It is computed once a process: one synth
+    sees one state of the files."""
+    return _hash_files(repr((platform, kind.value)), [*_list_requirements(kind), *_sources(kind)])
 
 
-def _installed(kind: AssetKind, platform: Platform) -> Path:
-    """What the wheels hold, kept for the next bundle. Of two processes at once, one's is kept."""
-    folder = BUNDLES / f"{kind.name.lower()}-{_hashed(repr((platform, _LEFT_OUT, sorted(SERVICES))), _required(kind))}"
+def _find_installed(kind: AssetKind, platform: Platform) -> Path:
+    """Return the folder of installed wheels, cached for the next bundle. If two processes install, the first wins."""
+    folder = (
+        BUNDLES
+        / f"{kind.name.lower()}-{_hash_files(repr((platform, _LEFT_OUT, sorted(SERVICES))), _list_requirements(kind))}"
+    )
     if folder.exists():
         return folder
     BUNDLES.mkdir(exist_ok=True)
@@ -137,11 +144,11 @@ def _sources(kind: AssetKind) -> list[Path]:
     return [path for one in named for path in (one.rglob("*.py") if one.is_dir() else [one])]
 
 
-def _required(kind: AssetKind) -> list[Path]:
+def _list_requirements(kind: AssetKind) -> list[Path]:
     return [CONSTRAINTS, REQUIREMENTS / kind.value.requirements]
 
 
-def _hashed(said: str, files: Iterable[Path]) -> str:
+def _hash_files(said: str, files: Iterable[Path]) -> str:
     hashed = hashlib.sha256(said.encode())
     for path in sorted(files):
         hashed.update(f"{path.relative_to(ROOT)}\0".encode())
@@ -156,12 +163,12 @@ class _HostBundling:
         self._platform = platform
 
     def try_bundle(self, output_dir: str, *, image: Any = None, **options: Any) -> bool:
-        fill(self._kind, self._platform, Path(output_dir))
+        write_bundle(self._kind, self._platform, Path(output_dir))
         return True
 
 
-def _linked(source: str, target: str) -> str:
-    """A second name of the file costs no time and no room; between two disks it is copied."""
+def _link_or_copy(source: str, target: str) -> str:
+    """Give the file a second name, which takes no time and no space; copy it between two disks."""
     try:
         os.link(source, target)
     except OSError:

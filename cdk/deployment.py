@@ -1,4 +1,4 @@
-"""What one installation of Tessera is: the choices of whoever deploys it, typed and checked before anything is made."""
+"""One installation of Tessera: the choices of its deployer, typed and checked before anything is made."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Annotated, Any, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from cdk import shapes
-from cdk.data.capacity import instance_type
+from cdk.capacity import get_instance_type
 from cdk.retention import log_retention
 
 #: Keys without a colon or a slash that the CDK's command itself leaves in the context; its other keys have one.
@@ -19,7 +19,7 @@ _KEYS_OF_THE_COMMAND = frozenset({"acknowledged-issue-numbers", "cli-telemetry"}
 
 
 def _split(value: object) -> object:
-    """`-c name=a,b` can give strings only; cdk.json can give a list."""
+    """Split a string at its commas: `-c name=a,b` can give strings only; cdk.json can give a list."""
     return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
 
 
@@ -35,7 +35,8 @@ class WrongDeployment(ValueError):
 
 
 class WarmHours(BaseModel):
-    """When one GPU node is kept warm: cron expressions of KEDA's scaler, in a time zone of the IANA database."""
+    """The hours in which one GPU node is kept warm: cron expressions of KEDA's scaler, in a time zone of the IANA
+    database."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -52,58 +53,59 @@ class Deployment(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    environment: shapes.Environment  #: prefix of all names; two can live in one account
-    region: shapes.Region = HOME_REGION
-    #: At least two; needed outside HOME_REGION. GPU spot capacity differs by zone, so name all that the region has.
+    environment: shapes.Environment  #: Prefix of all names; an account can hold several environments.
+    region: shapes.Region = HOME_REGION  #: AWS region of all stacks.
+    #: At least two; required outside eu-central-1. GPU spot capacity differs by zone: name all zones of the region.
     availability_zones: Annotated[tuple[str, ...], _LISTED] = ()
 
-    #: Of page and API, as wsi.example.org; needs certificate_arn.
+    #: Domain of page and API, as wsi.example.org; needs certificate_arn.
     domain: shapes.Domain | None = None
-    #: Of the domain. CloudFront takes it from us-east-1 only.
+    #: Certificate of the domain. CloudFront accepts certificates in us-east-1 only.
     certificate_arn: shapes.Certificate | None = None
-    #: Exact origins of pages that may upload, sign in and call the API, beside the domain: the CloudFront address, say.
+    #: Exact origins of further pages that may upload, sign in and call the API, such as the CloudFront address.
     page_origins: Annotated[tuple[shapes.Origin, ...], _LISTED] = ()
-    mail_from: shapes.Sender | None = None  #: a domain or address that SES may send from; None: no e-mails
+    mail_from: shapes.Sender | None = None  #: Domain or address that SES may send from; without it no e-mails.
     allowed_buckets: Annotated[
         tuple[shapes.Bucket, ...], _LISTED
-    ] = ()  #: slides may be registered from these by reference
-    allowed_bucket_keys: Annotated[tuple[shapes.Key, ...], _LISTED] = ()  #: ARNs of the KMS keys of those buckets
+    ] = ()  #: Your own buckets, from which slides may be registered by reference.
+    allowed_bucket_keys: Annotated[tuple[shapes.Key, ...], _LISTED] = ()  #: ARNs of those buckets' KMS keys.
 
+    #: All of one size; several types raise the chance of spot capacity.
     gpu_instance_types: Annotated[tuple[shapes.GpuInstanceType, ...], _LISTED, Field(min_length=1)] = (
         *("g4dn.2xlarge", "g5.2xlarge", "g6.2xlarge", "g6e.2xlarge"),
     )
-    max_gpu_nodes: int = Field(gt=0)
-    max_on_demand_gpu_nodes: int = Field(ge=0)  #: the fallback when no zone has spot capacity
-    warm_nodes: int = Field(ge=0)
-    warm_hours: WarmHours = WarmHours()
-    dollars_per_gpu_hour: float = Field(default=0.53, gt=0)  #: what dry runs calculate with
+    max_gpu_nodes: int = Field(gt=0)  #: Spot nodes at most.
+    max_on_demand_gpu_nodes: int = Field(ge=0)  #: The fallback when no zone has spot capacity.
+    warm_nodes: int = Field(ge=0)  #: GPU nodes that stay up without work during warm_hours.
+    warm_hours: WarmHours = WarmHours()  #: Cron expressions and a time zone.
+    dollars_per_gpu_hour: float = Field(default=0.53, gt=0)  #: Price that dry runs calculate with.
 
-    #: Whose session may do anything in the cluster, with kubectl for example. None: the deployment itself alone.
+    #: Role that may administer the cluster, with kubectl for example. Without it only the deployment itself may.
     cluster_admin_role_arn: shapes.Role | None = None
-    #: From where Kubernetes' API may be reached by the internet, as 203.0.113.7/32. None: from the VPC alone.
+    #: Addresses that may reach Kubernetes' API, as 203.0.113.7/32. Without them only the VPC can.
     cluster_endpoint_cidrs: Annotated[tuple[str, ...], _LISTED] = ()
 
-    database_instance_type: str  #: one of cdk/data/capacity.py
-    database_multi_az: bool
-    nat_gateways: int = Field(gt=0)
-    backup_days: int = Field(default=30, ge=1, le=35)
-    keeps_data: bool  #: deletion protection, and buckets, keys and database that outlive the stacks
-    instant_retrieval_after_days: int = Field(default=90, ge=1)  #: originals go to Glacier Instant Retrieval
-    log_days: int = 90
-    audit_days: int = 365
+    database_instance_type: str  #: One of those listed in cdk/capacity.py.
+    database_multi_az: bool  #: Whether a standby in a second zone takes over.
+    nat_gateways: int = Field(gt=0)  #: At most one a zone.
+    backup_days: int = Field(default=30, ge=1, le=35)  #: Days that database backups are kept.
+    keeps_data: bool  #: Deletion protection; buckets, keys and database outlive the stacks.
+    instant_retrieval_after_days: int = Field(default=90, ge=1)  #: Age of originals that move to cold storage.
+    log_days: int = 90  #: Days that logs are kept.
+    audit_days: int = 365  #: Days that the audit trail is kept.
 
-    alarm_email: shapes.Email | None = None
-    monthly_budget_dollars: int = Field(gt=0)
-    #: Who notices costs out of the usual: "tag", a monitor of this installation's tag, which an account of an
-    #: organisation may not make, its payer excepted; the ARN of a monitor that there is; or "nobody".
+    alarm_email: shapes.Email | None = None  #: Where alarms go; without it they reach nobody.
+    monthly_budget_dollars: int = Field(gt=0)  #: Costs above it raise an alarm.
+    #: What detects unusual costs: "tag", a monitor of this installation's tag, which in an organisation only the
+    #: payer's account may create; the ARN of an existing monitor; or "nobody".
     unusual_costs: shapes.UnusualCosts = "tag"
 
-    worker_image: shapes.Image | None = None  #: URI; None: built from gpu_worker/Dockerfile
-    stitch_image: shapes.EcrImage | None = None  #: URI in ECR; None: built from lambdas/stitch.Dockerfile
-    emulated: bool = False  #: for MiniStack on this machine: see docs/emulated.md
+    worker_image: shapes.Image | None = None  #: URI; without it gpu_worker/Dockerfile is built.
+    stitch_image: shapes.EcrImage | None = None  #: URI in ECR; without it lambdas/stitch.Dockerfile is built.
+    emulated: bool = False  #: For MiniStack on this machine: see docs/how-to/emulated.md.
 
     @model_validator(mode="after")
-    def _checked(self) -> Self:
+    def _check_choices(self) -> Self:
         if (self.domain is None) != (self.certificate_arn is None):
             raise ValueError("domain and certificate_arn belong together: give both or neither.")
         if not self.zones:
@@ -122,7 +124,7 @@ class Deployment(BaseModel):
             raise ValueError(f"warm_nodes must be at most max_gpu_nodes, which is {self.max_gpu_nodes}.")
         if self.emulated and self.environment != _EMULATED:
             raise ValueError("emulated is for `make deploy-emulated` on this machine: its functions run on no Lambda.")
-        instance_type(self.database_instance_type)
+        get_instance_type(self.database_instance_type)
         for cidr in self.cluster_endpoint_cidrs:
             _check_cidr(cidr)
         for days in (self.log_days, self.audit_days):
@@ -131,12 +133,12 @@ class Deployment(BaseModel):
 
     @property
     def zones(self) -> tuple[str, ...]:
-        """Of the one region whose zones every account has; elsewhere accounts differ in which they have."""
+        """The zones, where all accounts of the region have the same ones; elsewhere accounts differ."""
         return self.availability_zones or (HOME_ZONES if self.region == HOME_REGION else ())
 
     @property
     def origins(self) -> tuple[str, ...]:
-        """From where browsers may upload and sign in."""
+        """The origins from which browsers may upload and sign in."""
         own = (f"https://{self.domain}",) if self.domain else ()
         return own + self.page_origins
 
@@ -151,9 +153,9 @@ class Deployment(BaseModel):
 
     @classmethod
     def from_context(cls, context: Mapping[str, Any]) -> Deployment:
-        """`context`: all that the CDK was given. Keys with a colon or a slash are the CDK's own, all others ours.
+        """Read the CDK's whole context. Keys with a colon or a slash are the CDK's own, all others ours.
 
-        `environment` is a preset's name, or any with `preset` beside it. Raises WrongDeployment.
+        `environment` is a preset's name, or any name if `preset` is given too. Raises WrongDeployment.
         """
         given = {name: value for name, value in context.items() if _is_ours(name) and value is not None}
         environment = str(given.setdefault("environment", "dev"))

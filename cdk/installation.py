@@ -76,5 +76,5 @@ class Installation:
 
     @property
     def stacks(self) -> dict[str, cdk.Stack]:
-        """By noun, in the order of deployment."""
+        """The stacks by noun, in the order of deployment."""
         return {noun: stack for noun, stack in vars(self).items() if isinstance(stack, cdk.Stack)}

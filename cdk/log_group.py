@@ -1,4 +1,4 @@
-"""Where something logs: a group of ours, made before whoever writes to it would make one, in clear and for ever."""
+"""A log group of ours, made before its writer would make one, unencrypted and kept for ever."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cdk.retention import log_retention
 
 
 class LogGroup(logs.LogGroup):
-    """Encrypted with `key`, `log_key` of the network stack, and kept for `log_days`. `name` None: CloudFormation's."""
+    """A group with the key `log_key` of the network stack, and kept for `log_days`. `name` None: CloudFormation's."""
 
     def __init__(
         self, scope: Construct, id: str, *, deployment: Deployment, key: kms.IKey, name: str | None = None

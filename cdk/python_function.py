@@ -15,12 +15,12 @@ from constructs import Construct
 
 from adapters.settings.environment import Environment
 from adapters.settings.functions import TIMEOUTS
-from cdk.bundling import ARCHITECTURE, ROOT, RUNTIME, AssetKind, bundled
+from cdk.bundling import ARCHITECTURE, ROOT, RUNTIME, AssetKind, bundle_code
 from cdk.deployment import Deployment
 from cdk.log_group import LogGroup
 from cdk.network.stack import NetworkStack
 
-#: Lambda makes them as the function. EC2 knows no resource for describing, and none yet when one is made.
+#: Lambda calls these in the function's role. EC2 knows no resource for describing, and none yet when one is created.
 _NETWORK_INTERFACES = (
     *("ec2:CreateNetworkInterface", "ec2:DeleteNetworkInterface", "ec2:DescribeNetworkInterfaces"),
     *("ec2:DescribeSubnets", "ec2:AssignPrivateIpAddresses", "ec2:UnassignPrivateIpAddresses"),
@@ -28,10 +28,10 @@ _NETWORK_INTERFACES = (
 
 
 class PythonFunction(lambda_.Function):
-    """`lambdas/<name>.py`, under the timeout that `adapters.settings.functions` gives that name.
+    """A function from `lambdas/<name>.py`, under the timeout that `adapters.settings.functions` gives that name.
 
-    With `network` it runs in the private subnets and may reach the database's proxy, or what `security_group` may;
-    without, it has the open internet and nothing of ours.
+    With `network` it runs in the private subnets and may reach the database's proxy, or whatever `security_group` may;
+    without, it reaches the internet and nothing of ours.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class PythonFunction(lambda_.Function):
             id,
             runtime=RUNTIME,
             handler=f"lambdas.{name}.handler",
-            code=bundled(asset, deployment),
+            code=bundle_code(asset, deployment),
             **_process(
                 scope,
                 id,
@@ -71,7 +71,8 @@ class PythonFunction(lambda_.Function):
 
 
 class ImageFunction(lambda_.DockerImageFunction):
-    """As `PythonFunction`, from `lambdas/<name>.Dockerfile`; or from `image`, a URI in ECR with a tag or a digest."""
+    """A `PythonFunction` made from `lambdas/<name>.Dockerfile`; or from `image`, a URI in ECR with a tag or a
+    digest."""
 
     def __init__(
         self,
@@ -89,7 +90,7 @@ class ImageFunction(lambda_.DockerImageFunction):
         super().__init__(
             scope,
             id,
-            code=image_code(scope, id, name, image),
+            code=make_image_code(scope, id, name, image),
             **_process(
                 scope,
                 id,
@@ -105,13 +106,14 @@ class ImageFunction(lambda_.DockerImageFunction):
         )
 
 
-def image_code(scope: Construct, id: str, name: str, image: str | None) -> lambda_.DockerImageCode:
-    """Building needs docker at deploy, not at synth: the tag is a hash of what `.dockerignore` lets in."""
+def make_image_code(scope: Construct, id: str, name: str, image: str | None) -> lambda_.DockerImageCode:
+    """Return the code of `image`, or of an image to build. Building needs docker at deploy, not at synth: the tag is a
+    hash of the files that `.dockerignore` lets in."""
     if image is None:
         return lambda_.DockerImageCode.from_image_asset(
             str(ROOT),
             file=f"lambdas/{name}.Dockerfile",
-            exclude=["gpu_worker"],  # taken by the other image only
+            exclude=["gpu_worker", "inference"],  # used by the other image only
             platform=ecr_assets.Platform.LINUX_ARM64,
         )
     registry, _, rest = image.partition("/")
@@ -139,7 +141,7 @@ def _process(
     scratch_mib: int,
     security_group: ec2.ISecurityGroup | None,
 ) -> dict[str, Any]:
-    """What functions have in common, wherever their code comes from."""
+    """Return the properties that functions share, wherever their code comes from."""
     log_group = LogGroup(scope, f"{id}Logs", deployment=deployment, key=log_key)
     role = iam.Role(scope, f"{id}Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
     # What the managed policies AWSLambdaBasicExecutionRole and AWSLambdaVPCAccessExecutionRole allow, for our log
@@ -163,7 +165,7 @@ def _process(
         "tracing": lambda_.Tracing.ACTIVE,
         "log_group": log_group,
         "logging_format": lambda_.LoggingFormat.JSON,
-        "environment": settings.environ() if settings else {},
+        "environment": settings.make_environ() if settings else {},
         "role": role,
         **in_vpc,
     }

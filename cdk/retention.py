@@ -1,4 +1,4 @@
-"""How long logs are kept: CloudWatch knows certain numbers of days only."""
+"""Retention of logs: CloudWatch accepts only certain numbers of days."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _DAYS = {
 
 
 def log_retention(days: int) -> logs.RetentionDays:
-    """Raises ValueError for a number that CloudWatch does not know."""
+    """Return the retention of a number of days. Raises ValueError for one that is not in our table of these."""
     if days not in _DAYS:
         raise ValueError(f"Logs can be kept for {', '.join(map(str, _DAYS))} days, not for {days}.")
     return _DAYS[days]

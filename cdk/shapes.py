@@ -1,5 +1,5 @@
-"""How the names look that settings give, and the sentence for those that do not: what AWS would refuse half an hour
-into a deployment, or what would let in more than was meant."""
+"""Patterns for the names in settings, with messages for names that do not match: those that AWS would refuse half an
+hour into a deployment, or that would allow more than was meant."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from pydantic import AfterValidator
 
 
 def _shape(pattern: str, words: str) -> AfterValidator:
-    def checked(value: str) -> str:
+    def check(value: str) -> str:
         if not re.fullmatch(pattern, value, re.ASCII):
             raise ValueError(f"must be {words}, not {value!r}.")
         return value
 
-    return AfterValidator(checked)
+    return AfterValidator(check)
 
 
 _DOMAIN = r"[a-z0-9-]+(\.[a-z0-9-]+)+"
@@ -33,7 +33,7 @@ Certificate = Annotated[
         "the ARN of a certificate in us-east-1, from where CloudFront takes it",
     ),
 ]
-#: As browsers send it. Plain http is for a page that is worked on.
+#: As browsers send it. Plain http is for the development of the page.
 Origin = Annotated[
     str,
     _shape(
@@ -46,7 +46,7 @@ Sender = Annotated[str, _shape(rf"{_DOMAIN}|{_EMAIL}", "a domain or an address, 
 #: They become resources of IAM's policies, where a * would be every bucket.
 Bucket = Annotated[str, _shape(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]", "names of buckets alone, as lab-slides")]
 Key = Annotated[str, _shape(r"arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:key/[\w-]+", "ARNs of KMS keys, of no alias")]
-#: What the image of the nodes has drivers for.
+#: The families that the image of the nodes has drivers for.
 GpuInstanceType = Annotated[
     str, _shape(r"(g4dn|g5|g6e?)\.(\d*xlarge|metal)", "of the families g4dn, g5, g6 and g6e, as g6.2xlarge")
 ]

@@ -1,5 +1,5 @@
 """The wheels that bundles are made of: `python -m cdk.wheels lambda` fetches them once, so that a synth needs no
-network. Binary wheels only: what a package would compile here does not run there."""
+network. They are binary wheels only: what a package would compile here does not run there."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ PLATFORMS = {platform.name: platform for platform in (LAMBDA, HOST)}
 
 
 def fetch(platform: Platform) -> None:
-    """Raises subprocess.CalledProcessError when a wheel is not to be had; pip says which."""
+    """Download the wheels of all functions. Raises subprocess.CalledProcessError if one cannot be had; pip says
+    which."""
     files = [word for path in sorted(REQUIREMENTS.glob("lambda-*.txt")) for word in ("-r", str(path))]
     subprocess.run(
         [

@@ -1,5 +1,6 @@
-"""`python -m gpu_worker`: settings from the environment, exit 0 once drained or idle, another status when only a
-new process helps. With device cuda:all a process a GPU, below this one (`gpu_worker.supervisor`)."""
+"""The worker's program, `python -m gpu_worker`. It reads its settings from the environment, and exits with 0 once
+drained or idle, with another status when only a new process helps. With device cuda:all it starts a process a GPU
+(`gpu_worker.supervisor`)."""
 
 from __future__ import annotations
 
@@ -9,22 +10,23 @@ import sys
 from collections.abc import Sequence
 
 from adapters.settings import processes
-from gpu_worker.all_devices import ALL, NONE_HERE, OneDevice, cuda_devices
-from gpu_worker.drain import Drain, drain_at_end_of, drain_on_signals
+from gpu_worker.drain import Drain, drain_on_signals, drain_with_parent
 from gpu_worker.logs import log_to_stderr
+from inference.all_devices import ALL, NONE_HERE, OneDevice, list_cuda_devices
 
 log = logging.getLogger(__name__)
 
 
 def main() -> None:
+    """Run the worker. An argument is the descriptor of the connection to a parent."""
     log_to_stderr()
-    settings = processes.Worker.from_environ(os.environ)
+    settings = processes.WorkerSettings.from_environ(os.environ)
     drain = Drain()
     drain_on_signals(drain)
     if len(sys.argv) > 1:
-        drain_at_end_of(int(sys.argv[1]), drain)
+        drain_with_parent(int(sys.argv[1]), drain)
     if settings.device == ALL:
-        devices = cuda_devices()
+        devices = list_cuda_devices()
         if not devices:
             log.critical(NONE_HERE)
             sys.exit(os.EX_UNAVAILABLE)
@@ -35,25 +37,25 @@ def main() -> None:
     _work(settings, drain)
 
 
-def _supervise(settings: processes.Worker, devices: Sequence[OneDevice], drain: Drain) -> int:
-    from gpu_worker.health import serve
-    from gpu_worker.supervised_health import answer
+def _supervise(settings: processes.WorkerSettings, devices: Sequence[OneDevice], drain: Drain) -> int:
+    from gpu_worker.health.server import serve
+    from gpu_worker.health.supervised import answer_for_workers
     from gpu_worker.supervisor import Supervisor
 
     supervisor = Supervisor(settings, devices, drain)
     if settings.health_port is not None:
-        serve(settings.health_port, lambda path: answer(path, supervisor.ports, leaving=drain.requested))
+        serve(settings.health_port, lambda path: answer_for_workers(path, supervisor.ports, leaving=drain.requested))
     return supervisor.run()
 
 
-def _work(settings: processes.Worker, drain: Drain) -> None:
-    # What a parent of workers does not need is not loaded for it.
+def _work(settings: processes.WorkerSettings, drain: Drain) -> None:
+    # Imported here, since a parent of workers does not need these.
     from adapters.s3.objects import S3Objects
-    from gpu_worker.health import serve_health
-    from gpu_worker.wiring import wired
+    from gpu_worker.health.server import serve_health
+    from gpu_worker.wiring import wire_adapters
     from gpu_worker.worker import Worker
 
-    made = wired(settings)
+    made = wire_adapters(settings)
     worker = Worker(
         settings,
         ledger=made.ledger,
@@ -64,11 +66,11 @@ def _work(settings: processes.Worker, drain: Drain) -> None:
         drain=drain,
     )
     if settings.health_port is not None:
-        serve_health(settings.health_port, worker, worker.models)
+        serve_health(settings.health_port, worker, worker.list_models)
     status = worker.run()
     if status:
         logging.shutdown()
-        os._exit(status)  # `sys.exit` would wait for threads, one of which may hang
+        os._exit(status)  # `sys.exit` would wait for threads, and one may hang
 
 
 if __name__ == "__main__":

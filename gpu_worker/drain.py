@@ -1,4 +1,4 @@
-"""When the worker leaves: the decision, and the request."""
+"""Decides when the worker leaves, and carries the request to do so."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ import threading
 from collections.abc import Iterable
 
 
-def leaves(*, draining: bool, idle_for: float, idle_seconds: float) -> bool:
-    """Of a worker that holds no shard. `idle_for`: seconds without work. `idle_seconds` 0: never for want of work."""
+def should_leave(*, draining: bool, idle_for: float, idle_seconds: float) -> bool:
+    """Return whether a worker without a shard leaves. `idle_for`: seconds without work. `idle_seconds`: 0 to stay when
+    idle."""
     return draining or bool(idle_seconds and idle_for >= idle_seconds)
 
 
 class Drain:
-    """The request to leave, made once. Events that follow it are set with it."""
+    """The request to leave, made once. It sets the events that follow it."""
 
     def __init__(self) -> None:
         self._requested = threading.Event()
@@ -27,32 +28,35 @@ class Drain:
         return self._requested.is_set()
 
     def request(self) -> None:
+        """Request the drain."""
         with self._lock:
             self._requested.set()
             for follower in self._followers:
                 follower.set()
 
     def wait(self, seconds: float) -> bool:
-        """Sleeps, unless the request comes first. True: it came."""
+        """Sleep until the request comes, at most `seconds`. Return whether it came."""
         return self._requested.wait(seconds)
 
     def follow(self, event: threading.Event) -> None:
+        """Have `event` set with the request."""
         with self._lock:
             self._followers.add(event)
             if self._requested.is_set():
                 event.set()
 
     def unfollow(self, event: threading.Event) -> None:
+        """Undo `follow`."""
         with self._lock:
             self._followers.discard(event)
 
 
 def drain_on_signals(drain: Drain, signals: Iterable[signal.Signals] = (signal.SIGTERM, signal.SIGINT)) -> None:
-    """Requests the drain when one of `signals` comes. To be called on the main thread.
+    """Request the drain when one of `signals` comes. Call this on the main thread.
 
-    A Python signal handler runs on the main thread between two of its bytecodes: late while that is inside a forward
-    pass, and in danger of a deadlock if it touches a lock that the main thread holds just then. The wake-up socket is
-    written at once, whatever the main thread does, and a thread of its own reads it.
+    A Python signal handler runs on the main thread between two of its bytecodes: late during a forward pass, and with a
+    deadlock if it takes a lock that the main thread holds. The wake-up socket is written at once, whatever the main
+    thread does, and a thread of its own reads it.
     """
     reader, writer = socket.socketpair()
     writer.setblocking(False)
@@ -64,17 +68,17 @@ def drain_on_signals(drain: Drain, signals: Iterable[signal.Signals] = (signal.S
 
 
 def _await_signals(drain: Drain, reader: socket.socket, writer: socket.socket) -> None:
-    """Holds both ends of the wake-up socket open for as long as the process lives."""
+    """Request the drain at each signal. Keeps both ends of the wake-up socket open until the process ends."""
     while reader.recv(1):
         drain.request()
 
 
-def drain_at_end_of(pipe: int, drain: Drain) -> None:
-    """Requests the drain once nobody can write to `pipe` any more: a parent that was killed has workers that nobody
-    would tell to leave."""
+def drain_with_parent(connection: int, drain: Drain) -> None:
+    """Request the drain once the parent closes `connection`, a descriptor: a parent that was killed cannot tell its
+    workers to leave."""
 
     def wait() -> None:
-        while os.read(pipe, 1):
+        while os.read(connection, 1):
             pass
         drain.request()
 

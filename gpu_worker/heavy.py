@@ -1,4 +1,5 @@
-"""`python -m gpu_worker.heavy`: settings from the environment, exit 0 once drained or idle."""
+"""The planner of large slides, `python -m gpu_worker.heavy`. It reads its settings from the environment, and exits with
+0 once drained or idle."""
 
 from __future__ import annotations
 
@@ -6,18 +7,19 @@ import os
 
 from adapters.settings import processes
 from gpu_worker.drain import Drain, drain_on_signals
-from gpu_worker.health import serve_health
+from gpu_worker.health.server import serve_health
 from gpu_worker.logs import log_to_stderr
 from gpu_worker.planner import HeavyPlanner
-from gpu_worker.wiring import wired
+from gpu_worker.wiring import wire_adapters
 
 
 def main() -> None:
+    """Run the planner."""
     log_to_stderr()
-    settings = processes.Heavy.from_environ(os.environ)
+    settings = processes.HeavySettings.from_environ(os.environ)
     drain = Drain()
     drain_on_signals(drain)
-    made = wired(settings)
+    made = wire_adapters(settings)
     planner = HeavyPlanner(
         settings, ledger=made.ledger, queues=made.queues, objects=made.objects, slides=made.slides, drain=drain
     )

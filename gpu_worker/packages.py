@@ -1,32 +1,33 @@
-"""Model packages: from S3 to this disk once, checked; from there to the device once, kept."""
+"""Caches model packages: fetched from S3 to this disk once, and checked; loaded from there to the device once."""
 
 from __future__ import annotations
 
 import re
 import shutil
+import sys
 import tempfile
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from gpu_worker.health import Served
-from gpu_worker.models.loaded import LoadedModel
-from gpu_worker.models.package import package_digest, package_files
-from gpu_worker.models.registry import Loader, load_model
+from gpu_worker.health.server import ServedModel
+from inference.models.loaded import LoadedModel
+from inference.models.package import compute_digest, list_files
+from inference.models.registry import Loader, load_model
 from wsi.errors import ModelError, SourceMissing, UnsuitableDevice
-from wsi.model_card import ModelCard
-from wsi.plan import Plan
+from wsi.planning.plan import Plan
 from wsi.ports.objects import Objects
+from wsi.records.model_card import ModelCard
 
-#: What names a folder of the cache: nothing else may, since the name comes out of a plan.
+#: The only valid names of the cache's folders: a name comes from a plan.
 _DIGEST = re.compile(r"[0-9a-f]{64}")
-#: Models that stay loaded: the running shard's and the next one's.
-KEPT = 2
+#: Models that stay loaded: the current shard's and the next one's.
+MAX_LOADED = 2
 
 
-class Models:
-    """For one thread."""
+class ModelCache:
+    """The loaded models, for one thread."""
 
     def __init__(
         self,
@@ -38,7 +39,8 @@ class Models:
         load: Loader = load_model,
         on_phase: Callable[[ModelCard, str, float], None] = lambda card, phase, seconds: None,
     ) -> None:
-        """`on_phase` is told the seconds of fetching weights ("weights") and of making the model ready ("warm_up")."""
+        """Begin without models. `on_phase` gets the seconds of fetching weights ("weights") and of making the model
+        ready ("warm_up")."""
         self._packages = packages
         self._bucket = bucket
         self._cache = cache
@@ -48,39 +50,47 @@ class Models:
         self._loaded: OrderedDict[str, LoadedModel] = OrderedDict()
 
     def load(self, plan: Plan) -> LoadedModel:
-        """Raises ModelError, UnsuitableDevice, DeviceLost."""
+        """Return the plan's model, loaded. Raises ModelError, UnsuitableDevice, DeviceLost."""
         card = plan.card
-        key = card.identity  # a package registered before may be read otherwise under a newer name
+        key = card.identity  # a package that was registered earlier may be read differently under a newer name
         if key not in self._loaded:
             package, began = None, time.monotonic()
             if plan.package_uri is not None:
                 package = fetch_package(card, plan.package_uri, self._packages, self._bucket, self._cache)
             fetched = time.monotonic()
-            self._loaded[key] = self._ready(card, package)
+            self._loaded[key] = self._load_model(card, package)
             self._on_phase(card, "weights", fetched - began)
             self._on_phase(card, "warm_up", time.monotonic() - fetched)
         self._loaded.move_to_end(key)
-        while len(self._loaded) > KEPT:
+        while len(self._loaded) > MAX_LOADED:
             self._loaded.popitem(last=False)
         return self._loaded[key]
 
-    def _ready(self, card: ModelCard, package: Path | None) -> LoadedModel:
-        """A device that is full is asked again without the models of shards before."""
+    def _load_model(self, card: ModelCard, package: Path | None) -> LoadedModel:
+        """Load a model. If the device is full, try again without the models of earlier shards."""
         try:
             return self._load(card, package, self._device)
         except UnsuitableDevice:
             if not self._loaded:
                 raise
-        # Out of the handler, whose traceback holds what there is of the model.
+        # Outside the handler, whose traceback keeps the partly loaded model alive.
         self._loaded.clear()
         return self._load(card, package, self._device)
 
+    def release(self) -> None:
+        """Forget the loaded models, which frees their memory for another process."""
+        self._loaded.clear()
+        if self._device != "cpu" and "torch" in sys.modules:
+            from inference.models.execution.devices import give_back_memory
+
+            give_back_memory()
+
     @property
-    def served(self) -> Sequence[Served]:
-        """The loaded ones, as `gpu_worker.health` tells of them."""
+    def served(self) -> Sequence[ServedModel]:
+        """Return the loaded models as `gpu_worker.health.server` lists them."""
         cards = [model.card for model in list(self._loaded.values())]
         return [
-            Served(
+            ServedModel(
                 name=card.name,
                 version=card.version,
                 platform=card.kind,
@@ -94,11 +104,12 @@ class Models:
 
 
 def fetch_package(card: ModelCard, uri: str, packages: Objects, bucket: str, cache: Path) -> Path:
-    """The folder cache/<digest> with the package of `card`, fetched from `uri` ("s3://<bucket>/<prefix>/") if it is
-    not there. Raises ModelError for another bucket, a missing file or bytes that are not those registered.
+    """Return the folder cache/<digest> with the package of `card`; fetch it from `uri` ("s3://<bucket>/<prefix>/") if
+    it is not there.
 
-    What lies in the cache is checked as well, each time it is loaded: it may have been cut short by a machine that
-    lost power, or lie in a folder that others can write to, and TorchScript is code.
+    Raises ModelError for another bucket, a missing file or bytes other than those registered. A cached package is
+    checked too, each time it is loaded: a power failure may have truncated it, or others may be able to write to its
+    folder, and TorchScript is code.
     """
     if not _DIGEST.fullmatch(card.digest):
         raise ModelError(f"The digest of model {card.name} is not one: register the model again.")
@@ -113,7 +124,7 @@ def fetch_package(card: ModelCard, uri: str, packages: Objects, bucket: str, cac
     cache.mkdir(parents=True, exist_ok=True)
     fresh = Path(tempfile.mkdtemp(dir=cache, prefix=".fetching-"))
     try:
-        for name in package_files(card):
+        for name in list_files(card):
             (fresh / name).write_bytes(packages.get(f"{uri.removeprefix(prefix).rstrip('/')}/{name}"))
         if not _is_registered(fresh, card):
             raise ModelError(
@@ -128,14 +139,14 @@ def fetch_package(card: ModelCard, uri: str, packages: Objects, bucket: str, cac
 
 
 def _is_registered(folder: Path, card: ModelCard) -> bool:
-    files = package_files(card)
-    return all((folder / name).is_file() for name in files) and package_digest(folder, files) == card.digest
+    files = list_files(card)
+    return all((folder / name).is_file() for name in files) and compute_digest(folder, files) == card.digest
 
 
 def _publish(fresh: Path, folder: Path) -> None:
-    """One rename: no reader ever sees half a package."""
+    """Move the package into place by one rename: no reader ever sees half of it."""
     try:
         fresh.rename(folder)
     except OSError:
-        if not folder.is_dir():  # else another process of this machine was faster, with the same bytes
+        if not folder.is_dir():  # otherwise another process was faster, with the same bytes
             raise

@@ -1,7 +1,7 @@
-"""Plans of large slides, one at a time, on processors only.
+"""Plans large slides, one at a time, on processors only.
 
-A function has five minutes and ten gigabytes of disk; this has as much as its pod. A plan that is interrupted left
-nothing half-done: its message comes again, and whoever gets it plans anew.
+A function has five minutes and ten gigabytes of disk; this process has as much as its pod. An interrupted plan leaves
+nothing half done: its message is delivered again, and the next receiver recomputes the plan.
 """
 
 from __future__ import annotations
@@ -9,42 +9,41 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
+from typing import Final
 from uuid import UUID
 
 from adapters.settings import processes
 from adapters.settings.queues import HEAVY, RECEIVES
-from gpu_worker.drain import Drain, leaves
-from gpu_worker.health import State
-from gpu_worker.metrics import PlanMetrics
-from gpu_worker.pipeline import Drained
-from gpu_worker.pulse import Pulse
-from wsi.errors import LeaseLost
-from wsi.notices import wake
-from wsi.planning import give_up_plan, plan_job
+from gpu_worker.drain import Drain, should_leave
+from gpu_worker.health.metrics import PlanMetrics
+from gpu_worker.health.pulse import Pulse
+from gpu_worker.health.server import State
+from gpu_worker.hidden_message import HiddenMessage
+from inference.shard_run import Drained
+from wsi.jobs.planning import give_up_plan, plan_job
+from wsi.notices.outbox import wake
 from wsi.ports.ledger import SystemLedger
 from wsi.ports.objects import Objects, SlideStore
 from wsi.ports.queues import Queues
 from wsi.records.notices import MESSAGE_SCHEMA, QueueMessage
-from wsi.slide.scratch import in_tenths
+from wsi.slide.files.scratch import throttle_to_tenths
 
 log = logging.getLogger(__name__)
 
-#: Seconds that a plan gets to end once the process is to leave: one that is given back begins anew elsewhere.
-DRAIN_SECONDS = 60.0
-#: A plan that takes longer is stuck: /v2/health/live says so, and the message comes again elsewhere.
-STUCK_SECONDS = 2 * 3600.0
-POLL_SECONDS = 5.0
-RETRY_SECONDS = 5.0
+#: Seconds that a plan gets to end once the process must leave: a plan that is given back starts over elsewhere.
+DRAIN_SECONDS: Final = 60.0
+#: A plan that takes longer is stuck: /v2/health/live reports it, and the message is delivered again elsewhere.
+STUCK_SECONDS: Final = 2 * 3600.0
+POLL_SECONDS: Final = 5.0
+RETRY_SECONDS: Final = 5.0
 #: Polls that may fail in a row.
 MAX_FAILED_POLLS = 24
 
 
-class Outcome(StrEnum):
-    """For the metrics, which say what each means: `adapters.settings.worker_metrics.PLANS`."""
+class PlanOutcome(StrEnum):
+    """The end of a plan, for the metrics: `adapters.settings.worker_metrics.PLANS` explains each."""
 
     DONE = "done"
     RETURNED = "returned"
@@ -53,45 +52,51 @@ class Outcome(StrEnum):
 
 
 class HeavyPlanner:
+    """The planner of large slides. `run` is for the main thread; the health port reads the rest from any."""
+
     def __init__(
         self,
-        settings: processes.Heavy,
+        settings: processes.HeavySettings,
         *,
         ledger: SystemLedger,
         queues: Queues,
         objects: Objects,
         slides: SlideStore,
         drain: Drain,
+        poll_seconds: float = POLL_SECONDS,
+        drain_seconds: float = DRAIN_SECONDS,
+        stuck_seconds: float = STUCK_SECONDS,
     ) -> None:
-        """`objects`: the results bucket."""
+        """Prepare the planner. `objects`: the results bucket."""
         self._settings = settings
         self._ledger = ledger
         self._queues = queues
         self._objects = objects
         self._slides = slides
         self._drain = drain
-        self._plans = False
+        self._poll_seconds, self._drain_seconds = poll_seconds, drain_seconds
+        self._is_planning = False
         self._failed_polls = 0
-        self._pulse = Pulse(STUCK_SECONDS)
-        self._metrics = PlanMetrics(tuple(Outcome))
+        self._pulse = Pulse(stuck_seconds)
+        self._metrics = PlanMetrics(tuple(PlanOutcome))
         self._metrics.watch(state=lambda: self.state, pulse=self._pulse)
 
     @property
     def state(self) -> State:
         if self._drain.requested:
             return State.LEAVING
-        return State.RUNNING if self._plans else State.WAITING
+        return State.RUNNING if self._is_planning else State.WAITING
 
     @property
     def is_alive(self) -> bool:
         return not self._pulse.is_stuck
 
-    def exposition(self) -> bytes:
-        return self._metrics.exposition()
+    def format_metrics(self) -> bytes:
+        return self._metrics.format_metrics()
 
     def run(self) -> None:
-        """Returns when it was told to leave or had no work for `idle_seconds`. Raises what the queue raises when it
-        stays away."""
+        """Plan slides until told to leave, or idle for `idle_seconds`. Raises the queue's error once more than
+        `MAX_FAILED_POLLS` polls in a row failed."""
         idle_for = 0.0
         while self._may_take(idle_for):
             self._pulse.beat()
@@ -104,14 +109,16 @@ class HeavyPlanner:
                 idle_for = 0.0
 
     def _may_take(self, idle_for: float) -> bool:
-        return not leaves(draining=self._drain.requested, idle_for=idle_for, idle_seconds=self._settings.idle_seconds)
+        return not should_leave(
+            draining=self._drain.requested, idle_for=idle_for, idle_seconds=self._settings.idle_seconds
+        )
 
     def _take(self) -> QueueMessage | None:
         try:
             messages = self._queues.receive(
-                HEAVY, limit=1, wait_seconds=POLL_SECONDS, visibility_seconds=self._settings.visibility_seconds
+                HEAVY, limit=1, wait_seconds=self._poll_seconds, visibility_seconds=self._settings.visibility_seconds
             )
-        except Exception:  # a process border: a queue that is away for a moment is no reason to leave
+        except Exception:  # a process border: a short outage of the queue is no reason to leave
             self._failed_polls += 1
             self._metrics.failed_polls.inc()
             if self._failed_polls > MAX_FAILED_POLLS:
@@ -123,34 +130,36 @@ class HeavyPlanner:
         return messages[0] if messages else None
 
     def _work(self, message: QueueMessage) -> None:
-        job_id = _job_of(message)
+        job_id = _parse_job(message)
         if job_id is None:
             return
         fields = {"job": str(job_id), "receives": message.receives, "traceparent": message.traceparent}
-        began, self._plans = time.monotonic(), True
+        began, self._is_planning = time.monotonic(), True
         log.info("plan begun", extra=fields)
         try:
-            with self._hidden(message):
-                outcome = self._planned(job_id, message)
-            self._settle(outcome, job_id, message)
-        except Exception:  # a process border: the message comes again when its visibility ends
+            with HiddenMessage(self._queues, HEAVY, message, seconds=self._settings.visibility_seconds) as hidden:
+                outcome = self._plan(job_id, message)
+            self._settle(outcome, job_id, hidden)
+        except Exception:  # a process border: the message is delivered again when its visibility ends
             log.exception("plan failed", extra=fields)
-            outcome = Outcome.FAILED
-        self._metrics.ended(outcome, time.monotonic() - began)
+            outcome = PlanOutcome.FAILED
+        self._metrics.count_plan(outcome, time.monotonic() - began)
         log.info("plan ended", extra={**fields, "outcome": outcome.value})
-        self._plans = False
+        self._is_planning = False
 
-    def _planned(self, job_id: UUID, message: QueueMessage) -> Outcome:
-        """Plans on a thread of its own, which ends with the process when it takes too long for one that leaves. Raises
-        what planning raised, unless it was the last try."""
+    def _plan(self, job_id: UUID, message: QueueMessage) -> PlanOutcome:
+        """Plan on a thread of its own, which ends with the process if it takes too long once the process must leave.
+        Raises what planning raised, unless it was the last attempt."""
         errors: list[Exception] = []
         ended = threading.Event()
-        tell = in_tenths(lambda done, total: log.info("slide copied", extra={"job": str(job_id), "bytes": done}))
+        report = throttle_to_tenths(
+            lambda done, total: log.info("slide copied", extra={"job": str(job_id), "bytes": done})
+        )
 
         def on_copy(done: int, total: int) -> None:
             if self._drain.requested:
                 raise Drained
-            tell(done, total)
+            report(done, total)
 
         def plan() -> None:
             try:
@@ -175,57 +184,30 @@ class HeavyPlanner:
         self._drain.follow(ended)
         planning.start()
         ended.wait()
-        planning.join(DRAIN_SECONDS)
+        planning.join(self._drain_seconds)
         self._drain.unfollow(ended)
         if planning.is_alive() or (errors and isinstance(errors[0], Drained)):
-            return Outcome.RETURNED
+            return PlanOutcome.RETURNED
         if not errors:
-            return Outcome.DONE
+            return PlanOutcome.DONE
         if message.receives < RECEIVES:
             raise errors[0]
         log.error("plan given up", exc_info=errors[0], extra={"job": str(job_id)})
-        return Outcome.GIVEN_UP
+        return PlanOutcome.GIVEN_UP
 
-    def _settle(self, outcome: Outcome, job_id: UUID, message: QueueMessage) -> None:
-        if outcome is Outcome.RETURNED:
-            return self._give_back(message)
-        if outcome is Outcome.GIVEN_UP:
-            give_up_plan(job_id, ledger=self._ledger)  # and the message goes to the dead letters, for people
-        wake(self._queues, traceparent=message.traceparent)
-        if outcome is Outcome.DONE:
-            self._queues.delete(HEAVY, message.receipt)
+    def _settle(self, outcome: PlanOutcome, job_id: UUID, hidden: HiddenMessage) -> None:
+        if outcome is PlanOutcome.RETURNED:
+            return hidden.give_back()
+        if outcome is PlanOutcome.GIVEN_UP:
+            give_up_plan(job_id, ledger=self._ledger)  # and the message goes to the dead-letter queue, for people
+        wake(self._queues, traceparent=hidden.message.traceparent)
+        if outcome is PlanOutcome.DONE:
+            hidden.finish()
         return None
 
-    @contextmanager
-    def _hidden(self, message: QueueMessage) -> Iterator[None]:
-        """Keeps the message from others for as long as it takes, which nobody knows before."""
-        seconds, ended = self._settings.visibility_seconds, threading.Event()
 
-        def extend() -> None:
-            while not ended.wait(seconds / 3):
-                try:
-                    self._queues.extend(HEAVY, message.receipt, seconds=seconds)
-                except Exception:  # a thread's border: who plans too commits the same plan, or changes nothing
-                    log.warning("message not extended", exc_info=True)
-
-        beating = threading.Thread(target=extend, name="heartbeat", daemon=True)
-        beating.start()
-        try:
-            yield
-        finally:
-            ended.set()
-            beating.join()
-
-    def _give_back(self, message: QueueMessage) -> None:
-        """Visible to others at once."""
-        try:
-            self._queues.extend(HEAVY, message.receipt, seconds=0)
-        except LeaseLost:
-            log.info("message was visible already")
-
-
-def _job_of(message: QueueMessage) -> UUID | None:
-    """None: the message is left, for a newer process or for the dead letters."""
+def _parse_job(message: QueueMessage) -> UUID | None:
+    """Return the job that the message names; None to leave it to a newer process or the dead-letter queue."""
     try:
         schema, job_id = int(message.body["v"]), UUID(message.body["job_id"])
     except (AttributeError, KeyError, TypeError, ValueError):  # UUID(7) has no text to read

@@ -1,4 +1,4 @@
-"""Models that this worker's device can not hold, so that it does not take their shards again."""
+"""Remembers models that this worker's device cannot hold, so that it does not take their shards again."""
 
 from __future__ import annotations
 
@@ -8,22 +8,24 @@ from wsi.records.jobs import Job
 
 
 class Refusals:
-    """For the process's life: its device will not grow. Written and read by any thread."""
+    """The refused models, until the process ends: its device will not grow. For any thread."""
 
     def __init__(self) -> None:
         self._jobs: set[UUID] = set()
         self._models: set[str] = set()
 
     def add(self, job: Job) -> None:
+        """Refuse the job's model from now on."""
         self._models.add(job.model_digest)
         self._jobs.add(job.id)
 
-    def of_message(self, job_id: UUID) -> bool:
-        """Before a lease: all that a message tells is its job."""
+    def has_job(self, job_id: UUID) -> bool:
+        """Return whether a message's job, which is all that is known before the lease, is known to be of a refused
+        model."""
         return job_id in self._jobs
 
-    def of_lease(self, job: Job) -> bool:
-        """True: a job of a refused model, which is known by its messages from now on."""
+    def refuses(self, job: Job) -> bool:
+        """Return whether a leased job is of a refused model; if so, `has_job` knows it from now on."""
         if job.model_digest in self._models:
             self._jobs.add(job.id)
         return job.id in self._jobs

@@ -1,4 +1,4 @@
-"""What the worker and the planner of large slides are made of alike: the adapters that their settings name."""
+"""Makes the adapters that the worker and the planner of large slides have in common, from their settings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from adapters.sqs import SqsQueues
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Wired:
+class WorkerAdapters:
+    """The adapters of a process."""
+
     clients: AwsClients
     ledger: PostgresSystemLedger
     queues: SqsQueues
@@ -22,10 +24,10 @@ class Wired:
     slides: S3SlideStore
 
 
-def wired(settings: processes.Worker | processes.Heavy) -> Wired:
-    """Nothing is connected before it is used."""
+def wire_adapters(settings: processes.WorkerSettings | processes.HeavySettings) -> WorkerAdapters:
+    """Make the adapters. Each connects at its first use."""
     clients = AwsClients(settings.region, settings.endpoint_url)
-    return Wired(
+    return WorkerAdapters(
         clients=clients,
         ledger=PostgresSystemLedger(
             Connections(settings.database_dsn, iam=settings.database_iam, region=settings.region)

@@ -1,5 +1,5 @@
-"""What an operator does to an installation, invoked by hand and allowed by IAM alone: the database is private, and who
-makes the first admin can be none yet.
+"""An operator's actions on an installation, invoked by hand and allowed by IAM alone: the database is private, and
+somebody must create the first admin.
 
 One action an invocation, `{"add_tenant": {"name": "hospital"}}`; the answer is an object, or `{"error": sentence}`.
 """
@@ -7,15 +7,17 @@ One action an invocation, `{"add_tenant": {"name": "hospital"}}`; the answer is 
 from __future__ import annotations
 
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from pydantic import ValidationError
 
-from adapters.postgres.administration import Administration
-from adapters.postgres.seeding import SeedUser
-from adapters.settings.processes import Owner
-from lambdas.cold_start import Handler, entry
-from lambdas.logs import logger_for
+from adapters.postgres.owner.administration import Administration
+from adapters.postgres.owner.connection import make_owner_dsn
+from adapters.postgres.owner.seeding import SeedUser
+from adapters.settings.processes import OwnerSettings
+from lambdas.cold_start import Handler, make_entry
+from lambdas.logs import make_logger
 from lambdas.schemas.administration import (
     Action,
     AddKey,
@@ -28,21 +30,21 @@ from lambdas.schemas.administration import (
     RegisterModel,
 )
 from lambdas.schemas.common import Body
-from lambdas.wiring import administration
-from wsi.builtin_models import BUILTIN
+from lambdas.wiring import make_aws_clients
 from wsi.errors import Invalid, NotFound, TesseraError
-from wsi.model_card import ModelCard
-from wsi.plain_faults import plain_fault
+from wsi.models.builtin import BUILTIN
+from wsi.plain_faults import describe_fault
+from wsi.records.model_card import ModelCard
 from wsi.records.models import ModelVersion
 
-logger = logger_for("administer")
+logger = make_logger("administer")
 
 
 def make_handler(owner: Administration) -> Handler:
     def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
         try:
             action = Action.model_validate(event)
-            answer = _carried_out(action.asked, owner)
+            answer = _carry_out(action.asked, owner)
         except ValidationError as error:
             return {"error": _sentence(error)}
         except TesseraError as error:
@@ -53,10 +55,10 @@ def make_handler(owner: Administration) -> Handler:
     return handle
 
 
-def _carried_out(asked: Body, owner: Administration) -> dict[str, Any]:
+def _carry_out(asked: Body, owner: Administration) -> dict[str, Any]:
     match asked:
         case ListTenants():
-            return {"tenants": [{**asdict(tenant), "id": str(tenant.id)} for tenant in owner.tenants()]}
+            return {"tenants": [{**asdict(tenant), "id": str(tenant.id)} for tenant in owner.list_tenants()]}
         case AddTenant():
             return {"tenant": str(owner.add_tenant(asked.name))}
         case AddUser():
@@ -70,14 +72,16 @@ def _carried_out(asked: Body, owner: Administration) -> dict[str, Any]:
         case KeyName():
             return {"revoked": owner.revoke_key(asked.tenant, asked.name)}
         case RegisterBuiltin():
-            return _registered(owner, _builtin(asked.name), package_uri=None, is_default=True)
+            return _register_model(owner, _builtin(asked.name), package_uri=None, is_default=True)
         case RegisterModel():
-            return _registered(owner, _card(asked.card), package_uri=asked.package_uri, is_default=asked.is_default)
+            return _register_model(owner, _card(asked.card), package_uri=asked.package_uri, is_default=asked.is_default)
         case _:
             raise AssertionError(asked)
 
 
-def _registered(owner: Administration, card: ModelCard, *, package_uri: str | None, is_default: bool) -> dict[str, Any]:
+def _register_model(
+    owner: Administration, card: ModelCard, *, package_uri: str | None, is_default: bool
+) -> dict[str, Any]:
     owner.register_model(
         ModelVersion(
             name=card.name,
@@ -105,8 +109,14 @@ def _card(value: dict[str, Any]) -> ModelCard:
 
 
 def _sentence(error: ValidationError) -> str:
-    wrong = [f"{'.'.join(map(str, found['loc'])) or 'the payload'}: {plain_fault(found)}" for found in error.errors()]
+    wrong = [
+        f"{'.'.join(map(str, found['loc'])) or 'the payload'}: {describe_fault(found)}" for found in error.errors()
+    ]
     return "; ".join(wrong) + "."
 
 
-handler = entry(Owner, administration, make_handler)
+def wire(settings: OwnerSettings) -> Handler:
+    return make_handler(Administration(partial(make_owner_dsn, settings, make_aws_clients(settings))))
+
+
+handler = make_entry(OwnerSettings, wire)

@@ -1,32 +1,51 @@
-"""Who is calling: one authorizer for API Gateway and for AppSync, for Cognito tokens and for API keys.
+"""Authentication: one authorizer for API Gateway and for AppSync, for Cognito tokens and for API keys.
 
 The answer holds for the whole API and names no route, since the gateway keeps it and replays it for other routes
-(F-37); who may do what is decided by the use cases. Tenant and role come from our own table (F-38).
+(F-37); the use cases decide who may do what. Tenant and role come from our own table (F-38).
 """
 
 from __future__ import annotations
 
+import json
+from dataclasses import dataclass
 from typing import Any
 
 import jwt
 
-from adapters.settings.processes import Authorizer
-from lambdas.cold_start import Handler, entry
-from lambdas.jwks import Jwks, fetch_over_http
-from lambdas.logs import logger_for
-from lambdas.wiring import AuthorizerWiring, authorizer_wiring
+from adapters.postgres.identities import PostgresIdentities
+from adapters.settings.processes import AuthorizerSettings
+from lambdas.cold_start import Handler, make_entry
+from lambdas.logs import make_logger
+from lambdas.wiring import make_connections
 from wsi.access import split_api_key
+from wsi.errors import SourceUnavailable
 from wsi.ports.ledger import Identities
 from wsi.records.identity import Actor
 
-logger = logger_for("authorizer")
+logger = make_logger("authorizer")
 
 CACHE_SECONDS = 60  #: how long AppSync may keep an answer; a revoked key works no longer than this
 LEEWAY_SECONDS = 10  #: between the issuer's clock and ours
+KEYS_SECONDS = 3600.0  #: how long the issuer's public keys are kept
+#: Least time between two requests for them: a forged token can name any key.
+ASK_SECONDS = 60.0
+ISSUER_SECONDS = 5.0  #: for the issuer's answer
 
 
-def make_handler(wiring: AuthorizerWiring, jwks: Jwks | None = None) -> Handler:
-    keys = jwks or Jwks(fetch_over_http(wiring.jwks_url))
+@dataclass(frozen=True, kw_only=True)
+class AuthorizerWiring:
+    """The issuers and the ledger whose tokens and keys are accepted."""
+
+    identities: Identities
+    issuer: str
+    client_id: str
+    jwks_url: str
+
+
+def make_handler(wiring: AuthorizerWiring, *, ask_seconds: float = ASK_SECONDS) -> Handler:
+    keys = jwt.PyJWKClient(
+        wiring.jwks_url, lifespan=KEYS_SECONDS, timeout=ISSUER_SECONDS, cooldown_duration=ask_seconds
+    )
 
     def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
         credential = _credential(event)
@@ -38,7 +57,8 @@ def make_handler(wiring: AuthorizerWiring, jwks: Jwks | None = None) -> Handler:
 
 
 def _credential(event: dict[str, Any]) -> str:
-    """Of a TOKEN or AppSync event, or the Authorization header of a REQUEST event; with or without "Bearer "."""
+    """Return the credential of a TOKEN or AppSync event, or a REQUEST event's Authorization header, without "Bearer
+    "."""
     headers: dict[str, str] = event.get("headers") or {}
     by_name = {name.lower(): value for name, value in headers.items()}
     raw: str = event.get("authorizationToken") or by_name.get("authorization") or ""
@@ -46,23 +66,23 @@ def _credential(event: dict[str, Any]) -> str:
     return rest.strip() if scheme.lower() == "bearer" else raw.strip()
 
 
-def _actor(credential: str, wiring: AuthorizerWiring, keys: Jwks) -> Actor | None:
-    if not credential.isascii():  # no key and no token is; hashing and decoding would stumble over half a character
+def _actor(credential: str, wiring: AuthorizerWiring, keys: jwt.PyJWKClient) -> Actor | None:
+    if not credential.isascii():  # every key and token is; hashing and decoding would fail on half a character
         return None
     return _api_key_actor(credential, wiring.identities) or _token_actor(credential, wiring, keys)
 
 
 def _api_key_actor(credential: str, identities: Identities) -> Actor | None:
     found = split_api_key(credential)
-    return identities.api_key(*found) if found else None
+    return identities.find_api_key(*found) if found else None
 
 
-def _token_actor(credential: str, wiring: AuthorizerWiring, keys: Jwks) -> Actor | None:
-    """Checks signature, issuer, expiry, kind and app client (`aud` of an id token, `client_id` of an access token)."""
+def _token_actor(credential: str, wiring: AuthorizerWiring, keys: jwt.PyJWKClient) -> Actor | None:
+    """Check signature, issuer, expiry, kind and app client (`aud` of an id token, `client_id` of an access token).
+    Return None for an invalid token or an unknown user. Raises SourceUnavailable when the issuer's keys cannot be
+    fetched: that is no verdict on the token."""
     try:
-        key = keys.key(str(jwt.get_unverified_header(credential).get("kid")))
-        if key is None:
-            return None
+        key = keys.get_signing_key(str(jwt.get_unverified_header(credential).get("kid")))
         claims: dict[str, Any] = jwt.decode(
             credential,
             key,
@@ -71,12 +91,14 @@ def _token_actor(credential: str, wiring: AuthorizerWiring, keys: Jwks) -> Actor
             leeway=LEEWAY_SECONDS,
             options={"require": ["exp", "iss", "sub", "token_use"], "verify_aud": False},
         )
-    except jwt.InvalidTokenError:
+    except (jwt.PyJWKClientConnectionError, json.JSONDecodeError) as error:
+        raise SourceUnavailable("The issuer's keys cannot be fetched; try again in a minute.") from error
+    except (jwt.InvalidTokenError, jwt.PyJWKClientError):
         return None
     client = {"id": claims.get("aud"), "access": claims.get("client_id")}.get(claims["token_use"])
     if client != wiring.client_id:
         return None
-    return wiring.identities.user(wiring.issuer, claims["sub"])
+    return wiring.identities.find_user(wiring.issuer, claims["sub"])
 
 
 def _flat(actor: Actor) -> dict[str, str]:
@@ -84,7 +106,7 @@ def _flat(actor: Actor) -> dict[str, str]:
 
 
 def _gateway_answer(actor: Actor | None, method_arn: str) -> dict[str, Any]:
-    """Raises the one exception that API Gateway turns into 401."""
+    """Return the policy for API Gateway. Raises the one exception that API Gateway turns into 401."""
     if actor is None:
         raise Exception("Unauthorized")
     api, stage, *_ = method_arn.split("/")
@@ -102,4 +124,15 @@ def _appsync_answer(actor: Actor | None) -> dict[str, Any]:
     return {"isAuthorized": True, "resolverContext": _flat(actor), "ttlOverride": CACHE_SECONDS}
 
 
-handler = entry(Authorizer, authorizer_wiring, make_handler)
+def wire(settings: AuthorizerSettings) -> Handler:
+    return make_handler(
+        AuthorizerWiring(
+            identities=PostgresIdentities(make_connections(settings)),
+            issuer=settings.issuer,
+            client_id=settings.client_id,
+            jwks_url=settings.jwks_url,
+        )
+    )
+
+
+handler = make_entry(AuthorizerSettings, wire)

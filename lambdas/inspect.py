@@ -2,39 +2,61 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from adapters.settings.processes import SlideJobs
-from lambdas.cold_start import Handler, entry
-from lambdas.logs import logger_for
+from adapters.s3.objects import S3Objects
+from adapters.s3.slides import S3SlideStore
+from adapters.settings.processes import SlideJobSettings
+from lambdas.cold_start import Handler, make_entry
+from lambdas.logs import make_logger
 from lambdas.queue_events import make_queue_handler
-from lambdas.wiring import SlideJobsWiring, slide_jobs_wiring
+from lambdas.wiring import SCRATCH, make_aws_clients, make_system_ledger
 from wsi.errors import RejectReason
-from wsi.inspecting import inspect_slide
+from wsi.inspection.inspecting import inspect_slide
 from wsi.ledger_rules import UNINSPECTED_SENTENCE
-from wsi.slide.scratch import in_tenths
+from wsi.ports.ledger import SystemLedger
+from wsi.ports.objects import Objects, SlideStore
+from wsi.slide.files.scratch import throttle_to_tenths
 
-logger = logger_for("inspect")
+logger = make_logger("inspect")
 
 
-def make_handler(wiring: SlideJobsWiring) -> Handler:
-    def work(body: dict[str, Any], traceparent: str | None) -> None:
+def make_handler(
+    *,
+    ledger: SystemLedger,
+    slides: SlideStore,
+    objects: Objects,
+    scratch: Path = SCRATCH,
+    max_scratch_bytes: int,
+) -> Handler:
+    def process_message(body: dict[str, Any], traceparent: str | None) -> None:
         state = inspect_slide(
             UUID(body["slide_id"]),
-            ledger=wiring.ledger,
-            slides=wiring.slides,
-            objects=wiring.objects,
-            scratch=wiring.scratch,
-            max_scratch_bytes=wiring.max_scratch_bytes,
-            on_copy=in_tenths(lambda done, _: logger.info("slide copied", extra={**body, "bytes": done})),
+            ledger=ledger,
+            slides=slides,
+            objects=objects,
+            scratch=scratch,
+            max_scratch_bytes=max_scratch_bytes,
+            on_copy=throttle_to_tenths(lambda done, _: logger.info("slide copied", extra={**body, "bytes": done})),
         )
         logger.info("inspected", extra={**body, "traceparent": traceparent, "state": state})
 
     def give_up(body: dict[str, Any]) -> None:
-        wiring.ledger.reject_slide(UUID(body["slide_id"]), RejectReason.DAMAGED, UNINSPECTED_SENTENCE)
+        ledger.reject_slide(UUID(body["slide_id"]), RejectReason.DAMAGED, UNINSPECTED_SENTENCE)
 
-    return make_queue_handler(work, logger, give_up=give_up)
+    return make_queue_handler(process_message, logger, give_up=give_up)
 
 
-handler = entry(SlideJobs, slide_jobs_wiring, make_handler)
+def wire(settings: SlideJobSettings) -> Handler:
+    clients = make_aws_clients(settings)
+    return make_handler(
+        ledger=make_system_ledger(settings),
+        slides=S3SlideStore(clients, settings.slides_bucket, settings.allowed, settings),
+        objects=S3Objects(clients, settings.results_bucket),
+        max_scratch_bytes=settings.max_scratch_bytes,
+    )
+
+
+handler = make_entry(SlideJobSettings, wire)

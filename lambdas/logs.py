@@ -10,18 +10,18 @@ from typing import Any
 from aws_lambda_powertools import Logger
 from aws_lambda_powertools.logging.formatter import LambdaPowertoolsFormatter
 
-from wsi.error_logs import error_fields
+from wsi.error_logs import make_error_fields
 
 
 class _WithoutForeignText(LambdaPowertoolsFormatter):
-    """Of an error what `wsi.error_logs` lets through, in place of the traceback with its text."""
+    """A formatter that logs what `wsi.error_logs` lets through of an error, in place of the traceback with its text."""
 
     def formatException(self, ei: Any) -> str:
-        return json.dumps(error_fields(ei[1]))
+        return json.dumps(make_error_fields(ei[1]))
 
 
-def logger_for(service: str) -> Logger:
-    """The logger of one handler. On AWS the lines of our own packages go the same way as its own."""
+def make_logger(service: str) -> Logger:
+    """Return the logger of one handler. On AWS, it also handles the log lines of our own packages."""
     logger = Logger(service=service, logger_formatter=_WithoutForeignText(serialize_stacktrace=False))
     if "AWS_LAMBDA_FUNCTION_NAME" in os.environ:
         for package in ("wsi", "adapters"):

@@ -1,8 +1,8 @@
-"""Brings the database to the newest schema: called by CloudFormation while the data stack is deployed, before any new
-code runs. What it raises fails the deployment (F-52).
+"""The migration of the database to the newest schema. CloudFormation calls it while the data stack is deployed, before
+any new code runs. An exception fails the deployment (F-52).
 
-It has an asset of its own, which holds neither the domain nor the API: it runs when a migration changes, not with
-every commit.
+It has an asset of its own, which holds neither the domain nor the API: it runs when a migration changes, not with every
+commit.
 """
 
 from __future__ import annotations
@@ -13,16 +13,12 @@ from functools import partial
 from typing import Any
 
 from adapters.aws_clients import AwsClients
-from adapters.postgres.migrate import migrate
-from adapters.postgres.owner import owner_dsn
-from adapters.settings.processes import Owner
-from lambdas.cold_start import Handler, entry
+from adapters.postgres.owner.connection import make_owner_dsn
+from adapters.postgres.owner.migrate import migrate
+from adapters.settings.processes import OwnerSettings
+from lambdas.cold_start import Handler, make_entry
 
 logger = logging.getLogger(__name__)
-
-
-def owner(settings: Owner) -> Callable[[], str]:
-    return partial(owner_dsn, settings, AwsClients(settings.region, settings.endpoint_url))
 
 
 def make_handler(dsn: Callable[[], str]) -> Handler:
@@ -34,4 +30,8 @@ def make_handler(dsn: Callable[[], str]) -> Handler:
     return handle
 
 
-handler = entry(Owner, owner, make_handler)
+def wire(settings: OwnerSettings) -> Handler:
+    return make_handler(partial(make_owner_dsn, settings, AwsClients(settings.region, settings.endpoint_url)))
+
+
+handler = make_entry(OwnerSettings, wire)

@@ -1,34 +1,60 @@
-"""Queue `notify`: who asked to hear of a job's end is told."""
+"""Queue `notify`: send the mail and the webhook that were requested for a job's end."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from adapters.settings.processes import Notify
-from lambdas.cold_start import Handler, entry
-from lambdas.logs import logger_for
+from adapters.ses import SesMail
+from adapters.settings.processes import NotifySettings
+from adapters.webhooks import LambdaWebhooks
+from lambdas.cold_start import Handler, make_entry
+from lambdas.logs import make_logger
 from lambdas.queue_events import make_queue_handler
-from lambdas.wiring import NotifyWiring, notify_wiring
-from wsi.notifying import notify
+from lambdas.wiring import get_utc_now, make_aws_clients, make_system_ledger
+from wsi.notices.notifying import notify
+from wsi.ports.ledger import SystemLedger
+from wsi.ports.notices import Mail, Webhooks
 
-logger = logger_for("notify")
+logger = make_logger("notify")
 
 
-def make_handler(wiring: NotifyWiring) -> Handler:
-    def work(body: dict[str, Any], traceparent: str | None) -> None:
+def make_handler(
+    *,
+    ledger: SystemLedger,
+    webhooks: Webhooks,
+    mail: Mail | None = None,
+    page_url: str | None = None,
+    clock: Callable[[], datetime] = get_utc_now,
+) -> Handler:
+    """Return the handler. `mail` None: this installation sends no e-mails."""
+
+    def process_message(body: dict[str, Any], traceparent: str | None) -> None:
         notified = notify(
             UUID(body["job_id"]),
-            ledger=wiring.ledger,
-            mail=wiring.mail,
-            webhooks=wiring.webhooks,
-            page_url=wiring.page_url,
-            clock=wiring.clock,
+            ledger=ledger,
+            mail=mail,
+            webhooks=webhooks,
+            page_url=page_url,
+            clock=clock,
         )
         logger.info("notified", extra={**body, "traceparent": traceparent, **asdict(notified)})
 
-    return make_queue_handler(work, logger)
+    return make_queue_handler(process_message, logger)
 
 
-handler = entry(Notify, notify_wiring, make_handler)
+def wire(settings: NotifySettings, *, webhooks: Webhooks | None = None) -> Handler:
+    """Build the handler from settings. `webhooks` None: the function that the settings name sends them."""
+    clients, sender = make_aws_clients(settings), settings.mail_from
+    return make_handler(
+        ledger=make_system_ledger(settings),
+        webhooks=webhooks or LambdaWebhooks(clients, settings.webhook_function),
+        mail=SesMail(clients, sender, settings.mail_configuration_set) if sender else None,
+        page_url=settings.page_url,
+    )
+
+
+handler = make_entry(NotifySettings, wire)

@@ -1,41 +1,69 @@
-"""Queue `plan`: tissue, tile grid and shards of a job. What is heavy, `gpu_worker.planner` plans likewise."""
+"""Queue `plan`: tissue, tile grid and shards of a job. `gpu_worker.planner` does the same for heavy plans."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from adapters.settings.processes import SlideJobs
-from lambdas.cold_start import Handler, entry
-from lambdas.logs import logger_for
+from adapters.s3.objects import S3Objects
+from adapters.s3.slides import S3SlideStore
+from adapters.settings.processes import SlideJobSettings
+from adapters.sqs import SqsQueues
+from lambdas.cold_start import Handler, make_entry
+from lambdas.logs import make_logger
 from lambdas.queue_events import make_queue_handler
-from lambdas.wiring import SlideJobsWiring, slide_jobs_wiring
-from wsi.notices import wake
-from wsi.planning import give_up_plan, plan_job
-from wsi.slide.scratch import in_tenths
+from lambdas.wiring import SCRATCH, make_aws_clients, make_system_ledger
+from wsi.jobs.planning import give_up_plan, plan_job
+from wsi.notices.outbox import wake
+from wsi.ports.ledger import SystemLedger
+from wsi.ports.objects import Objects, SlideStore
+from wsi.ports.queues import Queues
+from wsi.slide.files.scratch import throttle_to_tenths
 
-logger = logger_for("plan")
+logger = make_logger("plan")
 
 
-def make_handler(wiring: SlideJobsWiring) -> Handler:
-    def work(body: dict[str, Any], traceparent: str | None) -> None:
+def make_handler(
+    *,
+    ledger: SystemLedger,
+    slides: SlideStore,
+    objects: Objects,
+    queues: Queues,
+    scratch: Path = SCRATCH,
+    max_scratch_bytes: int,
+    shard_tiles: int | None = None,
+) -> Handler:
+    def process_message(body: dict[str, Any], traceparent: str | None) -> None:
         plan_job(
             UUID(body["job_id"]),
-            ledger=wiring.ledger,
-            slides=wiring.slides,
-            objects=wiring.objects,
-            scratch=wiring.scratch,
-            max_scratch_bytes=wiring.max_scratch_bytes,
-            shard_tiles=wiring.shard_tiles,
-            on_copy=in_tenths(lambda done, _: logger.info("slide copied", extra={**body, "bytes": done})),
+            ledger=ledger,
+            slides=slides,
+            objects=objects,
+            scratch=scratch,
+            max_scratch_bytes=max_scratch_bytes,
+            shard_tiles=shard_tiles,
+            on_copy=throttle_to_tenths(lambda done, _: logger.info("slide copied", extra={**body, "bytes": done})),
         )
-        wake(wiring.queues, traceparent=traceparent)
+        wake(queues, traceparent=traceparent)
 
     def give_up(body: dict[str, Any]) -> None:
-        give_up_plan(UUID(body["job_id"]), ledger=wiring.ledger)
-        wake(wiring.queues)
+        give_up_plan(UUID(body["job_id"]), ledger=ledger)
+        wake(queues)
 
-    return make_queue_handler(work, logger, give_up=give_up)
+    return make_queue_handler(process_message, logger, give_up=give_up)
 
 
-handler = entry(SlideJobs, slide_jobs_wiring, make_handler)
+def wire(settings: SlideJobSettings) -> Handler:
+    clients = make_aws_clients(settings)
+    return make_handler(
+        ledger=make_system_ledger(settings),
+        slides=S3SlideStore(clients, settings.slides_bucket, settings.allowed, settings),
+        objects=S3Objects(clients, settings.results_bucket),
+        queues=SqsQueues(clients, settings.queue_prefix),
+        max_scratch_bytes=settings.max_scratch_bytes,
+        shard_tiles=settings.shard_tiles,
+    )
+
+
+handler = make_entry(SlideJobSettings, wire)

@@ -1,4 +1,4 @@
-"""SQS events: each message on its own, only the failed ones come again (F-7)."""
+"""SQS events: each message is handled on its own, and only failed ones are delivered again (F-7)."""
 
 # Powertools types its contexts as bare dicts.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
@@ -21,7 +21,8 @@ Work = Callable[[dict[str, Any], str | None], None]  #: message body and tracepa
 def make_queue_handler(
     work: Work, logger: Logger, *, give_up: Callable[[dict[str, Any]], None] | None = None
 ) -> Handler:
-    """`give_up` records in SQL that the last try failed, so that nobody waits for a message that no longer comes."""
+    """Return a handler that calls `work` for each message. `give_up` records in SQL that the last attempt failed, so
+    that nobody waits for a message that is not delivered again."""
 
     def handle_record(record: SQSRecord) -> None:
         body = record.json_body
@@ -39,8 +40,8 @@ def make_queue_handler(
         logger.info("done", extra=context)
 
     def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
-        # A processor keeps its batch's state, so each event has its own. A batch of one that fails is no error of
-        # the function: the failed message is named in the answer (F-7).
+        # A processor keeps its batch's state, so each event has its own. A failed batch of one is no error of the
+        # function: the answer names the failed message (F-7).
         processor = BatchProcessor(event_type=EventType.SQS, raise_on_entire_batch_failure=False)
         answer = process_partial_response(
             event=event, record_handler=handle_record, processor=processor, context=context

@@ -1,28 +1,42 @@
-"""Queue `wake` and a schedule of a minute: what waits in the outbox goes out."""
+"""Queue `wake` and a schedule of a minute: send what waits in the outbox."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
 from typing import Any
 
-from adapters.settings.processes import Relay
-from lambdas.cold_start import Handler, entry
-from lambdas.logs import logger_for
-from lambdas.wiring import RelayWiring, relay_wiring
-from wsi.notices import relay
+from adapters.appsync import AppSyncPublisher
+from adapters.settings.processes import RelaySettings
+from adapters.sqs import SqsQueues
+from lambdas.cold_start import Handler, make_entry
+from lambdas.logs import make_logger
+from lambdas.wiring import make_aws_clients, make_system_ledger
+from wsi.notices.outbox import relay
+from wsi.ports.ledger import SystemLedger
+from wsi.ports.push import Publisher
+from wsi.ports.queues import Queues
 
-logger = logger_for("relay")
+logger = make_logger("relay")
 
 
-def make_handler(wiring: RelayWiring) -> Handler:
+def make_handler(*, ledger: SystemLedger, queues: Queues, publisher: Publisher) -> Handler:
     def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
-        # Wake-ups hold nothing, so one run answers a whole batch of them, and a scheduled event as well. A row that
-        # was not sent stays in SQL and comes again; no message needs to.
-        relayed = relay(ledger=wiring.ledger, queues=wiring.queues, publisher=wiring.publisher)
+        # Wake-ups hold no data, so one run answers a whole batch of them, and a scheduled event as well. A row that
+        # was not sent stays in SQL for the next run; no message needs to be delivered again.
+        relayed = relay(ledger=ledger, queues=queues, publisher=publisher)
         logger.info("relayed", extra=asdict(relayed))
         return {"batchItemFailures": []}
 
     return handle
 
 
-handler = entry(Relay, relay_wiring, make_handler)
+def wire(settings: RelaySettings) -> Handler:
+    clients = make_aws_clients(settings)
+    return make_handler(
+        ledger=make_system_ledger(settings),
+        queues=SqsQueues(clients, settings.queue_prefix),
+        publisher=AppSyncPublisher(clients, settings.appsync_url),
+    )
+
+
+handler = make_entry(RelaySettings, wire)

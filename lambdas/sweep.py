@@ -1,41 +1,69 @@
-"""A schedule of a minute: what a death left behind is put right, how the installation does is told, and slides come
-back from the archive and return there."""
+"""The schedule of a minute: it repairs what crashes left behind, reports the installation's vital signs, and moves
+slides out of the archive and back."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
 from typing import Any
 
-from adapters.settings.processes import Sweep
-from lambdas.cold_start import Handler, entry
-from lambdas.logs import logger_for
-from lambdas.measures import publish
-from lambdas.wiring import SweepWiring, sweep_wiring
-from wsi.archiving import settle
-from wsi.sweeping import sweep
+from adapters.s3.slides import S3SlideStore
+from adapters.settings import metrics
+from adapters.settings.processes import SweepSettings
+from adapters.sqs import SqsQueues
+from lambdas.cold_start import Handler, make_entry
+from lambdas.logs import make_logger
+from lambdas.metrics import publish
+from lambdas.wiring import make_aws_clients, make_system_ledger
+from wsi.jobs.sweeping import sweep
+from wsi.ports.ledger import SystemLedger
+from wsi.ports.objects import SlideStore
+from wsi.ports.queues import Queues
+from wsi.slides.archiving import settle
 
-logger = logger_for("sweep")
+logger = make_logger("sweep")
 
-PERIOD_SECONDS = 60.0  #: of the schedule: what ended within it is counted
+PERIOD_SECONDS = 60.0  #: of the schedule; jobs that ended within it are counted
 
 
-def make_handler(wiring: SweepWiring) -> Handler:
+def make_handler(
+    *,
+    ledger: SystemLedger,
+    slides: SlideStore,
+    queues: Queues,
+    upload_days: float,
+    stuck_seconds: float,
+    give_up_seconds: float,
+    metrics_namespace: str,
+) -> Handler:
     def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
         swept = sweep(
-            ledger=wiring.ledger,
-            queues=wiring.queues,
-            upload_days=wiring.upload_days,
-            stuck_seconds=wiring.stuck_seconds,
-            give_up_seconds=wiring.give_up_seconds,
+            ledger=ledger,
+            queues=queues,
+            upload_days=upload_days,
+            stuck_seconds=stuck_seconds,
+            give_up_seconds=give_up_seconds,
         )
         logger.info("swept", extra=asdict(swept))
-        vitals = wiring.ledger.vitals(seconds=PERIOD_SECONDS, stalled_seconds=wiring.stuck_seconds)
-        publish(vitals, swept, namespace=wiring.metrics_namespace)
-        settled = settle(ledger=wiring.ledger, slides=wiring.slides)
+        vitals = ledger.measure_vitals(seconds=PERIOD_SECONDS, stalled_seconds=stuck_seconds)
+        publish(vitals, swept, namespace=metrics_namespace)
+        settled = settle(ledger=ledger, slides=slides)
         logger.info("settled", extra=asdict(settled))
         return {**asdict(swept), **asdict(settled)}
 
     return handle
 
 
-handler = entry(Sweep, sweep_wiring, make_handler)
+def wire(settings: SweepSettings) -> Handler:
+    clients = make_aws_clients(settings)
+    return make_handler(
+        ledger=make_system_ledger(settings),
+        slides=S3SlideStore(clients, settings.slides_bucket),
+        queues=SqsQueues(clients, settings.queue_prefix),
+        upload_days=settings.upload_days,
+        stuck_seconds=settings.stuck_seconds,
+        give_up_seconds=settings.give_up_seconds,
+        metrics_namespace=metrics.make_namespace(settings.queue_prefix),
+    )
+
+
+handler = make_entry(SweepSettings, wire)

@@ -1,7 +1,8 @@
 """Tiles for the viewer: `GET /slides/{id}/pyramid`, `/thumbnail` and `/tiles/{level}/{x}_{y}.jpeg?v=`.
 
-A function of its own, since it reads slides and is asked forty times a second: without the resolver of the API, which
-would take as long as a tile, and without SQL after the first question about a slide. Its contract: docs/tiles.md.
+A function of its own, since it reads slides and is called forty times a second: without the resolver of the API, which
+would take as long as a tile, and without SQL after the first request for a slide. docs/reference/tiles.md is its
+contract.
 """
 
 from __future__ import annotations
@@ -13,23 +14,26 @@ from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
 
+from adapters.s3.objects import S3Objects
+from adapters.s3.slides import S3SlideStore
 from adapters.settings.problems import BASE_PATH, MEDIA_TYPE
-from adapters.settings.processes import Tiles
-from lambdas.cold_start import Handler, entry
-from lambdas.cors import readable_by
-from lambdas.logs import logger_for
-from lambdas.problem_json import NO_SUCH_ROUTE, RETRY_AFTER_SECONDS, UNEXPECTED, problem_json
-from lambdas.rest_events import TRACEPARENT, actor_in, begin_trace
+from adapters.settings.processes import TilesSettings
+from lambdas.cold_start import Handler, make_entry
+from lambdas.http.cors import add_cors_headers
+from lambdas.http.problem_json import NO_SUCH_ROUTE, RETRY_AFTER_SECONDS, UNEXPECTED, make_problem_json
+from lambdas.http.rest_events import TRACEPARENT, begin_trace, read_actor
+from lambdas.logs import make_logger
 from lambdas.schemas.pyramid import Pyramid
-from lambdas.wiring import TilesWiring, tiles_wiring
+from lambdas.wiring import make_aws_clients, make_tenant_ledger
 from wsi.errors import Invalid, SourceChanged, TesseraError
-from wsi.kept_views import KeptViews
+from wsi.ports.objects import Objects, SlideStore
 from wsi.records.identity import Actor
-from wsi.viewing import thumbnail_jpeg, view_tile
+from wsi.viewer.kept_views import KeptViews, SlideRecords
+from wsi.viewer.viewing import make_thumbnail_jpeg, view_tile
 
-logger = logger_for("tiles")
+logger = make_logger("tiles")
 
-UNREADABLE: Final = "Tessera-Unreadable"  #: header: tiles of the file that are hatched in this one
+UNREADABLE: Final = "Tessera-Unreadable"  #: header: the number of the file's tiles that are hatched in this one
 FOR_EVER: Final = "private, max-age=31536000, immutable"
 A_DAY: Final = "private, max-age=86400"
 EACH_TIME: Final = "private, no-cache"
@@ -41,7 +45,7 @@ _ROUTE: Final = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class _Answer:
+class _TileAnswer:
     status: int
     media_type: str
     body: str | bytes
@@ -54,18 +58,28 @@ class _Answer:
         return {"statusCode": self.status, "multiValueHeaders": headers, "body": text, "isBase64Encoded": picture}
 
 
+@dataclass(frozen=True, kw_only=True)
+class TilesWiring:
+    """The ports by which slides are found and read."""
+
+    ledger: SlideRecords
+    slides: SlideStore
+    objects: Objects
+    page_origins: frozenset[str] = frozenset()
+
+
 def make_handler(wiring: TilesWiring) -> Handler:
     views = KeptViews(ledger=wiring.ledger, slides=wiring.slides, objects=wiring.objects)
 
     def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
         traceparent = begin_trace(event)
-        answer = _answered(event, wiring, views, traceparent)
-        return readable_by(wiring.page_origins, event, answer.as_event())
+        answer = _respond(event, wiring, views, traceparent)
+        return add_cors_headers(wiring.page_origins, event, answer.as_event())
 
     return handle
 
 
-def _answered(event: Mapping[str, Any], wiring: TilesWiring, views: KeptViews, traceparent: str) -> _Answer:
+def _respond(event: Mapping[str, Any], wiring: TilesWiring, views: KeptViews, traceparent: str) -> _TileAnswer:
     try:
         return _route(event, wiring, views, traceparent)
     except TesseraError as error:
@@ -77,8 +91,8 @@ def _answered(event: Mapping[str, Any], wiring: TilesWiring, views: KeptViews, t
         return _problem("internal", 500, UNEXPECTED, traceparent, {})
 
 
-def _route(event: Mapping[str, Any], wiring: TilesWiring, views: KeptViews, traceparent: str) -> _Answer:
-    actor = actor_in(event)
+def _route(event: Mapping[str, Any], wiring: TilesWiring, views: KeptViews, traceparent: str) -> _TileAnswer:
+    actor = read_actor(event)
     found = _ROUTE.fullmatch(event["path"])
     if found is None or event["httpMethod"] != "GET":
         return _problem("no_such_route", 404, NO_SUCH_ROUTE, traceparent, {})
@@ -87,14 +101,14 @@ def _route(event: Mapping[str, Any], wiring: TilesWiring, views: KeptViews, trac
     asked: Mapping[str, str] = event.get("queryStringParameters") or {}
     if pyramid:
         answer = Pyramid.of(slide_id, views.view(actor, slide_id, etag=None))
-        return _Answer(200, "application/json", answer.model_dump_json(), {"Cache-Control": EACH_TIME})
+        return _TileAnswer(200, "application/json", answer.model_dump_json(), {"Cache-Control": EACH_TIME})
     if thumbnail:
-        jpeg = thumbnail_jpeg(wiring.ledger.slide(actor, slide_id), wiring.objects)
-        return _Answer(200, "image/jpeg", jpeg, {"Cache-Control": A_DAY if "v" in asked else EACH_TIME})
+        jpeg = make_thumbnail_jpeg(wiring.ledger.get_slide(actor, slide_id), wiring.objects)
+        return _TileAnswer(200, "image/jpeg", jpeg, {"Cache-Control": A_DAY if "v" in asked else EACH_TIME})
     return _tile(actor, slide_id, asked, tile, views)
 
 
-def _tile(actor: Actor, slide_id: UUID, asked: Mapping[str, str], tile: list[str], views: KeptViews) -> _Answer:
+def _tile(actor: Actor, slide_id: UUID, asked: Mapping[str, str], tile: list[str], views: KeptViews) -> _TileAnswer:
     if "v" not in asked:
         raise Invalid("The address of a tile ends with ?v= and the etag of the slide's pyramid.")
     view = views.view(actor, slide_id, etag=asked["v"])
@@ -103,7 +117,7 @@ def _tile(actor: Actor, slide_id: UUID, asked: Mapping[str, str], tile: list[str
     level, column, row = map(int, tile)
     made = view_tile(view, level, column, row)
     marked = {UNREADABLE: str(made.unreadable)} if made.unreadable else {}
-    return _Answer(200, "image/jpeg", made.jpeg, {"Cache-Control": FOR_EVER, **marked})
+    return _TileAnswer(200, "image/jpeg", made.jpeg, {"Cache-Control": FOR_EVER, **marked})
 
 
 def _uuid(text: str) -> UUID:
@@ -113,9 +127,21 @@ def _uuid(text: str) -> UUID:
         raise Invalid("The id of the slide is none.") from error
 
 
-def _problem(code: str, status: int, detail: str, traceparent: str, headers: Mapping[str, str]) -> _Answer:
-    body = problem_json(code, status, detail, traceparent)
-    return _Answer(status, MEDIA_TYPE, body, {"Cache-Control": "no-store", **headers})
+def _problem(code: str, status: int, detail: str, traceparent: str, headers: Mapping[str, str]) -> _TileAnswer:
+    body = make_problem_json(code, status, detail, traceparent)
+    return _TileAnswer(status, MEDIA_TYPE, body, {"Cache-Control": "no-store", **headers})
 
 
-handler = entry(Tiles, tiles_wiring, make_handler)
+def wire(settings: TilesSettings) -> Handler:
+    clients = make_aws_clients(settings)
+    return make_handler(
+        TilesWiring(
+            ledger=make_tenant_ledger(settings),
+            slides=S3SlideStore(clients, settings.slides_bucket, settings.allowed, settings),
+            objects=S3Objects(clients, settings.results_bucket),
+            page_origins=settings.origins,
+        )
+    )
+
+
+handler = make_entry(TilesSettings, wire)

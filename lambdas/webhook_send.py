@@ -1,6 +1,6 @@
-"""Sends one webhook: a function outside the VPC and without rights, since its URL is a customer's (F-60).
+"""The function that sends one webhook. It is outside the VPC and has no rights, since a customer chose the URL (F-60).
 
-The address is looked up once, checked, and then connected to, so that a name can not answer the check with one address
+The address is looked up once, checked, and then connected to, so that a name cannot answer the check with one address
 and the connection with another. Redirects are not followed.
 """
 
@@ -14,35 +14,36 @@ from collections.abc import Callable, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
-from adapters.settings.processes import WebhookSend
-from lambdas.cold_start import Handler, entry
-from lambdas.logs import logger_for
+from adapters.settings.processes import WebhookSendSettings
+from lambdas.cold_start import Handler, make_entry
+from lambdas.logs import make_logger
 from wsi.errors import Invalid
-from wsi.webhooks import HTTPS_PORT, WebhookRequest, check_url, is_public
+from wsi.notices.webhooks import HTTPS_PORT, check_url, is_public
+from wsi.records.webhooks import WebhookRequest
 
-logger = logger_for("webhook_send")
+logger = make_logger("webhook_send")
 
 SECONDS = 5.0  #: to connect, and between two bytes of the answer; the function's timeout bounds the whole
-MOST_BYTES = 1024  #: read of an answer that nobody looks at
+MOST_BYTES = 1024  #: read of an answer, which nothing uses
 
 Resolve = Callable[[str, int], Sequence[str]]  #: host and port to addresses
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 def resolve(host: str, port: int) -> Sequence[str]:
-    """Raises OSError."""
+    """Return the addresses of a host. Raises OSError."""
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return [str(address[0]) for *_, address in found]
 
 
 def make_handler(
-    _: WebhookSend,
+    _: WebhookSendSettings,
     *,
     resolve: Resolve = resolve,
     allowed: Callable[[Address], bool] = is_public,
     trust: ssl.SSLContext | None = None,
 ) -> Handler:
-    """`trust` None: the authorities that this system trusts."""
+    """Return the handler. `trust` None: the authorities that this system trusts."""
     context = trust or ssl.create_default_context()
 
     def handle(event: dict[str, Any], _: Any) -> dict[str, Any]:
@@ -76,7 +77,7 @@ def _send(
     except TimeoutError:
         return {"error": "The receiver did not answer in time."}
     except (OSError, http.client.HTTPException):
-        return {"error": "The receiver can not be reached."}
+        return {"error": "The receiver cannot be reached."}
     finally:
         connection.close()
     if 300 <= answer.status < 400:
@@ -85,7 +86,8 @@ def _send(
 
 
 def _address(found: Sequence[str], allowed: Callable[[Address], bool]) -> str:
-    """The first, if all are public: a name with one public and one private address is no accident."""
+    """Return the first address. Raises Invalid unless all are public: a name with one public and one private address is
+    no accident."""
     if not found:
         raise Invalid("The webhook's host has no address.")
     if not all(allowed(ipaddress.ip_address(address)) for address in found):
@@ -94,7 +96,7 @@ def _address(found: Sequence[str], allowed: Callable[[Address], bool]) -> str:
 
 
 class _Pinned(http.client.HTTPSConnection):
-    """Connects to `address` and to no other; the certificate must be the host's."""
+    """A connection to `address` and to no other; the certificate must be the host's."""
 
     def __init__(self, host: str, port: int, address: str, trust: ssl.SSLContext) -> None:
         super().__init__(host, port, timeout=SECONDS, context=trust)
@@ -106,4 +108,4 @@ class _Pinned(http.client.HTTPSConnection):
         self.sock = self._trust.wrap_socket(plain, server_hostname=self.host)
 
 
-handler = entry(WebhookSend, lambda settings: settings, make_handler)
+handler = make_entry(WebhookSendSettings, make_handler)

@@ -14,7 +14,7 @@ from rich.console import Console
 
 from local import daemon
 from local.options import StackOptions
-from local.stack_file import StackFile
+from local.processes.stack_file import StackFile
 from wsi.errors import TesseraError
 
 app = typer.Typer(
@@ -31,9 +31,9 @@ def _console() -> Console:
 
 @app.command()
 def up(folder: Folder = daemon.FOLDER, workers: WorkerCount = 1) -> None:
-    """Starts the stack, or finds it running, and leaves it so."""
+    """Start the stack unless it runs already, and leave it running."""
     try:
-        stack, is_new = daemon.up(folder, StackOptions(workers=workers))
+        stack, is_new = daemon.start_stack(folder, StackOptions(workers=workers))
     except RuntimeError as error:
         _fail(error)
     _console().print("The stack is up." if is_new else "The stack was up already.")
@@ -42,23 +42,26 @@ def up(folder: Folder = daemon.FOLDER, workers: WorkerCount = 1) -> None:
 
 @app.command()
 def down(folder: Folder = daemon.FOLDER) -> None:
-    """Stops it; the data stays."""
-    _console().print("The stack is down." if daemon.down(folder) else "No stack was running.")
+    """Stop the stack; its data stays."""
+    _console().print("The stack is down." if daemon.stop_stack(folder) else "No stack was running.")
 
 
 @app.command()
-def key(folder: Folder = daemon.FOLDER) -> None:
-    """Prints an API key of the running stack, for scripts."""
+def key(
+    folder: Folder = daemon.FOLDER,
+    admin: Annotated[bool, typer.Option("--admin", help="Of an admin, who may add models.")] = False,
+) -> None:
+    """Print an API key of the running stack, for scripts."""
     stack = StackFile(folder).read()
     if stack is None:
         _fail(RuntimeError("No stack is running; start one with `make up`."))
-    typer.echo(stack["api_key"])
+    typer.echo(stack["admin_api_key" if admin else "api_key"])
 
 
 @app.command()
 def demo(folder: Folder = daemon.FOLDER) -> None:
-    """Runs one real slide through it, live."""
-    from local.demo import demo as run  # the client and its transports, which up and down do not need
+    """Run one real slide through the stack, live."""
+    from local.demo import run_demo as run  # the client and its transports, which up and down do not need
 
     for number in (signal.SIGTERM, signal.SIGHUP):  # it stops what it started, as after Ctrl-C
         signal.signal(number, lambda received, _: sys.exit(128 + received))
@@ -72,10 +75,10 @@ def demo(folder: Folder = daemon.FOLDER) -> None:
 
 @app.command(hidden=True)
 def serve(folder: Folder = daemon.FOLDER, workers: WorkerCount = 1) -> None:
-    """What `up` starts: the stack in this process, until SIGTERM."""
+    """Run the stack in this process until SIGTERM: what `up` starts."""
     try:
         daemon.serve(folder, StackOptions(workers=workers))
-    except RuntimeError as error:  # the last line of its log, which `up` tells
+    except RuntimeError as error:  # the last line of its log, which `up` prints
         logging.getLogger(__name__).exception("The stack did not start.")
         _fail(error)
 

@@ -1,15 +1,15 @@
-"""Who may use an embedded stack: two tenants, a person for each role, an API key each. Kept between starts."""
+"""Users of an embedded stack: two tenants, a person for each role, an API key each. Kept between starts."""
 
 from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from adapters.postgres.seeding import SeedKey, SeedTenant, SeedUser
+from adapters.postgres.owner.seeding import SeedKey, SeedTenant, SeedUser
 from adapters.provisioning import UserPool
 from wsi.records.identity import Role
 
@@ -38,8 +38,8 @@ class Access:
     def passwords(self) -> Mapping[str, str]:
         return {user.email: user.password for user in self.users}
 
-    def key_of(self, tenant: str) -> str:
-        return next(key.key for key in self.keys if key.tenant == tenant)
+    def get_key(self, tenant: str, role: Role = Role.ANALYST) -> str:
+        return next(key.key for key in self.keys if (key.tenant, key.role) == (tenant, role))
 
     def seed_tenants(self, pool: UserPool) -> tuple[SeedTenant, ...]:
         names = dict.fromkeys(user.tenant for user in self.users)
@@ -52,7 +52,9 @@ class Access:
                     if user.tenant == name
                 ),
                 keys=tuple(
-                    SeedKey(key=key.key, role=key.role, name=KEY_NAME) for key in self.keys if key.tenant == name
+                    SeedKey(key=key.key, role=key.role, name=KEY_NAMES[key.role])
+                    for key in self.keys
+                    if key.tenant == name
                 ),
             )
             for name in names
@@ -63,34 +65,48 @@ class Access:
 
 
 FIRST, SECOND = "first", "second"
-KEY_NAME = "command line"  #: what jobs say that were asked for with the key of `python -m local key`
+#: Names of the keys, which jobs show: of the key that `python -m local key` prints, and of that of `--admin`.
+KEY_NAMES = {Role.ANALYST: "command line", Role.ADMIN: "command line of an admin"}
 PEOPLE = ((FIRST, Role.VIEWER), (FIRST, Role.ANALYST), (FIRST, Role.ADMIN), (SECOND, Role.ANALYST))
+KEYS = ((FIRST, Role.ANALYST), (FIRST, Role.ADMIN), (SECOND, Role.ANALYST))
 
 
-def kept_access(path: Path) -> Access:
-    """Read from `path`, or made there, readable by nobody else."""
-    if path.exists():
-        held = json.loads(path.read_text())
-        return Access(
-            users=tuple(User(**{**user, "role": Role(user["role"])}) for user in held["users"]),
-            keys=tuple(Key(**{**key, "role": Role(key["role"])}) for key in held["keys"]),
-        )
-    access = Access(
-        users=tuple(
-            User(tenant=tenant, role=role, email=f"{role.value}@{tenant}.example", password=_password())
-            for tenant, role in PEOPLE
-        ),
-        keys=tuple(
-            Key(tenant=tenant, role=Role.ANALYST, key=f"tsk_{secrets.token_hex(4)}_{secrets.token_urlsafe(32)}")
-            for tenant in (FIRST, SECOND)
-        ),
-    )
-    write_private(path, access.as_json())
+def load_access(path: Path) -> Access:
+    """Read the users and keys from `path`, or create the file, readable by nobody else. Add keys that an older file
+    lacks."""
+    held = _read_access(path)
+    had = {(key.tenant, key.role) for key in held.keys}
+    access = Access(users=held.users or _new_users(), keys=(*held.keys, *_new_keys(had)))
+    if access != held:
+        write_private(path, access.as_json())
     return access
 
 
+def _read_access(path: Path) -> Access:
+    if not path.exists():
+        return Access(users=(), keys=())
+    held = json.loads(path.read_text())
+    return Access(
+        users=tuple(User(**{**user, "role": Role(user["role"])}) for user in held["users"]),
+        keys=tuple(Key(**{**key, "role": Role(key["role"])}) for key in held["keys"]),
+    )
+
+
+def _new_users() -> tuple[User, ...]:
+    return tuple(
+        User(tenant=tenant, role=role, email=f"{role.value}@{tenant}.example", password=_password())
+        for tenant, role in PEOPLE
+    )
+
+
+def _new_keys(had: Collection[tuple[str, Role]]) -> Iterator[Key]:
+    for tenant, role in KEYS:
+        if (tenant, role) not in had:
+            yield Key(tenant=tenant, role=role, key=f"tsk_{secrets.token_hex(4)}_{secrets.token_urlsafe(32)}")
+
+
 def write_private(path: Path, value: Mapping[str, Any]) -> None:
-    """Whole or not at all, mode 0600: it holds passwords."""
+    """Write a JSON file whole or not at all, with mode 0600: it holds passwords."""
     path.parent.mkdir(parents=True, exist_ok=True)
     staging = path.with_name(f".{path.name}.partial")
     staging.touch(mode=0o600)
@@ -99,5 +115,5 @@ def write_private(path: Path, value: Mapping[str, Any]) -> None:
 
 
 def _password() -> str:
-    """Cognito wants an upper-case and a lower-case letter, a digit and a symbol."""
+    """Return a password with what Cognito demands: an upper-case and a lower-case letter, a digit and a symbol."""
     return f"Aa1!{secrets.token_urlsafe(12)}"

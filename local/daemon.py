@@ -1,4 +1,4 @@
-"""A stack that goes on after the command that started it."""
+"""A stack that keeps running after the command that started it."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ import time
 from pathlib import Path
 from typing import Any
 
-from local import children
-from local.leftovers import stop_leftovers
 from local.options import StackOptions
 from local.postgres import EmbeddedPostgres
-from local.stack_file import StackFile, alone
+from local.processes import children
+from local.processes.leftovers import stop_leftovers
+from local.processes.stack_file import StackFile, hold_lock
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / ".tessera"
 START_SECONDS = 120.0
 STOP_SECONDS = 120.0  #: a worker may take 90 to drain
 
-LOOK_SECONDS = 2.0  #: between two looks at what serves
+LOOK_SECONDS = 2.0  #: between two checks of the servers and workers
 log = logging.getLogger(__name__)
 
-#: Held, since it is right that they outlive their Popen; those that ended are let go by `_reap`.
+#: Children that this process started, kept because they may outlive their Popen; `_reap` drops those that ended.
 _started: list[subprocess.Popen[bytes]] = []
 
 
 def serve(folder: Path, options: StackOptions) -> None:
-    """Runs a stack in this process until SIGTERM or SIGINT: replaces workers that die, and ends when Postgres or the
-    emulator does, so that the next `up` starts anew. Raises RuntimeError then."""
+    """Run a stack in this process until SIGTERM or SIGINT, and replace workers that die. Raises RuntimeError when
+    Postgres or the emulator ends, so that the next `up` starts a new stack."""
     from local.stack import Stack  # the rest of this module answers without loading every function and server
 
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
@@ -45,39 +45,41 @@ def serve(folder: Path, options: StackOptions) -> None:
         while not asked_to_stop.wait(LOOK_SECONDS):
             for number, code in stack.workers.replace_lost().items():
                 log.warning("Worker %d ended with code %d; another one takes its place.", number, code)
-            if lost := stack.lost_part():
+            if lost := stack.find_lost_server():
                 raise RuntimeError(f"{lost} ended by itself, so the stack stops; start it again with `up`.")
     finally:
         stack.stop()
 
 
-def up(folder: Path, options: StackOptions) -> tuple[dict[str, Any], bool]:
-    """What stack.json says, and whether this call started it. Interrupted, it stops what it started. Raises
-    RuntimeError that says where the log is."""
-    with alone(_changing(folder)):
-        return _up(folder, options)
+def start_stack(folder: Path, options: StackOptions) -> tuple[dict[str, Any], bool]:
+    """Start a stack unless one runs; return stack.json and whether this call started it. If interrupted, stop what was
+    started. Raises RuntimeError that says where the log is."""
+    with hold_lock(_changing(folder)):
+        return _start_stack(folder, options)
 
 
-def down(folder: Path) -> bool:
-    """False when nothing ran. What does not go by itself is killed, by the pids that stack.json names."""
+def stop_stack(folder: Path) -> bool:
+    """Stop the stack, and return whether one was running. Processes that do not end by themselves are killed, by the
+    pids that stack.json names."""
     if not folder.exists():
         return False
-    with alone(_changing(folder)):
-        return _down(folder)
+    with hold_lock(_changing(folder)):
+        return _stop_stack(folder)
 
 
 def is_started_here(folder: Path) -> bool:
-    """Whether this process started the stack that runs in the folder."""
+    """Return whether this process started the stack that runs in the folder."""
     running = StackFile(folder).read()
     return running is not None and running["pid"] in {child.pid for child in _started}
 
 
 def _changing(folder: Path) -> Path:
-    """Locked by whoever starts or stops the stack: who comes meanwhile waits, and then finds it up or down."""
+    """Return the path of the lock for starting and stopping the stack: a process that comes meanwhile waits, and then
+    finds it up or down."""
     return folder / "changing"
 
 
-def _up(folder: Path, options: StackOptions) -> tuple[dict[str, Any], bool]:
+def _start_stack(folder: Path, options: StackOptions) -> tuple[dict[str, Any], bool]:
     file = StackFile(folder)
     if _is_running(file):
         return _wait_until_ready(file, None), False
@@ -91,7 +93,7 @@ def _up(folder: Path, options: StackOptions) -> tuple[dict[str, Any], bool]:
     _started.append(child)
     try:
         return _wait_until_ready(file, child.poll), True
-    except BaseException as error:  # Ctrl-C and SIGTERM too: what nobody waits for is not left behind
+    except BaseException as error:  # Ctrl-C and SIGTERM too: no stack is left behind that nobody waits for
         children.stop(child, seconds=STOP_SECONDS)
         if isinstance(error, RuntimeError):
             raise RuntimeError(f"{error} {_last_words(log)} Its log: {log}") from None
@@ -103,7 +105,7 @@ def _last_words(log: Path) -> str:
     return next((line.removeprefix("tessera: ") for line in reversed(lines) if line.strip()), "")
 
 
-def _down(folder: Path) -> bool:
+def _stop_stack(folder: Path) -> bool:
     _reap()
     file = StackFile(folder)
     running = file.read()
@@ -125,7 +127,8 @@ def _reap() -> None:
 
 
 def _is_running(file: StackFile) -> bool:
-    """A process that was killed may hold its lock for a moment after it is gone, until its last thread is."""
+    """Return whether a stack runs. A killed process may hold its lock for a moment after it is gone, until its last
+    thread is."""
     while file.is_taken():
         stack = file.read()
         if stack is None or children.is_alive(stack["pid"]):

@@ -9,39 +9,39 @@ from uuid import uuid4
 
 from rich.console import Console
 
-from client.api import Api
-from client.download import download
-from client.inputs import SlideInput
-from client.submission import follow, send_slide, wait_until_inspected
-from client.transport import Transport
-from client.watch import Realtime
-from local.daemon import down, is_started_here, up
+from local.daemon import is_started_here, start_stack, stop_stack
 from local.options import StackOptions
-from local.sample_slide import sample_slide
-from local.stack_file import alone
+from local.processes.stack_file import hold_lock
+from local.sample_slide import fetch_sample_slide
+from tessera.api.download import download
+from tessera.api.rest import Api
+from tessera.api.submission import follow, send_slide, wait_until_inspected
+from tessera.api.transport import Transport
+from tessera.api.watch import Realtime
+from tessera.local_run.inputs import SlideInput
 from wsi.states import JobState, SlideState
 
 MODEL = "stain-density"
 
 
-def demo(folder: Path, console: Console) -> bool:
-    """Whether the job completed. Starts a stack when none runs, and stops only what it started."""
-    with alone(folder / "demo"):  # the first of two would stop the stack under the second
+def run_demo(folder: Path, console: Console) -> bool:
+    """Run the demo and return whether its job completed. Starts a stack when none runs, and stops only that one."""
+    with hold_lock(folder / "demo"):  # the first of two would stop the stack under the second
         return _demo(folder, console)
 
 
 def _demo(folder: Path, console: Console) -> bool:
     began = time.monotonic()
-    slide = sample_slide(folder / "cache")
+    slide = fetch_sample_slide(folder / "cache")
     console.print(f"slide    {slide}")
     try:
-        stack, is_ours = up(folder, StackOptions())
+        stack, is_ours = start_stack(folder, StackOptions())
         console.print(f"stack    {'started' if is_ours else 'was running'}, {stack['api_url']}")
         console.print(f"page     {stack['page_url']}")
         return _run(stack, slide, folder, console, began)
     finally:
         if is_started_here(folder):  # not `is_ours`: a signal may come before it is assigned
-            down(folder)
+            stop_stack(folder)
 
 
 def _run(stack: dict[str, Any], slide: Path, folder: Path, console: Console, began: float) -> bool:
@@ -57,7 +57,7 @@ def _run(stack: dict[str, Any], slide: Path, folder: Path, console: Console, beg
         job = api.submit_job(slide_id, MODEL, idempotency_key=str(uuid4()), force=True)
         realtime = Realtime(url=stack["realtime_url"], credential=stack["api_key"])
         last = follow(api, job.job_id, slide.name, realtime)
-        job = api.job(job.job_id)
+        job = api.get_job(job.job_id)
         if not JobState(job.status).is_success:
             console.print(f"job {job.job_id} is {job.status}: {job.sentence}")
             return False

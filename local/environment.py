@@ -1,4 +1,4 @@
-"""The credentials of the emulator, for this process and its children, and nothing of the account of whoever runs it."""
+"""The emulator's credentials, for this process and its children, in place of those of the person who runs it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CREDENTIALS: Mapping[str, str] = {
 
 
 class LocalCredentials:
-    """In place of the AWS_ variables of this process from `take` to `give_back`: the SDK's chain ends at the first."""
+    """Credentials in place of this process's AWS_ variables from `take` to `give_back`: the SDK's chain ends there."""
 
     def __init__(self) -> None:
         self._before: dict[str, str] | None = None
@@ -29,7 +29,7 @@ class LocalCredentials:
             self._before = None
 
 
-def child_environ(settings: Mapping[str, str]) -> dict[str, str]:
+def make_child_environ(settings: Mapping[str, str]) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "TESSERA_"))}
     return {**kept, **CREDENTIALS, **settings}
 

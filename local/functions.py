@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from adapters.settings import processes, queues
-from adapters.settings.functions import BATCHES, TIMEOUTS, WOKEN
-from lambdas import api, authorizer, inspect, notify, plan, relay, stitch, sweep, tiles, webhook_send, wiring
+from adapters.settings import processes
+from adapters.settings.queues import HEAVY, WOKEN
+from lambdas import api, authorizer, inspect, notify, plan, relay, stitch, submit, sweep, tiles, webhook_send
 from lambdas.cold_start import Handler
-from local.options import QUEUE_PREFIX, RESULTS, SHARED, SLIDES, StackOptions
+from local.options import MODELS, QUEUE_PREFIX, RESULTS, SHARED, SLIDES, StackOptions
 from local.pollers import Mapped, Schedule
 from local.webhooks import WebhooksInProcess
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Addresses:
-    """Where the parts of a stack answer."""
+    """Addresses of the parts of a stack."""
 
     region: str
     endpoint_url: str
@@ -26,104 +26,99 @@ class Addresses:
     jwks_url: str
     client_id: str
 
-    def common(self, dsn: str) -> dict[str, Any]:
-        """What every process is told, with the DSN of its database role."""
+    def make_common_settings(self, dsn: str) -> dict[str, Any]:
+        """Return the settings of every process, with the DSN of its database role."""
         return {"region": self.region, "endpoint_url": self.endpoint_url, "database_dsn": dsn}
 
 
-def authorizer_handler(at: Addresses) -> Handler:
-    settings = processes.Authorizer(
-        **at.common(at.api_dsn), issuer=at.issuer, jwks_url=at.jwks_url, client_id=at.client_id
+def make_authorizer_handler(at: Addresses) -> Handler:
+    settings = processes.AuthorizerSettings(
+        **at.make_common_settings(at.api_dsn), issuer=at.issuer, jwks_url=at.jwks_url, client_id=at.client_id
     )
-    return authorizer.make_handler(wiring.authorizer_wiring(settings))
+    return authorizer.wire(settings)
 
 
-def api_handler(at: Addresses, *, realtime_url: str) -> Handler:
-    settings = processes.Api(
-        **at.common(at.api_dsn),
+def make_api_handler(at: Addresses, *, realtime_url: str) -> Handler:
+    settings = processes.ApiSettings(
+        **at.make_common_settings(at.api_dsn),
         slides_bucket=SLIDES,
         results_bucket=RESULTS,
+        models_bucket=MODELS,
         allowed_buckets=SHARED,
         queue_prefix=QUEUE_PREFIX,
         realtime_url=realtime_url,
     )
-    return api.make_handler(wiring.api_wiring(settings))
+    return api.wire(settings)
 
 
-def tiles_handler(at: Addresses) -> Handler:
-    settings = processes.Tiles(
-        **at.common(at.api_dsn), slides_bucket=SLIDES, results_bucket=RESULTS, allowed_buckets=SHARED
+def make_submit_handler(at: Addresses) -> Handler:
+    settings = processes.SubmitSettings(
+        **at.make_common_settings(at.api_dsn), results_bucket=RESULTS, queue_prefix=QUEUE_PREFIX
     )
-    return tiles.make_handler(wiring.tiles_wiring(settings))
+    return submit.wire(settings)
 
 
-def queue_functions(at: Addresses, options: StackOptions, *, graphql_url: str) -> tuple[Mapped, ...]:
+def make_tiles_handler(at: Addresses) -> Handler:
+    settings = processes.TilesSettings(
+        **at.make_common_settings(at.api_dsn), slides_bucket=SLIDES, results_bucket=RESULTS, allowed_buckets=SHARED
+    )
+    return tiles.wire(settings)
+
+
+def make_queue_functions(at: Addresses, options: StackOptions, *, graphql_url: str) -> tuple[Mapped, ...]:
     handlers = {
-        "inspect": inspect.make_handler(wiring.slide_jobs_wiring(_slide_jobs(at, options))),
-        "plan": plan.make_handler(wiring.slide_jobs_wiring(_slide_jobs(at, options))),
-        "stitch": stitch.make_handler(wiring.stitch_wiring(_stitch(at))),
-        "notify": notify.make_handler(notify_wiring(at)),
+        "wake": make_relay_handler(at, graphql_url=graphql_url),
+        "inspect": inspect.wire(_slide_jobs(at, options)),
+        "plan": plan.wire(_slide_jobs(at, options)),
+        "stitch": stitch.wire(_stitch(at)),
+        "notify": make_notify_handler(at),
     }
-    woken = Mapped(
-        queue="wake",
-        function="relay",
-        handler=relay_handler(at, graphql_url=graphql_url),
-        timeout_seconds=TIMEOUTS["relay"],
-        batch_size=BATCHES["relay"],
-    )
     # A pod of its own on AWS (gpu_worker.heavy), since a function there lacks the time and the disk.
-    heavy = Mapped(queue=queues.HEAVY, function="plan", handler=handlers["plan"], timeout_seconds=TIMEOUTS["plan"])
-    return (
-        woken,
-        heavy,
-        *(
-            Mapped(queue=name, function=name, handler=handler, timeout_seconds=TIMEOUTS[name])
-            for name, handler in handlers.items()
-        ),
-    )
+    heavy = Mapped(queue=HEAVY, function=WOKEN["plan"], handler=handlers["plan"])
+    return (heavy, *(Mapped(queue=name, function=WOKEN[name], handler=made) for name, made in handlers.items()))
 
 
-def schedules(at: Addresses, options: StackOptions, *, graphql_url: str) -> tuple[Schedule, ...]:
+def make_schedules(at: Addresses, options: StackOptions, *, graphql_url: str) -> tuple[Schedule, ...]:
     every = options.schedule_seconds
     return (
-        Schedule("sweep", sweep_handler(at, options, stuck_seconds=options.stuck_seconds), seconds=every),
-        Schedule("relay", relay_handler(at, graphql_url=graphql_url), seconds=every),
+        Schedule("sweep", make_sweep_handler(at, options, stuck_seconds=options.stuck_seconds), seconds=every),
+        Schedule("relay", make_relay_handler(at, graphql_url=graphql_url), seconds=every),
     )
 
 
-def sweep_handler(at: Addresses, options: StackOptions, *, stuck_seconds: float) -> Handler:
-    settings = processes.Sweep(
-        **at.common(at.system_dsn),
+def make_sweep_handler(at: Addresses, options: StackOptions, *, stuck_seconds: float) -> Handler:
+    settings = processes.SweepSettings(
+        **at.make_common_settings(at.system_dsn),
         slides_bucket=SLIDES,
         queue_prefix=QUEUE_PREFIX,
         upload_days=options.upload_days,
         stuck_seconds=stuck_seconds,
     )
-    return sweep.make_handler(wiring.sweep_wiring(settings))
+    return sweep.wire(settings)
 
 
-def relay_handler(at: Addresses, *, graphql_url: str) -> Handler:
-    settings = processes.Relay(**at.common(at.system_dsn), queue_prefix=QUEUE_PREFIX, appsync_url=graphql_url)
-    return relay.make_handler(wiring.relay_wiring(settings))
-
-
-def notify_wiring(at: Addresses) -> wiring.NotifyWiring:
-    """Webhooks leave from here, under the rules of AWS; mails stay in the emulator."""
-    settings = processes.Notify(
-        **at.common(at.system_dsn), webhook_function="webhook_send", mail_from="tessera@localhost.localdomain"
+def make_relay_handler(at: Addresses, *, graphql_url: str) -> Handler:
+    settings = processes.RelaySettings(
+        **at.make_common_settings(at.system_dsn), queue_prefix=QUEUE_PREFIX, appsync_url=graphql_url
     )
-    send = webhook_send.make_handler(processes.WebhookSend())
-    return replace(wiring.notify_wiring(settings), webhooks=WebhooksInProcess(send))
+    return relay.wire(settings)
 
 
-def lambda_visibility() -> dict[str, int]:
-    """s, by queue."""
-    return {queue: queues.lambda_visibility(TIMEOUTS[function]) for queue, function in WOKEN.items()}
+def make_notify_handler(at: Addresses) -> Handler:
+    """Return the handler of `notify`. Webhooks are sent from here, under the rules of AWS; mails stay in the
+    emulator."""
+    settings = processes.NotifySettings(
+        **at.make_common_settings(at.system_dsn),
+        webhook_function="webhook_send",
+        mail_from="tessera@localhost.localdomain",
+    )
+    send = webhook_send.make_handler(processes.WebhookSendSettings())
+    return notify.wire(settings, webhooks=WebhooksInProcess(send))
 
 
-def _slide_jobs(at: Addresses, options: StackOptions) -> processes.SlideJobs:
-    return processes.SlideJobs(
-        **at.common(at.system_dsn),
+def _slide_jobs(at: Addresses, options: StackOptions) -> processes.SlideJobSettings:
+    return processes.SlideJobSettings(
+        **at.make_common_settings(at.system_dsn),
         slides_bucket=SLIDES,
         results_bucket=RESULTS,
         allowed_buckets=SHARED,
@@ -132,5 +127,7 @@ def _slide_jobs(at: Addresses, options: StackOptions) -> processes.SlideJobs:
     )
 
 
-def _stitch(at: Addresses) -> processes.Stitch:
-    return processes.Stitch(**at.common(at.system_dsn), results_bucket=RESULTS, queue_prefix=QUEUE_PREFIX)
+def _stitch(at: Addresses) -> processes.StitchSettings:
+    return processes.StitchSettings(
+        **at.make_common_settings(at.system_dsn), results_bucket=RESULTS, queue_prefix=QUEUE_PREFIX
+    )

@@ -10,8 +10,8 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-from local import children
-from local.ports import free_port
+from local.ports import choose_free_port
+from local.processes import children
 
 ROOT = Path(__file__).resolve().parent.parent
 PYTHON = ROOT / ".venv-ministack" / "bin" / "python"
@@ -21,8 +21,8 @@ STOP_SECONDS = 10.0
 
 
 class MiniStack:
-    """One server on 127.0.0.1. Objects lie as files in `folder`; buckets, queues and users come back after a clean
-    stop when `durable`. `checks_access`: signatures are verified, and a role may do only what its policies allow."""
+    """One server on 127.0.0.1. Objects are files in `folder`; buckets, queues and users survive a clean stop when
+    `durable`. With `checks_access`, signatures are verified, and a role may do only what its policies allow."""
 
     def __init__(self, folder: Path, *, region: str, durable: bool, checks_access: bool = False) -> None:
         self._folder = folder.absolute()
@@ -45,13 +45,14 @@ class MiniStack:
         return self._child is not None and self._child.poll() is None
 
     def start(self) -> None:
-        """Returns when it answers. Raises RuntimeError with its last words when it does not."""
+        """Start the server, and return when it answers. Raises RuntimeError with the end of its log when it does
+        not."""
         if not PYTHON.exists():
             raise RuntimeError("MiniStack is not installed; run `make setup` or `make demo`.")
         self._folder.mkdir(parents=True, exist_ok=True)
         self._folder.chmod(0o700)  # it keeps slides, passwords and the key that signs tokens, readable by everybody
         for _ in range(5):  # another process may take the port between our look and the server's bind
-            self._port = free_port()
+            self._port = choose_free_port()
             self._child = children.start(
                 [str(PYTHON), "-I", str(LAUNCHER)],
                 env=self._environ(),
@@ -94,7 +95,7 @@ class MiniStack:
             except (urllib.error.URLError, ConnectionError, TimeoutError, ValueError):
                 time.sleep(0.03)
             else:
-                # A reply of somebody else's server on this port is none of ours: ours must be the one that lives.
+                # The reply may be that of another process's server on this port: check that ours listens there.
                 return _listens(self._child.pid, self._port)
         return False
 
@@ -104,7 +105,7 @@ class MiniStack:
 
 
 def _listens(pid: int, port: int) -> bool:
-    """Whether process `pid` holds the listening socket of 127.0.0.1:`port`. Only Linux tells; elsewhere True."""
+    """Return whether process `pid` holds the listening socket of 127.0.0.1:`port`. Only Linux tells; elsewhere True."""
     if not Path("/proc/net/tcp").exists():
         return True
     wanted = f"0100007F:{port:04X}"

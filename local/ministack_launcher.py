@@ -32,7 +32,7 @@ MAPPED_FROM = 1 << 20  #: bytes; smaller objects are read at once
 
 
 def map_bodies() -> None:
-    """Replaces MiniStack's body reader, and turns what leaves it back into bytes."""
+    """Replace MiniStack's body reader by one that maps large files, and turn what leaves it back into bytes."""
     read_whole, get_object = s3._read_body, s3._get_object
 
     def read_body(bucket: str, key: str, held: dict[str, Any]) -> Any:
@@ -42,11 +42,11 @@ def map_bodies() -> None:
         with open(path, "rb") as file:  # noqa: PTH123
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
-    def whole(*arguments: Any, **named: Any) -> Any:
+    def get_whole(*arguments: Any, **named: Any) -> Any:
         status, headers, body = get_object(*arguments, **named)
         return status, headers, body[:] if isinstance(body, mmap.mmap) else body
 
-    s3._read_body, s3._get_object = read_body, whole
+    s3._read_body, s3._get_object = read_body, get_whole
 
 
 def sum_copied_parts() -> None:

@@ -1,4 +1,4 @@
-"""What may differ between one embedded stack and another."""
+"""Options in which embedded stacks may differ."""
 
 from __future__ import annotations
 
@@ -23,5 +23,5 @@ class StackOptions:
     stuck_seconds: float = 900.0
     upload_days: float = 3.0
     schedule_seconds: float = 60.0  #: between two sweeps, and between two runs of the relay that nothing woke
-    #: Fields of settings.processes.Worker that differ: lease_seconds, checkpoint_seconds, checkpoint_batches, device …
+    #: Fields of WorkerSettings that differ: lease_seconds, checkpoint_seconds, checkpoint_batches, device …
     worker: Mapping[str, Any] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""What wakes the Lambdas on AWS: an event source mapping for each queue, and a schedule. Threads that call handlers."""
+"""Pollers in place of what wakes Lambdas on AWS, event source mappings and a schedule: threads that call handlers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from adapters.settings.queues import lambda_visibility
+from adapters.settings.queues import QueueFunction
 from lambdas.cold_start import Handler
 from local.lambda_context import LambdaContext
 from wsi.errors import SourceUnavailable
@@ -30,14 +30,8 @@ class Mapped:
     """One event source mapping."""
 
     queue: str
-    function: str
+    function: QueueFunction
     handler: Handler
-    timeout_seconds: int  #: of the function
-    batch_size: int = 1
-
-    @property
-    def visibility_seconds(self) -> int:
-        return lambda_visibility(self.timeout_seconds)
 
 
 class _Waking(ABC):
@@ -59,12 +53,13 @@ class _Waking(ABC):
 
     @abstractmethod
     def _run(self) -> None:
-        """Returns soon after `_stopping` is set."""
+        """Wake the function, and return soon after `_stopping` is set."""
 
 
 class QueuePoller(_Waking):
-    """Receives a batch, calls the handler, deletes what it did not name as failed; the rest comes back when its
-    visibility ends, and goes to the dead letters by the queue's own redrive policy."""
+    """A poller of one queue. It receives a batch, calls the handler, and deletes what the handler did not name as
+    failed. The rest comes back when its visibility ends, and goes to the dead letters by the queue's own redrive
+    policy."""
 
     def __init__(self, queues: Queues, mapped: Mapped) -> None:
         super().__init__(f"poll-{mapped.queue}")
@@ -72,24 +67,24 @@ class QueuePoller(_Waking):
         self._mapped = mapped
 
     def poll(self) -> int:
-        """One batch; returns how many messages it had."""
-        mapped = self._mapped
+        """Handle one batch, and return how many messages it had."""
+        mapped, function = self._mapped, self._mapped.function
         messages = self._queues.receive(
             mapped.queue,
-            limit=mapped.batch_size,
+            limit=function.batch_size,
             wait_seconds=POLL_SECONDS,
-            visibility_seconds=mapped.visibility_seconds,
+            visibility_seconds=function.visibility_seconds,
         )
         if not messages:
             return 0
         ids = {str(uuid.uuid4()): message for message in messages}
-        event = sqs_event(mapped.queue, ids)
+        event = make_sqs_event(mapped.queue, ids)
         try:
-            answer = mapped.handler(event, LambdaContext(mapped.function, float(mapped.timeout_seconds)))
+            answer = mapped.handler(event, LambdaContext(function.name, float(function.timeout_seconds)))
         except Exception:
-            log.exception("The function %s failed; its messages come again.", mapped.function)
+            log.exception("The function %s failed; its messages come again.", function.name)
             return len(messages)
-        failed = failed_ids(answer, ids)
+        failed = read_failed_ids(answer, ids)
         for message_id, message in ids.items():
             if message_id not in failed:
                 self._queues.delete(mapped.queue, message.receipt)
@@ -105,7 +100,7 @@ class QueuePoller(_Waking):
 
 
 class Schedule(_Waking):
-    """Calls a handler every `seconds` with EventBridge's event."""
+    """A schedule that calls a handler every `seconds` with EventBridge's event."""
 
     def __init__(self, function: str, handler: Handler, *, seconds: float) -> None:
         super().__init__(f"every-{function}")
@@ -131,7 +126,7 @@ class Schedule(_Waking):
             self.fire()
 
 
-def sqs_event(queue: str, messages: Mapping[str, QueueMessage]) -> dict[str, Any]:
+def make_sqs_event(queue: str, messages: Mapping[str, QueueMessage]) -> dict[str, Any]:
     return {"Records": [_record(queue, message_id, message) for message_id, message in messages.items()]}
 
 
@@ -152,9 +147,9 @@ def _record(queue: str, message_id: str, message: QueueMessage) -> dict[str, Any
     }
 
 
-def failed_ids(answer: Mapping[str, Any] | None, ids: Mapping[str, QueueMessage]) -> frozenset[str]:
-    """As an event source mapping with ReportBatchItemFailures reads the answer: nothing named, nothing failed; an id
-    that is not of this batch, all failed."""
+def read_failed_ids(answer: Mapping[str, Any] | None, ids: Mapping[str, QueueMessage]) -> frozenset[str]:
+    """Return the failed ids, as an event source mapping with ReportBatchItemFailures reads the answer: nothing named,
+    nothing failed; an id that is not of this batch, all failed."""
     named: Sequence[Mapping[str, Any]] = (answer or {}).get("batchItemFailures") or []
     failed = frozenset(str(item.get("itemIdentifier")) for item in named)
     return failed if failed <= ids.keys() else frozenset(ids)

@@ -8,8 +8,8 @@ import socket
 PORTS = range(20_000, 32_768)  #: below the ports that Linux gives to outgoing connections
 
 
-def free_port() -> int:
-    """A port that nobody listens on now. Raises RuntimeError when 200 tries find none."""
+def choose_free_port() -> int:
+    """Return a port that nobody listens on now. Raises RuntimeError when 200 tries find none."""
     for port in random.sample(PORTS, 200):
         with socket.socket() as probe:
             try:

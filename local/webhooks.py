@@ -5,7 +5,7 @@ from __future__ import annotations
 from adapters.settings.functions import TIMEOUTS
 from lambdas.cold_start import Handler
 from local.lambda_context import LambdaContext
-from wsi.webhooks import WebhookAnswer, WebhookRequest
+from wsi.records.webhooks import WebhookAnswer, WebhookRequest
 
 FUNCTION = "webhook_send"
 

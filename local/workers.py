@@ -10,17 +10,17 @@ from pathlib import Path
 from typing import Any
 
 from adapters.settings import processes
-from local import children
-from local.environment import child_environ
+from local.environment import make_child_environ
 from local.functions import Addresses
 from local.options import MODELS, QUEUE_PREFIX, RESULTS, SHARED, SLIDES
+from local.processes import children
 
 DRAIN_SECONDS = 90.0  #: DESIGN section 6: what a worker may take to leave
 ROOT = Path(__file__).resolve().parent.parent
 
 
 class Workers:
-    """`overrides`: fields of settings.processes.Worker that differ from the stack's own."""
+    """The running workers. `overrides`: fields of WorkerSettings that differ from the stack's own."""
 
     def __init__(
         self, at: Addresses, folder: Path, overrides: Mapping[str, Any], *, on_change: Callable[[], None]
@@ -34,20 +34,20 @@ class Workers:
 
     @property
     def pids(self) -> dict[int, int]:
-        """By worker number."""
+        """Process ids by worker number."""
         return {number: child.pid for number, child in self._running.items()}
 
-    def log(self, number: int) -> Path:
+    def get_log_path(self, number: int) -> Path:
         return self._folder / "logs" / f"worker-{number}.log"
 
     def start(self, **overrides: Any) -> int:
-        """Starts one more and returns its number."""
+        """Start one more worker, and return its number."""
         number = next(self._numbers)
         own = self._folder / "workers" / str(number)
         scratch = own / "scratch"
         scratch.mkdir(parents=True, exist_ok=True)
         values: dict[str, Any] = {
-            **self._at.common(self._at.system_dsn),
+            **self._at.make_common_settings(self._at.system_dsn),
             "slides_bucket": SLIDES,
             "results_bucket": RESULTS,
             "models_bucket": MODELS,
@@ -61,35 +61,35 @@ class Workers:
         }
         self._running[number] = children.start(
             [sys.executable, "-m", "gpu_worker"],
-            env=child_environ(processes.Worker(**values).environ()),
-            log=self.log(number),
+            env=make_child_environ(processes.WorkerSettings(**values).make_environ()),
+            log=self.get_log_path(number),
             cwd=ROOT,
         )
         self._on_change()
         return number
 
     def stop(self, number: int) -> int:
-        """SIGTERM: it drains. Returns its exit code."""
+        """Drain a worker by SIGTERM, and return its exit code."""
         child = self._running.pop(number)
         children.stop(child, seconds=DRAIN_SECONDS)
         self._on_change()
         return child.returncode
 
     def kill(self, number: int) -> None:
-        """SIGKILL, as a lost machine."""
+        """Kill a worker by SIGKILL, as if its machine were lost."""
         children.kill(self._running.pop(number))
         self._on_change()
 
     def wait(self, number: int, *, seconds: float) -> int:
-        """The exit code of one that ends by itself. Raises subprocess.TimeoutExpired."""
+        """Wait for a worker that ends by itself, and return its exit code. Raises subprocess.TimeoutExpired."""
         code = self._running[number].wait(seconds)
         del self._running[number]
         self._on_change()
         return code
 
     def replace_lost(self) -> Mapping[int, int]:
-        """A new worker for each that ended without being told to, as an Auto Scaling Group would start one. Returns
-        their exit codes by number."""
+        """Start a new worker for each that ended by itself, as an Auto Scaling Group would. Return the exit codes of
+        the ended ones by number."""
         codes = {number: child.poll() for number, child in self._running.items()}
         lost = {number: code for number, code in codes.items() if code is not None}
         for number in lost:
@@ -98,7 +98,7 @@ class Workers:
         return lost
 
     def stop_all(self) -> None:
-        """All at once, so that they drain side by side."""
+        """Stop all workers at once, so that they drain in parallel."""
         for child in self._running.values():
             if child.poll() is None:
                 child.terminate()

@@ -33,7 +33,7 @@ check "a body above 8 KB passes the firewall" is_problem 422 "${key[@]}" --json 
 check "the model is registered" is 200 "${key[@]}" "$api/models/stain-density"
 
 if [ -z "$slide" ]; then
-    slide=$(.venv/bin/python -c 'from pathlib import Path; from local.sample_slide import sample_slide; print(sample_slide(Path(".tessera/cache")))')
+    slide=$(.venv/bin/python -c 'from pathlib import Path; from local.sample_slide import fetch_sample_slide; print(fetch_sample_slide(Path(".tessera/cache")))')
 fi
 echo "        sending $slide (a GPU node that must start takes some minutes)"
 check "a slide is uploaded, analysed and its results come back" \

@@ -7,19 +7,19 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
+from tests.fakes.ledger import MemoryLedger
+from tests.fakes.objects import MemoryObjects
+from tests.fakes.push import MemoryPublisher
+from tests.fakes.queues import MemoryQueues
+from tests.fakes.slides import MemorySlideStore
 from wsi import keys
-from wsi.builtin_models import STAIN_DENSITY
-from wsi.memory.ledger import MemoryLedger
-from wsi.memory.objects import MemoryObjects
-from wsi.memory.push import MemoryPublisher
-from wsi.memory.queues import MemoryQueues
-from wsi.memory.slides import MemorySlideStore
+from wsi.models.builtin import STAIN_DENSITY
 from wsi.records.identity import Actor, Role
 from wsi.records.models import ModelVersion
 from wsi.records.slides import Choice, Inspection, LevelInfo, Slide
-from wsi.tracing import new_traceparent
-from wsi.upload_rules import NewFile, PartAsked, part_count, part_size
-from wsi.uploads import complete_upload, grant_parts, open_upload
+from wsi.tracing import make_traceparent
+from wsi.uploads.rules import NewFile, PartAsked, compute_part_size, count_parts
+from wsi.uploads.uploads import complete_upload, grant_parts, open_upload
 
 HOSPITAL = UUID("11111111-1111-4111-8111-111111111111")
 RIVAL = UUID("22222222-2222-4222-8222-222222222222")
@@ -65,6 +65,7 @@ class Installation:
 
     def __post_init__(self) -> None:
         self.slides = MemorySlideStore(allowed_buckets=[ALLOWED_BUCKET], clock=self.clock)
+        self.packages = MemorySlideStore("tessera-models", clock=self.clock)
         self.ledger = MemoryLedger(self.clock)
         self.queues = MemoryQueues(self.clock)
         self.ledger.register_model(
@@ -93,9 +94,9 @@ class Installation:
     def send_parts(self, slide: Slide, *, leave_out: frozenset[tuple[int, int]] = frozenset(), seed: int = 0) -> None:
         """PUTs the parts as a browser does, but for those (file, n)."""
         for number, file in enumerate(slide.files):
-            for n in range(1, part_count(file.size) + 1):
+            for n in range(1, count_parts(file.size) + 1):
                 if (number, n) not in leave_out:
-                    self.send_part(slide, number, n, part_bytes(number, n, part_size(file.size, n), seed))
+                    self.send_part(slide, number, n, part_bytes(number, n, compute_part_size(file.size, n), seed))
 
     def send_part(self, slide: Slide, number: int, n: int, data: bytes) -> None:
         asked = PartAsked(file=number, n=n, size=len(data), sha256=hashlib.sha256(data).hexdigest())
@@ -110,7 +111,7 @@ class Installation:
             ledger=self.ledger,
             slides=self.slides,
             queues=self.queues,
-            traceparent=new_traceparent(),
+            traceparent=make_traceparent(),
         )
 
     def uploaded(
@@ -129,7 +130,7 @@ class Installation:
         self, *, actor: Actor = ANALYST, mpp: float | None = None, choice: Choice | None = None, seed: int = 0
     ) -> UUID:
         slide = self.uploaded(actor=actor, mpp=mpp, choice=choice, seed=seed)
-        thumbnail = keys.thumbnail(keys.inspected(slide.tenant, slide.id, slide.version))
+        thumbnail = keys.of_thumbnail(keys.make_inspection_folder(slide.tenant, slide.id, slide.version))
         assert self.ledger.accept_slide(slide.id, INSPECTION.as_json(), thumbnail, version=slide.version)
         return slide.id
 

@@ -18,8 +18,8 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from adapters.postgres.migrate import migrate
-from adapters.postgres.seeding import SeedTenant, seed
+from adapters.postgres.owner.migrate import migrate
+from adapters.postgres.owner.seeding import SeedTenant, seed
 from local.postgres import SUPERUSER, EmbeddedPostgres
 from wsi.records.models import ModelVersion
 
@@ -37,18 +37,18 @@ class Database:
 
     @property
     def api_dsn(self) -> str:
-        return self.server.dsn("tessera_api", self.name)
+        return self.server.make_dsn("tessera_api", self.name)
 
     @property
     def system_dsn(self) -> str:
-        return self.server.dsn("tessera_system", self.name)
+        return self.server.make_dsn("tessera_system", self.name)
 
     def seed(self, *, tenants: Iterable[SeedTenant] = (), models: Iterable[ModelVersion] = ()) -> dict[str, UUID]:
         return seed(self.server.create_database(self.name), tenants=tenants, models=models)
 
     def pass_time(self, seconds: float) -> None:
         """Makes everything `seconds` older: what a clock is to the memory ledger."""
-        with psycopg.connect(self.server.dsn(SUPERUSER, self.name)) as connection:
+        with psycopg.connect(self.server.make_dsn(SUPERUSER, self.name)) as connection:
             connection.execute("SET session_replication_role = replica")  # history refuses updates otherwise
             columns = connection.execute(
                 """
@@ -62,7 +62,7 @@ class Database:
 
     def log_statements(self) -> None:
         """Every statement of connections made from now on appears in `statements`."""
-        with psycopg.connect(self.server.dsn(SUPERUSER, self.name)) as connection:
+        with psycopg.connect(self.server.make_dsn(SUPERUSER, self.name)) as connection:
             connection.execute(f"ALTER DATABASE {self.name} SET log_statement = 'all'".encode())
 
     def statements(self) -> list[str]:
@@ -90,7 +90,7 @@ class PostgresServer:
         self._as_superuser(f"DROP DATABASE {database.name} WITH (FORCE)")
 
     def _as_superuser(self, statement: str) -> None:
-        with psycopg.connect(self.server.dsn(SUPERUSER, "postgres"), autocommit=True) as connection:
+        with psycopg.connect(self.server.make_dsn(SUPERUSER, "postgres"), autocommit=True) as connection:
             connection.execute(statement.encode())
 
 

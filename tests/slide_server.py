@@ -8,7 +8,7 @@ from adapters.aws_clients import AwsClients
 from adapters.s3.ranges import RangeReads, S3RangeSource
 from tests.range_server import facts, serve
 from wsi.ports.objects import StoredObject
-from wsi.slide.source import SlideSource
+from wsi.slide.files.source import SlideSource
 
 __all__ = ["range_reads", "serve", "served"]
 

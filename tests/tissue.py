@@ -22,6 +22,12 @@ def he_tissue(rng: np.random.Generator, height: int, width: int) -> NDArray[np.u
     return np.clip(GLASS * 10**-density + rng.normal(0, 2, (height, width, 3)), 0, 255).astype(np.uint8)
 
 
+def stained_tissue(count: int, side: int, strength: float = 2.2) -> NDArray[np.uint8]:
+    """[count, side, side, 3], stained so strongly that eosin alone counts as tissue."""
+    drawn = np.stack([he_tissue(np.random.default_rng(seed), side, side) for seed in range(count)])
+    return (240 * (drawn / 255) ** strength).astype(np.uint8)
+
+
 def split_tables(jpeg: bytes) -> tuple[bytes, bytes]:
     """A whole JPEG as (JPEGTables, abbreviated tile), without APP markers and with components numbered 0, 1, 2 when
     they were named R, G, B."""

@@ -21,7 +21,7 @@ PRESETS = (("-c", "environment=dev"), ("-c", "environment=prod"))
 
 def main(context: tuple[str, ...]) -> int:
     for chosen in [context] if context else PRESETS:
-        out = ROOT / "cdk.out" / _named(chosen)
+        out = ROOT / "cdk.out" / _read_environment(chosen)
         began = time.monotonic()
         done = _synthesize(chosen, out)
         if done.returncode:
@@ -32,7 +32,7 @@ def main(context: tuple[str, ...]) -> int:
     return 0
 
 
-def _named(context: tuple[str, ...]) -> str:
+def _read_environment(context: tuple[str, ...]) -> str:
     given = dict(argument.partition("=")[::2] for argument in context)
     return given.get("environment", "dev")
 

@@ -1,10 +1,10 @@
 """gpu_worker/requirements.lock: all packages of the worker's image, each with its version and the hashes of its files.
 
     python -m tools.worker_lock           writes it from gpu_worker/requirements.txt and constraints.txt
-    python -m tools.worker_lock --check   asks the package index whether what it names is still there
+    python -m tools.worker_lock --check   checks that the package index still has what it names
 
-uv resolves for the image's Python and platform, whatever machine this is; wheels only. No address of an index stands in
-the file.
+uv resolves for the image's Python and platform, whatever machine this is; wheels only. The file contains no address of
+an index.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ WANTED = ROOT / "gpu_worker/requirements.txt"
 CONSTRAINTS = ROOT / "constraints.txt"
 LOCK = ROOT / "gpu_worker/requirements.lock"
 PYTHON, PLATFORM = "3.11", "x86_64-unknown-linux-gnu"  #: of gpu_worker/Dockerfile
-#: What torch asks for and the image does without: 0.9 GB that make kernels at run time, by a C compiler (decision 61).
+#: Packages that torch needs and the image omits: 0.9 GB that make kernels at run time by a C compiler (decision 61).
 LEFT_OUT = ("triton",)
 HEADER = "# What the worker's image installs. Made by `make lock` from requirements.txt and constraints.txt.\n"
 
@@ -33,8 +33,9 @@ class NotReached(Exception):
     """The package index does not answer."""
 
 
-def resolved() -> str:
-    """The lock as it would be made now. Raises NotReached, and RuntimeError with uv's words for what has no answer."""
+def resolve_packages() -> str:
+    """Resolve the lock as it would be made now; return its text. Raises NotReached, and RuntimeError with uv's message
+    if there is no solution."""
     done = subprocess.run(
         [
             *(Path(sys.executable).with_name("uv"), "pip", "compile", "--quiet"),
@@ -54,14 +55,14 @@ def resolved() -> str:
     return HEADER + done.stdout
 
 
-def entries(text: str) -> Locked:
-    """What a lock names."""
+def read_entries(text: str) -> Locked:
+    """Return the entries of a lock."""
     found = _ENTRY.finditer(text)
     return {entry[1]: (entry[2], frozenset(re.findall(r"sha256:(\w+)", entry[3]))) for entry in found}
 
 
-def differences(locked: Locked, now: Locked) -> list[str]:
-    """A sentence each; of a version's files the index may have more by now, and none less."""
+def describe_differences(locked: Locked, now: Locked) -> list[str]:
+    """Describe each difference in a sentence. The index may have added files of a version by now, but removed none."""
     both = sorted({*locked, *now})
     return [
         f"{name}: locked {locked.get(name, ('-',))[0]}, resolved {now.get(name, ('-',))[0]}, or of other hashes."
@@ -75,14 +76,14 @@ def main(arguments: list[str]) -> int:
         sys.stderr.write(__doc__ or "")
         return 2
     try:
-        text = resolved()
+        text = resolve_packages()
     except NotReached:
-        sys.stderr.write("The package index can not be reached: the worker's lock was neither made nor checked.\n")
+        sys.stderr.write("The package index cannot be reached: the worker's lock was neither made nor checked.\n")
         return 0 if arguments else 1
     if not arguments:
         LOCK.write_text(text)
         return 0
-    found = differences(entries(LOCK.read_text()), entries(text))
+    found = describe_differences(read_entries(LOCK.read_text()), read_entries(text))
     for sentence in found:
         sys.stderr.write(f"gpu_worker/requirements.lock: {sentence} Run `make lock`.\n")
     return 1 if found else 0

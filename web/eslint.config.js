@@ -21,20 +21,11 @@ export default defineConfig(
       '@typescript-eslint/consistent-type-imports': 'error',
       'no-restricted-syntax': [
         'error',
-        // The policy of the page has no 'unsafe-inline': cdk/web/security_headers.py.
+        // The page's policy has no 'unsafe-inline': adapters/settings/page_policy.py.
         { selector: 'JSXAttribute[name.name="style"] > Literal', message: 'Use a class: the policy refuses inline styles.' },
-        { selector: 'JSXAttribute[name.name="dangerouslySetInnerHTML"]', message: 'Markup is never made of strings here.' },
+        { selector: 'JSXAttribute[name.name="dangerouslySetInnerHTML"]', message: 'Do not build markup from strings.' },
       ],
       'no-console': 'error',
-    },
-  },
-  {
-    files: ['src/features/*/*.{ts,tsx}'],
-    rules: {
-      'no-restricted-imports': [
-        'error',
-        { patterns: [{ regex: String.raw`^\.\./(?!\.\.)`, message: 'Features meet by address and query key, not by import.' }] },
-      ],
     },
   },
   { files: ['**/*.js'], extends: [tseslint.configs.disableTypeChecked] },

@@ -3,7 +3,7 @@ import tailwindcss from '@tailwindcss/vite';
 import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vitest/config';
 
-/** Where the stack that `make up` left running answers; none while nothing runs. */
+/** Return the address of the stack that `make up` started, if it is running. */
 function localStack(): string | undefined {
   try {
     const stack = JSON.parse(readFileSync(new URL('../.tessera/stack.json', import.meta.url), 'utf8')) as {
@@ -15,25 +15,31 @@ function localStack(): string | undefined {
   }
 }
 
+/** ms that tests wait for something to appear. CI runs them next to others on two cores, where the default, one second,
+ * is too short to render a page. */
+const PATIENCE = 5000;
+
 const stack = localStack();
 
 export default defineConfig({
   plugins: [react(), tailwindcss()],
   server: {
-    port: 5173, // what Cognito of a development installation lets in: cdk/auth/stack.py
+    port: 5173, // the address that Cognito of a development installation allows: cdk/auth/stack.py
     strictPort: true,
     ...(stack ? { proxy: { '/api': stack, '/config.json': stack } } : {}),
   },
   build: {
     assetsInlineLimit: 0, // the policy allows data: for images only
-    modulePreload: { polyfill: false }, // browsers that lack it are older than what the build targets
+    modulePreload: { polyfill: false }, // browsers without it are older than the build's target
     chunkSizeWarningLimit: 400,
   },
   test: {
     environment: 'jsdom',
+    provide: { patience: PATIENCE },
     setupFiles: ['src/testing/setup.ts'],
-    include: ['src/**/*.test.{ts,tsx}'],
+    include: ['src/**/*.test.{ts,tsx}', 'tools/*.test.js'],
     restoreMocks: true,
-    testTimeout: 20_000, // ms; one test waits several times
+    expect: { poll: { timeout: PATIENCE } },
+    testTimeout: 6 * PATIENCE, // one test waits several times
   },
 });

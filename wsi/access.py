@@ -1,4 +1,4 @@
-"""Who may do what, and the form of an API key. Reading is for every role; writing is for analysts and admins."""
+"""Roles, what each of them may do, and the form of an API key. Every role may read; analysts and admins may write."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ _RANK = {Role.VIEWER: 0, Role.ANALYST: 1, Role.ADMIN: 2}
 
 
 def require(actor: Actor, role: Role) -> None:
-    """Raises Forbidden unless the actor's role is `role` or above it."""
+    """Raise Forbidden unless the actor's role is `role` or above it."""
     if _RANK[actor.role] < _RANK[role]:
         raise Forbidden(f"Your role is {actor.role.value}; this needs the role {role.value}. Ask an admin for it.")
 
 
 def split_api_key(key: str) -> tuple[str, str] | None:
-    """(prefix, hex sha256 of the secret) of "tsk_<prefix>_<secret>": all that is stored of it. None for what is no
-    key. The hash needs no salt and no stretching, since secrets are random and long."""
+    """Return (prefix, hex sha256 of the secret) of "tsk_<prefix>_<secret>", which is all that is stored of a key.
+    Return None for text of another form. The hash needs no salt and no stretching, since secrets are random and
+    long."""
     found = _API_KEY.fullmatch(key)
     return (found[1], hashlib.sha256(found[2].encode()).hexdigest()) if found else None
 
 
-def new_api_key() -> str:
-    """256 random bits behind a prefix that finds them."""
+def make_api_key() -> str:
+    """Return a key of 256 random bits behind a prefix that finds them."""
     return f"tsk_{secrets.token_hex(6)}_{secrets.token_urlsafe(32)}"

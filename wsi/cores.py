@@ -1,4 +1,4 @@
-"""How many cores this process may use."""
+"""The number of cores that this process may use."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ _QUOTA_1: Final = Path("/sys/fs/cgroup/cpu/cpu.cfs_quota_us")
 _PERIOD_1: Final = Path("/sys/fs/cgroup/cpu/cpu.cfs_period_us")
 
 
-def available_cores() -> int:
-    """Return the cores that the scheduler and the container's limit leave to this process, 1 at least. A limit of one
-    and a half cores counts as two."""
+def count_available_cores() -> int:
+    """Return the number of cores that the scheduler and the container's limit leave to this process, at least 1. A
+    limit of one and a half cores counts as two."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    quota = _quota()
+    quota = _read_quota()
     return cores if quota is None else max(1, min(cores, math.ceil(quota)))
 
 
-def quota_of(text: str) -> float | None:
-    """Return the cores that "quota period" in microseconds amounts to; None for no limit."""
+def parse_quota(text: str) -> float | None:
+    """Return the number of cores that the text "quota period" (microseconds) allows, or None for no limit."""
     try:
         quota, period = (float(part) for part in text.split())
     except ValueError:  # "max 100000"
@@ -30,12 +30,12 @@ def quota_of(text: str) -> float | None:
     return quota / period if quota > 0 and period > 0 else None
 
 
-def _quota() -> float | None:
+def _read_quota() -> float | None:
     try:
-        return quota_of(_QUOTA.read_text())
+        return parse_quota(_QUOTA.read_text())
     except OSError:
         pass
     try:
-        return quota_of(f"{_QUOTA_1.read_text()} {_PERIOD_1.read_text()}")
+        return parse_quota(f"{_QUOTA_1.read_text()} {_PERIOD_1.read_text()}")
     except OSError:
         return None

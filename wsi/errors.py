@@ -1,21 +1,21 @@
 """The one error tree. Each class knows its stable code, its HTTP status and whether trying again can help.
 
     TesseraError
-    +-- SlideRejected        the file can not be analysed; `reason` says which rule it broke
-    +-- TileUnreadable       one tile of the file can not be decoded; the slide goes on
+    +-- SlideRejected        the file cannot be analysed; `reason` says which rule it broke
+    +-- TileUnreadable       one tile of the file cannot be decoded; the rest is still analysed
     +-- SourceError          bytes could not be read
     |   +-- SourceMissing    no such file or object
-    |   +-- SourceTruncated  fewer bytes than the range asked for
+    |   +-- SourceTruncated  fewer bytes than the requested range
     |   +-- SourceChanged    another version of the object answered (ETag)
-    |   +-- SourceUnavailable  the store did not answer; worth another try
+    |   +-- SourceUnavailable  the store did not answer; try again
     +-- ModelError           the model package is unknown, damaged or refused
-    |   +-- ModelFailed      its network broke off, or gave what cannot be a score
-    +-- UnsuitableDevice     this machine's device can not hold the model's one batch shape; another machine's may
+    |   +-- ModelFailed      its network crashed, or gave a value that cannot be a score
+    +-- UnsuitableDevice     this machine's device cannot hold the model's one batch shape; another machine's may
     +-- DeviceLost           the device is broken or gone: only a new process, mostly on another machine, helps
-    +-- Stuck                the work on a shard made no step for too long: a read or a forward pass that never ends
-    +-- JobFailed            a job that can not be finished; `reason` goes to the user
-    +-- LeaseLost            somebody else holds the shard now; drop the work
-    +-- RequestError         what a caller of the API did wrong
+    +-- Stuck                the work on a shard made no progress for too long: a read or a forward pass that never ends
+    +-- JobFailed            a job that cannot be finished; `reason` goes to the user
+    +-- LeaseLost            another worker holds the shard now; drop the work
+    +-- RequestError         a mistake of a caller of the API
         +-- Unauthenticated 401, Forbidden 403, NotFound 404, Conflict 409, Invalid 422, TooManyRequests 429
 
 Every message is one sentence that the reader can act on. It never holds a file name, a token or a free-text tag,
@@ -29,7 +29,7 @@ from typing import ClassVar
 
 
 class RejectReason(StrEnum):
-    """Why a slide can not be analysed. Stable: stored in SQL, printed by the CLI, shown by the page."""
+    """The reason why a slide cannot be analysed. Stable: stored in SQL, printed by the CLI, shown by the page."""
 
     NOT_A_SLIDE = "not_a_slide"
     TRUNCATED = "truncated"
@@ -51,11 +51,11 @@ class RejectReason(StrEnum):
     SEVERAL_PICTURES = "several_pictures"  #: one file holds several scans, and none was chosen
     SEVERAL_SLIDES = "several_slides"  #: the files are those of several slides
     NO_SUCH_CHOICE = "no_such_choice"  #: an optical path, a plane of focus or an image that the slide does not offer
-    CAN_NOT_DEIDENTIFY = "can_not_deidentify"  #: it was asked for, and this file can not be rid of what identifies
+    CAN_NOT_DEIDENTIFY = "can_not_deidentify"  #: it was asked for, and this file cannot be rid of what identifies
 
 
 class FailReason(StrEnum):
-    """Why a job failed. Stable: stored in SQL and shown to the user beside one sentence."""
+    """The reason why a job failed. Stable: stored in SQL and shown to the user next to a message."""
 
     SLIDE_REJECTED = "slide_rejected"
     SLIDE_CHANGED = "slide_changed"
@@ -68,7 +68,7 @@ class FailReason(StrEnum):
 
 
 class TesseraError(Exception):
-    """Root of the tree. `sentence` is for people, `code` and `status` are for programs."""
+    """The root of the tree. `sentence` is for people, `code` and `status` are for programs."""
 
     code: ClassVar[str] = "internal"
     status: ClassVar[int] = 500

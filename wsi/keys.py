@@ -1,4 +1,4 @@
-"""Where things lie. The only place that builds object keys; none holds a name that the user gave."""
+"""Object keys. No other module builds them, and none holds a name that the user gave."""
 
 from __future__ import annotations
 
@@ -7,66 +7,78 @@ from uuid import UUID
 #: First in a key, since a bucket's rules know objects by how their keys begin: these are needed until the job is
 #: stitched, and by a retry.
 SHARDS = "shards/"
+PACKAGES = "packages/"  #: in the models bucket: what admins upload
 
 
-def slide_file(tenant: UUID, slide: UUID, number: int) -> str:
-    """In the slides bucket."""
+def of_slide_file(tenant: UUID, slide: UUID, number: int) -> str:
+    """Return the key of a file of a slide in the slides bucket."""
     return f"{tenant}/slides/{slide}/{number:05d}"
 
 
-def clean_file(tenant: UUID, slide: UUID, number: int) -> str:
-    """In the slides bucket: a file without what identified somebody."""
-    return f"{slide_file(tenant, slide, number)}-clean"
+def of_clean_file(tenant: UUID, slide: UUID, number: int) -> str:
+    """Return the key of a file's de-identified copy in the slides bucket."""
+    return f"{of_slide_file(tenant, slide, number)}-clean"
 
 
-def kept_prefix(tenant: UUID, slide: UUID) -> str:
-    """In the results bucket: what inspections keep of a slide."""
+def make_inspections_prefix(tenant: UUID, slide: UUID) -> str:
+    """Return the prefix in the results bucket of all that inspections store of a slide."""
     return f"{tenant}/slides/{slide}/"
 
 
-def inspected(tenant: UUID, slide: UUID, version: int) -> str:
-    """Return the folder of one inspection, of the slide at `version`. The version is part of the key: an inspection
-    that ends late cannot overwrite what a later one, perhaps of another image, has stored."""
-    return f"{kept_prefix(tenant, slide)}{version:05d}/"
+def make_inspection_folder(tenant: UUID, slide: UUID, version: int) -> str:
+    """Return the folder of the inspection of a slide at `version`. The version is part of the key: an inspection that
+    ends late cannot overwrite what a later one, perhaps of another image, has stored."""
+    return f"{make_inspections_prefix(tenant, slide)}{version:05d}/"
 
 
-def inspected_for(thumbnail_key: str | None) -> str | None:
-    """Return the folder of the inspection that a slide names by its thumbnail. None where it names none."""
+def find_inspection_folder(thumbnail_key: str | None) -> str | None:
+    """Return the folder of the inspection that stored a slide's thumbnail, or None for a slide without one."""
     return None if thumbnail_key is None else thumbnail_key[: thumbnail_key.rfind("/") + 1]
 
 
-def thumbnail(folder: str) -> str:
+def of_thumbnail(folder: str) -> str:
     return f"{folder}thumbnail.jpeg"
 
 
-def slide_index(folder: str) -> str:
+def of_slide_index(folder: str) -> str:
     return f"{folder}index"
 
 
-def tissue_mask(folder: str) -> str:
+def of_tissue_mask(folder: str) -> str:
     return f"{folder}tissue-mask.json"
 
 
-def job_prefix(tenant: UUID, job: UUID) -> str:
+def make_job_prefix(tenant: UUID, job: UUID) -> str:
     return f"{tenant}/jobs/{job}/"
 
 
-def plan(tenant: UUID, job: UUID) -> str:
-    return f"{job_prefix(tenant, job)}plan.json.gz"
+def of_plan(tenant: UUID, job: UUID) -> str:
+    return f"{make_job_prefix(tenant, job)}plan.json.gz"
 
 
-def shard_prefix(tenant: UUID, job: UUID, shard: int) -> str:
+def make_shard_prefix(tenant: UUID, job: UUID, shard: int) -> str:
     return f"{SHARDS}{tenant}/{job}/{shard:05d}/"
 
 
-def checkpoint(tenant: UUID, job: UUID, shard: int, attempt: int, number: int) -> str:
-    return f"{shard_prefix(tenant, job, shard)}{attempt:03d}/checkpoint-{number:05d}.npz"
+def of_checkpoint(tenant: UUID, job: UUID, shard: int, attempt: int, number: int) -> str:
+    return f"{make_shard_prefix(tenant, job, shard)}{attempt:03d}/checkpoint-{number:05d}.npz"
 
 
-def shard_result(tenant: UUID, job: UUID, shard: int, attempt: int) -> str:
-    """The attempt is part of the key: a late worker of an older attempt can not overwrite what was committed."""
-    return f"{shard_prefix(tenant, job, shard)}{attempt:03d}/result.npz"
+def of_shard_result(tenant: UUID, job: UUID, shard: int, attempt: int) -> str:
+    """Return the key of a shard's result. The attempt is part of it: a late worker of an older attempt cannot overwrite
+    what was committed."""
+    return f"{make_shard_prefix(tenant, job, shard)}{attempt:03d}/result.npz"
 
 
-def result(tenant: UUID, job: UUID, name: str) -> str:
-    return f"{job_prefix(tenant, job)}results/{name}"
+def of_result(tenant: UUID, job: UUID, name: str) -> str:
+    return f"{make_job_prefix(tenant, job)}results/{name}"
+
+
+def make_package_prefix(registration: UUID) -> str:
+    """Return the prefix of a package in the models bucket."""
+    return f"{PACKAGES}{registration}/"
+
+
+def of_package_file(registration: UUID, name: str) -> str:
+    """Return the key of a file in the models bucket; `name` is one of `wsi.models.package_files`."""
+    return f"{make_package_prefix(registration)}{name}"

@@ -1,4 +1,4 @@
-"""What every ledger decides alike: limits, the sentences of refusals, the bodies of messages."""
+"""Rules that all ledgers share: limits, the messages of refusals, the bodies of queue messages."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from wsi.errors import Conflict, FailReason, NotFound
-from wsi.records.deliveries import Channel
+from wsi.records.deliveries import NoticeChannel
 from wsi.records.jobs import Job
 from wsi.records.notices import MESSAGE_SCHEMA
 from wsi.records.restatement import Restatement
@@ -18,7 +18,7 @@ from wsi.states import JobState, SlideState
 
 POISON_FAILURES = 3  #: in-process failures of one shard; leases that run out and releases do not count (F-5)
 #: Leases of one shard that ran out in a row without a new checkpoint. A worker that a shard kills (out of memory, a
-#: crash in native code) can not say so; six lost machines in a row on one shard are no accident.
+#: crash in native code) cannot say so; six lost machines in a row on one shard are no accident.
 POISON_SILENCES = 6
 PUSH_SECONDS = 1.0  #: least time between two pushes of a job's progress
 NOTICE_WAKE_SECONDS = 300.0  #: least time between two messages about a job's notices that are due
@@ -40,53 +40,54 @@ REUSABLE: tuple[JobState, ...] = tuple(state for state in JobState if state.is_s
 LEASE_EXPIRED = "The worker's lease ran out."
 
 
-def notices_of(job: Job) -> tuple[tuple[Channel, str], ...]:
-    """Who hears of the job's end, as (channel, target). No mail of a cancelled job: who cancels it knows."""
+def select_receivers(job: Job) -> tuple[tuple[NoticeChannel, str], ...]:
+    """Return who is notified of the job's end, as (channel, target). A cancelled job sends no e-mail: its canceller
+    knows."""
     if not job.state.is_final:
         return ()
     email = job.notify_email if job.state is not JobState.CANCELLED else None
-    asked = ((Channel.EMAIL, email), (Channel.WEBHOOK, job.notify_webhook))
+    asked = ((NoticeChannel.EMAIL, email), (NoticeChannel.WEBHOOK, job.notify_webhook))
     return tuple((channel, target) for channel, target in asked if target is not None)
 
 
-def is_identified(slide: Slide) -> bool:
-    """It was to be de-identified, and its files still say whom they are of."""
+def needs_deidentification(slide: Slide) -> bool:
+    """Return whether the slide must be de-identified and its files still name the patient."""
     return slide.deidentify and not slide.deidentified
 
 
-def nameless(slide_id: UUID, suffix: str = "") -> str:
-    """What a slide is called that was de-identified, or refused before it was."""
+def make_anonymous_name(slide_id: UUID, suffix: str = "") -> str:
+    """Return the name of a slide that was de-identified, or was refused before it could be."""
     return f"{slide_id}{suffix}"
 
 
-def slide_message(slide_id: UUID) -> dict[str, Any]:
+def make_slide_message(slide_id: UUID) -> dict[str, Any]:
     return {"v": MESSAGE_SCHEMA, "slide_id": str(slide_id)}
 
 
-def job_message(job_id: UUID) -> dict[str, Any]:
+def make_job_message(job_id: UUID) -> dict[str, Any]:
     return {"v": MESSAGE_SCHEMA, "job_id": str(job_id)}
 
 
-def shard_message(job_id: UUID, index: int) -> dict[str, Any]:
+def make_shard_message(job_id: UUID, index: int) -> dict[str, Any]:
     return {"v": MESSAGE_SCHEMA, "job_id": str(job_id), "shard": index}
 
 
-def shard_detail(index: int, attempt: int, owner: str | None, **more: Any) -> dict[str, Any]:
-    """`detail` of a job event about a shard."""
+def make_shard_detail(index: int, attempt: int, owner: str | None, **more: Any) -> dict[str, Any]:
+    """Return the `detail` of a job event about a shard."""
     return {"shard": index, "attempt": attempt, "owner": owner, **more}
 
 
 def check_count(count: ShardCount, tiles: int) -> None:
-    """Raises ValueError: tiles planned = inferred + unreadable, for every shard."""
+    """Raise ValueError unless a shard's inferred and unreadable tiles, none of them negative, add up to `tiles`."""
     if count.inferred < 0 or count.unreadable < 0 or count.inferred + count.unreadable != tiles:
-        raise ValueError(f"a shard of {tiles} tiles can not end with {count.inferred} + {count.unreadable}")
+        raise ValueError(f"a shard of {tiles} tiles cannot end with {count.inferred} + {count.unreadable}")
 
 
-def poison_sentence(index: int) -> str:
+def describe_poison(index: int) -> str:
     return f"Part {index + 1} of the slide failed {POISON_FAILURES} times, so the job was stopped."
 
 
-def silence_sentence(index: int) -> str:
+def describe_silence(index: int) -> str:
     return f"Part {index + 1} of the slide ended its worker {POISON_SILENCES} times, so the job was stopped."
 
 
@@ -105,32 +106,33 @@ GIVEN_UP: Mapping[JobState, tuple[FailReason, str]] = {
 UNINSPECTED_SENTENCE = "The slide could not be inspected in several tries: it may be damaged. Export it again."
 
 
-def no_slide() -> NotFound:
+def make_unknown_slide_error() -> NotFound:
     return NotFound("There is no slide with this id.")
 
 
-def no_job() -> NotFound:
+def make_unknown_job_error() -> NotFound:
     return NotFound("There is no job with this id.")
 
 
-def no_model() -> NotFound:
+def make_unknown_model_error() -> NotFound:
     return NotFound("There is no model with this name and version; GET /models lists them.")
 
 
 def check_readable(slide: Slide) -> None:
-    """Raises Conflict unless a job may read the slide."""
+    """Raise Conflict unless a job may read the slide."""
     if slide.state is SlideState.DELETED:
         raise Conflict("The slide was deleted.")
     if slide.state is SlideState.REJECTED:
-        raise Conflict(f"The slide can not be analysed: {slide.sentence}")
-    if sentence := archive_sentence(slide):
+        raise Conflict(f"The slide cannot be analysed: {slide.sentence}")
+    if sentence := describe_archive(slide):
         raise Conflict(sentence)
     if slide.state is not SlideState.READY:
         raise Conflict(f"The slide is {slide.state.value}; a job can start once it is READY.")
 
 
-def archive_sentence(slide: Slide) -> str | None:
-    """Of a slide that lies in the archive or comes from there: what to do, and how long it takes."""
+def describe_archive(slide: Slide) -> str | None:
+    """Return the message for a slide that is archived or being restored: what to do, and how long it takes. Return None
+    for any other slide."""
     if slide.state is SlideState.ARCHIVED:
         standard, bulk = RestoreTier.STANDARD, RestoreTier.BULK
         return (
@@ -146,31 +148,31 @@ def archive_sentence(slide: Slide) -> str | None:
 
 
 def check_archivable(slide: Slide) -> None:
-    """Raises Conflict unless the slide may move to ARCHIVED, as far as its state says."""
+    """Raise Conflict unless the slide may move to ARCHIVED, as far as its state says."""
     if slide.state is SlideState.DELETED:
-        raise deleted_slide()
+        raise make_deleted_slide_error()
     if slide.state is not SlideState.READY:
         raise Conflict(f"The slide is {slide.state.value}; only a READY slide can be archived.")
 
 
-def is_inspected_anew(slide: Slide, restatement: Restatement) -> bool:
-    """Return True if what is stated changes what inspection finds. A REJECTED slide is inspected again for the same
+def needs_reinspection(slide: Slide, restatement: Restatement) -> bool:
+    """Return True if the restatement changes what inspection finds. A REJECTED slide is inspected again for the same
     statement too: another version of this code may read it, and nothing is lost."""
-    stated = restatement.applied(slide)
+    stated = restatement.apply_to(slide)
     if (stated.mpp, stated.choice) != (slide.mpp, slide.choice):
         return True
     return slide.state is SlideState.REJECTED and restatement.is_about_pixels
 
 
 def check_restatable(slide: Slide, now: datetime) -> None:
-    """Raises Conflict unless the slide may move back to UPLOADED, as far as its record says."""
+    """Raise Conflict unless the slide may move back to UPLOADED, as far as its record says."""
     if slide.state is SlideState.UPLOADING:
         raise Conflict("The slide is still being uploaded: complete the upload, then state what its files do not say.")
     if slide.state is SlideState.UPLOADED:
         raise Conflict("The slide is being inspected. Wait until it is READY or REJECTED, then send this again.")
-    if sentence := archive_sentence(slide):
+    if sentence := describe_archive(slide):
         raise Conflict(sentence)
-    if slide.state is SlideState.REJECTED and is_identified(slide):
+    if slide.state is SlideState.REJECTED and needs_deidentification(slide):
         raise Conflict(
             "The slide's files were deleted, since it was to be de-identified and could not be: upload it again, and "
             "state this with the upload."
@@ -180,32 +182,32 @@ def check_restatable(slide: Slide, now: datetime) -> None:
 
 
 def check_restorable(slide: Slide) -> None:
-    """Raises Conflict unless the slide may move to RESTORING."""
+    """Raise Conflict unless the slide may move to RESTORING."""
     if slide.state is SlideState.DELETED:
-        raise deleted_slide()
+        raise make_deleted_slide_error()
     if slide.state is not SlideState.ARCHIVED:
         raise Conflict(f"The slide is {slide.state.value}; only an ARCHIVED slide can be restored.")
 
 
-def deleted_slide() -> Conflict:
+def make_deleted_slide_error() -> Conflict:
     return Conflict("The slide was deleted; upload it again.")
 
 
-def slide_in_use() -> Conflict:
+def make_slide_in_use_error() -> Conflict:
     return Conflict("A job is running on this slide; cancel it first, or wait until it ends.")
 
 
-def slide_changed() -> Conflict:
+def make_slide_changed_error() -> Conflict:
     return Conflict("The slide changed while the job was being made: send the request again.")
 
 
-def other_body() -> Conflict:
+def make_reused_key_error() -> Conflict:
     return Conflict("This Idempotency-Key came before with another request; use a new key.")
 
 
-def already_final(job: Job) -> Conflict:
-    return Conflict(f"The job is {job.state.value} and can not be cancelled any more.")
+def make_final_job_error(job: Job) -> Conflict:
+    return Conflict(f"The job is {job.state.value} and cannot be cancelled any more.")
 
 
-def other_model_digest() -> Conflict:
+def make_other_digest_error() -> Conflict:
     return Conflict("This version is registered with another package; versions never change, so register a new one.")

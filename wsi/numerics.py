@@ -14,8 +14,8 @@ from types import MappingProxyType
 #: when a change to them changes a single value.
 PREPROCESSING_VERSION = 3
 
-#: Of the rules of `wsi.tissue`, which decide the tiles of a job whose user draws no region. Raise it when a change to
-#: them, or to the overview they look at, changes a single pixel of a mask.
+#: The version of the rules of `wsi.inspection.tissue`, which decide the tiles of a job whose user draws no region.
+#: Raise it when a change to them, or to the overview they look at, changes a single pixel of a mask.
 TISSUE_VERSION = 3
 
 #: Of what is read in a slide's directories. Raised whenever the same file would give another index: indexes, and masks,
@@ -38,8 +38,8 @@ PINNED: Mapping[str, str] = MappingProxyType(
 )
 
 
-def installed_version(package: str, pinned: str) -> str:
-    """The version of `package` here, or `pinned` where it is not installed."""
+def get_installed_version(package: str, pinned: str) -> str:
+    """Return the version of `package` here, or `pinned` where it is not installed."""
     try:
         return version(package)
     except PackageNotFoundError:
@@ -47,11 +47,11 @@ def installed_version(package: str, pinned: str) -> str:
 
 
 NUMERICS_VERSION: str = "+".join(
-    [f"{PREPROCESSING_VERSION}", *(f"{name}-{installed_version(name, pinned)}" for name, pinned in PINNED.items())]
+    [f"{PREPROCESSING_VERSION}", *(f"{name}-{get_installed_version(name, pinned)}" for name, pinned in PINNED.items())]
 )
 
 #: Of models whose card names none. Part of a job's identity; what a card names is part of its model's digest.
 PRECISION = "fp32"
 
 #: Of this code, as the summary names it. A Lambda's zip holds the modules without the distribution's metadata.
-CODE_VERSION: str = installed_version("tessera-wsi", "0.1.0")
+CODE_VERSION: str = get_installed_version("tessera-wsi", "0.1.0")

@@ -1,4 +1,4 @@
-"""What is wrong with data that somebody sent, in plain words instead of those of a parser."""
+"""Faults of submitted data, in plain words instead of a parser's."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ _WORDS: Final[Mapping[str, str]] = {
 _OURS: Final = "Value error, "  #: pydantic writes it before the text of a ValueError, which only our validators raise
 
 
-def plain_fault(fault: Mapping[str, Any]) -> str:
-    """Return what pydantic found wrong with a field, to follow its name: "must be a whole number". A validator's own
-    text stands as it is."""
+def describe_fault(fault: Mapping[str, Any]) -> str:
+    """Return the fault that pydantic found in a field, to follow the field's name: "must be a whole number". A
+    validator's own text is returned unchanged."""
     kind, said = str(fault["type"]), str(fault["msg"])
     if kind == "value_error":
         return said.removeprefix(_OURS)
@@ -62,8 +62,8 @@ def plain_fault(fault: Mapping[str, Any]) -> str:
     return words.format_map(fault.get("ctx", {})) if words is not None else "is not valid"
 
 
-def why_no_json(error: ValueError | RecursionError) -> str:
-    """Return why `json.loads` gave up, to follow "is not JSON: "."""
+def describe_json_error(error: ValueError | RecursionError) -> str:
+    """Return why `json.loads` failed, to follow "is not JSON: "."""
     if isinstance(error, UnicodeDecodeError):
         return "it is not text in UTF-8"
     if isinstance(error, json.JSONDecodeError):

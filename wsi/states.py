@@ -1,4 +1,4 @@
-"""The state machines of slides, jobs and shards, as data.
+"""The state machines of slides, jobs, shards and registrations, as data.
 
 Every move is carried out as a compare-and-set in SQL (`WHERE state = ANY(sources(...))`); these tables say
 which moves exist. Zero rows changed means that somebody else won, not an error.
@@ -50,6 +50,15 @@ class ShardState(StrEnum):
     CANCELLED = "CANCELLED"
 
 
+class RegistrationState(StrEnum):
+    """The state of a model package that is being registered."""
+
+    UPLOADING = "UPLOADING"
+    CHECKING = "CHECKING"  #: a worker tries it, or will
+    READY = "READY"  #: a model version, which takes jobs
+    REJECTED = "REJECTED"
+
+
 _Move = TypeVar("_Move", bound=StrEnum)
 
 SLIDE_MOVES: Mapping[SlideState, frozenset[SlideState]] = MappingProxyType(
@@ -96,8 +105,22 @@ SHARD_MOVES: Mapping[ShardState, frozenset[ShardState]] = MappingProxyType(
 )
 
 
-def sources(moves: Mapping[_Move, frozenset[_Move]], target: _Move) -> tuple[_Move, ...]:
-    """The states from which `target` may be reached: the guard of the compare-and-set."""
+REGISTRATION_MOVES: Mapping[RegistrationState, frozenset[RegistrationState]] = MappingProxyType(
+    {
+        # UPLOADING -> REJECTED: nobody finished the upload. To UPLOADING it comes by another package alone, which
+        # takes the place of one that is not finished or was refused.
+        RegistrationState.UPLOADING: frozenset(
+            {RegistrationState.UPLOADING, RegistrationState.CHECKING, RegistrationState.REJECTED}
+        ),
+        RegistrationState.CHECKING: frozenset({RegistrationState.READY, RegistrationState.REJECTED}),
+        RegistrationState.READY: frozenset(),
+        RegistrationState.REJECTED: frozenset({RegistrationState.UPLOADING}),
+    }
+)
+
+
+def select_sources(moves: Mapping[_Move, frozenset[_Move]], target: _Move) -> tuple[_Move, ...]:
+    """Return the states from which `target` may be reached: the guard of the compare-and-set."""
     return tuple(state for state, targets in moves.items() if target in targets)
 
 

@@ -14,8 +14,8 @@ def holds_control(text: str) -> bool:
     return any(unicodedata.category(character) in ("Cc", "Cs") for character in text)
 
 
-def visible(text: str) -> str:
-    r"""Return the text as a terminal may print it: "\x1b" for the character that begins a command to it."""
+def escape_control(text: str) -> str:
+    r"""Return the text as a terminal may print it: "\x1b" in place of the character that starts a terminal command."""
     if not holds_control(text):
         return text
     return "".join(repr(each)[1:-1] if holds_control(each) else each for each in text)

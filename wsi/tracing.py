@@ -11,14 +11,15 @@ import secrets
 _TRACEPARENT = re.compile(r"00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}")
 
 
-def new_traceparent() -> str:
-    """A new, sampled trace."""
+def make_traceparent() -> str:
+    """Return the `traceparent` of a new, sampled trace."""
     return f"00-{secrets.token_hex(16)}-{secrets.token_hex(8)}-01"
 
 
-def continued(traceparent: str | None) -> str:
-    """The caller's trace with a span of ours; a new trace when the caller has none or a malformed one."""
+def continue_trace(traceparent: str | None) -> str:
+    """Return the `traceparent` of a new span in the caller's trace, or of a new trace if the caller has none or a
+    malformed one."""
     if traceparent is None or not _TRACEPARENT.fullmatch(traceparent):
-        return new_traceparent()
+        return make_traceparent()
     version, trace, _, flags = traceparent.split("-")
     return f"{version}-{trace}-{secrets.token_hex(8)}-{flags}"

@@ -1,1 +1,1 @@
-"""The schema's history: expand, then contract; never back. `adapters.postgres.migrate` runs it."""
+"""The schema's history: expand, then contract; never back. `adapters.postgres.owner.migrate` runs it."""

@@ -1,4 +1,4 @@
-"""Alembic's entry: runs the revisions on the connection that `adapters.postgres.migrate` hands over."""
+"""Alembic's entry: runs the revisions on the connection that `adapters.postgres.owner.migrate` hands over."""
 
 from __future__ import annotations
 

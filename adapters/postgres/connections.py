@@ -25,7 +25,7 @@ Cursor: TypeAlias = psycopg.Cursor[Row]
 
 RECYCLE_SECONDS = 600.0  #: below the 15 minutes that an IAM token lives (F-50)
 CONNECT_SECONDS = 10
-#: A server that is gone without a word (a failover, a network policy that forgot the connection) is noticed within a
+#: A server that disappears silently (a failover, a network policy that forgot the connection) is noticed within a
 #: minute, not when a Job's deadline ends it: libpq's own keepalives wait for two hours.
 _KEEPALIVES = {"keepalives_idle": 20, "keepalives_interval": 10, "keepalives_count": 3, "tcp_user_timeout": 60_000}
 
@@ -37,10 +37,11 @@ class _Held:
 
 
 class Connections:
-    """Thread-safe. Connections of threads that ended are closed when the next thread connects.
+    """One connection for each thread. Thread-safe. Connections of ended threads are closed when the next thread
+    connects.
 
-    `iam=True` signs in with an IAM token for `region` in place of a password, over TLS to a server for whose name one
-    of `authorities` vouches: a PEM file, by default the public ones that botocore brings. The proxy's certificate comes
+    `iam=True` signs in with an IAM token for `region` in place of a password, over TLS. One of `authorities` must vouch
+    for the server's name: a PEM file, by default the public ones that botocore brings. The proxy's certificate comes
     from Amazon Trust Services, which is among them; an instance's own does not.
     """
 
@@ -55,15 +56,18 @@ class Connections:
     ) -> None:
         self._dsn = dsn
         self._recycle_seconds = recycle_seconds
-        self._password = iam_password(dsn, region) if iam else None
-        self._tls = {"sslmode": "verify-full", "sslrootcert": str(authorities or public_authorities())} if iam else {}
+        self._password = make_token_source(dsn, region) if iam else None
+        self._tls = (
+            {"sslmode": "verify-full", "sslrootcert": str(authorities or locate_public_authorities())} if iam else {}
+        )
         self._held: dict[threading.Thread, _Held] = {}
         self._lock = threading.Lock()
         self._finalizer = weakref.finalize(self, _close_all, self._held)
 
     @contextmanager
-    def transaction(self, tenant: UUID | None = None) -> Generator[Cursor]:
-        """Commits at the end, rolls back on an exception. With `tenant`, only that tenant's rows exist in it."""
+    def begin_transaction(self, tenant: UUID | None = None) -> Generator[Cursor]:
+        """Yield the cursor of one transaction, which commits at the end and rolls back on an exception. With `tenant`,
+        only that tenant's rows exist in it."""
         connection = self._connection()
         with connection.transaction(), connection.cursor() as cursor:
             if tenant is not None:
@@ -71,7 +75,7 @@ class Connections:
             yield cursor
 
     def close(self) -> None:
-        """Closes the connections of all threads. The next transaction opens a new one."""
+        """Close the connections of all threads. The next transaction opens a new one."""
         with self._lock:
             _close_all(self._held)
 
@@ -103,8 +107,16 @@ class Connections:
         )
 
 
+class Transactions:
+    """A part of a ledger on these connections. Its methods hold the SQL, and open a transaction each."""
+
+    def __init__(self, connections: Connections) -> None:
+        self._transaction = connections.begin_transaction
+
+
 def _usable(connection: psycopg.Connection[Row]) -> bool:
-    """Without a round trip: between transactions the server has nothing to say except that it hangs up."""
+    """Return whether the connection can be used, without a round trip: between transactions the server has nothing to
+    say except that it hangs up."""
     if connection.closed:
         return False
     poll = select.poll()  # not select(), which refuses descriptors above 1023
@@ -117,8 +129,8 @@ def _close_all(held: dict[threading.Thread, _Held]) -> None:
         held.popitem()[1].connection.close()
 
 
-def iam_password(dsn: str, region: str | None) -> Callable[[], str]:
-    """Makes a token a call; boto3 is loaded only where IAM is used."""
+def make_token_source(dsn: str, region: str | None) -> Callable[[], str]:
+    """Return a function that makes a token at each call; boto3 is loaded only where IAM is used."""
     import boto3
 
     parts = conninfo_to_dict(dsn)
@@ -126,14 +138,15 @@ def iam_password(dsn: str, region: str | None) -> Callable[[], str]:
     client: Any = session.client("rds")
     host, user, port = str(parts["host"]), str(parts["user"]), int(parts.get("port") or 5432)
 
-    def token() -> str:
+    def make_token() -> str:
         return client.generate_db_auth_token(DBHostname=host, Port=port, DBUsername=user)
 
-    return token
+    return make_token
 
 
-def public_authorities() -> Path:
-    """Not those of the machine: a Lambda, a container and a laptop keep them in different places."""
+def locate_public_authorities() -> Path:
+    """Return the path of public authorities, not the machine's: a Lambda, a container and a laptop keep them in
+    different places."""
     import botocore
 
     return Path(str(botocore.__file__)).with_name("cacert.pem")

@@ -1,4 +1,4 @@
-"""Who a token or a key belongs to, as far as the authorizer may know: SQL answers, the tables stay closed to it."""
+"""The owners of tokens and keys, as far as the authorizer may know them: SQL answers, the tables stay closed to it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ class PostgresIdentities:
     def __init__(self, connections: Connections) -> None:
         self._connections = connections
 
-    def user(self, issuer: str, subject: str) -> Actor | None:
-        with self._connections.transaction() as cursor:
+    def find_user(self, issuer: str, subject: str) -> Actor | None:
+        with self._connections.begin_transaction() as cursor:
             found = cursor.execute("SELECT * FROM tessera.identify_user(%s, %s)", (issuer, subject))
-            return rows.actor(found.fetchone())
+            return rows.read_actor(found.fetchone())
 
-    def api_key(self, prefix: str, secret_sha256: str) -> Actor | None:
-        with self._connections.transaction() as cursor:
+    def find_api_key(self, prefix: str, secret_sha256: str) -> Actor | None:
+        with self._connections.begin_transaction() as cursor:
             found = cursor.execute("SELECT * FROM tessera.identify_api_key(%s, %s)", (prefix, secret_sha256))
-            return rows.actor(found.fetchone())
+            return rows.read_actor(found.fetchone())

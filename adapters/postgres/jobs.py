@@ -3,79 +3,197 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import fields
 from uuid import UUID
 
-from psycopg import errors
+from psycopg import errors, sql
 from psycopg.types.json import Jsonb
 
-from adapters.postgres import rows, shards, slides
-from adapters.postgres.connections import Cursor
-from adapters.postgres.moves import announce, append_event, cancel_shards, locked_job, move_job, wake_shards
-from wsi.ledger_rules import REUSABLE, already_final, check_readable, no_job, no_model, other_body, slide_changed
+from adapters.postgres import models, rows, shards, slides
+from adapters.postgres.audit import note
+from adapters.postgres.connections import Cursor, Transactions
+from adapters.postgres.moves import announce, append_event, cancel_shards, lock_job, move_job, wake_shards
+from wsi.errors import FailReason
+from wsi.ledger_rules import (
+    REUSABLE,
+    check_readable,
+    make_final_job_error,
+    make_reused_key_error,
+    make_slide_changed_error,
+    make_unknown_job_error,
+    make_unknown_model_error,
+)
+from wsi.ports.ledger import PlanningBrief, StitchBrief
 from wsi.records.identity import Actor
-from wsi.records.jobs import Idempotency, Job, JobEvent, JobFilter, NewJob, Submission
-from wsi.records.pages import Page, cursor_after, read_cursor
+from wsi.records.jobs import Idempotency, Job, JobEvent, JobFilter, JobTerms, NewJob, Submission
+from wsi.records.pages import Page, make_cursor, read_cursor
 from wsi.records.results import ResultFile
+from wsi.records.shards import ShardOutput
 from wsi.states import JobState
 
-_PAGE = """
+_PAGE = sql.SQL(
+    """
     SELECT jobs.* FROM jobs JOIN slides ON slides.id = jobs.slide_id
     WHERE (%(q)s::text IS NULL OR strpos(normalize(lower(jobs.label)), normalize(lower(%(q)s))) > 0
             OR strpos(normalize(lower(slides.name)), normalize(lower(%(q)s))) > 0)
-        AND (%(state)s::text IS NULL OR jobs.state = %(state)s)
-        AND (%(model)s::text IS NULL OR jobs.model = %(model)s)
-        AND (%(label)s::text IS NULL OR jobs.label = %(label)s)
-        AND (%(slide_id)s::uuid IS NULL OR jobs.slide_id = %(slide_id)s)
-        AND (%(created_by)s::text IS NULL OR jobs.created_by = %(created_by)s)
-        AND (%(time)s::timestamptz IS NULL OR (jobs.created_at, jobs.id) < (%(time)s, %(id)s))
+        AND (%(time)s::timestamptz IS NULL OR (jobs.created_at, jobs.id) < (%(time)s, %(id)s)) {equals}
     ORDER BY jobs.created_at DESC, jobs.id DESC LIMIT %(rows)s
-"""
+    """
+)
+#: Columns are named as the fields are.
+_TERMS = tuple(field.name for field in fields(JobTerms))
+_INSERT = sql.SQL(
+    """
+    INSERT INTO jobs (id, tenant, slide_id, model, model_version, model_digest, state, options, identity, traceparent,
+        retry_of, created_by, {names})
+    VALUES (%(id)s, %(tenant)s, %(slide_id)s, %(model)s, %(model_version)s, %(model_digest)s, 'QUEUED', %(options)s,
+        %(identity)s, %(traceparent)s, %(retry_of)s, %(created_by)s, {values})
+    RETURNING *
+    """
+).format(names=sql.SQL(", ").join(map(sql.Identifier, _TERMS)), values=sql.SQL(", ").join(map(sql.Placeholder, _TERMS)))
+
+
+class PostgresTenantJobs(Transactions):
+    """The API's operations on jobs."""
+
+    def submit_job(
+        self, actor: Actor, job: NewJob, *, idempotency: Idempotency | None, reuse_finished: bool
+    ) -> Submission:
+        with self._transaction(actor.tenant) as cursor:
+            # Parallel requests meet at the key's row: the second INSERT waits until the first one has committed.
+            if idempotency and not _claim_key(cursor, actor, idempotency, job.id):
+                return _replay(cursor, idempotency)
+            slide = slides.lock_shared(cursor, job.slide_id)
+            check_readable(slide)
+            if slide.version != job.slide_version:
+                raise make_slide_changed_error()
+            if reuse_finished and (equal := _find_finished_equal(cursor, job.identity)):
+                if idempotency:
+                    cursor.execute(
+                        "UPDATE idempotency_keys SET job_id = %s, reused = true WHERE key = %s",
+                        (equal.id, idempotency.key),
+                    )
+                note(cursor, actor, "job.submit", equal.id, {"reused": True})
+                return Submission(job=equal, reused=True)
+            created = _insert(cursor, actor, job)
+            announce(cursor, created)
+            if job.retry_of:
+                append_event(cursor, get(cursor, job.retry_of), "retried", {"by": str(job.id)})
+            note(cursor, actor, "job.submit", created.id, {"reused": False})
+            return Submission(job=created)
+
+    def get_job(self, actor: Actor, job_id: UUID) -> Job:
+        with self._transaction(actor.tenant) as cursor:
+            return get(cursor, job_id)
+
+    def list_jobs(self, actor: Actor, wanted: JobFilter, *, cursor: str | None, limit: int) -> Page[Job]:
+        with self._transaction(actor.tenant) as transaction:
+            time, last = read_cursor(cursor) if cursor else (None, None)
+            equals = wanted.get_required_values()
+            also = (sql.SQL(" AND jobs.{} = {}").format(sql.Identifier(k), sql.Placeholder(k)) for k in equals)
+            values = {**equals, "q": wanted.q, "time": time, "id": last, "rows": limit + 1}
+            found = transaction.execute(_PAGE.format(equals=sql.SQL("").join(also)), values).fetchall()
+            items = tuple(rows.read_job(row) for row in found[:limit])
+            return Page(items, make_cursor(items[-1].created_at, items[-1].id) if len(found) > limit else None)
+
+    def list_job_events(self, actor: Actor, job_id: UUID, *, after: int, limit: int) -> tuple[JobEvent, ...]:
+        with self._transaction(actor.tenant) as cursor:
+            get(cursor, job_id)
+            found = cursor.execute(
+                "SELECT * FROM job_events WHERE job_id = %s AND seq > %s ORDER BY seq LIMIT %s", (job_id, after, limit)
+            )
+            return tuple(rows.read_job_event(row) for row in found)
+
+    def list_finished_shards(self, actor: Actor, job_id: UUID) -> tuple[ShardOutput, ...]:
+        with self._transaction(actor.tenant) as cursor:
+            get(cursor, job_id)
+            return shards.list_finished(cursor, job_id)
+
+    def list_results(self, actor: Actor, job_id: UUID) -> tuple[ResultFile, ...]:
+        with self._transaction(actor.tenant) as cursor:
+            get(cursor, job_id)
+            found = cursor.execute("SELECT * FROM results WHERE job_id = %s ORDER BY name", (job_id,))
+            return tuple(rows.read_result_file(row) for row in found)
+
+    def cancel_job(self, actor: Actor, job_id: UUID) -> Job:
+        with self._transaction(actor.tenant) as cursor:
+            moved = move_job(cursor, job_id, JobState.CANCELLED)
+            if moved:
+                cancel_shards(cursor, job_id)
+                note(cursor, actor, "job.cancel", job_id)
+                return moved
+            job = get(cursor, job_id)
+            if job.state is not JobState.CANCELLED:
+                raise make_final_job_error(job)
+            return job
+
+
+class PostgresSystemJobs(Transactions):
+    """The operations of planning and stitching on jobs."""
+
+    def begin_planning(self, job_id: UUID) -> PlanningBrief | None:
+        with self._transaction() as cursor:
+            job = move_job(cursor, job_id, JobState.PLANNING) or lock_job(cursor, job_id)
+            if job is None or job.state is not JobState.PLANNING:
+                return None
+            slide = slides.get(cursor, job.slide_id)
+            return PlanningBrief(job=job, slide=slide, model=models.get(cursor, job.model, job.model_version))
+
+    def commit_plan(self, job_id: UUID, *, plan_key: str, plan_digest: str, shard_tiles: Sequence[int]) -> bool:
+        with self._transaction() as cursor:
+            job = lock_job(cursor, job_id)
+            if job is None or job.state is not JobState.PLANNING:
+                return False
+            shards.insert(cursor, job, list(shard_tiles))
+            taken = shards.take_over(cursor, job, plan_digest)
+            remaining = len(shard_tiles) - taken["shards"]
+            moved = move_job(
+                cursor,
+                job_id,
+                JobState.RUNNING if remaining else JobState.STITCHING,
+                detail={"shards": len(shard_tiles), "taken_over": taken["shards"]},
+                plan_key=plan_key,
+                plan_digest=plan_digest,
+                shards_total=len(shard_tiles),
+                shards_remaining=remaining,
+                tiles_planned=sum(shard_tiles),
+                tiles_inferred=taken["inferred"],
+                tiles_unreadable=taken["unreadable"],
+            )
+            assert moved is not None, "the job is locked and was PLANNING"
+            wake_shards(cursor, moved)
+            return True
+
+    def finish_without_tissue(self, job_id: UUID, results: Sequence[ResultFile]) -> bool:
+        with self._transaction() as cursor:
+            return _finish(cursor, job_id, JobState.NO_TISSUE, results)
+
+    def fail_job(self, job_id: UUID, reason: FailReason, sentence: str) -> bool:
+        with self._transaction() as cursor:
+            return shards.fail_job(cursor, job_id, reason, sentence)
+
+    def find_stitch_brief(self, job_id: UUID) -> StitchBrief | None:
+        with self._transaction() as cursor:
+            job = lock_job(cursor, job_id)
+            if job is None or job.state is not JobState.STITCHING:
+                return None
+            return StitchBrief(job=job, shards=shards.list_finished(cursor, job_id))
+
+    def commit_results(self, job_id: UUID, results: Sequence[ResultFile]) -> bool:
+        with self._transaction() as cursor:
+            job = lock_job(cursor, job_id)
+            if job is None:
+                return False
+            flawed = job.tiles_unreadable > 0
+            to = JobState.COMPLETED_WITH_UNREADABLE_TILES if flawed else JobState.COMPLETED
+            return _finish(cursor, job_id, to, results)
 
 
 def get(cursor: Cursor, job_id: UUID) -> Job:
     row = cursor.execute("SELECT * FROM jobs WHERE id = %s", (job_id,)).fetchone()
     if row is None:
-        raise no_job()
-    return rows.job(row)
-
-
-def page(cursor: Cursor, wanted: JobFilter, *, after: str | None, limit: int) -> Page[Job]:
-    time, last = read_cursor(after) if after else (None, None)
-    found = cursor.execute(_PAGE, {**asdict(wanted), "time": time, "id": last, "rows": limit + 1}).fetchall()
-    items = tuple(rows.job(row) for row in found[:limit])
-    return Page(items, cursor_after(items[-1].created_at, items[-1].id) if len(found) > limit else None)
-
-
-def events(cursor: Cursor, job_id: UUID, *, after: int, limit: int) -> tuple[JobEvent, ...]:
-    get(cursor, job_id)
-    found = cursor.execute(
-        "SELECT * FROM job_events WHERE job_id = %s AND seq > %s ORDER BY seq LIMIT %s", (job_id, after, limit)
-    )
-    return tuple(rows.job_event(row) for row in found)
-
-
-def submit(
-    cursor: Cursor, actor: Actor, job: NewJob, *, idempotency: Idempotency | None, reuse_finished: bool
-) -> Submission:
-    # The key's row is what parallel requests meet at: the second INSERT waits until the first one has committed.
-    if idempotency and not _claim_key(cursor, actor, idempotency, job.id):
-        return _replay(cursor, idempotency)
-    slide = slides.kept(cursor, job.slide_id)
-    check_readable(slide)
-    if slide.version != job.slide_version:
-        raise slide_changed()
-    if reuse_finished and (equal := _finished_equal(cursor, job.identity)):
-        if idempotency:
-            cursor.execute(
-                "UPDATE idempotency_keys SET job_id = %s, reused = true WHERE key = %s", (equal.id, idempotency.key)
-            )
-        return Submission(job=equal, reused=True)
-    created = _insert(cursor, actor, job)
-    announce(cursor, created)
-    if job.retry_of:
-        append_event(cursor, get(cursor, job.retry_of), "retried", {"by": str(job.id)})
-    return Submission(job=created)
+        raise make_unknown_job_error()
+    return rows.read_job(row)
 
 
 def _claim_key(cursor: Cursor, actor: Actor, idempotency: Idempotency, job_id: UUID) -> bool:
@@ -93,11 +211,11 @@ def _replay(cursor: Cursor, idempotency: Idempotency) -> Submission:
     row = cursor.execute("SELECT * FROM idempotency_keys WHERE key = %s", (idempotency.key,)).fetchone()
     assert row is not None, "a conflicting key is committed and never removed"
     if row["body_digest"] != idempotency.body_digest:
-        raise other_body()
+        raise make_reused_key_error()
     return Submission(job=get(cursor, row["job_id"]), replayed=True, reused=row["reused"])
 
 
-def _finished_equal(cursor: Cursor, identity: str) -> Job | None:
+def _find_finished_equal(cursor: Cursor, identity: str) -> Job | None:
     row = cursor.execute(
         """
         SELECT * FROM jobs WHERE identity = %s AND finished_at IS NOT NULL AND state = ANY(%s)
@@ -105,73 +223,37 @@ def _finished_equal(cursor: Cursor, identity: str) -> Job | None:
         """,
         (identity, [state.value for state in REUSABLE]),
     ).fetchone()
-    return rows.job(row) if row else None
+    return rows.read_job(row) if row else None
 
 
 def _insert(cursor: Cursor, actor: Actor, job: NewJob) -> Job:
+    values = {
+        "id": job.id,
+        "tenant": actor.tenant,
+        "slide_id": job.slide_id,
+        "model": job.model,
+        "model_version": job.model_version,
+        "model_digest": job.model_digest,
+        "options": Jsonb(job.options.as_json()),
+        "identity": job.identity,
+        "traceparent": job.traceparent,
+        "retry_of": job.retry_of,
+        "created_by": actor.subject,
+        **job.get_terms(),
+    }
     try:
-        row = cursor.execute(
-            """
-            INSERT INTO jobs (id, tenant, slide_id, model, model_version, model_digest, state, priority, options, label,
-                identity, traceparent, retry_of, notify_email, notify_webhook, created_by)
-            VALUES (%s, %s, %s, %s, %s, %s, 'QUEUED', %s, %s, %s, %s, %s, %s, %s, %s, %s)
-            RETURNING *
-            """,
-            (
-                *(job.id, actor.tenant, job.slide_id, job.model, job.model_version, job.model_digest, job.priority),
-                *(Jsonb(job.options.as_json()), job.label, job.identity, job.traceparent, job.retry_of),
-                *(job.notify_email, job.notify_webhook, actor.subject),
-            ),
-        ).fetchone()
+        row = cursor.execute(_INSERT, values).fetchone()
     except errors.ForeignKeyViolation as violation:
-        raise (no_job() if violation.diag.constraint_name == "jobs_retry_of_fkey" else no_model()) from violation
+        raise (
+            make_unknown_job_error()
+            if violation.diag.constraint_name == "jobs_retry_of_fkey"
+            else make_unknown_model_error()
+        ) from violation
     assert row is not None, "INSERT … RETURNING has a row"
-    return rows.job(row)
+    return rows.read_job(row)
 
 
-def cancel(cursor: Cursor, job_id: UUID) -> tuple[Job, bool]:
-    """The job, and whether this call cancelled it."""
-    moved = move_job(cursor, job_id, JobState.CANCELLED)
-    if moved:
-        cancel_shards(cursor, job_id)
-        return moved, True
-    job = get(cursor, job_id)
-    if job.state is not JobState.CANCELLED:
-        raise already_final(job)
-    return job, False
-
-
-def begin_planning(cursor: Cursor, job_id: UUID) -> Job | None:
-    job = move_job(cursor, job_id, JobState.PLANNING) or locked_job(cursor, job_id)
-    return job if job and job.state is JobState.PLANNING else None
-
-
-def commit_plan(cursor: Cursor, job_id: UUID, *, plan_key: str, plan_digest: str, sizes: Sequence[int]) -> bool:
-    job = locked_job(cursor, job_id)
-    if job is None or job.state is not JobState.PLANNING:
-        return False
-    shards.insert(cursor, job, list(sizes))
-    taken = shards.take_over(cursor, job, plan_digest)
-    remaining = len(sizes) - taken["shards"]
-    moved = move_job(
-        cursor,
-        job_id,
-        JobState.RUNNING if remaining else JobState.STITCHING,
-        detail={"shards": len(sizes), "taken_over": taken["shards"]},
-        plan_key=plan_key,
-        plan_digest=plan_digest,
-        shards_total=len(sizes),
-        shards_remaining=remaining,
-        tiles_planned=sum(sizes),
-        tiles_inferred=taken["inferred"],
-        tiles_unreadable=taken["unreadable"],
-    )
-    assert moved is not None, "the job is locked and was PLANNING"
-    wake_shards(cursor, moved)
-    return True
-
-
-def finish(cursor: Cursor, job_id: UUID, to: JobState, files: Sequence[ResultFile]) -> bool:
+def _finish(cursor: Cursor, job_id: UUID, to: JobState, files: Sequence[ResultFile]) -> bool:
     job = move_job(cursor, job_id, to)
     if job is None:
         return False
@@ -180,9 +262,3 @@ def finish(cursor: Cursor, job_id: UUID, to: JobState, files: Sequence[ResultFil
         [(job_id, job.tenant, file.name, file.key, file.size, file.sha256, file.media_type) for file in files],
     )
     return True
-
-
-def results(cursor: Cursor, job_id: UUID) -> tuple[ResultFile, ...]:
-    get(cursor, job_id)
-    found = cursor.execute("SELECT * FROM results WHERE job_id = %s ORDER BY name", (job_id,))
-    return tuple(rows.result_file(row) for row in found)

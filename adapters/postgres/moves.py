@@ -1,4 +1,4 @@
-"""How a job moves and speaks: the one place that changes `jobs.state`, and all that leaves with it.
+"""Moves of a job and their notices: the one place that changes `jobs.state`, and all that leaves with it.
 
 Locks are always taken on the job first and on its shards after, so that no two transactions wait for each other, and
 so that the numbers of one job's events grow in the order of their commits.
@@ -16,24 +16,24 @@ from psycopg.types.json import Jsonb
 
 from adapters.postgres import rows, slides
 from adapters.postgres.connections import Cursor
-from wsi.ledger_rules import ENTRY_TOPIC, PUSH_SECONDS, job_message, notices_of
-from wsi.plan_queue import PLAN, plan_queue
+from wsi.ledger_rules import ENTRY_TOPIC, PUSH_SECONDS, make_job_message, select_receivers
+from wsi.planning.plan_queue import PLAN, choose_plan_queue
 from wsi.records.jobs import Job
-from wsi.records.notices import MESSAGE_SCHEMA, PUSH, SHARD_QUEUES, job_update
-from wsi.states import JOB_MOVES, SHARD_MOVES, JobState, ShardState, sources
+from wsi.records.notices import MESSAGE_SCHEMA, PUSH, SHARD_QUEUES, make_job_update
+from wsi.states import JOB_MOVES, SHARD_MOVES, JobState, ShardState, select_sources
 
 
-def locked_job(cursor: Cursor, job_id: UUID) -> Job | None:
+def lock_job(cursor: Cursor, job_id: UUID) -> Job | None:
     row = cursor.execute("SELECT * FROM jobs WHERE id = %s FOR UPDATE", (job_id,)).fetchone()
-    return rows.job(row) if row else None
+    return rows.read_job(row) if row else None
 
 
 def move_job(
     cursor: Cursor, job_id: UUID, to: JobState, *, detail: Mapping[str, Any] | None = None, **changes: Any
 ) -> Job | None:
-    """Compare-and-set with version + 1, event, push, and the message that takes the job on, in this transaction.
+    """Move a job by compare-and-set: version + 1, event, push, and the message to the next stage, in this transaction.
 
-    `changes` sets further columns in the same breath. None: another state was first.
+    `changes` sets further columns in the same statement. Return None if another process moved the job first.
     """
     also = sql.SQL("").join(sql.SQL(", {} = {}").format(sql.Identifier(k), sql.Placeholder(k)) for k in changes)
     move = sql.SQL(
@@ -44,31 +44,31 @@ def move_job(
         RETURNING *
         """
     ).format(also=also)
-    guard = [state.value for state in sources(JOB_MOVES, to)]
+    guard = [state.value for state in select_sources(JOB_MOVES, to)]
     row = cursor.execute(
         move, {**changes, "to": to.value, "final": to.is_final, "id": job_id, "sources": guard}
     ).fetchone()
     if row is None:
         return None
-    job = rows.job(row)
+    job = rows.read_job(row)
     announce(cursor, job, detail)
     return job
 
 
 def announce(cursor: Cursor, job: Job, detail: Mapping[str, Any] | None = None) -> None:
-    """The event, the push and the wake-up message of a job that just came into its state."""
+    """Append the event and send the push and the messages of a job that has just come into its state."""
     append_event(cursor, job, "moved", {"state": job.state.value, **(detail or {})})
     push(cursor, job)
     if topic := ENTRY_TOPIC.get(job.state):
         wake_stage(cursor, job, topic)
-    if notices_of(job):
-        send(cursor, job, "notify", job_message(job.id))
+    if select_receivers(job):
+        send(cursor, job, "notify", make_job_message(job.id))
 
 
 def wake_stage(cursor: Cursor, job: Job, topic: str) -> None:
-    """The message to whoever takes the job on."""
-    queue = plan_queue(slides.get(cursor, job.slide_id), job.options) if topic == PLAN else topic
-    send(cursor, job, queue, job_message(job.id))
+    """Send the message to the stage that works on the job next."""
+    queue = choose_plan_queue(slides.get(cursor, job.slide_id), job.options) if topic == PLAN else topic
+    send(cursor, job, queue, make_job_message(job.id))
 
 
 def append_event(cursor: Cursor, job: Job, kind: str, detail: Mapping[str, Any]) -> None:
@@ -79,7 +79,7 @@ def append_event(cursor: Cursor, job: Job, kind: str, detail: Mapping[str, Any])
 
 
 def push(cursor: Cursor, job: Job) -> None:
-    send(cursor, job, PUSH, job_update(job).as_json())
+    send(cursor, job, PUSH, make_job_update(job).as_json())
 
 
 def send(cursor: Cursor, job: Job, topic: str, body: Mapping[str, Any]) -> None:
@@ -99,9 +99,9 @@ def add_progress(
     rate: float | None,
     finished_since: datetime | None = None,
 ) -> Job:
-    """Adds to the counts of a locked job. Not a move: progress_seq + 1, and a push at most once a second.
+    """Add to the counts of a locked job. This is not a move: progress_seq + 1, and a push at most once a second.
 
-    `finished_since`: when the lease of the shard began that is finished now, whose time is added too.
+    `finished_since`: when the lease of the shard that has just finished began; the time since then is added too.
     """
     row = cursor.execute(
         """
@@ -125,7 +125,7 @@ def add_progress(
         },
     ).fetchone()
     assert row is not None, "the caller holds the job's lock"
-    job = rows.job(row)
+    job = rows.read_job(row)
     if row["may_push"]:
         push(cursor, job)
         cursor.execute("UPDATE jobs SET pushed_at = now() WHERE id = %s", (job_id,))
@@ -133,8 +133,8 @@ def add_progress(
 
 
 def wake_shards(cursor: Cursor, job: Job, indices: list[int] | None = None) -> None:
-    """A message for each QUEUED shard of the job (of `indices` only, when given). The server makes the messages: those
-    of a large plan do not fit below the 16 KB at which the proxy pins a session."""
+    """Send a message for each QUEUED shard of the job (of `indices` only, when given). The server makes the messages:
+    those of a large plan do not fit below the 16 KB at which the proxy pins a session."""
     cursor.execute(
         """
         WITH woken AS (
@@ -159,10 +159,10 @@ def wake_shards(cursor: Cursor, job: Job, indices: list[int] | None = None) -> N
 
 
 def cancel_shards(cursor: Cursor, job_id: UUID) -> None:
-    """What is unfinished of a job that ended early: no worker takes it, and none commits it."""
+    """Cancel the unfinished shards of a job that ended early: no worker leases or commits them."""
     cursor.execute(
         """
         UPDATE shards SET state = 'CANCELLED', lease_until = NULL WHERE job_id = %s AND state = ANY(%s)
         """,
-        (job_id, [state.value for state in sources(SHARD_MOVES, ShardState.CANCELLED)]),
+        (job_id, [state.value for state in select_sources(SHARD_MOVES, ShardState.CANCELLED)]),
     )

@@ -5,34 +5,37 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from adapters.postgres import rows
-from adapters.postgres.connections import Cursor
+from adapters.postgres.connections import Cursor, Transactions
 from wsi.ledger_rules import PUSH_DAYS, SENT_DAYS
 from wsi.records.notices import PUSH, OutboxRow
 
 
-def claim(cursor: Cursor, *, limit: int, seconds: float) -> tuple[OutboxRow, ...]:
-    """By claim, never by "id above the last seen": ids commit out of order, and such a reader loses rows."""
-    found = cursor.execute(
-        """
-        WITH free AS (
-            SELECT id FROM outbox
-            WHERE sent_at IS NULL AND (claimed_until IS NULL OR claimed_until < now())
-            ORDER BY id LIMIT %s FOR UPDATE SKIP LOCKED
-        )
-        UPDATE outbox SET claimed_until = now() + make_interval(secs => %s) FROM free WHERE outbox.id = free.id
-        RETURNING outbox.*
-        """,
-        (limit, seconds),
-    )
-    return tuple(sorted(map(rows.outbox_row, found), key=lambda row: row.id))
+class PostgresOutbox(Transactions):
+    """The relay's operations on the outbox."""
 
+    def claim_outbox(self, *, limit: int, seconds: float) -> tuple[OutboxRow, ...]:
+        with self._transaction() as cursor:
+            found = cursor.execute(
+                """
+                WITH free AS (
+                    SELECT id FROM outbox
+                    WHERE sent_at IS NULL AND (claimed_until IS NULL OR claimed_until < now())
+                    ORDER BY id LIMIT %s FOR UPDATE SKIP LOCKED
+                )
+                UPDATE outbox SET claimed_until = now() + make_interval(secs => %s) FROM free WHERE outbox.id = free.id
+                RETURNING outbox.*
+                """,
+                (limit, seconds),
+            )
+            return tuple(sorted(map(rows.read_outbox_row, found), key=lambda row: row.id))
 
-def mark_sent(cursor: Cursor, ids: Sequence[int]) -> None:
-    cursor.execute("UPDATE outbox SET sent_at = now() WHERE id = ANY(%s) AND sent_at IS NULL", (list(ids),))
+    def mark_sent(self, ids: Sequence[int]) -> None:
+        with self._transaction() as cursor:
+            cursor.execute("UPDATE outbox SET sent_at = now() WHERE id = ANY(%s) AND sent_at IS NULL", (list(ids),))
 
 
 def forget(cursor: Cursor) -> None:
-    """Rows that were sent long ago, and updates for subscribers that nobody waits for any more."""
+    """Delete rows that were sent long ago, and unsent updates that no subscriber waits for any more."""
     cursor.execute(
         """
         DELETE FROM outbox WHERE sent_at < now() - make_interval(days => %s)

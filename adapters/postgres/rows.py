@@ -9,20 +9,21 @@ from uuid import UUID
 from psycopg import sql
 
 from adapters.postgres.connections import Row
-from wsi.records.deliveries import Channel, Delivery
-from wsi.records.fields import known_fields
+from wsi.records.deliveries import Delivery, NoticeChannel
+from wsi.records.fields import select_known_fields
 from wsi.records.identity import Actor, Role
 from wsi.records.jobs import Job, JobEvent, JobOptions, Priority
 from wsi.records.models import ModelVersion
 from wsi.records.notices import OutboxRow
+from wsi.records.registrations import ModelMeasurements, PackageFile, Registration
 from wsi.records.results import ResultFile
 from wsi.records.shards import ShardOutput
 from wsi.records.slides import Choice, CleanCopy, Removed, RestoreTier, Slide, SlideFile
-from wsi.states import JobState, SlideState
+from wsi.states import JobState, RegistrationState, SlideState
 
 _Record = TypeVar("_Record")
 
-#: What `slide` reads: a slide with its files in order.
+#: The columns of a slide, with its files in order.
 SLIDE = sql.SQL(
     """
     slides.*, (
@@ -40,7 +41,7 @@ SLIDE = sql.SQL(
 )
 
 
-def slide(row: Row) -> Slide:
+def read_slide(row: Row) -> Slide:
     files = tuple(_slide_file(file) for file in row["files"] or ())
     tier = RestoreTier(row["restore_tier"]) if row["restore_tier"] else None
     choice = Choice.from_json(row["choice"]) if row["choice"] else None
@@ -53,38 +54,44 @@ def _slide_file(value: dict[str, Any]) -> SlideFile:
     return _record(SlideFile, value, clean=CleanCopy(**value["clean"]) if value["clean"] else None)
 
 
-def job(row: Row) -> Job:
+def read_job(row: Row) -> Job:
     options = JobOptions.from_json(row["options"])
     return _record(Job, row, state=JobState(row["state"]), priority=Priority(row["priority"]), options=options)
 
 
-def job_event(row: Row) -> JobEvent:
+def read_job_event(row: Row) -> JobEvent:
     return _record(JobEvent, row)
 
 
-def model_version(row: Row) -> ModelVersion:
+def read_model_version(row: Row) -> ModelVersion:
     return _record(ModelVersion, row)
 
 
-def result_file(row: Row) -> ResultFile:
+def read_registration(row: Row) -> Registration:
+    files = tuple(PackageFile(**select_known_fields(PackageFile, file)) for file in row["files"])
+    measured = ModelMeasurements.from_json(row["measured"]) if row["measured"] else None
+    return _record(Registration, row, state=RegistrationState(row["state"]), files=files, measured=measured)
+
+
+def read_result_file(row: Row) -> ResultFile:
     return _record(ResultFile, row)
 
 
-def shard_output(row: Row) -> ShardOutput:
+def read_shard_output(row: Row) -> ShardOutput:
     return _record(ShardOutput, row)
 
 
-def delivery(row: Row) -> Delivery:
-    return _record(Delivery, row, channel=Channel(row["channel"]))
+def read_delivery(row: Row) -> Delivery:
+    return _record(Delivery, row, channel=NoticeChannel(row["channel"]))
 
 
-def outbox_row(row: Row) -> OutboxRow:
+def read_outbox_row(row: Row) -> OutboxRow:
     return _record(OutboxRow, row)
 
 
-def actor(row: Row | None) -> Actor | None:
+def read_actor(row: Row | None) -> Actor | None:
     return Actor(tenant=UUID(str(row["tenant"])), subject=row["subject"], role=Role(row["role"])) if row else None
 
 
 def _record(kind: type[_Record], row: Mapping[str, Any], **converted: Any) -> _Record:
-    return kind(**{**known_fields(kind, row), **converted})
+    return kind(**{**select_known_fields(kind, row), **converted})

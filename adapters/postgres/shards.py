@@ -5,8 +5,8 @@ from __future__ import annotations
 from uuid import UUID
 
 from adapters.postgres import rows
-from adapters.postgres.connections import Cursor, Row
-from adapters.postgres.moves import add_progress, append_event, cancel_shards, locked_job, move_job, wake_shards
+from adapters.postgres.connections import Cursor, Row, Transactions
+from adapters.postgres.moves import add_progress, append_event, cancel_shards, lock_job, move_job, wake_shards
 from wsi.errors import FailReason
 from wsi.ledger_rules import (
     LEASE_EXPIRED,
@@ -15,15 +15,133 @@ from wsi.ledger_rules import (
     RATE_SECONDS,
     TAKE_OVER_DAYS,
     check_count,
-    poison_sentence,
-    shard_detail,
-    silence_sentence,
+    describe_poison,
+    describe_silence,
+    make_shard_detail,
 )
 from wsi.records.jobs import Job
 from wsi.records.shards import Lease, LeaseRefusal, ShardCount, ShardOutput
 from wsi.states import JobState, ShardState
 
 _CHUNK = 1_000  #: shards a statement: below the 16 KB at which the proxy pins a session
+
+
+class PostgresShards(Transactions):
+    """The workers' operations on shards."""
+
+    def lease_shard(self, job_id: UUID, index: int, *, owner: str, seconds: float) -> Lease | LeaseRefusal:
+        with self._transaction() as cursor:
+            job = lock_job(cursor, job_id)
+            if job is None or job.state is not JobState.RUNNING:
+                return LeaseRefusal.SETTLED
+            expire(cursor, job, index)
+            row = cursor.execute(
+                """
+                UPDATE shards SET state = 'RUNNING', attempt = attempt + 1, lease_owner = %(owner)s, leased_at = now(),
+                    tiles_per_second = NULL, reported_at = NULL,
+                    lease_until = now() + make_interval(secs => %(seconds)s)
+                WHERE job_id = %(job)s AND index = %(index)s AND state = 'QUEUED'
+                RETURNING *
+                """,
+                {"owner": owner, "seconds": seconds, "job": job_id, "index": index},
+            ).fetchone()
+            if row is None:
+                return _refusal(cursor, job_id, index)
+            append_event(cursor, job, "shard_leased", make_shard_detail(index, row["attempt"], owner))
+            if job.first_lease_at is None:
+                cursor.execute("UPDATE jobs SET first_lease_at = now(), updated_at = now() WHERE id = %s", (job_id,))
+            return Lease(
+                job=job,
+                index=index,
+                attempt=row["attempt"],
+                tiles=row["tiles"],
+                checkpoint_key=row["checkpoint_key"],
+            )
+
+    def extend_lease(self, lease: Lease, *, seconds: float) -> bool:
+        with self._transaction() as cursor:
+            row = cursor.execute(
+                """
+                UPDATE shards SET lease_until = now() + make_interval(secs => %(seconds)s)
+                WHERE job_id = %(job)s AND index = %(index)s AND attempt = %(attempt)s AND state = 'RUNNING'
+                    AND EXISTS (SELECT FROM jobs WHERE id = %(job)s AND state = 'RUNNING')
+                RETURNING index
+                """,
+                {"seconds": seconds, "job": lease.job.id, "index": lease.index, "attempt": lease.attempt},
+            ).fetchone()
+            return row is not None
+
+    def record_checkpoint(
+        self, lease: Lease, *, key: str, done: int, unreadable: int, tiles_per_second: float | None
+    ) -> bool:
+        with self._transaction() as cursor:
+            job = lock_job(cursor, lease.job.id)
+            shard = _lock_leased_shard(cursor, lease)
+            if job is None or shard is None:
+                return False
+            # An attempt that began again may be behind the last one: its checkpoint would lose work.
+            if done >= shard["tiles_done"]:
+                cursor.execute(
+                    """
+                    UPDATE shards SET checkpoint_key = %s, tiles_done = %s, tiles_unreadable = %s, silences = 0,
+                        tiles_per_second = coalesce(%s, tiles_per_second), reported_at = now()
+                    WHERE job_id = %s AND index = %s
+                    """,
+                    (key, done, unreadable, tiles_per_second, job.id, lease.index),
+                )
+                _report(cursor, job, shard, done=done, unreadable=unreadable, finished=0)
+            return True
+
+    def commit_shard(self, lease: Lease, *, result_key: str, count: ShardCount, tiles_per_second: float | None) -> bool:
+        with self._transaction() as cursor:
+            check_count(count, lease.tiles)
+            job = lock_job(cursor, lease.job.id)
+            shard = _lock_leased_shard(cursor, lease)
+            if job is None or shard is None:
+                return False
+            cursor.execute(
+                """
+                UPDATE shards SET state = 'DONE', result_key = %s, tiles_done = tiles, tiles_unreadable = %s,
+                    tiles_per_second = coalesce(%s, tiles_per_second), reported_at = now(), lease_until = NULL
+                WHERE job_id = %s AND index = %s
+                """,
+                (result_key, count.unreadable, tiles_per_second, job.id, lease.index),
+            )
+            _add_usage(cursor, job, shard)
+            job = _report(cursor, job, shard, done=shard["tiles"], unreadable=count.unreadable, finished=1)
+            detail = make_shard_detail(
+                lease.index, lease.attempt, shard["lease_owner"], tiles=lease.tiles, unreadable=count.unreadable
+            )
+            append_event(cursor, job, "shard_committed", detail)
+            if job.shards_remaining == 0:
+                move_job(cursor, job.id, JobState.STITCHING)
+            return True
+
+    def release_shard(self, lease: Lease, *, reason: str, failed: bool) -> bool:
+        with self._transaction() as cursor:
+            job = lock_job(cursor, lease.job.id)
+            shard = _lock_leased_shard(cursor, lease)
+            if job is None or shard is None:
+                return False
+            failures = shard["failures"] + failed
+            poisoned = failures >= POISON_FAILURES
+            cursor.execute(
+                """
+                UPDATE shards SET state = %s, failures = %s, reason = %s, lease_until = NULL
+                WHERE job_id = %s AND index = %s
+                """,
+                (ShardState.FAILED if poisoned else ShardState.QUEUED, failures, reason, job.id, lease.index),
+            )
+            kind = "shard_failed" if failed else "shard_released"
+            detail = make_shard_detail(
+                lease.index, lease.attempt, shard["lease_owner"], reason=reason, failures=failures
+            )
+            append_event(cursor, job, kind, detail)
+            if poisoned:
+                fail_job(cursor, job.id, FailReason.POISON_SHARD, describe_poison(lease.index))
+            else:
+                wake_shards(cursor, job, [lease.index])
+            return True
 
 
 def insert(cursor: Cursor, job: Job, sizes: list[int]) -> None:
@@ -38,8 +156,8 @@ def insert(cursor: Cursor, job: Job, sizes: list[int]) -> None:
 
 
 def take_over(cursor: Cursor, job: Job, plan_digest: str) -> Row:
-    """Copies what the retried job finished, if plan and shard sizes are equal, and its objects still lie there.
-    Returns how many shards, and how many tiles of them are inferred and unreadable."""
+    """Copy what the retried job finished, if plan and shard sizes are equal and its objects still exist. Return the
+    number of shards, and the numbers of their tiles that are inferred and unreadable."""
     row = cursor.execute(
         """
         WITH earlier AS (
@@ -69,38 +187,9 @@ def take_over(cursor: Cursor, job: Job, plan_digest: str) -> Row:
     return row
 
 
-def lease(cursor: Cursor, job_id: UUID, index: int, *, owner: str, seconds: float) -> Lease | LeaseRefusal:
-    job = locked_job(cursor, job_id)
-    if job is None or job.state is not JobState.RUNNING:
-        return LeaseRefusal.SETTLED
-    expire(cursor, job, index)
-    row = cursor.execute(
-        """
-        UPDATE shards SET state = 'RUNNING', attempt = attempt + 1, lease_owner = %(owner)s, leased_at = now(),
-            tiles_per_second = NULL, reported_at = NULL,
-            lease_until = now() + make_interval(secs => %(seconds)s)
-        WHERE job_id = %(job)s AND index = %(index)s AND state = 'QUEUED'
-        RETURNING *
-        """,
-        {"owner": owner, "seconds": seconds, "job": job_id, "index": index},
-    ).fetchone()
-    if row is None:
-        return _refusal(cursor, job_id, index)
-    append_event(cursor, job, "shard_leased", shard_detail(index, row["attempt"], owner))
-    if job.first_lease_at is None:
-        cursor.execute("UPDATE jobs SET first_lease_at = now(), updated_at = now() WHERE id = %s", (job_id,))
-    return Lease(
-        job=job,
-        index=index,
-        attempt=row["attempt"],
-        tiles=row["tiles"],
-        checkpoint_key=row["checkpoint_key"],
-    )
-
-
 def expire(cursor: Cursor, job: Job, index: int | None = None) -> list[int]:
-    """Shards of the locked job (or that one) whose worker fell silent: RUNNING -> QUEUED; returns them. One that
-    silenced too many workers in a row is FAILED, and the job with it: then none is left to take."""
+    """Move shards of the locked job (or only `index`) whose worker fell silent from RUNNING to QUEUED, and return them.
+    A shard that silenced too many workers in a row becomes FAILED, and the job with it: then none is returned."""
     silent = cursor.execute(
         """
         UPDATE shards SET state = CASE WHEN silences + 1 >= %(poison)s THEN 'FAILED' ELSE 'QUEUED' END,
@@ -114,12 +203,12 @@ def expire(cursor: Cursor, job: Job, index: int | None = None) -> list[int]:
     poison: list[int] = []
     for shard in silent:
         poisoned = shard["state"] == ShardState.FAILED
-        detail = shard_detail(shard["index"], shard["attempt"], shard["lease_owner"], reason=LEASE_EXPIRED)
+        detail = make_shard_detail(shard["index"], shard["attempt"], shard["lease_owner"], reason=LEASE_EXPIRED)
         append_event(cursor, job, "shard_failed" if poisoned else "shard_released", detail)
         if poisoned:
             poison.append(shard["index"])
     if poison:
-        fail_job(cursor, job.id, FailReason.POISON_SHARD, silence_sentence(poison[0]))
+        fail_job(cursor, job.id, FailReason.POISON_SHARD, describe_silence(poison[0]))
         return []
     return [shard["index"] for shard in silent]
 
@@ -127,84 +216,6 @@ def expire(cursor: Cursor, job: Job, index: int | None = None) -> list[int]:
 def _refusal(cursor: Cursor, job_id: UUID, index: int) -> LeaseRefusal:
     row = cursor.execute("SELECT state FROM shards WHERE job_id = %s AND index = %s", (job_id, index)).fetchone()
     return LeaseRefusal.HELD if row and row["state"] == ShardState.RUNNING else LeaseRefusal.SETTLED
-
-
-def extend(cursor: Cursor, held: Lease, seconds: float) -> bool:
-    row = cursor.execute(
-        """
-        UPDATE shards SET lease_until = now() + make_interval(secs => %(seconds)s)
-        WHERE job_id = %(job)s AND index = %(index)s AND attempt = %(attempt)s AND state = 'RUNNING'
-            AND EXISTS (SELECT FROM jobs WHERE id = %(job)s AND state = 'RUNNING')
-        RETURNING index
-        """,
-        {"seconds": seconds, "job": held.job.id, "index": held.index, "attempt": held.attempt},
-    ).fetchone()
-    return row is not None
-
-
-def checkpoint(cursor: Cursor, held: Lease, *, key: str, done: int, unreadable: int, rate: float | None) -> bool:
-    job = locked_job(cursor, held.job.id)
-    shard = _held_shard(cursor, held)
-    if job is None or shard is None:
-        return False
-    # An attempt that had to begin again has not come as far as the last one: its checkpoint would lose work.
-    if done >= shard["tiles_done"]:
-        cursor.execute(
-            """
-            UPDATE shards SET checkpoint_key = %s, tiles_done = %s, tiles_unreadable = %s, silences = 0,
-                tiles_per_second = coalesce(%s, tiles_per_second), reported_at = now()
-            WHERE job_id = %s AND index = %s
-            """,
-            (key, done, unreadable, rate, job.id, held.index),
-        )
-        _report(cursor, job, shard, done=done, unreadable=unreadable, finished=0)
-    return True
-
-
-def commit(cursor: Cursor, held: Lease, *, result_key: str, count: ShardCount, rate: float | None) -> bool:
-    check_count(count, held.tiles)
-    job = locked_job(cursor, held.job.id)
-    shard = _held_shard(cursor, held)
-    if job is None or shard is None:
-        return False
-    cursor.execute(
-        """
-        UPDATE shards SET state = 'DONE', result_key = %s, tiles_done = tiles, tiles_unreadable = %s,
-            tiles_per_second = coalesce(%s, tiles_per_second), reported_at = now(), lease_until = NULL
-        WHERE job_id = %s AND index = %s
-        """,
-        (result_key, count.unreadable, rate, job.id, held.index),
-    )
-    _add_usage(cursor, job, shard)
-    job = _report(cursor, job, shard, done=shard["tiles"], unreadable=count.unreadable, finished=1)
-    detail = shard_detail(held.index, held.attempt, shard["lease_owner"], tiles=held.tiles, unreadable=count.unreadable)
-    append_event(cursor, job, "shard_committed", detail)
-    if job.shards_remaining == 0:
-        move_job(cursor, job.id, JobState.STITCHING)
-    return True
-
-
-def release(cursor: Cursor, held: Lease, *, reason: str, failed: bool) -> bool:
-    job = locked_job(cursor, held.job.id)
-    shard = _held_shard(cursor, held)
-    if job is None or shard is None:
-        return False
-    failures = shard["failures"] + failed
-    poisoned = failures >= POISON_FAILURES
-    cursor.execute(
-        """
-        UPDATE shards SET state = %s, failures = %s, reason = %s, lease_until = NULL WHERE job_id = %s AND index = %s
-        """,
-        (ShardState.FAILED if poisoned else ShardState.QUEUED, failures, reason, job.id, held.index),
-    )
-    kind = "shard_failed" if failed else "shard_released"
-    detail = shard_detail(held.index, held.attempt, shard["lease_owner"], reason=reason, failures=failures)
-    append_event(cursor, job, kind, detail)
-    if poisoned:
-        fail_job(cursor, job.id, FailReason.POISON_SHARD, poison_sentence(held.index))
-    else:
-        wake_shards(cursor, job, [held.index])
-    return True
 
 
 def fail_job(cursor: Cursor, job_id: UUID, reason: FailReason, sentence: str) -> bool:
@@ -216,13 +227,13 @@ def fail_job(cursor: Cursor, job_id: UUID, reason: FailReason, sentence: str) ->
     return True
 
 
-def finished(cursor: Cursor, job_id: UUID) -> tuple[ShardOutput, ...]:
+def list_finished(cursor: Cursor, job_id: UUID) -> tuple[ShardOutput, ...]:
     found = cursor.execute("SELECT * FROM shards WHERE job_id = %s AND state = 'DONE' ORDER BY index", (job_id,))
-    return tuple(rows.shard_output(row) for row in found)
+    return tuple(rows.read_shard_output(row) for row in found)
 
 
-def _held_shard(cursor: Cursor, held: Lease) -> Row | None:
-    """The shard, locked, while the lease is the newest and the job still wants it."""
+def _lock_leased_shard(cursor: Cursor, held: Lease) -> Row | None:
+    """Return the shard, locked, while the lease is the newest and the job is RUNNING; else None."""
     return cursor.execute(
         """
         SELECT shards.* FROM shards JOIN jobs ON jobs.id = shards.job_id
@@ -234,7 +245,7 @@ def _held_shard(cursor: Cursor, held: Lease) -> Row | None:
 
 
 def _report(cursor: Cursor, job: Job, before: Row, *, done: int, unreadable: int, finished: int) -> Job:
-    """Adds to the job what the shard has gained since `before`."""
+    """Add to the job what the shard has gained since `before`."""
     gained_unreadable = unreadable - before["tiles_unreadable"]
     return add_progress(
         cursor,
@@ -248,7 +259,7 @@ def _report(cursor: Cursor, job: Job, before: Row, *, done: int, unreadable: int
 
 
 def _rate(cursor: Cursor, job_id: UUID) -> float | None:
-    """Tiles a second of the whole job: the last report of each worker, while it is fresh."""
+    """Return the tiles a second of the whole job: the sum of each worker's last report, while it is fresh."""
     row = cursor.execute(
         """
         SELECT sum(tiles_per_second) AS rate FROM (

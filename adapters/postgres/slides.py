@@ -11,24 +11,25 @@ from psycopg import sql
 from psycopg.types.json import Jsonb
 
 from adapters.postgres import rows
-from adapters.postgres.connections import Cursor
+from adapters.postgres.audit import note
+from adapters.postgres.connections import Cursor, Transactions
 from wsi.errors import RejectReason
 from wsi.ledger_rules import (
     check_restatable,
-    deleted_slide,
-    is_identified,
-    is_inspected_anew,
-    nameless,
-    no_slide,
-    slide_in_use,
-    slide_message,
+    make_anonymous_name,
+    make_deleted_slide_error,
+    make_slide_in_use_error,
+    make_slide_message,
+    make_unknown_slide_error,
+    needs_deidentification,
+    needs_reinspection,
 )
 from wsi.records.identity import Actor
-from wsi.records.pages import Page, cursor_after, read_cursor
+from wsi.records.pages import Page, make_cursor, read_cursor
 from wsi.records.restatement import Restatement
 from wsi.records.slides import Choice, Slide, SlideFile
-from wsi.states import SLIDE_MOVES, SlideState, sources
-from wsi.tracing import new_traceparent
+from wsi.states import SLIDE_MOVES, SlideState, select_sources
+from wsi.tracing import make_traceparent
 
 _GET = sql.SQL("SELECT {slide} FROM slides WHERE id = %s").format(slide=rows.SLIDE)
 _GET_LOCKED = _GET + sql.SQL(" FOR UPDATE OF slides")
@@ -45,31 +46,123 @@ _PAGE = sql.SQL(
 ).format(slide=rows.SLIDE)
 
 
+class PostgresTenantSlides(Transactions):
+    """The API's operations on slides."""
+
+    def create_slide(
+        self,
+        actor: Actor,
+        slide_id: UUID,
+        name: str,
+        files: Sequence[SlideFile],
+        *,
+        mpp: float | None,
+        choice: Choice | None = None,
+        deidentify: bool = False,
+    ) -> Slide:
+        state = SlideState.UPLOADING
+        with self._transaction(actor.tenant) as cursor:
+            note(cursor, actor, "slide.create", slide_id)
+            return insert(
+                cursor, actor, slide_id, name, files, state=state, mpp=mpp, choice=choice, deidentify=deidentify
+            )
+
+    def register_slide(
+        self,
+        actor: Actor,
+        slide_id: UUID,
+        name: str,
+        files: Sequence[SlideFile],
+        *,
+        mpp: float | None,
+        digest: str,
+        choice: Choice | None = None,
+    ) -> Slide:
+        with self._transaction(actor.tenant) as cursor:
+            note(cursor, actor, "slide.register", slide_id)
+            state = SlideState.UPLOADED
+            return insert(cursor, actor, slide_id, name, files, state=state, mpp=mpp, choice=choice, digest=digest)
+
+    def complete_upload(self, actor: Actor, slide_id: UUID, *, digest: str, etags: Mapping[str, str]) -> Slide:
+        with self._transaction(actor.tenant) as cursor:
+            slide = lock(cursor, slide_id)
+            if slide.state is SlideState.DELETED:
+                raise make_deleted_slide_error()
+            if not move(cursor, slide_id, SlideState.UPLOADED, source=SlideState.UPLOADING, digest=digest):
+                return slide
+            cursor.executemany(
+                "UPDATE slide_files SET etag = %s, upload_id = NULL WHERE slide_id = %s AND uri = %s",
+                [(etag, slide_id, uri) for uri, etag in etags.items()],
+            )
+            slide = get(cursor, slide_id)
+            send_to_inspection(cursor, slide)
+            note(cursor, actor, "slide.complete", slide_id)
+            return slide
+
+    def get_slide(self, actor: Actor, slide_id: UUID) -> Slide:
+        with self._transaction(actor.tenant) as cursor:
+            return get(cursor, slide_id)
+
+    def list_slides(
+        self, actor: Actor, *, q: str | None, state: SlideState | None, cursor: str | None, limit: int
+    ) -> Page[Slide]:
+        with self._transaction(actor.tenant) as transaction:
+            time, last = read_cursor(cursor) if cursor else (None, None)
+            found = transaction.execute(
+                _PAGE, {"q": q, "state": state, "time": time, "id": last, "rows": limit + 1}
+            ).fetchall()
+            items = tuple(rows.read_slide(row) for row in found[:limit])
+            return Page(items, make_cursor(items[-1].created_at, items[-1].id) if len(found) > limit else None)
+
+    def delete_slide(self, actor: Actor, slide_id: UUID) -> Slide:
+        with self._transaction(actor.tenant) as cursor:
+            slide = lock(cursor, slide_id)
+            if slide.state is SlideState.DELETED:
+                return slide
+            check_unused(cursor, slide_id)
+            move(cursor, slide_id, SlideState.DELETED)
+            deleted = get(cursor, slide_id)
+            note(cursor, actor, "slide.delete", slide_id)
+            return deleted
+
+    def restate_slide(self, actor: Actor, slide_id: UUID, restatement: Restatement) -> Slide:
+        with self._transaction(actor.tenant) as cursor:
+            slide = lock(cursor, slide_id)
+            if slide.state is SlideState.DELETED:
+                raise make_deleted_slide_error()
+            stated = restatement.apply_to(slide)
+            if needs_reinspection(slide, restatement):
+                _inspect_again(cursor, slide, stated)
+            elif stated.name != slide.name:
+                cursor.execute(
+                    "UPDATE slides SET name = %s, version = version + 1, updated_at = now() WHERE id = %s",
+                    (stated.name, slide_id),
+                )
+            else:
+                return slide
+            restated = get(cursor, slide_id)
+            note(cursor, actor, "slide.restate", slide_id, restatement.make_audit_detail())
+            return restated
+
+
 def get(cursor: Cursor, slide_id: UUID) -> Slide:
     return _one(cursor, _GET, slide_id)
 
 
-def locked(cursor: Cursor, slide_id: UUID) -> Slide:
+def lock(cursor: Cursor, slide_id: UUID) -> Slide:
     return _one(cursor, _GET_LOCKED, slide_id)
 
 
-def kept(cursor: Cursor, slide_id: UUID) -> Slide:
-    """The slide, with a lock that keeps it from being deleted or archived until the transaction ends."""
+def lock_shared(cursor: Cursor, slide_id: UUID) -> Slide:
+    """Return the slide, with a shared lock: nobody can delete or archive it until the transaction ends."""
     return _one(cursor, _GET_SHARED, slide_id)
 
 
 def _one(cursor: Cursor, query: sql.Composed, slide_id: UUID) -> Slide:
     row = cursor.execute(query, (slide_id,)).fetchone()
     if row is None:
-        raise no_slide()
-    return rows.slide(row)
-
-
-def page(cursor: Cursor, *, q: str | None, state: SlideState | None, after: str | None, limit: int) -> Page[Slide]:
-    time, last = read_cursor(after) if after else (None, None)
-    found = cursor.execute(_PAGE, {"q": q, "state": state, "time": time, "id": last, "rows": limit + 1}).fetchall()
-    items = tuple(rows.slide(row) for row in found[:limit])
-    return Page(items, cursor_after(items[-1].created_at, items[-1].id) if len(found) > limit else None)
+        raise make_unknown_slide_error()
+    return rows.read_slide(row)
 
 
 def insert(
@@ -106,40 +199,6 @@ def insert(
     return slide
 
 
-def complete_upload(cursor: Cursor, slide_id: UUID, *, digest: str, etags: Mapping[str, str]) -> tuple[Slide, bool]:
-    """The slide, and whether this call completed it."""
-    slide = locked(cursor, slide_id)
-    if slide.state is SlideState.DELETED:
-        raise deleted_slide()
-    if not move(cursor, slide_id, SlideState.UPLOADED, source=SlideState.UPLOADING, digest=digest):
-        return slide, False
-    cursor.executemany(
-        "UPDATE slide_files SET etag = %s, upload_id = NULL WHERE slide_id = %s AND uri = %s",
-        [(etag, slide_id, uri) for uri, etag in etags.items()],
-    )
-    slide = get(cursor, slide_id)
-    send_to_inspection(cursor, slide)
-    return slide, True
-
-
-def restate(cursor: Cursor, slide_id: UUID, restatement: Restatement) -> tuple[Slide, bool]:
-    """The slide, and whether this call changed it."""
-    slide = locked(cursor, slide_id)
-    if slide.state is SlideState.DELETED:
-        raise deleted_slide()
-    stated = restatement.applied(slide)
-    if is_inspected_anew(slide, restatement):
-        _inspect_again(cursor, slide, stated)
-    elif stated.name != slide.name:
-        cursor.execute(
-            "UPDATE slides SET name = %s, version = version + 1, updated_at = now() WHERE id = %s",
-            (stated.name, slide_id),
-        )
-    else:
-        return slide, False
-    return get(cursor, slide_id), True
-
-
 def _inspect_again(cursor: Cursor, slide: Slide, stated: Slide) -> None:
     check_restatable(slide, datetime.now(UTC))
     check_unused(cursor, slide.id)
@@ -151,20 +210,11 @@ def _inspect_again(cursor: Cursor, slide: Slide, stated: Slide) -> None:
     send_to_inspection(cursor, slide)
 
 
-def delete(cursor: Cursor, slide_id: UUID) -> tuple[Slide, bool]:
-    """The slide, and whether this call deleted it."""
-    slide = locked(cursor, slide_id)
-    if slide.state is SlideState.DELETED:
-        return slide, False
-    check_unused(cursor, slide_id)
-    move(cursor, slide_id, SlideState.DELETED)
-    return get(cursor, slide_id), True
-
-
 def check_unused(cursor: Cursor, slide_id: UUID) -> None:
-    """Raises Conflict while a live job reads the slide. The caller holds its lock: none begins to."""
+    """Raise Conflict while a live job reads the slide. The caller holds the slide's lock, so that no job can begin
+    to."""
     if is_read(cursor, slide_id):
-        raise slide_in_use()
+        raise make_slide_in_use_error()
 
 
 def is_read(cursor: Cursor, slide_id: UUID) -> bool:
@@ -181,7 +231,8 @@ def move(
     at_version: int | None = None,
     **changes: Any,
 ) -> bool:
-    """Compare-and-set, from `source` and at this version only, when given. False: somebody else was first."""
+    """Move a slide by compare-and-set, from `source` and at this version only, when given. Return False if another
+    process was first."""
     also = sql.SQL("").join(sql.SQL(", {} = {}").format(sql.Identifier(k), sql.Placeholder(k)) for k in changes)
     query = sql.SQL(
         """
@@ -189,7 +240,7 @@ def move(
         WHERE id = %(id)s AND state = ANY(%(sources)s) AND (%(at)s::int IS NULL OR version = %(at)s)
         """
     ).format(also=also)
-    guard = [state.value for state in sources(SLIDE_MOVES, to) if source in (None, state)]
+    guard = [state.value for state in select_sources(SLIDE_MOVES, to) if source in (None, state)]
     values = {**changes, "to": to, "id": slide_id, "sources": guard, "at": at_version}
     return cursor.execute(query, values).rowcount == 1
 
@@ -197,24 +248,25 @@ def move(
 def reject(
     cursor: Cursor, slide_id: UUID, reason: RejectReason, sentence: str, *, at_version: int | None = None
 ) -> bool:
-    """One whose files still say whom they are of loses its names, and is sent to inspection, which deletes them."""
+    """Reject a slide. If its files still identify the patient, remove its names and send it to inspection, which
+    deletes the files."""
     why: dict[str, Any] = {"reason": reason.value, "sentence": sentence}
     if not move(cursor, slide_id, SlideState.REJECTED, at_version=at_version, **why):
         return False
     slide = get(cursor, slide_id)
-    if is_identified(slide):
+    if needs_deidentification(slide):
         _forget_names(cursor, slide_id)
         send_to_inspection(cursor, slide)
     return True
 
 
 def _forget_names(cursor: Cursor, slide_id: UUID) -> None:
-    cursor.execute("UPDATE slides SET name = %s WHERE id = %s", (nameless(slide_id), slide_id))
+    cursor.execute("UPDATE slides SET name = %s WHERE id = %s", (make_anonymous_name(slide_id), slide_id))
     cursor.execute("UPDATE slide_files SET name = to_char(position, 'FM00000') WHERE slide_id = %s", (slide_id,))
 
 
 def send_to_inspection(cursor: Cursor, slide: Slide) -> None:
     cursor.execute(
         "INSERT INTO outbox (tenant, topic, body, traceparent) VALUES (%s, 'inspect', %s, %s)",
-        (slide.tenant, Jsonb(slide_message(slide.id)), new_traceparent()),
+        (slide.tenant, Jsonb(make_slide_message(slide.id)), make_traceparent()),
     )

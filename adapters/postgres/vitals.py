@@ -1,54 +1,60 @@
-"""What the operators watch, counted in SQL."""
+"""Vital signs that operators watch, counted in SQL."""
 
 from __future__ import annotations
 
-from adapters.postgres.connections import Cursor
+from adapters.postgres.connections import Transactions
 from wsi.records.vitals import Vitals
 from wsi.states import LIVE_JOB_STATES, JobState
 
 _SUCCESSES = [state.value for state in JobState if state.is_success]
 
-
-def read(cursor: Cursor, *, seconds: float, stalled_seconds: float) -> Vitals:
-    row = cursor.execute(
-        """
-        WITH held AS (
-            SELECT DISTINCT job_id FROM shards WHERE state = 'RUNNING'
-        ), live AS (
-            SELECT state, created_at, first_lease_at,
-                state = 'RUNNING' AND id NOT IN (SELECT job_id FROM held) AS waits,
-                updated_at < now() - make_interval(secs => %(stalled)s) AS still
-            FROM jobs WHERE finished_at IS NULL
-        ), ended AS (
-            SELECT * FROM jobs WHERE finished_at > now() - make_interval(secs => %(seconds)s)
-        ), begun AS (
-            SELECT created_at, first_lease_at FROM live UNION ALL SELECT created_at, first_lease_at FROM ended
-        )
-        SELECT
-            (SELECT coalesce(jsonb_object_agg(state, n), '{}')
-                FROM (SELECT state, count(*) AS n FROM live GROUP BY state) AS counted) AS live,
-            (SELECT coalesce(jsonb_object_agg(state, n), '{}')
-                FROM (SELECT state, count(*) AS n FROM ended GROUP BY state) AS counted) AS finished,
-            (SELECT count(*) FROM live WHERE waits) AS waiting,
-            (SELECT count(*) FROM live WHERE still AND NOT (waits AND EXISTS (SELECT FROM held))) AS stalled,
-            (SELECT coalesce(extract(epoch FROM now() - min(created_at)), 0)::float8 FROM outbox WHERE sent_at IS NULL)
-                AS outbox_seconds,
-            (SELECT coalesce(sum(tiles_inferred), 0)::bigint FROM ended) AS tiles,
-            (SELECT coalesce(array_agg(extract(epoch FROM first_lease_at - created_at)::float8), '{}') FROM begun
-                WHERE first_lease_at > now() - make_interval(secs => %(seconds)s)) AS first_lease_seconds,
-            (SELECT coalesce(array_agg(extract(epoch FROM finished_at - created_at)::float8), '{}') FROM ended
-                WHERE state = ANY(%(successes)s)) AS result_seconds
-        """,
-        {"seconds": seconds, "stalled": stalled_seconds, "successes": _SUCCESSES},
-    ).fetchone()
-    assert row is not None, "aggregates have a row"
-    return Vitals(
-        live={state: row["live"].get(state, 0) for state in LIVE_JOB_STATES},
-        waiting=row["waiting"],
-        stalled=row["stalled"],
-        outbox_seconds=row["outbox_seconds"],
-        finished={state: row["finished"].get(state, 0) for state in JobState if state.is_final},
-        tiles=row["tiles"],
-        first_lease_seconds=tuple(row["first_lease_seconds"]),
-        result_seconds=tuple(row["result_seconds"]),
+_READ = """
+    WITH held AS (
+        SELECT DISTINCT job_id FROM shards WHERE state = 'RUNNING'
+    ), live AS (
+        SELECT state, created_at, first_lease_at,
+            state = 'RUNNING' AND id NOT IN (SELECT job_id FROM held) AS waits,
+            updated_at < now() - make_interval(secs => %(stalled)s) AS still
+        FROM jobs WHERE finished_at IS NULL
+    ), ended AS (
+        SELECT * FROM jobs WHERE finished_at > now() - make_interval(secs => %(seconds)s)
+    ), begun AS (
+        SELECT created_at, first_lease_at FROM live UNION ALL SELECT created_at, first_lease_at FROM ended
     )
+    SELECT
+        (SELECT coalesce(jsonb_object_agg(state, n), '{}')
+            FROM (SELECT state, count(*) AS n FROM live GROUP BY state) AS counted) AS live,
+        (SELECT coalesce(jsonb_object_agg(state, n), '{}')
+            FROM (SELECT state, count(*) AS n FROM ended GROUP BY state) AS counted) AS finished,
+        (SELECT count(*) FROM live WHERE waits) AS waiting,
+        (SELECT count(*) FROM live WHERE still AND NOT (waits AND EXISTS (SELECT FROM held))) AS stalled,
+        (SELECT coalesce(extract(epoch FROM now() - min(created_at)), 0)::float8 FROM outbox WHERE sent_at IS NULL)
+            AS outbox_seconds,
+        (SELECT coalesce(sum(tiles_inferred), 0)::bigint FROM ended) AS tiles,
+        (SELECT coalesce(array_agg(extract(epoch FROM first_lease_at - created_at)::float8), '{}') FROM begun
+            WHERE first_lease_at > now() - make_interval(secs => %(seconds)s)) AS first_lease_seconds,
+        (SELECT coalesce(array_agg(extract(epoch FROM finished_at - created_at)::float8), '{}') FROM ended
+            WHERE state = ANY(%(successes)s)) AS result_seconds
+"""
+
+
+class PostgresVitals(Transactions):
+    """The counts that operators watch."""
+
+    def measure_vitals(self, *, seconds: float, stalled_seconds: float) -> Vitals:
+        with self._transaction() as cursor:
+            row = cursor.execute(
+                _READ,
+                {"seconds": seconds, "stalled": stalled_seconds, "successes": _SUCCESSES},
+            ).fetchone()
+            assert row is not None, "aggregates have a row"
+            return Vitals(
+                live={state: row["live"].get(state, 0) for state in LIVE_JOB_STATES},
+                waiting=row["waiting"],
+                stalled=row["stalled"],
+                outbox_seconds=row["outbox_seconds"],
+                finished={state: row["finished"].get(state, 0) for state in JobState if state.is_final},
+                tiles=row["tiles"],
+                first_lease_seconds=tuple(row["first_lease_seconds"]),
+                result_seconds=tuple(row["result_seconds"]),
+            )

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from adapters.aws_clients import AwsClients
-from adapters.s3.refusals import typed_refusals
+from adapters.s3.refusals import translate_refusals
 from wsi.ports.objects import StoredObject
 
 
 @dataclass(frozen=True, slots=True)
 class ListedObject:
     uri: str
-    stored: StoredObject  #: without a digest, which no listing tells
+    stored: StoredObject  #: without a digest, which no listing holds
 
 
 def list_objects(clients: AwsClients, prefix: str, *, below: bool = True) -> Sequence[ListedObject]:
@@ -23,7 +23,7 @@ def list_objects(clients: AwsClients, prefix: str, *, below: bool = True) -> Seq
     exist or may not be listed."""
     bucket, _, key = prefix.removeprefix("s3://").partition("/")
     only_here = {} if below else {"Delimiter": "/"}
-    with typed_refusals():
+    with translate_refusals():
         pages = clients.s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=key, **only_here)
         return [
             ListedObject(

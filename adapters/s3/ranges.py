@@ -22,7 +22,7 @@ from obstore.exceptions import BaseError, PermissionDeniedError, PreconditionErr
 from obstore.store import S3Store
 
 from adapters.aws_clients import AwsClients
-from adapters.settings.reads import Reads
+from adapters.settings.reads import ReadLimits
 from wsi.errors import SourceChanged, SourceError, SourceMissing, SourceTruncated, SourceUnavailable
 from wsi.ports.objects import StoredObject
 from wsi.slide.ranges import ByteRange, Data
@@ -40,7 +40,7 @@ _SILENT = "The object store did not answer; try again in a minute."
 
 
 class Allowance:
-    """Bytes that may be in flight. Nobody waits for it: who gets none goes on with less ahead of him."""
+    """The bytes that may be in flight. It never blocks: a caller that is refused prefetches less."""
 
     def __init__(self, size: int) -> None:
         self._left = size
@@ -61,8 +61,8 @@ class Allowance:
 class RangeReads:
     """The event loop, the stores and the limits, shared by all range sources of a process."""
 
-    def __init__(self, clients: AwsClients, limits: Reads | None = None) -> None:
-        self.limits = limits or Reads()
+    def __init__(self, clients: AwsClients, limits: ReadLimits | None = None) -> None:
+        self.limits = limits or ReadLimits()
         self.connections = asyncio.Semaphore(self.limits.read_connections)
         self.allowance = Allowance(self.limits.read_bytes_in_flight)
         self._clients = clients
@@ -75,7 +75,7 @@ class RangeReads:
     def submit(self, work: Coroutine[Any, Any, Answer]) -> Future[Answer]:
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
-    def store(self, bucket: str) -> S3Store:
+    def get_store(self, bucket: str) -> S3Store:
         with self._lock:
             if bucket not in self._stores:
                 endpoint = self._clients.endpoint_url
@@ -92,7 +92,7 @@ class RangeReads:
             return self._stores[bucket]
 
     def _credentials(self) -> S3Credential:
-        frozen = self._clients.credentials().get_frozen_credentials()
+        frozen = self._clients.get_credentials().get_frozen_credentials()
         return {
             "access_key_id": frozen.access_key,
             "secret_access_key": frozen.secret_key,
@@ -103,17 +103,18 @@ class RangeReads:
 
 
 class S3RangeSource:
-    """`wsi.slide.ranges.RangeSource` of one object as it stood when it was opened."""
+    """`wsi.slide.ranges.RangeSource` of one object in the version that was opened."""
 
     def __init__(
         self, reads: RangeReads, bucket: str, key: str, stored: StoredObject, *, expected_etag: str | None = None
     ) -> None:
-        """Raises SourceChanged when `expected_etag` is given and the object has another."""
+        """Keep the version that `stored` describes. Raises SourceChanged if `expected_etag` is given and names
+        another."""
         if expected_etag is not None and expected_etag.strip('"') != stored.etag:
             raise SourceChanged("The slide was replaced after it was accepted; upload or register it again.")
         self._reads = reads
         self._connections = asyncio.Semaphore(reads.limits.read_slide_connections)
-        self._store = reads.store(bucket)
+        self._store = reads.get_store(bucket)
         self._key = key
         self._stored = stored
 
@@ -126,18 +127,20 @@ class S3RangeSource:
         return self._stored.etag
 
     def read(self, byte_range: ByteRange) -> bytes:
-        """Exactly `byte_range.size` bytes. Raises SourceMissing, SourceTruncated, SourceChanged, SourceUnavailable."""
+        """Read exactly `byte_range.size` bytes. Raises SourceMissing, SourceTruncated, SourceChanged,
+        SourceUnavailable."""
         self._check(byte_range)
         return bytes(self._reads.submit(self._fetch(byte_range)).result())
 
     def read_many(self, ranges: Sequence[ByteRange]) -> Iterator[Data]:
-        """In the order asked for, within the connections of a slide and the bytes in flight of the process."""
+        """Read ranges in the requested order, within a slide's connections and the process's bytes in flight."""
         for byte_range in ranges:
             self._check(byte_range)
         return self._ahead(ranges)
 
     def _ahead(self, ranges: Sequence[ByteRange]) -> Generator[Data]:
-        """The first range that nobody has waited for yet takes no allowance: two readers never wait for each other."""
+        """Read the ranges ahead of the caller. The first range in flight takes no allowance, so that two readers never
+        wait for each other."""
         allowance, most = self._reads.allowance, self._reads.limits.read_slide_connections
         flying: deque[tuple[int, Future[Data]]] = deque()  # (allowance taken, answer)
         waiting = deque(ranges)
@@ -159,7 +162,7 @@ class S3RangeSource:
             raise SourceTruncated(f"The file ends at byte {self.size}, before {byte_range.end}.")
 
     async def _fetch(self, byte_range: ByteRange) -> Data:
-        """Raises what can not pass at once, SourceUnavailable after the last attempt."""
+        """Fetch the range. Raises a permanent error at once, SourceUnavailable after the last attempt."""
         if not byte_range.size:
             return b""
         limits = self._reads.limits
@@ -180,7 +183,7 @@ class S3RangeSource:
             answer = await obstore.get_async(
                 self._store, self._key, options={"range": wanted, "if_match": f'"{self.etag}"'}
             )
-            # A store or a proxy on the way may disregard If-Match or Range: the answer says what it holds.
+            # A store, or a proxy before it, may ignore If-Match or Range: the answer states what it holds.
             if (answer.meta["e_tag"] or "").strip('"') != self.etag or answer.meta["size"] != self.size:
                 raise SourceChanged(_CHANGED)
             if answer.range != wanted:

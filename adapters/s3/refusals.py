@@ -1,4 +1,4 @@
-"""What S3's refusals mean to us. One table, used around every call."""
+"""The translation of S3's errors into ours, used around every call."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _MISSING = {"404", "NoSuchKey", "NoSuchUpload", "NoSuchBucket", "NotFound", "403
 _WRONG_PARTS = {"InvalidPart", "InvalidPartOrder", "EntityTooSmall", "BadDigest", "InvalidRequest", "MalformedXML"}
 
 
-def code_of(error: ClientError) -> str:
+def read_code(error: ClientError) -> str:
     return str(error.response.get("Error", {}).get("Code", ""))
 
 
-def typed(error: ClientError) -> TesseraError:
-    """The error of our tree for a refusal of S3. Its sentence names no key: keys of others can hold names."""
-    code = code_of(error)
+def as_tessera_error(error: ClientError) -> TesseraError:
+    """Return our error for a refusal of S3. Its sentence names no key: keys of others can hold names."""
+    code = read_code(error)
     if code in _MISSING:
         return SourceMissing("The object does not exist or may not be read by this installation.")
     if code in _WRONG_PARTS:
@@ -31,11 +31,11 @@ def typed(error: ClientError) -> TesseraError:
 
 
 @contextmanager
-def typed_refusals() -> Generator[None]:
-    """Raises SourceMissing, Invalid, Conflict or SourceUnavailable for what boto3 raises inside."""
+def translate_refusals() -> Generator[None]:
+    """Raise SourceMissing, Invalid, Conflict or SourceUnavailable in place of what boto3 raises inside."""
     try:
         yield
     except ClientError as error:
-        raise typed(error) from error
+        raise as_tessera_error(error) from error
     except BotoCoreError as error:
         raise SourceUnavailable("The object store did not answer; try again in a minute.") from error

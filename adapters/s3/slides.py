@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 from botocore.exceptions import ClientError
 
 from adapters.aws_clients import AwsClients
-from adapters.s3.refusals import code_of, typed_refusals
+from adapters.s3.refusals import read_code, translate_refusals
 from adapters.s3.versions import delete_versions
 from adapters.settings.objects import ARCHIVED
-from adapters.settings.reads import Reads
+from adapters.settings.reads import ReadLimits
 from wsi.errors import Forbidden, SourceChanged, SourceMissing
-from wsi.ports.objects import Readable, StoredObject, StoredPart
+from wsi.ports.objects import Readable, StoredObject, UploadedPart
 from wsi.records.slides import RestoreTier
 from wsi.slide.ranges import ByteRange, RangeSource
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from adapters.s3.ranges import RangeReads
 
 
-#: Storage classes that can be read only by a copy; Instant Retrieval ("GLACIER_IR") is none of them.
+#: Storage classes that can be read only by a copy; Instant Retrieval ("GLACIER_IR") is not among them.
 _COLD = ("GLACIER", "DEEP_ARCHIVE")
 _EXPIRY = re.compile(r'expiry-date="([^"]+)"')
 
@@ -37,7 +37,7 @@ def _hex(base64_digest: str) -> str:
 
 
 def _composite(digest: str) -> str:
-    """S3 writes base64 and "-<parts>" for a multipart object; we write hex."""
+    """Convert the digest of a multipart object: S3 writes base64 and "-<parts>", we write hex."""
     whole, dash, parts = digest.partition("-")
     return _hex(whole) + dash + parts
 
@@ -51,11 +51,12 @@ def _bare(etag: str) -> str:
 
 
 class S3SlideStore:
-    """Every method raises Forbidden for a URI whose bucket is neither ours nor allow-listed; those that write,
-    for any bucket but ours: what a customer registered by reference is theirs."""
+    """The slides in one bucket of ours. Every method raises Forbidden for a URI whose bucket is neither ours nor
+    allow-listed. Methods that write raise it for any bucket but ours: what a customer registered by reference is
+    theirs."""
 
     def __init__(
-        self, clients: AwsClients, bucket: str, allowed_buckets: Collection[str] = (), limits: Reads | None = None
+        self, clients: AwsClients, bucket: str, allowed_buckets: Collection[str] = (), limits: ReadLimits | None = None
     ) -> None:
         self._clients = clients
         self._limits = limits
@@ -64,16 +65,16 @@ class S3SlideStore:
         self._reads: RangeReads | None = None
         self._lock = threading.Lock()
 
-    def uri(self, key: str) -> str:
+    def make_uri(self, key: str) -> str:
         return f"s3://{self._bucket}/{key}"
 
     def begin_upload(self, uri: str) -> str:
         # Without the algorithm here S3 refuses part checksums: "expected checksum Type: null" (F-40).
-        with typed_refusals():
+        with translate_refusals():
             answer = self._clients.s3.create_multipart_upload(**self._ours(uri), ChecksumAlgorithm="SHA256")
         return answer["UploadId"]
 
-    def part_url(self, uri: str, upload_id: str, *, n: int, size: int, sha256: str, seconds: int) -> str:
+    def presign_part(self, uri: str, upload_id: str, *, n: int, size: int, sha256: str, seconds: int) -> str:
         params = {"UploadId": upload_id, "PartNumber": n, "ContentLength": size, "ChecksumSHA256": _base64(sha256)}
         return self._clients.s3.generate_presigned_url(
             "upload_part", Params={**self._ours(uri), **params}, ExpiresIn=seconds
@@ -81,7 +82,7 @@ class S3SlideStore:
 
     def write_part(self, uri: str, upload_id: str, *, n: int, data: bytes) -> None:
         checksum = base64.b64encode(hashlib.sha256(data).digest()).decode()
-        with typed_refusals():
+        with translate_refusals():
             self._clients.s3.upload_part(
                 **self._ours(uri), UploadId=upload_id, PartNumber=n, Body=data, ChecksumSHA256=checksum
             )
@@ -89,9 +90,9 @@ class S3SlideStore:
     def copy_part(
         self, uri: str, upload_id: str, *, n: int, source: str, etag: str, byte_range: ByteRange | None
     ) -> None:
-        # Of an object of 5 MB or less S3 copies no range, also when it is all of it.
+        # S3 copies no range of an object of 5 MB or less, not even all of it.
         part = {"CopySourceRange": f"bytes={byte_range.start}-{byte_range.end - 1}"} if byte_range else {}
-        with typed_refusals():
+        with translate_refusals():
             try:
                 self._clients.s3.upload_part_copy(
                     **self._ours(uri),
@@ -102,15 +103,15 @@ class S3SlideStore:
                     **part,
                 )
             except ClientError as error:
-                if code_of(error) == "PreconditionFailed":
+                if read_code(error) == "PreconditionFailed":
                     raise SourceChanged("The slide was replaced after it was accepted; upload it again.") from error
                 raise
 
-    def parts(self, uri: str, upload_id: str) -> tuple[StoredPart, ...]:
+    def list_parts(self, uri: str, upload_id: str) -> tuple[UploadedPart, ...]:
         pages = self._clients.s3.get_paginator("list_parts").paginate(**self._ours(uri), UploadId=upload_id)
-        with typed_refusals():
+        with translate_refusals():
             return tuple(
-                StoredPart(
+                UploadedPart(
                     n=part["PartNumber"],
                     size=part["Size"],
                     sha256=_hex(part["ChecksumSHA256"]),
@@ -120,31 +121,31 @@ class S3SlideStore:
                 for part in page.get("Parts", [])
             )
 
-    def complete_upload(self, uri: str, upload_id: str, parts: Sequence[StoredPart]) -> StoredObject:
+    def complete_upload(self, uri: str, upload_id: str, parts: Sequence[UploadedPart]) -> StoredObject:
         listed = [
             {"PartNumber": part.n, "ETag": f'"{part.etag}"', "ChecksumSHA256": _base64(part.sha256)} for part in parts
         ]
-        with typed_refusals():
+        with translate_refusals():
             try:
                 self._clients.s3.complete_multipart_upload(
                     **self._ours(uri), UploadId=upload_id, MultipartUpload={"Parts": listed}
                 )
             except ClientError as error:
-                # A browser that lost the first answer asks again (F-44): the object below is the answer then.
-                if code_of(error) != "NoSuchUpload":
+                # A browser that lost the first answer tries again (F-44): the object below is the answer then.
+                if read_code(error) != "NoSuchUpload":
                     raise
         return self.head(uri)
 
     def abort_upload(self, uri: str, upload_id: str) -> None:
-        with typed_refusals():
+        with translate_refusals():
             try:
                 self._clients.s3.abort_multipart_upload(**self._ours(uri), UploadId=upload_id)
             except ClientError as error:
-                if code_of(error) != "NoSuchUpload":
+                if read_code(error) != "NoSuchUpload":
                     raise
 
     def head(self, uri: str) -> StoredObject:
-        with typed_refusals():
+        with translate_refusals():
             answer = self._clients.s3.head_object(**self._readable_one(uri), ChecksumMode="ENABLED")
         digest = answer.get("ChecksumSHA256")
         return StoredObject(
@@ -152,13 +153,14 @@ class S3SlideStore:
         )
 
     def open(self, uri: str, *, etag: str | None = None) -> RangeSource:
-        """Raises SourceMissing, or SourceChanged when another version answers than `etag` names."""
+        """Open the object for range reads. Raises SourceMissing, or SourceChanged if its version is not the one that
+        `etag` names."""
         target = self._readable_one(uri)
         stored = self.head(uri)
         return self._source(target, stored, etag)
 
-    def listed(self, uri: str, stored: StoredObject) -> RangeSource:
-        """Return the bytes of an object that a listing told of. Sends nothing."""
+    def open_listed(self, uri: str, stored: StoredObject) -> RangeSource:
+        """Return the range source of an object that a listing described. Sends nothing."""
         return self._source(self._readable_one(uri), stored, None)
 
     def _source(self, target: dict[str, Any], stored: StoredObject, etag: str | None) -> RangeSource:
@@ -176,14 +178,14 @@ class S3SlideStore:
 
     def archive(self, uri: str) -> None:
         tag, value = ARCHIVED
-        with typed_refusals():
+        with translate_refusals():
             self._clients.s3.put_object_tagging(**self._ours(uri), Tagging={"TagSet": [{"Key": tag, "Value": value}]})
 
     def restore(self, uri: str, *, days: int, tier: RestoreTier) -> Readable:
         target = self._ours(uri)
-        with typed_refusals():
+        with translate_refusals():
             self._clients.s3.delete_object_tagging(**target)
-            stored = self._clients.s3.head_object(**target)  # without its checksum, which would take a right on the key
+            stored = self._clients.s3.head_object(**target)  # without its checksum, which would need a right on the key
             if stored.get("StorageClass") not in _COLD:
                 return Readable(now=True)
             # 'ongoing-request="true"', or 'ongoing-request="false", expiry-date="Fri, 21 Dec 2012 00:00:00 GMT"'
@@ -198,12 +200,12 @@ class S3SlideStore:
             return Readable(now=False)
 
     def _ask_for_copy(self, target: dict[str, Any], days: int, tier: RestoreTier) -> None:
-        """Of one that has a copy S3 only keeps it longer, at once and without bringing it again."""
+        """Ask for a restored copy. If one exists, S3 only extends its time, at once and without another restore."""
         request = {"Days": days, "GlacierJobParameters": {"Tier": tier.value.title()}}
         try:
             self._clients.s3.restore_object(**target, RestoreRequest=request)
         except ClientError as error:
-            if code_of(error) != "RestoreAlreadyInProgress":  # somebody else just asked
+            if read_code(error) != "RestoreAlreadyInProgress":  # somebody else just asked
                 raise
 
     def _ours(self, uri: str) -> dict[str, Any]:

@@ -1,19 +1,19 @@
-"""Deleting for good: our buckets are versioned, so that a plain delete only hides what it should remove."""
+"""Permanent deletion: our buckets are versioned, so a plain delete only hides an object."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from adapters.aws_clients import AwsClients
-from adapters.s3.refusals import typed_refusals
+from adapters.s3.refusals import translate_refusals
 from wsi.errors import SourceUnavailable
 
 
 def delete_versions(clients: AwsClients, bucket: str, prefix: str, wanted: Callable[[str], bool]) -> int:
-    """Deletes every version and delete marker of the objects below `prefix` whose key is `wanted`; returns how many
-    objects that were. Idempotent. Raises SourceUnavailable when S3 keeps some."""
+    """Delete every version and delete marker of the objects below `prefix` whose key is `wanted`; return the number of
+    objects. Idempotent. Raises SourceUnavailable when S3 keeps some."""
     keys: set[str] = set()
-    with typed_refusals():
+    with translate_refusals():
         # A page holds 1,000 versions, which is what one call deletes.
         for page in clients.s3.get_paginator("list_object_versions").paginate(Bucket=bucket, Prefix=prefix):
             versions = [

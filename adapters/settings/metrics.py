@@ -1,8 +1,9 @@
-"""Names of the metrics that the sweep writes each minute: for who writes them, and for who draws and watches them."""
+"""Names of the metrics that the sweep writes each minute: for the code that writes them, and for dashboards and
+alarms."""
 
 from __future__ import annotations
 
-#: Sums over the minute, or what is now; the last two have a value a job.
+#: Sums over the minute, or current values; the last two have a value a job.
 JOBS_WAITING = "JobsWaiting"
 JOBS_STALLED = "JobsStalled"
 OUTBOX_AGE = "OutboxAge"
@@ -16,11 +17,12 @@ TIME_TO_RESULT = "TimeToResult"
 SERVICE = "sweep"  #: the only dimension, `service`
 
 
-def jobs_in(state: str) -> str:
-    """Live jobs in that state, or those that came into it within the minute: "JobsQueued", "JobsNoTissue"."""
+def name_jobs_metric(state: str) -> str:
+    """Return the metric of the live jobs in this state, or of those that ended in it within the minute: "JobsQueued",
+    "JobsNoTissue"."""
     return "Jobs" + state.title().replace("_", "")
 
 
-def namespace(queue_prefix: str) -> str:
-    """Of one installation: two may share an account."""
+def make_namespace(queue_prefix: str) -> str:
+    """Return the metrics' namespace of one installation: two may share an account."""
     return queue_prefix.rstrip("-")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 
-def page_policy(*, connect: Sequence[str], images: Sequence[str]) -> str:
-    """`connect`: origins, beside the page's own, that scripts may talk to; `images`: that images may come from."""
+def make_page_policy(*, connect: Sequence[str], images: Sequence[str]) -> str:
+    """Return the policy. `connect`: origins, besides the page's own, that scripts may call; `images`: origins that
+    images may come from."""
     directives: Mapping[str, Sequence[str]] = {
         "default-src": ("'none'",),
         "script-src": ("'self'",),

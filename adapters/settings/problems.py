@@ -1,4 +1,4 @@
-"""Where all problems of the API begin: those that functions answer, and those that the gateway answers for them."""
+"""The URI prefix of all problems of the API, those of functions and those that the gateway answers for them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One settings class a process. The construct that deploys a process builds its class and calls `.environ()`."""
+"""One settings class a process. The construct that deploys a process builds its class and calls `.make_environ()`."""
 
 from __future__ import annotations
 
@@ -6,36 +6,37 @@ from pydantic import Field
 
 from adapters.settings.environment import Environment
 from adapters.settings.queues import POD_VISIBILITY
-from adapters.settings.reads import Reads
+from adapters.settings.reads import ReadLimits
 from adapters.settings.scaling import IDLE_SECONDS
 
 
-class Aws(Environment):
-    """What every process that talks to AWS knows. Credentials come the SDK's usual way."""
+class AwsSettings(Environment):
+    """Settings of every process that talks to AWS. Credentials come the SDK's usual way."""
 
-    region: str
-    endpoint_url: str | None = None  #: None on AWS; the emulator's address in the embedded stack
-
-
-class Database(Environment):
-    """How to reach Postgres, in the role of this process."""
-
-    database_dsn: str  #: without a password on AWS (IAM token), whole in the embedded stack
-    database_iam: bool = False
+    region: str  #: AWS region.
+    endpoint_url: str | None = None  #: Address of an AWS emulator; unset on AWS.
 
 
-class Owner(Aws):
-    """How migrations and administration reach Postgres: the instance itself, as the owner of the schema."""
+class DatabaseSettings(AwsSettings):
+    """The address of Postgres, in the role of this process; a token of IAM is for a region."""
 
-    database_dsn: str  #: without user and password on AWS, whole elsewhere
-    owner_secret: str | None = None  #: ARN of {"username", "password"}, which RDS keeps and rotates; None: in the DSN
+    database_dsn: str  #: Postgres connection string; on AWS without a password.
+    database_iam: bool = False  #: Whether an IAM token is the password, as on AWS.
+
+
+class OwnerSettings(AwsSettings):
+    """The address of Postgres for migrations and administration: the instance itself, as the schema's owner."""
+
+    database_dsn: str  #: Postgres connection string; on AWS without user and password.
+    #: ARN of the secret with username and password, which RDS rotates; without it the DSN holds them.
+    owner_secret: str | None = None
 
 
 class SlideBuckets(Environment):
-    """Where slides lie."""
+    """The buckets of slides."""
 
-    slides_bucket: str
-    allowed_buckets: str = ""  #: comma-separated; slides may be registered from these by reference
+    slides_bucket: str  #: Bucket of uploaded slides.
+    allowed_buckets: str = ""  #: Comma-separated buckets from which slides may be registered by reference.
 
     @property
     def allowed(self) -> frozenset[str]:
@@ -43,97 +44,120 @@ class SlideBuckets(Environment):
 
 
 class QueueNames(Environment):
-    queue_prefix: str = "tessera-"
+    """The prefix of the queues' names."""
+
+    queue_prefix: str = "tessera-"  #: Prefix of the names of all queues.
 
 
-class Authorizer(Aws, Database):
-    issuer: str  #: `iss` of the tokens
-    jwks_url: str  #: apart from the issuer: an emulator's tokens name the real AWS issuer
-    client_id: str  #: app client that tokens must be made for
+class AuthorizerSettings(DatabaseSettings):
+    """The authorizer of REST and AppSync."""
+
+    issuer: str  #: Required `iss` of tokens.
+    jwks_url: str  #: Where the keys of tokens are; an emulator's tokens name the real AWS issuer.
+    client_id: str  #: App client that tokens must be issued for.
 
 
 class Pages(Environment):
     """Pages of other origins than the API's own."""
 
-    page_origins: str = ""  #: comma-separated, exact; pages from there may read answers
+    page_origins: str = ""  #: Comma-separated exact origins of pages that may read answers.
 
     @property
     def origins(self) -> frozenset[str]:
         return frozenset(origin for origin in self.page_origins.split(",") if origin)
 
 
-class Api(Aws, Database, SlideBuckets, QueueNames, Pages):
-    results_bucket: str
-    dollars_per_gpu_hour: float = Field(default=0.53, gt=0)
-    realtime_url: str | None = None  #: of the AppSync subscriptions, told to clients by /health
+class SubmitSettings(DatabaseSettings, QueueNames, Pages):
+    """The function that starts jobs and answers dry runs."""
+
+    results_bucket: str  #: Bucket of results and of what inspection stores.
+    dollars_per_gpu_hour: float = Field(default=0.53, gt=0)  #: Price that dry runs calculate with.
 
 
-class SlideJobs(Aws, Database, SlideBuckets, QueueNames, Reads):
-    """inspect and plan."""
+class ApiSettings(SubmitSettings, SlideBuckets):
+    """The function of the REST API."""
 
-    results_bucket: str
-    max_scratch_bytes: int = Field(default=8 * 1024**3, gt=0)
-    shard_tiles: int | None = Field(default=None, gt=0)  #: fixed shard size; None: by the model's rate
-
-
-class Tiles(Aws, Database, SlideBuckets, Reads, Pages):
-    """A viewer waits: whoever gets no answer in time asks again by himself."""
-
-    results_bucket: str
-    read_attempts: int = Field(default=3, gt=0)
-    read_request_seconds: float = Field(default=5.0, gt=0)
+    models_bucket: str  #: Bucket of model packages.
+    realtime_url: str | None = None  #: Address of the AppSync subscriptions, which /health reports to clients.
 
 
-class Heavy(SlideJobs):
-    """`python -m gpu_worker.heavy`: plans that a function has not the time or the disk for."""
+class SlideJobSettings(DatabaseSettings, SlideBuckets, QueueNames, ReadLimits):
+    """The functions inspect and plan."""
 
-    scratch: str = "/tmp/tessera-scratch"
-    visibility_seconds: int = Field(default=POD_VISIBILITY, gt=0)  #: extended while the plan is made
-    idle_seconds: float = Field(default=IDLE_SECONDS, ge=0)  #: exits after so long without work; 0: never
-    health_port: int | None = None
-
-
-class Stitch(Aws, Database, QueueNames):
-    results_bucket: str
+    results_bucket: str  #: Bucket of results and of what inspection stores.
+    max_scratch_bytes: int = Field(default=8 * 1024**3, gt=0)  #: Largest copy of a slide that OpenSlide reads.
+    shard_tiles: int | None = Field(default=None, gt=0)  #: Fixed shard size; without it the model's rate decides.
 
 
-class Relay(Aws, Database, QueueNames):
-    appsync_url: str
+class TilesSettings(DatabaseSettings, SlideBuckets, ReadLimits, Pages):
+    """The function of the viewer's tiles. A viewer waits, and asks again by itself: few and short attempts."""
+
+    results_bucket: str  #: Bucket of results and of what inspection stores.
+    read_attempts: int = Field(default=3, gt=0)  #: Attempts of a read.
+    read_request_seconds: float = Field(default=5.0, gt=0)  #: Seconds from a request to the last byte of its answer.
 
 
-class Sweep(Aws, Database, QueueNames):
-    slides_bucket: str  #: whose files go to the archive and come back
-    upload_days: float = Field(default=3.0, gt=0)
-    stuck_seconds: float = Field(default=900.0, gt=0)  #: then the message is sent again
-    give_up_seconds: float = Field(default=86_400.0, gt=0)  #: then a job FAILED, a slide is REJECTED
+class HeavySettings(SlideJobSettings):
+    """`python -m gpu_worker.heavy`: makes plans for which a function lacks the time or the disk."""
+
+    scratch: str = "/tmp/tessera-scratch"  #: Folder of slide copies.
+    visibility_seconds: int = Field(default=POD_VISIBILITY, gt=0)  #: Visibility of a message, extended during a plan.
+    idle_seconds: float = Field(default=IDLE_SECONDS, ge=0)  #: Exits after this long without work; 0: never.
+    health_port: int | None = None  #: Port of the health paths; unset: none.
 
 
-class Notify(Aws, Database):
-    webhook_function: str  #: name or ARN of the function `webhook_send`
-    mail_from: str | None = None  #: sender's address; None: no e-mails are sent
-    mail_configuration_set: str | None = None
-    page_url: str | None = None  #: where people look at jobs, without a slash at its end
+class StitchSettings(DatabaseSettings, QueueNames):
+    """The function that stitches results."""
+
+    results_bucket: str  #: Bucket of results.
 
 
-class WebhookSend(Environment):
-    """It is told nothing, so that a receiver learns nothing."""
+class RelaySettings(DatabaseSettings, QueueNames):
+    """The function that sends the outbox."""
+
+    appsync_url: str  #: GraphQL address that updates are published to.
 
 
-class Worker(Aws, Database, SlideBuckets, QueueNames, Reads):
-    results_bucket: str
-    models_bucket: str
-    device: str = "cpu"  #: "cpu", "cuda", "cuda:1", or "cuda:all": a process a GPU, below a parent
-    idle_seconds: float = Field(default=IDLE_SECONDS, ge=0)  #: exits after so long without work; 0: never
-    lease_seconds: float = Field(default=180.0, gt=0)
-    #: Without a step: the shard fails as stuck. The longest honest steps, loading and compiling a large model, and a
-    #: range read with all its tries, take below five minutes.
+class SweepSettings(DatabaseSettings, QueueNames):
+    """The function that repairs, once a minute, what deaths and lost messages left behind."""
+
+    slides_bucket: str  #: Bucket of uploaded slides, whose files are archived and restored.
+    upload_days: float = Field(default=3.0, gt=0)  #: Age at which an unfinished upload is deleted.
+    stuck_seconds: float = Field(default=900.0, gt=0)  #: Time without a move after which the message is sent again.
+    give_up_seconds: float = Field(default=86_400.0, gt=0)  #: Time after which a job fails and a slide is rejected.
+
+
+class NotifySettings(DatabaseSettings):
+    """The function that sends e-mails and webhooks when a job ends."""
+
+    webhook_function: str  #: Name or ARN of the function `webhook_send`.
+    mail_from: str | None = None  #: Sender's address; without it no e-mails are sent.
+    mail_configuration_set: str | None = None  #: SES configuration set, which reports bounces.
+    page_url: str | None = None  #: Address of the page that messages link to, without a slash at its end.
+
+
+class WebhookSendSettings(Environment):
+    """The function that opens a customer's URL. It has no settings, so that a receiver learns nothing."""
+
+
+class WorkerSettings(DatabaseSettings, SlideBuckets, QueueNames, ReadLimits):
+    """`python -m gpu_worker`: computes shards and tries new models."""
+
+    results_bucket: str  #: Bucket of results and of what inspection stores.
+    models_bucket: str  #: Bucket of model packages.
+    device: str = "cpu"  #: "cpu", "cuda", "cuda:1", or "cuda:all": a process a GPU, under one parent.
+    idle_seconds: float = Field(default=IDLE_SECONDS, ge=0)  #: Exits after this long without work; 0: never.
+    lease_seconds: float = Field(default=180.0, gt=0)  #: Length of a lease, which a heartbeat extends.
+    #: Time without a step after which a shard fails as stuck. The longest legitimate steps, loading and compiling a
+    #: large model and a range read with all its attempts, take less than five minutes.
     stuck_seconds: float = Field(default=600.0, gt=0)
-    checkpoint_seconds: float = Field(default=10.0, gt=0)
-    checkpoint_batches: int = Field(default=8, gt=0)
-    decode_workers: int | None = Field(default=None, gt=0)  #: of each device; None: as many as suit it
-    #: On the CPU too: a codec that a damaged tile brings down costs that tile, not the worker.
+    checkpoint_seconds: float = Field(default=10.0, gt=0)  #: Most seconds between two checkpoints.
+    checkpoint_batches: int = Field(default=8, gt=0)  #: Most batches between two checkpoints.
+    decode_workers: int | None = Field(default=None, gt=0)  #: Decoders of each device; without it the device decides.
+    #: Decode in processes on the CPU too: a codec that crashes on a damaged tile costs that tile, not the worker.
     decode_in_processes: bool = False
-    model_cache: str = "/tmp/tessera-models"
-    scratch: str = "/tmp/tessera-scratch"
-    max_scratch_bytes: int = Field(default=200 * 1024**3, gt=0)
-    health_port: int | None = None  #: with cuda:all the parent's, for all; its workers have the next ones
+    model_cache: str = "/tmp/tessera-models"  #: Folder of downloaded packages.
+    scratch: str = "/tmp/tessera-scratch"  #: Folder of slide copies.
+    max_scratch_bytes: int = Field(default=200 * 1024**3, gt=0)  #: Largest copy of a slide that OpenSlide reads.
+    #: Port of health and metrics; with cuda:all the parent's port, and its workers have the next ones.
+    health_port: int | None = None

@@ -1,9 +1,9 @@
-"""When KEDA starts a worker and when a worker leaves: for who deploys the ScaledJobs, for the workers themselves, and
-for the simulation that these numbers were tried in (docs/scaling.md)."""
+"""Thresholds at which KEDA starts a worker and a worker exits: for the ScaledJobs, for the workers themselves, and
+for the simulation that these numbers were tried in (docs/explanation/scaling.md)."""
 
 from __future__ import annotations
 
-#: KEDA's words (ScaledJob, `scalingStrategy` and the metadata of an aws-sqs-queue trigger).
+#: KEDA's terms (ScaledJob, `scalingStrategy` and the metadata of an aws-sqs-queue trigger).
 STRATEGY = "default"
 SCALE_ON_IN_FLIGHT = True
 CALCULATION = "sum"  #: over the triggers, one a queue; KEDA's own default is "max" (F-12)
@@ -16,7 +16,7 @@ SHARDS_A_WORKER = 3
 HEAVY_A_WORKER = 1
 
 LEASES_HELD = 2  #: by a worker: the shard that runs and the next one
-IDLE_SECONDS = 90.0  #: a worker leaves after so long without work
-#: The autoscaler removes a node that has had no pod for so long, and none for so long after it asked for one
+IDLE_SECONDS = 90.0  #: a worker exits after this long without work
+#: The autoscaler removes a node that has had no pod for this long, and none for this long after it requested one
 #: (--scale-down-unneeded-time and --scale-down-delay-after-add; ten minutes each by default).
 NODE_UNNEEDED_SECONDS = 120

@@ -1,4 +1,4 @@
-"""Prints the tables of docs/scaling.md, in Markdown."""
+"""The tables of docs/explanation/scaling.md, printed in Markdown."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from benchmarks.keda_scaling.model import Outcome
+from benchmarks.keda_scaling.model import SimulationOutcome
 from benchmarks.keda_scaling.scenarios import (
     ALTERNATIVES,
     BURSTS,
@@ -18,7 +18,7 @@ from benchmarks.keda_scaling.scenarios import (
     WRONG,
     Day,
     Settings,
-    tried,
+    simulate_day,
 )
 
 ROWS = (CHOSEN, *ALTERNATIVES, *WRONG)
@@ -28,7 +28,7 @@ SHARD_SECONDS = (20, 60, 180)
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """Over all seeds; minutes."""
+    """The outcomes of a day over all seeds. Times are in minutes."""
 
     pods: float
     useless: float
@@ -38,7 +38,7 @@ class Summary:
     cost: float
 
     @classmethod
-    def of(cls, outcomes: Sequence[Outcome]) -> Summary:
+    def of(cls, outcomes: Sequence[SimulationOutcome]) -> Summary:
         completion = sorted(seconds for outcome in outcomes for seconds in outcome.completion)
         return cls(
             pods=statistics.mean(outcome.pods for outcome in outcomes),
@@ -50,12 +50,12 @@ class Summary:
         )
 
 
-def bursts(title: str, days: Sequence[Day]) -> None:
+def print_bursts(title: str, days: Sequence[Day]) -> None:
     print(f"\n{title}: bursts of {' / '.join(day.name for day in days)} shards\n")
-    header("settings", "pods", "useless pods", "p95, min", "last, min", "idle GPU min", "GPU min")
+    print_header("settings", "pods", "useless pods", "p95, min", "last, min", "idle GPU min", "GPU min")
     for settings in ROWS:
-        found = [Summary.of(tried(settings, day)) for day in days]
-        row(
+        found = [Summary.of(simulate_day(settings, day)) for day in days]
+        print_row(
             settings.name,
             *(
                 " / ".join(f"{getattr(one, column):.{digits}f}" for one in found)
@@ -64,41 +64,41 @@ def bursts(title: str, days: Sequence[Day]) -> None:
         )
 
 
-def others(days: Sequence[Day]) -> None:
+def print_other_days(days: Sequence[Day]) -> None:
     print("\nuseless pods / p95 in min / idle GPU min\n")
-    header("settings", *(day.name for day in days))
+    print_header("settings", *(day.name for day in days))
     for settings in ROWS:
-        found = [Summary.of(tried(settings, day)) for day in days]
-        row(settings.name, *(f"{one.useless:.1f} / {one.p95:.1f} / {one.idle:.0f}" for one in found))
+        found = [Summary.of(simulate_day(settings, day)) for day in days]
+        print_row(settings.name, *(f"{one.useless:.1f} / {one.p95:.1f} / {one.idle:.0f}" for one in found))
 
 
-def lengths(rows: Sequence[Settings], shard_seconds: Sequence[int]) -> None:
+def print_lengths(rows: Sequence[Settings], shard_seconds: Sequence[int]) -> None:
     print("\na burst of 20 shards of 20 s, 60 s or 180 s each: p95 in min / GPU min\n")
-    header("settings", *(f"{seconds} s" for seconds in shard_seconds))
+    print_header("settings", *(f"{seconds} s" for seconds in shard_seconds))
     for settings in rows:
         days = [
             Day(name="", arrivals=((0.0, "normal", 20),), work=(0.75 * seconds, 1.25 * seconds))
             for seconds in shard_seconds
         ]
-        found = [Summary.of(tried(settings, day)) for day in days]
-        row(settings.name, *(f"{one.p95:.1f} / {one.cost:.0f}" for one in found))
+        found = [Summary.of(simulate_day(settings, day)) for day in days]
+        print_row(settings.name, *(f"{one.p95:.1f} / {one.cost:.0f}" for one in found))
 
 
-def header(*cells: str) -> None:
-    row(*cells)
-    row(*("---" for _ in cells))
+def print_header(*cells: str) -> None:
+    print_row(*cells)
+    print_row(*("---" for _ in cells))
 
 
-def row(*cells: str) -> None:
+def print_row(*cells: str) -> None:
     print(f"| {' | '.join(cells)} |")
 
 
 def main() -> None:
     print(f"Means of {len(SEEDS)} runs with other boot times, shards and counts; p95 and last over all their shards.")
-    bursts("No node is up", BURSTS)
-    bursts("One warm node", WARM_BURSTS)
-    others(OTHER_DAYS)
-    lengths(LENGTHS, SHARD_SECONDS)
+    print_bursts("No node is up", BURSTS)
+    print_bursts("One warm node", WARM_BURSTS)
+    print_other_days(OTHER_DAYS)
+    print_lengths(LENGTHS, SHARD_SECONDS)
 
 
 if __name__ == "__main__":

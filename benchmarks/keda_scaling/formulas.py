@@ -1,9 +1,10 @@
-"""How many Jobs KEDA creates at a poll of a ScaledJob. Pure: numbers in, a number out.
+"""The number of Jobs that KEDA creates at a poll of a ScaledJob. Pure: numbers in, a number out.
 
-Read in kedacore/keda: `pkg/scaling/scaledjob/metrics.go` at dbebad4 (several triggers to one number), and
-`pkg/scaling/executor/scale_jobs.go` at 023bc3a (strategies), with what came later: strategy eager (issue 6416) and,
-since 2.19, what is pending in accurate (pull request 7417). `pkg/scalers/aws_sqs_queue_scaler.go` counts what is
-visible, and what is in flight if told to. Floats, as in Go, and rounded up once, after the triggers were added.
+The source is kedacore/keda: `pkg/scaling/scaledjob/metrics.go` at dbebad4 (several triggers to one number), and
+`pkg/scaling/executor/scale_jobs.go` at 023bc3a (strategies), with later changes: strategy eager (issue 6416) and, since
+2.19, pending Jobs in strategy accurate (pull request 7417). `pkg/scalers/aws_sqs_queue_scaler.go` counts visible
+messages, and those in flight if configured to. Numbers are floats, as in Go, and are rounded up once, after the
+triggers are combined.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class ScaledJob:
 
 @dataclass(frozen=True, slots=True)
 class QueueCount:
-    """What GetQueueAttributes answers."""
+    """The counts that GetQueueAttributes returns for a queue."""
 
     visible: int
     in_flight: int
@@ -44,8 +45,8 @@ class Wish:
     scale: int  #: pods for them, at most max_replicas
 
 
-def wish(job: ScaledJob, counts: Sequence[QueueCount]) -> Wish:
-    """`IsScaledJobActive`: one number out of several triggers."""
+def combine_triggers(job: ScaledJob, counts: Sequence[QueueCount]) -> Wish:
+    """Combine several triggers into one number, as `IsScaledJobActive` does."""
     lengths = [float(count.visible + (count.in_flight if job.scale_on_in_flight else 0)) for count in counts]
     active = [
         (length, min(length / job.queue_length, float(job.max_replicas)))
@@ -68,8 +69,8 @@ def wish(job: ScaledJob, counts: Sequence[QueueCount]) -> Wish:
     return Wish(True, math.ceil(length), math.ceil(min(scale, float(job.max_replicas))))
 
 
-def effective_max_scale(job: ScaledJob, scale: int, *, running: int, pending: int) -> int:
-    """`GetEffectiveMaxScale`. `running`: Jobs that have not ended, those that are `pending` among them."""
+def compute_effective_max_scale(job: ScaledJob, scale: int, *, running: int, pending: int) -> int:
+    """Compute `GetEffectiveMaxScale`. `running`: Jobs that have not ended, including those that are `pending`."""
     match job.strategy:
         case "default":
             return scale - running
@@ -83,10 +84,10 @@ def effective_max_scale(job: ScaledJob, scale: int, *, running: int, pending: in
             return min(job.max_replicas - running - pending, scale)
 
 
-def jobs_to_create(job: ScaledJob, counts: Sequence[QueueCount], *, running: int, pending: int) -> int:
-    """`RequestJobScale`."""
-    wished = wish(job, counts)
+def count_jobs_to_create(job: ScaledJob, counts: Sequence[QueueCount], *, running: int, pending: int) -> int:
+    """Return the number of Jobs that `RequestJobScale` creates."""
+    wished = combine_triggers(job, counts)
     if not wished.active:
         return 0
-    most = max(0, effective_max_scale(job, wished.scale, running=running, pending=pending))
+    most = max(0, compute_effective_max_scale(job, wished.scale, running=running, pending=pending))
     return min(job.max_replicas if job.strategy == "eager" else wished.queue_length, most)

@@ -1,9 +1,9 @@
-"""A cluster in the mind: KEDA, the cluster-autoscaler, nodes, pause pods and draining workers, event by event.
+"""A simulated cluster: KEDA, the cluster-autoscaler, nodes, pause pods and draining workers, event by event.
 
-Shards come as messages. KEDA looks at the queues, a little late as SQS counts, and creates Jobs. A pod without a node
-makes the autoscaler start one. A worker takes a shard, and the next when half of it is done; it leaves when it found
-nothing for a while. A node that a spot reclaim takes gives its worker two minutes, in which the worker returns its
-shards, the running one with what is done of it.
+Shards arrive as messages. KEDA polls the queues, whose counts lag as those of SQS do, and creates Jobs. A pod without a
+node makes the autoscaler start one. A worker leases a shard, and the next when half of it is done; it exits when it has
+found nothing for a while. When a spot reclaim takes a node, its worker has two minutes to return its shards; the
+running shard keeps its finished part.
 """
 
 from __future__ import annotations
@@ -17,33 +17,33 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from benchmarks.keda_scaling.formulas import QueueCount, ScaledJob, jobs_to_create
+from benchmarks.keda_scaling.formulas import QueueCount, ScaledJob, count_jobs_to_create
 
 QUEUES = ("high", "normal", "low")
-LOW_FIRST_EVERY = 8  #: takes, as `gpu_worker.intake`
+LOW_FIRST_EVERY = 8  #: takes, as `gpu_worker.leases.intake`
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Worker:
-    """What the worker does by itself. Times in s."""
+class SimulatedWorker:
+    """The worker's own behaviour. Times are in s."""
 
     leases: int
     idle: float
     start: float = 30.0  #: from the container's start to the first poll: imports, CUDA, the model
     drain: float = 15.0  #: from the notice to the last lease given back
-    resume: float = 5.0  #: what a shard costs more when it goes on elsewhere
+    resume: float = 5.0  #: added to a shard that resumes elsewhere
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Cluster:
-    """What happens around the worker. Times in s; of a pair, a number between both is drawn each time."""
+    """The cluster around the worker. Times are in s; for a pair, a number between both is drawn each time."""
 
     polling: float  #: KEDA's
-    unneeded: float  #: the autoscaler removes a node that has had no pod for so long
-    after_add: float  #: and removes none for so long after it asked for one
-    scan: float = 10.0  #: between two looks of the cluster-autoscaler
-    boot: tuple[float, float] = (210.0, 270.0)  #: from asking for a spot node until the image is there
-    lag: float = 60.0  #: SQS's counts are up to so old
+    unneeded: float  #: the autoscaler removes a node that has had no pod for this long
+    after_add: float  #: the autoscaler removes no node for this long after it requested one
+    scan: float = 10.0  #: between two scans of the cluster-autoscaler
+    boot: tuple[float, float] = (210.0, 270.0)  #: from the request of a spot node until the image is there
+    lag: float = 60.0  #: the largest age of SQS's counts
     work: tuple[float, float] = (45.0, 75.0)  #: of a shard
     nodes: int = 24
     warm: int = 0  #: nodes held by pause pods
@@ -53,7 +53,7 @@ class Cluster:
 
 
 @dataclass(eq=False, slots=True)
-class Shard:
+class SimulatedShard:
     queue: str
     arrived: float
     left: float  #: s of work
@@ -73,7 +73,7 @@ class Node:
 
     @property
     def is_free(self) -> bool:
-        """For a worker: a pause pod gives way."""
+        """True if a worker can use the node; a pause pod gives way."""
         return self.ready and not self.lost and self.gone is None and self.pod is None
 
 
@@ -82,38 +82,38 @@ class Pod:
     created: float
     node: Node | None = None
     ended: float | None = None
-    held: deque[Shard] = field(default_factory=deque[Shard])  #: the first one runs
+    held: deque[SimulatedShard] = field(default_factory=deque[SimulatedShard])  #: the first one runs
     began: float = 0.0  #: the running shard
     hungry: bool = False  #: would take a shard now
     waits: bool = False  #: runs none
     had_work: bool = False
     was_lost: bool = False
-    epoch: int = 0  #: of the pod's life; what was planned in an earlier one does not happen
+    epoch: int = 0  #: of the pod's life; actions planned in an earlier one are dropped
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Outcome:
+class SimulationOutcome:
     completion: tuple[float, ...]  #: s from the arrival of each shard to its commit
     pods: int
-    useless: int  #: pods that were there for nothing: they never got a shard, and no spot reclaim took them
-    gpu_seconds: float  #: of nodes, from asking for them until they are gone; without what pause pods held
+    useless: int  #: pods that never got a shard, and that no spot reclaim took
+    gpu_seconds: float  #: of nodes, from their request to their removal, without the time that pause pods held them
     work_seconds: float
     most_leases: int  #: that one worker held
-    runs: int  #: of shards, those that a reclaim ended among them
+    runs: int  #: of shards, including those that a reclaim ended
 
 
 class Simulation:
-    def __init__(self, scaled_job: ScaledJob, worker: Worker, cluster: Cluster, *, seed: int) -> None:
+    def __init__(self, scaled_job: ScaledJob, worker: SimulatedWorker, cluster: Cluster, *, seed: int) -> None:
         self._job, self._worker, self._cluster = scaled_job, worker, cluster
         self._seed = seed
         self._random = random.Random(f"{seed}/counts")
         self._now = 0.0
         self._agenda: list[tuple[float, int, Callable[[], None]]] = []
         self._order = itertools.count()
-        self._visible: dict[str, deque[Shard]] = {name: deque() for name in QUEUES}
+        self._visible: dict[str, deque[SimulatedShard]] = {name: deque() for name in QUEUES}
         self._in_flight: dict[str, int] = dict.fromkeys(QUEUES, 0)
         self._history: dict[str, list[tuple[float, QueueCount]]] = {name: [(0.0, QueueCount(0, 0))] for name in QUEUES}
-        self.shards: list[Shard] = []
+        self.shards: list[SimulatedShard] = []
         self.pods: list[Pod] = []
         self.nodes: list[Node] = []
         self._takes = 0
@@ -121,8 +121,8 @@ class Simulation:
         self._held_seconds = self._work_seconds = 0.0
         self._most_leases = 0
 
-    def run(self, arrivals: Sequence[tuple[float, str, int]], *, horizon: float = 4 * 3600.0) -> Outcome:
-        """`arrivals`: (s, queue, shards). Ends when all is done and no node is left but the warm ones, or raises
+    def run(self, arrivals: Sequence[tuple[float, str, int]], *, horizon: float = 4 * 3600.0) -> SimulationOutcome:
+        """Run all `arrivals`, (s, queue, shards), until all is done and no node is left but the warm ones. Raises
         RuntimeError at the horizon."""
         for _ in range(self._cluster.warm):
             self.nodes.append(Node(asked=0.0, ready=True, held_since=0.0))
@@ -146,12 +146,13 @@ class Simulation:
         heapq.heappush(self._agenda, (time, next(self._order), action))
 
     def _later(self, seconds: float, pod: Pod, action: Callable[[Pod], None]) -> None:
-        """Unless the pod's life has taken a turn until then."""
+        """Run the action in `seconds`, unless the pod has entered another epoch by then."""
         epoch = pod.epoch
         self._at(self._now + seconds, lambda: action(pod) if pod.epoch == epoch else None)
 
-    def _drawn(self, between: tuple[float, float], what: str, number: int) -> float:
-        """The same for the same thing whatever the settings are, so that settings meet equal circumstances."""
+    def _draw_number(self, between: tuple[float, float], what: str, number: int) -> float:
+        """Draw a number that depends on the seed, `what` and `number` alone, so that all settings meet equal
+        circumstances."""
         return random.Random(f"{self._seed}/{what}/{number}").uniform(*between)
 
     def _is_over(self) -> bool:
@@ -159,30 +160,32 @@ class Simulation:
             len(self.shards) == self._expected
             and all(shard.done is not None for shard in self.shards)
             and all(pod.ended is not None for pod in self.pods)
-            and len([node for node in self.nodes if node.gone is None]) == self._held_nodes() == self._cluster.warm
+            and len([node for node in self.nodes if node.gone is None])
+            == self._count_held_nodes()
+            == self._cluster.warm
         )
 
     # --- queues
 
     def _arrive(self, queue: str, count: int) -> None:
         for _ in range(count):
-            work = self._drawn(self._cluster.work, "shard", len(self.shards))
-            shard = Shard(queue=queue, arrived=self._now, left=work)
+            work = self._draw_number(self._cluster.work, "shard", len(self.shards))
+            shard = SimulatedShard(queue=queue, arrived=self._now, left=work)
             self.shards.append(shard)
             self._visible[queue].append(shard)
-        self._counted(queue)
+        self._record_count(queue)
         self._serve()
 
-    def _counted(self, queue: str) -> None:
+    def _record_count(self, queue: str) -> None:
         self._history[queue].append((self._now, QueueCount(len(self._visible[queue]), self._in_flight[queue])))
 
     def _count(self, queue: str) -> QueueCount:
-        """As SQS tells it: as it was some time ago."""
+        """Return the count that SQS reports: that of a random time within the lag."""
         history, then = self._history[queue], self._now - self._random.uniform(0, self._cluster.lag)
         return history[max(0, bisect_right(history, then, key=lambda entry: entry[0]) - 1)][1]
 
     def _serve(self) -> None:
-        """Idle workers ask every second; one that runs a shard asks for the next at each of its batches."""
+        """Offer shards to the workers, idle ones first: these ask every second, and busy ones at each batch."""
         for pod in sorted((pod for pod in self.pods if pod.hungry), key=lambda pod: not pod.waits):
             self._take(pod)
 
@@ -194,7 +197,7 @@ class Simulation:
         self._takes += 1
         shard = self._visible[queue].popleft()
         self._in_flight[queue] += 1
-        self._counted(queue)
+        self._record_count(queue)
         pod.held.append(shard)
         pod.had_work = True
         pod.hungry = False
@@ -205,7 +208,7 @@ class Simulation:
     # --- workers
 
     def _ask(self, pod: Pod) -> None:
-        """The worker has nothing to do."""
+        """Take a shard for an idle worker, which ends if it gets none for `idle` seconds."""
         pod.epoch += 1
         pod.waits = pod.hungry = True
         self._take(pod)
@@ -231,14 +234,14 @@ class Simulation:
         shard.done = self._now
         self._work_seconds += self._now - pod.began
         self._in_flight[shard.queue] -= 1
-        self._counted(shard.queue)
+        self._record_count(shard.queue)
         if pod.held:
             self._begin(pod)
         else:
             self._ask(pod)
 
     def _end(self, pod: Pod) -> None:
-        """The Job is complete, its node free."""
+        """Complete the pod's Job and free its node."""
         pod.epoch += 1
         pod.waits = pod.hungry = False
         pod.ended = self._now
@@ -249,18 +252,18 @@ class Simulation:
     # --- Kubernetes
 
     def _poll(self) -> None:
-        """KEDA. A Job whose pod has not begun to run is pending, and counts as running too."""
+        """Create Jobs as KEDA does. A Job whose pod has no node yet is pending, and counts as running too."""
         living = [pod for pod in self.pods if pod.ended is None]
         pending = sum(pod.node is None for pod in living)
         counts = [self._count(queue) for queue in QUEUES]
-        for _ in range(jobs_to_create(self._job, counts, running=len(living), pending=pending)):
+        for _ in range(count_jobs_to_create(self._job, counts, running=len(living), pending=pending)):
             self.pods.append(Pod(created=self._now))
         self._schedule()
         self._at(self._now + self._cluster.polling, self._poll)
 
     def _schedule(self) -> None:
-        """Pods go to free nodes, else to those of pause pods, which give way; pause pods go to what is left."""
-        for pod in self._unscheduled():
+        """Assign pods to free nodes, else to those of pause pods, which give way; pause pods get what is left."""
+        for pod in self._list_unscheduled():
             free = [node for node in self.nodes if node.is_free]
             if not free:
                 return
@@ -269,13 +272,13 @@ class Simulation:
             node.pod, pod.node = pod, node
             self._later(self._worker.start, pod, self._ask)
         for node in self.nodes:
-            if node.is_free and node.held_since is None and self._held_nodes() < self._cluster.warm:
+            if node.is_free and node.held_since is None and self._count_held_nodes() < self._cluster.warm:
                 node.held_since = self._now
 
-    def _unscheduled(self) -> list[Pod]:
+    def _list_unscheduled(self) -> list[Pod]:
         return [pod for pod in self.pods if pod.ended is None and pod.node is None]
 
-    def _held_nodes(self) -> int:
+    def _count_held_nodes(self) -> int:
         return sum(node.held_since is not None for node in self.nodes)
 
     def _let_go(self, node: Node) -> None:
@@ -284,27 +287,28 @@ class Simulation:
             node.held_since = None
 
     def _scan(self) -> None:
-        """The cluster-autoscaler: a node for each pod without one, less those on their way; away with the unneeded."""
+        """Add a node for each pod without one, less those that are booting, and remove unneeded nodes, as the
+        cluster-autoscaler does."""
         there = [node for node in self.nodes if node.gone is None]
-        wanting = len(self._unscheduled()) + self._cluster.warm - self._held_nodes()
+        wanting = len(self._list_unscheduled()) + self._cluster.warm - self._count_held_nodes()
         coming = sum(not node.ready for node in there)
         for _ in range(min(wanting - coming, self._cluster.nodes - len(there))):
             self._last_add = self._now
-            boot = self._drawn(self._cluster.boot, "node", len(self.nodes))
+            boot = self._draw_number(self._cluster.boot, "node", len(self.nodes))
             node = Node(asked=self._now)
             self.nodes.append(node)
-            self._at(self._now + boot, lambda node=node: self._joined(node))
+            self._at(self._now + boot, lambda node=node: self._join(node))
         for node in there if self._now - self._last_add >= self._cluster.after_add else ():
             if node.is_free and node.held_since is None and self._now - node.free_since >= self._cluster.unneeded:
                 node.gone = self._now
         self._at(self._now + self._cluster.scan, self._scan)
 
-    def _joined(self, node: Node) -> None:
+    def _join(self, node: Node) -> None:
         node.ready, node.free_since = True, self._now
         self._schedule()
 
     def _reclaim(self) -> None:
-        """Spot takes some of the nodes that have a worker."""
+        """Reclaim some of the nodes that have a worker, as spot does."""
         busy = [node for node in self.nodes if node.pod and node.gone is None]
         count = math.ceil(len(busy) * self._cluster.lost_share)
         for node in random.Random(f"{self._seed}/which").sample(busy, count):
@@ -328,20 +332,20 @@ class Simulation:
             self._in_flight[shard.queue] -= 1
             self._visible[shard.queue].appendleft(shard)
         for queue in queues:
-            self._counted(queue)
+            self._record_count(queue)
         self._end(pod)
         self._serve()
 
     def _vanish(self, node: Node) -> None:
         node.gone = self._now
 
-    # --- what came of it
+    # --- the outcome
 
-    def _outcome(self) -> Outcome:
+    def _outcome(self) -> SimulationOutcome:
         for node in self.nodes:
             self._let_go(node)
         up = sum((self._now if node.gone is None else node.gone) - node.asked for node in self.nodes)
-        return Outcome(
+        return SimulationOutcome(
             completion=tuple(shard.done - shard.arrived for shard in self.shards if shard.done is not None),
             pods=len(self.pods),
             useless=sum(not pod.had_work and not pod.was_lost for pod in self.pods),

@@ -1,4 +1,4 @@
-"""The settings that we deploy, others beside them, and the days that they are tried on."""
+"""The settings that we deploy, alternatives to them, and the days on which all are simulated."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import cast
 
 from adapters.settings import scaling
 from benchmarks.keda_scaling.formulas import Calculation, ScaledJob, Strategy
-from benchmarks.keda_scaling.model import Cluster, Outcome, Simulation, Worker
+from benchmarks.keda_scaling.model import Cluster, SimulatedWorker, Simulation, SimulationOutcome
 
 SEEDS = range(20)
 
@@ -17,7 +17,7 @@ SEEDS = range(20)
 class Settings:
     name: str
     scaled_job: ScaledJob
-    worker: Worker
+    worker: SimulatedWorker
     cluster: Cluster
 
 
@@ -42,7 +42,7 @@ CHOSEN = Settings(
         activation_length=scaling.ACTIVATION_LENGTH,
         max_replicas=24,  # the preset prod: 20 spot nodes and 4 of the fallback
     ),
-    worker=Worker(leases=scaling.LEASES_HELD, idle=scaling.IDLE_SECONDS),
+    worker=SimulatedWorker(leases=scaling.LEASES_HELD, idle=scaling.IDLE_SECONDS),
     cluster=Cluster(
         polling=scaling.POLLING_SECONDS,
         unneeded=scaling.NODE_UNNEEDED_SECONDS,
@@ -90,7 +90,7 @@ OTHER_DAYS = (
 )
 
 
-def tried(settings: Settings, day: Day) -> list[Outcome]:
-    """An outcome a seed."""
+def simulate_day(settings: Settings, day: Day) -> list[SimulationOutcome]:
+    """Run the day under these settings; return one outcome per seed."""
     cluster = replace(settings.cluster, warm=day.warm, lost_share=day.lost_share, work=day.work)
     return [Simulation(settings.scaled_job, settings.worker, cluster, seed=seed).run(day.arrivals) for seed in SEEDS]

@@ -1,4 +1,4 @@
-"""What functions may do in S3 and SQS: what their code calls, on the keys that it builds (`wsi/keys.py`)."""
+"""Rights of functions in S3 and SQS: the calls that their code makes, on the keys that it builds (`wsi/keys.py`)."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ ARCHIVING = ("s3:GetObject", "s3:PutObjectTagging", "s3:DeleteObjectTagging", "s
 DELETING = ("s3:DeleteObject", "s3:DeleteObjectVersion")
 
 
-class Access:
-    """Of one function. Each method adds what it names."""
+class FunctionRights:
+    """The rights of one function. Each method adds what it names."""
 
     def __init__(self, function: lambda_.Function, *, deployment: Deployment, data: DataStack) -> None:
         self._function = function
@@ -40,17 +40,17 @@ class Access:
 
     def read(self, *buckets: s3.IBucket) -> None:
         self.may(["s3:GetObject"], *(bucket.arn_for_objects("*") for bucket in buckets))
-        # Without it S3 says 403 of a key that is not there, and we could not tell a user that it is missing.
+        # Without it S3 answers 403 for a missing key, and we could not tell a user that it is missing.
         self.may(["s3:ListBucket"], *(bucket.bucket_arn for bucket in buckets))
         self.may(["kms:Decrypt"], self._data.key.key_arn)
 
     def read_below(self, bucket: s3.IBucket, *keys: str) -> None:
-        """Objects whose keys match, where a refusal and an absence mean the same to the reader."""
+        """Allow reading objects whose keys match. Without ListBucket, a missing object looks like a refused one."""
         self.may(["s3:GetObject"], *(bucket.arn_for_objects(key) for key in keys))
         self.may(["kms:Decrypt"], self._data.key.key_arn)
 
     def read_foreign_slides(self) -> None:
-        """Buckets of customers that the deployment allows."""
+        """Allow reading the customers' buckets that the deployment names."""
         names = self._deployment.allowed_buckets
         partition = cdk.Stack.of(self._function).partition
         if names:
@@ -60,13 +60,14 @@ class Access:
             self.may(["kms:Decrypt"], *self._deployment.allowed_bucket_keys)
 
     def write(self, bucket: s3.IBucket, *keys: str, actions: Sequence[str] = ("s3:PutObject",)) -> None:
-        """Objects whose keys match; a multipart upload decrypts what it encrypted, to put parts together (F-41)."""
+        """Allow writing objects whose keys match. A multipart upload decrypts what it encrypted, to assemble its parts
+        (F-41)."""
         self.may(actions, *(bucket.arn_for_objects(key) for key in keys))
         self.may(["kms:GenerateDataKey", "kms:Decrypt"], self._data.key.key_arn)
 
     def archive(self, bucket: s3.IBucket) -> None:
-        """Objects go to the archive by their tag, and come back when that is asked for. Looking at one's head takes
-        the right to read it, and none on the key."""
+        """Allow archiving objects, by their tag, and restoring them. Reading an object's head takes the right to read
+        it, and none on the key."""
         self.may(ARCHIVING, bucket.arn_for_objects("*"))
 
     def delete(self, bucket: s3.IBucket, keys: str = "*") -> None:

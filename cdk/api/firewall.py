@@ -1,4 +1,4 @@
-"""The firewall in front of the REST API and of AppSync: AWS's rules, and how often somebody may ask."""
+"""The firewall in front of the REST API and of AppSync: AWS's rules, and rate limits."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from adapters.settings.problems import BASE_PATH, PROBLEMS
 from cdk.deployment import Deployment
 from cdk.log_group import LogGroup
 from cdk.network.stack import NetworkStack
-from cdk.web.viewer import VIEWER_IP
+from cdk.viewer import VIEWER_IP
 
 WINDOW_SECONDS = 60
 #: Requests a minute. A clinic behind one address has many viewers, each of which asks for tiles by the dozen.
 OF_ONE_ADDRESS = 60_000
 OF_ONE_CREDENTIAL = 12_000
-#: What begins work, by one credential: a study of hundreds of slides, not a loop.
+#: Requests that begin work, by one credential: enough for a study of hundreds of slides, not for a loop.
 OF_ONE_CREDENTIAL_BEGINNING = 600
 
 #: AWS's groups, and the rules of each that only count. Bodies above 8 KB are no attack here: a list of files to upload,
@@ -38,7 +38,7 @@ Rule = waf.CfnWebACL.RuleProperty
 
 
 class Firewall(Construct):
-    """`protects` names ARNs of what stands behind it."""
+    """The firewall. `protects`: the ARNs of the resources behind it, by name."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class Firewall(Construct):
             _rate("viewer", OF_ONE_ADDRESS, refusal, **_by_header(VIEWER_IP)),
             _rate("credential", OF_ONE_CREDENTIAL, refusal, **_by_header("authorization")),
             _rate("credential-begins-work", OF_ONE_CREDENTIAL_BEGINNING, refusal, **begins),
-            *(_managed(name, counted) for name, counted in MANAGED.items()),
+            *(_make_managed_rule(name, counted) for name, counted in MANAGED.items()),
         ]
         for priority, rule in enumerate(rules):
             rule["priority"] = priority
@@ -103,7 +103,7 @@ class Firewall(Construct):
 
 
 def _too_many(origins: Sequence[str]) -> waf.CfnWebACL.RuleActionProperty:
-    """Readable to pages of the first of `origins`, as the gateway's own answers."""
+    """Return the answer 429. Pages of the first of `origins` can read it, as they can the gateway's own answers."""
     headers = {"Retry-After": str(WINDOW_SECONDS)}
     if origins:
         headers |= {"Access-Control-Allow-Origin": origins[0], "Vary": "Origin"}
@@ -125,7 +125,7 @@ def _rate(name: str, limit: int, refusal: waf.CfnWebACL.RuleActionProperty, **st
 
 
 def _by_header(name: str) -> dict[str, Any]:
-    """Requests without the header are not counted by it."""
+    """Return settings that count requests by a header. Requests without the header are not counted."""
     header = waf.CfnWebACL.RateLimitHeaderProperty(
         name=name, text_transformations=[waf.CfnWebACL.TextTransformationProperty(priority=0, type="NONE")]
     )
@@ -144,7 +144,7 @@ def _begins_work() -> waf.CfnWebACL.StatementProperty:
 
 
 def _matches(field: Mapping[str, Any], text: str, how: str) -> waf.CfnWebACL.StatementProperty:
-    """Decoded first, as the gateway does: `/%6Aobs` is `/jobs`."""
+    """Return a condition on a field, which is URL-decoded first, as the gateway does: `/%6Aobs` is `/jobs`."""
     return Statement(
         byte_match_statement=waf.CfnWebACL.ByteMatchStatementProperty(
             field_to_match=waf.CfnWebACL.FieldToMatchProperty(**field),
@@ -155,7 +155,7 @@ def _matches(field: Mapping[str, Any], text: str, how: str) -> waf.CfnWebACL.Sta
     )
 
 
-def _managed(name: str, counted: Sequence[str]) -> dict[str, Any]:
+def _make_managed_rule(name: str, counted: Sequence[str]) -> dict[str, Any]:
     counts = waf.CfnWebACL.RuleActionProperty(count={})
     overrides = [waf.CfnWebACL.RuleActionOverrideProperty(name=rule, action_to_use=counts) for rule in counted]
     group = waf.CfnWebACL.ManagedRuleGroupStatementProperty(

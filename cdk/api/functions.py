@@ -1,4 +1,4 @@
-"""The functions: two behind the gateway, the others behind queues and schedules, each with what its code calls."""
+"""The functions: three behind the gateway, the others behind queues and schedules, each with what its code calls."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from constructs import Construct
 from adapters.settings import processes
 from adapters.settings.database_roles import API_ROLE, SYSTEM_ROLE
 from adapters.settings.environment import Environment
-from adapters.settings.functions import BATCHES, WOKEN
-from cdk.api.access import UPLOADING, Access
-from cdk.api.mail import Mail
+from adapters.settings.objects import PACKAGES
+from adapters.settings.queues import WOKEN, QueueFunction
+from cdk.api.access import UPLOADING, FunctionRights
+from cdk.api.mail import MailSender
 from cdk.bundling import AssetKind
 from cdk.data.stack import DataStack
 from cdk.deployment import Deployment
@@ -23,19 +24,18 @@ from cdk.network.stack import NetworkStack
 from cdk.python_function import ImageFunction, PythonFunction
 from cdk.realtime.stack import RealtimeStack
 
-#: At most so many calls of a function at once, and so many connections to the database (F-7, F-49).
-AT_ONCE = {"relay": 2, "inspect": 10, "plan": 10, "stitch": 5, "notify": 5}
-#: Every minute, however few messages come: what a death left behind is put right, what waits is sent.
+#: Run every minute, however few messages come: they repair what dead processes left behind, and send what waits.
 SCHEDULED = ("relay", "sweep")
 
 SLIDES_MIB = 4096  #: inspect and plan: the coarsest level of a slide as pixels, several times over
 TILES_MIB = 1_769  #: one processor, which a tile is decoded on; eight indexes of 1,000,000 tiles take 240
+SUBMIT_MIB = 1_769  #: one processor; a dry run over a drawn region of 4,096 px takes 340
 SCRATCH_MIB = 10_240  #: the most that Lambda gives: a copy of what only OpenSlide can read
 MAX_SCRATCH_BYTES = 8 * 1024**3
 
 
 class Functions(Construct):
-    """`by_name["plan"]`."""
+    """The functions: `by_name["plan"]`."""
 
     def __init__(
         self,
@@ -53,24 +53,26 @@ class Functions(Construct):
         self._data = data
         self.by_name: dict[str, lambda_.Function] = {}
         self._make_api(realtime)
+        self._make_submit()
         self._make_slide_jobs()
         self._make_stitch()
         self._make_tiles()
         self._make_relay(realtime)
         self._make_sweep()
         self._make_notices()
-        for queue, name in WOKEN.items():
-            self._wake(name, queue)
+        for queue, woken in WOKEN.items():
+            self._wake(woken, queue)
         for name in SCHEDULED:
             self._schedule(name)
 
-    # --- the functions, in the order of a slide's way
+    # --- the functions, in the order of a slide's path through the system
 
     def _make_api(self, realtime: RealtimeStack) -> None:
         data = self._data
-        settings = processes.Api(
+        settings = processes.ApiSettings(
             **self._common(API_ROLE),
             **self._buckets,
+            models_bucket=data.models.bucket_name,
             queue_prefix=self._deployment.queue_prefix,
             dollars_per_gpu_hour=self._deployment.dollars_per_gpu_hour,
             realtime_url=realtime.realtime_url,
@@ -85,10 +87,29 @@ class Functions(Construct):
         access.archive(data.slides)
         access.delete(data.slides)
         access.delete(data.results)
+        # Packages that admins upload. It sees their heads, which takes the right to read them.
+        access.read(data.models)
+        access.write(data.models, f"{PACKAGES}*", actions=UPLOADING)
+        access.delete(data.models, f"{PACKAGES}*")
+
+    def _make_submit(self) -> None:
+        """Make the function for new jobs and dry runs. It reads SQL and inspection's mask, but no slide."""
+        data = self._data
+        settings = processes.SubmitSettings(
+            **self._common(API_ROLE),
+            results_bucket=data.results.bucket_name,
+            queue_prefix=self._deployment.queue_prefix,
+            dollars_per_gpu_hour=self._deployment.dollars_per_gpu_hour,
+            page_origins=",".join(self._deployment.origins),
+        )
+        access = self._add("submit", AssetKind.SLIDES, settings, memory_mib=SUBMIT_MIB)
+        access.connect(API_ROLE)
+        access.send("wake")
+        access.read_below(data.results, "*/slides/*")  # what inspection stored
 
     def _make_slide_jobs(self) -> None:
         data = self._data
-        settings = processes.SlideJobs(
+        settings = processes.SlideJobSettings(
             **self._common(SYSTEM_ROLE),
             **self._buckets,
             queue_prefix=self._deployment.queue_prefix,
@@ -102,15 +123,15 @@ class Functions(Construct):
             access.read_foreign_slides()
             access.write(data.results, *keys)
             access.send("wake")
-            if name == "inspect":  # de-identification: a clean copy, and what came is deleted
+            if name == "inspect":  # de-identification: it writes a clean copy and deletes the upload
                 access.write(data.slides, "*/slides/*", actions=UPLOADING)
                 access.delete(data.slides, "*/slides/*")
             if name == "plan":
-                access.read_below(data.results, "*/slides/*")  # what inspection kept
+                access.read_below(data.results, "*/slides/*")  # what inspection stored
 
     def _make_stitch(self) -> None:
         data = self._data
-        settings = processes.Stitch(
+        settings = processes.StitchSettings(
             **self._common(SYSTEM_ROLE),
             results_bucket=data.results.bucket_name,
             queue_prefix=self._deployment.queue_prefix,
@@ -122,10 +143,11 @@ class Functions(Construct):
         access.send("wake")
 
     def _make_tiles(self) -> None:
-        """It reads slides and what inspection kept of them, and writes nothing. Its calls at once are bounded by the
-        gateway, as those of the API: what it reserved would be taken from all others (F-7)."""
+        """Make the function for tiles: it reads slides and what inspection stored of them, and writes nothing. The
+        gateway bounds its concurrency, as that of the API: reserved concurrency would be taken from the others
+        (F-7)."""
         data = self._data
-        settings = processes.Tiles(
+        settings = processes.TilesSettings(
             **self._common(API_ROLE),
             **self._buckets,
             page_origins=",".join(self._deployment.origins),
@@ -134,10 +156,10 @@ class Functions(Construct):
         access.connect(API_ROLE)
         access.read(data.slides)
         access.read_foreign_slides()
-        access.read_below(data.results, "*/slides/*")  # what inspection kept
+        access.read_below(data.results, "*/slides/*")  # what inspection stored
 
     def _make_relay(self, realtime: RealtimeStack) -> None:
-        settings = processes.Relay(
+        settings = processes.RelaySettings(
             **self._common(SYSTEM_ROLE),
             queue_prefix=self._deployment.queue_prefix,
             appsync_url=realtime.graphql_url,
@@ -148,7 +170,7 @@ class Functions(Construct):
         realtime.grant_publish(self.by_name["relay"])
 
     def _make_sweep(self) -> None:
-        settings = processes.Sweep(
+        settings = processes.SweepSettings(
             **self._common(SYSTEM_ROLE),
             slides_bucket=self._data.slides.bucket_name,
             queue_prefix=self._deployment.queue_prefix,
@@ -159,7 +181,8 @@ class Functions(Construct):
         access.archive(self._data.slides)
 
     def _make_notices(self) -> None:
-        """webhook_send opens URLs of customers: outside the VPC, and its role may write its log and nothing else."""
+        """Make the functions for notices. webhook_send opens URLs of customers: so it runs outside the VPC, and its
+        role may write its log and nothing else."""
         deployment = self._deployment
         send = PythonFunction(
             self,
@@ -169,12 +192,12 @@ class Functions(Construct):
             asset=AssetKind.API,
             log_key=self._network.log_key,
             network=None,
-            settings=processes.WebhookSend(),
+            settings=processes.WebhookSendSettings(),
             memory_mib=256,
         )
         self.by_name["webhook_send"] = send
-        mail = Mail(self, "Mail", deployment=deployment) if deployment.mail_from else None
-        settings = processes.Notify(
+        mail = MailSender(self, "Mail", deployment=deployment) if deployment.mail_from else None
+        settings = processes.NotifySettings(
             **self._common(SYSTEM_ROLE),
             webhook_function=send.function_name,
             mail_from=mail.sender if mail else None,
@@ -200,14 +223,15 @@ class Functions(Construct):
     def _common(self, role: str) -> dict[str, Any]:
         return {
             "region": self._deployment.region,
-            "database_dsn": self._data.database.dsn(role),
+            "database_dsn": self._data.database.make_dsn(role),
             "database_iam": True,
         }
 
     def _add(
         self, name: str, asset: AssetKind | None, settings: Environment, *, memory_mib: int, scratch_mib: int = 512
-    ) -> Access:
-        """`asset` None: an image of its own; an emulator without docker gets the code of the slide jobs instead."""
+    ) -> FunctionRights:
+        """Add a function with the code of `asset`, or for None the stitch image (emulated: the slide jobs' code), and
+        return its rights."""
         deployment, network = self._deployment, self._network
         if asset is None and not deployment.emulated:
             self.by_name[name] = ImageFunction(
@@ -234,27 +258,27 @@ class Functions(Construct):
                 memory_mib=memory_mib,
                 scratch_mib=scratch_mib,
             )
-        return Access(self.by_name[name], deployment=deployment, data=self._data)
+        return FunctionRights(self.by_name[name], deployment=deployment, data=self._data)
 
-    def _wake(self, name: str, queue: str) -> None:
-        """Only the messages that failed come again (F-7). Reserved concurrency would throttle the poller instead, and
-        send good messages to the dead letters."""
-        function, source = self.by_name[name], self._data.queues[queue]
-        Access(function, deployment=self._deployment, data=self._data).may(
+    def _wake(self, woken: QueueFunction, queue: str) -> None:
+        """Have a queue's messages invoke the function. Only those that failed are delivered again (F-7). Reserved
+        concurrency, in place of a maximum, would throttle the poller and send good messages to the dead letters."""
+        function, source = self.by_name[woken.name], self._data.queues[queue]
+        FunctionRights(function, deployment=self._deployment, data=self._data).may(
             ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"], source.queue_arn
         )
         lambda_.EventSourceMapping(
             self,
-            f"{name}-{queue}",
+            f"{woken.name}-{queue}",
             target=function,
             event_source_arn=source.queue_arn,
-            batch_size=BATCHES.get(name, 1),
+            batch_size=woken.batch_size,
             report_batch_item_failures=True,
-            max_concurrency=AT_ONCE[name],
+            max_concurrency=woken.at_once,
         )
 
     def _schedule(self, name: str) -> None:
-        """Nothing is tried again: the next minute does."""
+        """Have the function run every minute. A failed run is not retried: the next minute's run follows anyway."""
         target = targets.LambdaFunction(self.by_name[name], retry_attempts=0, max_event_age=cdk.Duration.minutes(1))
         events.Rule(
             self, f"{name}-every-minute", schedule=events.Schedule.rate(cdk.Duration.minutes(1)), targets=[target]

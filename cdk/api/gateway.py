@@ -1,4 +1,4 @@
-"""The REST API: one route behind the authorizer and tiles beside it, two routes that are open, and its logs."""
+"""The REST API: one route behind the authorizer, routes for tiles and new jobs, two open routes, and its logs."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
+from adapters.settings.gateway_routes import JOBS_PATH, PICTURE, TILE_PATHS
 from adapters.settings.problems import BASE_PATH
-from adapters.settings.tile_routes import PICTURE, TILE_PATHS
 from cdk.api.problem_responses import add_problem_responses
 from cdk.auth.stack import ANSWER_SECONDS
 from cdk.deployment import Deployment
@@ -20,14 +20,14 @@ from cdk.log_group import LogGroup
 from cdk.network.stack import NetworkStack
 
 STAGE = "live"
-#: Requests a second, and at once, of all callers together: before that the firewall counts each one's.
+#: Requests a second, and at once, of all callers together. The firewall limits each caller before.
 RATE, BURST = 2_000, 4_000
 OPEN = ("health", "openapi.json")
-#: What pages of other origins may send.
+#: Methods and headers that pages of other origins may send.
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 HEADERS = ("Authorization", "Content-Type", "Idempotency-Key", "traceparent")
 
-#: A line a request. Paths hold ids only; query strings can hold a name that somebody looks for, and stay out.
+#: A log line for each request. Paths hold ids only; query strings are left out, since they can hold a searched name.
 _LINE = json.dumps(
     {
         "request_id": "$context.requestId",
@@ -50,7 +50,7 @@ _LINE = json.dumps(
 
 
 class Gateway(Construct):
-    """`rest_api`. Checks no body: the function does, and says what is wrong (no usage plans, no models)."""
+    """`rest_api`. It checks no body (no usage plans, no models): the function does, and says what is wrong."""
 
     def __init__(
         self,
@@ -62,6 +62,7 @@ class Gateway(Construct):
         authorizer: lambda_.IFunction,
         function: lambda_.IFunction,
         tiles: lambda_.IFunction,
+        submit: lambda_.IFunction,
     ) -> None:
         super().__init__(scope, id)
         access_log = LogGroup(self, "AccessLog", deployment=deployment, key=network.log_key)
@@ -88,20 +89,23 @@ class Gateway(Construct):
         )
         self._log_execution(deployment, network)
         add_problem_responses(self.rest_api, deployment.origins)
-        integration, tiles_integration = (
+        integration, tiles_integration, submit_integration = (
             # One permission for the API, not one a method (20 KB of them at most).
             apigateway.LambdaIntegration(each, scope_permission_to_method=False)
-            for each in (function, tiles)
+            for each in (function, tiles, submit)
         )
         base = self.rest_api.root.resource_for_path(BASE_PATH)
         for name in OPEN:
             base.add_resource(name).add_method("GET", integration, authorization_type=apigateway.AuthorizationType.NONE)
         guarded = self._guard(authorizer)
         base.add_resource("{proxy+}").add_method("ANY", integration, **guarded)
-        # What lies between, as /slides/1, has no method, and for a POST these have none: the gateway goes on to
-        # {proxy+} then, which MiniStack's authors measured on AWS.
+        # Paths in between, such as /slides/1, have no method, and these have none for POST. The gateway then uses
+        # {proxy+}, as MiniStack's authors measured on AWS.
         for path in TILE_PATHS:
             base.resource_for_path(path).add_method("GET", tiles_integration, **guarded)
+        jobs = base.add_resource(JOBS_PATH)
+        jobs.add_method("POST", submit_integration, **guarded)
+        jobs.add_method("ANY", integration, **guarded)  # every other method
         self._let_pages_ask(deployment, base)
 
     def _guard(self, authorizer: lambda_.IFunction) -> dict[str, Any]:
@@ -113,7 +117,7 @@ class Gateway(Construct):
                 handler=authorizer,
                 identity_sources=[apigateway.IdentitySource.header("Authorization")],
                 results_cache_ttl=cdk.Duration.seconds(ANSWER_SECONDS),
-                # The gateway takes on this role: a permission would stand in the authorizer's stack, and point here.
+                # The gateway assumes this role: a permission would be in the authorizer's stack, and refer back here.
                 assume_role=iam.Role(
                     self, "AskAuthorizer", assumed_by=iam.ServicePrincipal("apigateway.amazonaws.com")
                 ),
@@ -121,9 +125,10 @@ class Gateway(Construct):
         }
 
     def _let_pages_ask(self, deployment: Deployment, base: apigateway.IResource) -> None:
-        """Preflights carry no credential, and a browser asks before it sends one."""
+        """Allow preflights for the deployment's origins. They carry no credential: a browser sends one only
+        afterwards."""
         if deployment.origins:
-            for path in (*OPEN, "{proxy+}", *TILE_PATHS):
+            for path in (*OPEN, "{proxy+}", JOBS_PATH, *TILE_PATHS):
                 base.resource_for_path(path).add_cors_preflight(
                     allow_origins=list(deployment.origins),
                     allow_methods=list(METHODS),
@@ -132,7 +137,7 @@ class Gateway(Construct):
                 )
 
     def _log_execution(self, deployment: Deployment, network: NetworkStack) -> None:
-        """A group of the name that the gateway would make one of itself: in clear, and kept for ever."""
+        """Make the log group that the gateway would otherwise make itself, unencrypted and kept for ever."""
         group = LogGroup(
             self,
             "ExecutionLog",

@@ -1,4 +1,4 @@
-"""Mails of a job's end: an identity that SES may send as, over TLS only, and where bounces are told."""
+"""Mails of a job's end: an identity that SES may send as, over TLS only, and a topic for bounces."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from cdk.deployment import Deployment
 LOCAL_PART = "tessera"  #: of the sender's address, when the deployment names a domain
 
 
-class Mail(Construct):
-    """`sender`, `configuration_set_name`. Operators subscribe to the topic that hears of what did not arrive."""
+class MailSender(Construct):
+    """`sender`, `configuration_set_name`. Operators subscribe to the topic that reports undelivered mail."""
 
     def __init__(self, scope: Construct, id: str, *, deployment: Deployment) -> None:
         super().__init__(scope, id)
@@ -58,7 +58,7 @@ class Mail(Construct):
         )
 
     def grant_send(self, grantee: iam.IGrantable) -> None:
-        """As this sender, whatever else the account may send as."""
+        """Grant sending as this sender alone, whatever else the account may send as."""
         grantee.grant_principal.add_to_principal_policy(
             iam.PolicyStatement(
                 actions=["ses:SendEmail"],

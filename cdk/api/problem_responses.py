@@ -1,4 +1,4 @@
-"""What the gateway answers by itself, in the words and the shape of the API's own problems (RFC 9457)."""
+"""The gateway's own error responses, in the shape and wording of the API's problems (RFC 9457)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Type = apigateway.ResponseType
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Answer:
+class _GatewayAnswer:
     type: apigateway.ResponseType
     status: int | None  #: None: the gateway chooses among several
     code: str  #: of `type`: /problems/<code>
@@ -26,64 +26,64 @@ class _Answer:
 _NO_SUCH_ROUTE = "The API has no such address or method; see /openapi.json."
 _OURS = "Something went wrong on our side. Try again; if it stays, send us the request id."
 ANSWERS = (
-    _Answer(
+    _GatewayAnswer(
         type=Type.UNAUTHORIZED,
         status=401,
         code="unauthenticated",
         detail="Sign in or send an API key in the Authorization header.",
     ),
-    _Answer(
+    _GatewayAnswer(
         type=Type.EXPIRED_TOKEN, status=401, code="unauthenticated", detail="The token has run out; sign in again."
     ),
-    _Answer(
+    _GatewayAnswer(
         type=Type.ACCESS_DENIED, status=403, code="forbidden", detail="This token or key does not open this address."
     ),
-    _Answer(
+    _GatewayAnswer(
         type=Type.WAF_FILTERED,
         status=403,
         code="filtered",
         detail="The firewall took the request for an attack; if it is none, send us the request id.",
     ),
-    _Answer(type=Type.INVALID_SIGNATURE, status=403, code="forbidden", detail="Requests are not signed here."),
-    # The gateway's word for an address that it does not know, without and with a credential.
-    _Answer(type=Type.MISSING_AUTHENTICATION_TOKEN, status=404, code="no_such_route", detail=_NO_SUCH_ROUTE),
-    _Answer(type=Type.RESOURCE_NOT_FOUND, status=404, code="no_such_route", detail=_NO_SUCH_ROUTE),
-    _Answer(
+    _GatewayAnswer(type=Type.INVALID_SIGNATURE, status=403, code="forbidden", detail="Requests are not signed here."),
+    # The gateway's types for an address that it does not know, without and with a credential.
+    _GatewayAnswer(type=Type.MISSING_AUTHENTICATION_TOKEN, status=404, code="no_such_route", detail=_NO_SUCH_ROUTE),
+    _GatewayAnswer(type=Type.RESOURCE_NOT_FOUND, status=404, code="no_such_route", detail=_NO_SUCH_ROUTE),
+    _GatewayAnswer(
         type=Type.REQUEST_TOO_LARGE,
         status=413,
         code="request_too_large",
         detail="The request is larger than 10 MB; send fewer items at a time.",
     ),
-    _Answer(
+    _GatewayAnswer(
         type=Type.UNSUPPORTED_MEDIA_TYPE,
         status=415,
         code="unsupported_media_type",
         detail="Send the body as application/json.",
     ),
-    _Answer(
+    _GatewayAnswer(
         type=Type.THROTTLED,
         status=429,
         code="too_many_requests",
         detail="Too many requests at once; try again in some seconds.",
         retry_after=5,
     ),
-    _Answer(type=Type.AUTHORIZER_FAILURE, status=500, code="internal", detail=_OURS),
-    _Answer(type=Type.AUTHORIZER_CONFIGURATION_ERROR, status=500, code="internal", detail=_OURS),
-    _Answer(
+    _GatewayAnswer(type=Type.AUTHORIZER_FAILURE, status=500, code="internal", detail=_OURS),
+    _GatewayAnswer(type=Type.AUTHORIZER_CONFIGURATION_ERROR, status=500, code="internal", detail=_OURS),
+    _GatewayAnswer(
         type=Type.INTEGRATION_TIMEOUT,
         status=504,
         code="timeout",
         detail="The answer took too long; try again.",
         retry_after=5,
     ),
-    _Answer(type=Type.INTEGRATION_FAILURE, status=502, code="internal", detail=_OURS, retry_after=5),
-    _Answer(type=Type.DEFAULT_4_XX, status=None, code="invalid", detail="The request could not be read."),
-    _Answer(type=Type.DEFAULT_5_XX, status=None, code="internal", detail=_OURS),
+    _GatewayAnswer(type=Type.INTEGRATION_FAILURE, status=502, code="internal", detail=_OURS, retry_after=5),
+    _GatewayAnswer(type=Type.DEFAULT_4_XX, status=None, code="invalid", detail="The request could not be read."),
+    _GatewayAnswer(type=Type.DEFAULT_5_XX, status=None, code="internal", detail=_OURS),
 )
 
 
 def add_problem_responses(api: apigateway.RestApi, origins: Sequence[str]) -> None:
-    """Readable to pages of the first of `origins`: the gateway can not choose by who asks."""
+    """Add the responses. Pages of the first of `origins` can read them: the gateway cannot choose by the requester."""
     for answer in ANSWERS:
         headers = {"Content-Type": f"'{MEDIA_TYPE}'"}
         if origins:
@@ -99,7 +99,7 @@ def add_problem_responses(api: apigateway.RestApi, origins: Sequence[str]) -> No
         )
 
 
-def _body(answer: _Answer) -> str:
+def _body(answer: _GatewayAnswer) -> str:
     status = {"title": HTTPStatus(answer.status).phrase, "status": answer.status} if answer.status else {}
     said = {"type": f"{PROBLEMS}{answer.code}", **status, "detail": answer.detail}
     return json.dumps({**said, "request_id": "$context.requestId"})

@@ -45,6 +45,7 @@ class ApiStack(cdk.Stack):
             authorizer=auth.authorizer,
             function=self.functions["api"],
             tiles=self.functions["tiles"],
+            submit=self.functions["submit"],
         ).rest_api
         self.url = self.api.url
         Firewall(

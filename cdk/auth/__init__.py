@@ -1,1 +1,1 @@
-"""Who is calling: people in Cognito, keys in our table, one authorizer for both doors."""
+"""Authentication: people in Cognito, keys in our table, one authorizer for both APIs."""

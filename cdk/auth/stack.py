@@ -1,4 +1,4 @@
-"""Who is calling: people in Cognito, keys in our table, one authorizer for the REST API and for AppSync."""
+"""Authentication: people in Cognito, keys in our table, one authorizer for the REST API and for AppSync."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from cdk.python_function import PythonFunction
 
 #: How long gateway and AppSync may keep an answer of the authorizer: a revoked key works no longer than this (F-37).
 ANSWER_SECONDS = 60
-DEVELOPMENT_ORIGIN = "http://localhost:5173"  #: where Vite serves the page to who works on it
+DEVELOPMENT_ORIGIN = "http://localhost:5173"  #: where Vite serves the page to its developers
 
 
 class AuthStack(cdk.Stack):
     """`pool` and `client` (of the page), `issuer`, `sign_in_url` (the hosted page), `authorizer`.
 
-    Whoever uses the authorizer lets it be called by a role or permission of its own stack: one made here would point
-    back at that stack.
+    A stack that uses the authorizer allows the call by a role or permission of its own: one made here would refer back
+    to that stack.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class AuthStack(cdk.Stack):
             removal_policy=cdk.RemovalPolicy.RETAIN if deployment.keeps_data else cdk.RemovalPolicy.DESTROY,
         )
         self.client = self._page_client(deployment)
-        self.sign_in_url = self._hosted_page(deployment)
+        self.sign_in_url = self._add_hosted_page(deployment)
         self.issuer = f"https://cognito-idp.{self.region}.amazonaws.com/{self.pool.user_pool_id}"
         self.authorizer = PythonFunction(
             self,
@@ -70,9 +70,9 @@ class AuthStack(cdk.Stack):
             network=network,
             log_key=network.log_key,
             memory_mib=512,
-            settings=processes.Authorizer(
+            settings=processes.AuthorizerSettings(
                 region=self.region,
-                database_dsn=data.database.dsn(API_ROLE),
+                database_dsn=data.database.make_dsn(API_ROLE),
                 database_iam=True,
                 issuer=self.issuer,
                 jwks_url=f"{self.issuer}/.well-known/jwks.json",
@@ -86,7 +86,8 @@ class AuthStack(cdk.Stack):
         cdk.CfnOutput(self, "Issuer", value=self.issuer)
 
     def _page_client(self, deployment: Deployment) -> cognito.UserPoolClient:
-        """Without a secret, which a page could not keep: the code grant with PKCE, and SRP for command lines."""
+        """Make the client without a secret, which a page could not protect: the code grant with PKCE; SRP for command
+        lines."""
         origins = [*deployment.origins, *([] if deployment.keeps_data else [DEVELOPMENT_ORIGIN])]
         pages = [f"{origin}/" for origin in origins]
         return self.pool.add_client(
@@ -110,8 +111,8 @@ class AuthStack(cdk.Stack):
             else None,
         )
 
-    def _hosted_page(self, deployment: Deployment) -> str:
-        """Its prefix must be free in the whole region, which the account's number makes it."""
+    def _add_hosted_page(self, deployment: Deployment) -> str:
+        """Make the hosted page and return its URL. The account's number makes its prefix unique in the region."""
         prefix = f"{deployment.prefix}-{self.account}"
         self.pool.add_domain("SignIn", cognito_domain=cognito.CognitoDomainOptions(domain_prefix=prefix))
         return f"https://{prefix}.auth.{self.region}.amazoncognito.com"

@@ -1,4 +1,4 @@
-"""What EKS itself installs in the cluster and keeps working: each in the version that EKS gives a new 1.36 cluster."""
+"""Addons that EKS itself installs and keeps working: each in the version that EKS gives a new 1.36 cluster."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from aws_cdk import aws_eks_v2 as eks
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
-from cdk.workload.placement import GPU_TOLERATIONS, SYSTEM_LABELS
+from cdk.cluster.placement import GPU_TOLERATIONS, SYSTEM_LABELS
 
 
 class NodeAddons(Construct):
-    """What runs on every node, GPU nodes too, and what a node waits for before pods may come: node groups depend on
+    """Addons that run on every node, GPU nodes too, and that a node needs before pods may come: node groups depend on
     this construct."""
 
     def __init__(self, scope: Construct, id: str, *, cluster: eks.ICluster) -> None:
@@ -63,7 +63,7 @@ def _addon(
     values: Mapping[str, Any] | None = None,
     accounts: Mapping[str, iam.IRole] | None = None,
 ) -> None:
-    """`accounts`: roles of the add-on's service accounts, by their names."""
+    """Make an add-on. `accounts`: roles of its service accounts, by their names."""
     eks.CfnAddon(
         scope,
         id,

@@ -12,9 +12,9 @@ from aws_cdk import aws_eks_v2 as eks
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
+from cdk.cluster.placement import GPU_LABELS, GPU_ON_DEMAND, GPU_SPOT, GPU_TAINT, POOL, SYSTEM
 from cdk.deployment import Deployment
 from cdk.network.stack import NetworkStack
-from cdk.workload.placement import GPU_LABELS, GPU_ON_DEMAND, GPU_SPOT, GPU_TAINT, POOL, SYSTEM
 
 #: 2 processors and 16 GiB: the controllers, or half of that and one heavy plan. Intel and AMD, since the worker's image
 #: is built for them; the first to be had is taken.
@@ -42,7 +42,7 @@ _EFFECTS = {"NoSchedule": eks.TaintEffect.NO_SCHEDULE}
 
 
 class NodeGroups(Construct):
-    """`by_pool`: the groups by their names in cdk/workload/placement.py."""
+    """`by_pool`: the groups by their names in cdk/cluster/placement.py."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class NodeGroups(Construct):
         deployment: Deployment,
         network: NetworkStack,
     ) -> None:
-        """`version`: of the cluster. Nodes follow when it changes."""
+        """Make the groups. `version`: of the cluster. Nodes follow when it changes."""
         super().__init__(scope, id)
         self._cluster, self._version = cluster, version.version
         self._zones, self._subnets = deployment.zones, network.private
@@ -148,7 +148,8 @@ class NodeGroups(Construct):
         return group
 
     def _digest(self, *choices: str) -> str:
-        """Of what makes CloudFormation replace a group, which it can only beside the old one, under another name."""
+        """Return a digest of the settings whose change makes CloudFormation replace a group. It can only make the new
+        one next to the old one, under another name."""
         return hashlib.sha256(",".join((*choices, *self._zones)).encode()).hexdigest()[:6]
 
     def _launch_template(self, id: str, disk: int, config: str | None = None) -> ec2.LaunchTemplate:

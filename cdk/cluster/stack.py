@@ -11,16 +11,16 @@ from constructs import Construct
 
 from cdk.cluster.addons import DnsAddon, NodeAddons
 from cdk.cluster.node_groups import NodeGroups
+from cdk.cluster.placement import SYSTEM
 from cdk.deployment import Deployment
 from cdk.log_group import LogGroup
 from cdk.network.stack import NetworkStack
-from cdk.workload.placement import SYSTEM
 
 VERSION = eks.KubernetesVersion.V1_36  #: with the kubectl layer of the same, above
 
 
 class ClusterStack(cdk.Stack):
-    """`cluster`, and its `name`, which is no token; `node_groups` by pool name (cdk/workload/placement.py), which
+    """`cluster`, and its `name`, which is no token; `node_groups` by pool name (cdk/cluster/placement.py), which
     charts must depend on."""
 
     def __init__(

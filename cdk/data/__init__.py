@@ -1,1 +1,1 @@
-"""What must survive: buckets, queues, the database and its migrations."""
+"""All that must survive: buckets, queues, the database and its migrations."""

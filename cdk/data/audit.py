@@ -1,4 +1,4 @@
-"""Who read, wrote or deleted which slide and which result: S3's data events, in a bucket that nothing of ours reads."""
+"""The audit of slides and results: S3's data events on reads, writes and deletes, in a bucket that we never read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from constructs import Construct, IDependable
 
-from cdk.data.buckets import closed
+from cdk.data.buckets import make_bucket_settings
 from cdk.deployment import Deployment
 
 
@@ -44,7 +44,7 @@ class Audit(Construct):
             server_access_logs_bucket=access_logs,
             server_access_logs_prefix="audit/",
             lifecycle_rules=[s3.LifecycleRule(id="expire", expiration=kept, noncurrent_version_expiration=kept)],
-            **closed(deployment),
+            **make_bucket_settings(deployment),
         )
         name = f"{deployment.prefix}-audit"
         allowed = self._allow(bucket, key, name)

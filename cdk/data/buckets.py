@@ -13,8 +13,8 @@ from constructs import Construct
 from adapters.settings.objects import ARCHIVED, SHARD_DAYS, SHARDS, UPLOAD_DAYS
 from cdk.deployment import Deployment
 
-#: How long what was overwritten or deleted by mistake can be brought back. What `delete_slide` deletes is gone at once:
-#: it names versions.
+#: Days in which an object that was overwritten or deleted by mistake can be restored. What `delete_slide` deletes is
+#: gone at once: it names versions.
 NONCURRENT_DAYS = 30
 #: Browsers must see the first to complete an upload and the second to check a part (F-43).
 EXPOSED_HEADERS = ("ETag", "x-amz-checksum-sha256")
@@ -22,7 +22,7 @@ _READS = (s3.HttpMethods.GET, s3.HttpMethods.HEAD)
 
 
 class AccessLogs(s3.Bucket):
-    """Who asked for what, of all other buckets. S3 writes it, and to buckets with its own keys only."""
+    """The bucket for access logs of all other buckets. S3 writes them only to buckets with its own keys."""
 
     def __init__(self, scope: Construct, id: str, *, deployment: Deployment) -> None:
         super().__init__(
@@ -30,12 +30,12 @@ class AccessLogs(s3.Bucket):
             id,
             encryption=s3.BucketEncryption.S3_MANAGED,
             lifecycle_rules=[s3.LifecycleRule(id="expire", expiration=cdk.Duration.days(deployment.audit_days))],
-            **closed(deployment),
+            **make_bucket_settings(deployment),
         )
 
 
 class DataBucket(s3.Bucket):
-    """`methods`: what browsers of the deployment's origins may do; with no origin there is no CORS at all."""
+    """A bucket for data. `methods`: what browsers of the deployment's origins may do; without an origin no CORS."""
 
     def __init__(
         self,
@@ -65,12 +65,14 @@ class DataBucket(s3.Bucket):
             server_access_logs_prefix=f"{id.lower()}/",
             lifecycle_rules=[housekeeping, *rules],
             cors=_cors(deployment, methods),
-            **closed(deployment),
+            **make_bucket_settings(deployment),
         )
 
 
-def slides(scope: Construct, id: str, *, deployment: Deployment, key: kms.IKey, access_logs: s3.IBucket) -> DataBucket:
-    """Originals: read for weeks, then hardly ever."""
+def make_slides_bucket(
+    scope: Construct, id: str, *, deployment: Deployment, key: kms.IKey, access_logs: s3.IBucket
+) -> DataBucket:
+    """Make the bucket for original slides, which are read for weeks, then hardly ever."""
     tag, value = ARCHIVED
     return DataBucket(
         scope,
@@ -100,8 +102,10 @@ def slides(scope: Construct, id: str, *, deployment: Deployment, key: kms.IKey, 
     )
 
 
-def results(scope: Construct, id: str, *, deployment: Deployment, key: kms.IKey, access_logs: s3.IBucket) -> DataBucket:
-    """Results stay; what they were stitched from goes."""
+def make_results_bucket(
+    scope: Construct, id: str, *, deployment: Deployment, key: kms.IKey, access_logs: s3.IBucket
+) -> DataBucket:
+    """Make the bucket for results. They stay; the shards that they were stitched from expire."""
     return DataBucket(
         scope,
         id,
@@ -134,8 +138,8 @@ def _cors(deployment: Deployment, methods: Sequence[s3.HttpMethods]) -> list[s3.
     ]
 
 
-def closed(deployment: Deployment) -> dict[str, Any]:
-    """What all buckets have in common."""
+def make_bucket_settings(deployment: Deployment) -> dict[str, Any]:
+    """Return the settings that all buckets share."""
     return {
         "block_public_access": s3.BlockPublicAccess.BLOCK_ALL,
         "object_ownership": s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,

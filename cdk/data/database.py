@@ -13,7 +13,7 @@ from aws_cdk import aws_rds as rds
 from constructs import Construct
 
 from adapters.settings.database_roles import API_ROLE, OWNER, SYSTEM_ROLE
-from cdk.data.capacity import instance_type
+from cdk.capacity import get_instance_type
 from cdk.deployment import Deployment
 from cdk.log_group import LogGroup
 from cdk.network.stack import NetworkStack
@@ -34,7 +34,7 @@ PARAMETERS: Mapping[str, str] = MappingProxyType(
 )
 #: s. Above the ten minutes after which clients open a new connection of their own accord.
 _IDLE_SECONDS = 900
-#: s. Then a request that waits for one of the few connections fails, and its caller comes again (F-49).
+#: s. Then a request that waits for one of the few connections fails, and its caller tries again (F-49).
 _BORROW_SECONDS = 10
 
 
@@ -64,8 +64,8 @@ class Database(Construct):
         self.instance = self._instance(deployment, network, key, security_group)
         self.proxy = self._proxy(deployment, network)
 
-    def dsn(self, role: str) -> str:
-        """How a process in `role` (API_ROLE or SYSTEM_ROLE) reaches the proxy; its password is an IAM token."""
+    def make_dsn(self, role: str) -> str:
+        """Return the DSN by which a process in `role` (API_ROLE or SYSTEM_ROLE) reaches the proxy, by an IAM token."""
         return f"host={self.proxy.endpoint} port={PORT} dbname={NAME} user={role}"
 
     def grant_connect(self, grantee: iam.IGrantable, role: str) -> None:
@@ -73,17 +73,17 @@ class Database(Construct):
 
     @property
     def owner_dsn(self) -> str:
-        """To the instance itself, past the proxy: without user and password, which are in `owner_secret`."""
+        """Return the DSN of the instance itself, past the proxy; user and password are in `owner_secret`."""
         return f"host={self.instance.db_instance_endpoint_address} port={PORT} dbname={NAME}"
 
     @property
     def owner_secret(self) -> str:
-        """ARN of what RDS keeps and rotates: {"username", "password"}."""
+        """The ARN of the secret that RDS stores and rotates: {"username", "password"}."""
         assert self.instance.secret is not None
         return self.instance.secret.secret_arn
 
     def grant_owner(self, grantee: iam.IGrantable) -> None:
-        """The owner's password, and its token where the server asks for one: see adapters/postgres/owner.py."""
+        """Grant the owner's password, and its IAM token for servers that require one (adapters/postgres/owner)."""
         assert self.instance.secret is not None
         key = self.instance.secret.encryption_key
         assert key is not None
@@ -149,7 +149,8 @@ class Database(Construct):
         return instance
 
     def _monitoring_role(self) -> iam.Role:
-        """What the managed policy AmazonRDSEnhancedMonitoringRole allows, for the one log group that it writes to."""
+        """Return a role with the managed policy AmazonRDSEnhancedMonitoringRole's rights on the one log group it writes
+        to."""
         group = f"{_arn(self, 'logs', 'log-group')}:RDSOSMetrics"
         role = iam.Role(self, "MonitoringRole", assumed_by=iam.ServicePrincipal("monitoring.rds.amazonaws.com"))
         role.add_to_policy(
@@ -179,7 +180,7 @@ class Database(Construct):
             vpc=network.vpc,
             vpc_subnets=network.isolated,
             security_groups=[self.proxy_security_group],
-            max_connections_percent=instance_type(deployment.database_instance_type).proxy_percent,
+            max_connections_percent=get_instance_type(deployment.database_instance_type).proxy_percent,
             borrow_timeout=cdk.Duration.seconds(_BORROW_SECONDS),
             idle_client_timeout=cdk.Duration.seconds(_IDLE_SECONDS),
         )

@@ -8,7 +8,7 @@ from aws_cdk import triggers
 from constructs import Construct
 
 from adapters.settings.functions import TIMEOUTS
-from adapters.settings.processes import Owner
+from adapters.settings.processes import OwnerSettings
 from cdk.bundling import AssetKind
 from cdk.data.database import Database
 from cdk.deployment import Deployment
@@ -17,16 +17,18 @@ from cdk.python_function import PythonFunction
 
 
 class OwnerFunctions(Construct):
-    """`migrations`, done when the schema is the newest: CloudFormation waits for it, and a migration that fails fails
-    the deployment, before any function or pod has changed (F-52)."""
+    """`migrations`, done once the schema is the newest. CloudFormation waits for it, and a failed migration fails the
+    deployment before any function or pod has changed (F-52)."""
 
     def __init__(
         self, scope: Construct, id: str, *, deployment: Deployment, network: NetworkStack, database: Database
     ) -> None:
         super().__init__(scope, id)
-        settings = Owner(region=deployment.region, database_dsn=database.owner_dsn, owner_secret=database.owner_secret)
+        settings = OwnerSettings(
+            region=deployment.region, database_dsn=database.owner_dsn, owner_secret=database.owner_secret
+        )
 
-        def function(construct: str, name: str, asset: AssetKind) -> PythonFunction:
+        def make_function(construct: str, name: str, asset: AssetKind) -> PythonFunction:
             made = PythonFunction(
                 self,
                 construct,
@@ -42,7 +44,7 @@ class OwnerFunctions(Construct):
             database.grant_owner(made)
             return made
 
-        migrate = function("Migrate", "migrate", AssetKind.MIGRATIONS)
+        migrate = make_function("Migrate", "migrate", AssetKind.MIGRATIONS)
         self.migrations = triggers.Trigger(
             self,
             "Migrations",
@@ -51,5 +53,5 @@ class OwnerFunctions(Construct):
             execute_on_handler_change=True,
             timeout=cdk.Duration.seconds(TIMEOUTS["migrate"] + 30),
         )
-        administer = function("Administer", "administer", AssetKind.API)
+        administer = make_function("Administer", "administer", AssetKind.API)
         cdk.CfnOutput(self, "AdministerFunction", value=administer.function_name)

@@ -1,4 +1,4 @@
-"""What must survive: buckets, queues, the database and its migrations."""
+"""All that must survive: buckets, queues, the database and its migrations."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from aws_cdk import aws_kms as kms
 from constructs import Construct
 
 from cdk.data.audit import Audit
-from cdk.data.buckets import AccessLogs, DataBucket, results, slides
+from cdk.data.buckets import AccessLogs, DataBucket, make_results_bucket, make_slides_bucket
 from cdk.data.database import Database
 from cdk.data.owner_functions import OwnerFunctions
 from cdk.data.queues import JobQueues
@@ -31,8 +31,10 @@ class DataStack(cdk.Stack):
             removal_policy=cdk.RemovalPolicy.RETAIN if deployment.keeps_data else cdk.RemovalPolicy.DESTROY,
         )
         access_logs = AccessLogs(self, "AccessLogs", deployment=deployment)
-        self.slides = slides(self, "Slides", deployment=deployment, key=self.key, access_logs=access_logs)
-        self.results = results(self, "Results", deployment=deployment, key=self.key, access_logs=access_logs)
+        self.slides = make_slides_bucket(self, "Slides", deployment=deployment, key=self.key, access_logs=access_logs)
+        self.results = make_results_bucket(
+            self, "Results", deployment=deployment, key=self.key, access_logs=access_logs
+        )
         self.models = DataBucket(self, "Models", deployment=deployment, key=self.key, access_logs=access_logs)
         Audit(
             self,

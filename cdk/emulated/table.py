@@ -1,6 +1,6 @@
-"""What MiniStack 1.5.33 makes of our templates: the types that it deploys, and what stands in for the others.
+"""The types of our templates that MiniStack 1.5.33 can deploy, and the substitutes for the others.
 
-A type that is in neither list is an error of the transformation, so that nothing new is left out in silence.
+A type that is in neither list is an error of the transformation, so that nothing new is left out silently.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ SELF = "{id}"  #: in a substitute: the logical id of the resource itself
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Dropped:
-    """`ref` and `attributes` are what references to it become. One that is not named here is an error."""
+    """A type that is not deployed. `ref` and `attributes` replace references to it; any other reference is an error."""
 
     why: str
     instead: str | None = None
@@ -26,14 +26,14 @@ class Dropped:
     attributes: Mapping[str, Any] = field(default_factory=dict)
     #: A resource that takes its place under the same logical id.
     replacement: Mapping[str, Any] | None = None
-    #: Properties that become outputs of the stack, for whoever does by hand what the resource did.
+    #: Properties that become outputs of the stack, for the code that does the resource's work in its place.
     tells: tuple[str, ...] = ()
 
 
 _NO_ALARM = "arn:aws:cloudwatch:eu-central-1:000000000000:alarm:emulated"
 _NO_FUNCTION = "arn:aws:lambda:eu-central-1:000000000000:function:emulated-provider"
 _IN_NODE = "its function is in Node and wants the SDK that Lambda brings"
-_NOT_KNOWN = "CloudFormation can not make it on MiniStack"
+_NOT_KNOWN = "CloudFormation cannot make it on MiniStack"
 _NO_CLUSTER = "there is no cluster"
 _ON_THIS_MACHINE = "functions and worker run as processes of this machine, outside any network"
 
@@ -130,7 +130,7 @@ DROPPED: Mapping[str, Dropped] = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DroppedSome:
-    """Of a type that is deployed, those whose properties say so."""
+    """Resources of a deployed type that are dropped because of their properties."""
 
     which: str
     applies: Callable[[Mapping[str, Any]], bool]
@@ -156,7 +156,7 @@ DROPPED_SOME: Mapping[str, DroppedSome] = {
     ),
 }
 
-#: What MiniStack makes for real, or keeps and answers questions about.
+#: Types that MiniStack creates for real, or stores and answers queries about.
 DEPLOYED: frozenset[str] = frozenset(
     {
         "AWS::ApiGateway::Account",
@@ -212,9 +212,9 @@ DEPLOYED: frozenset[str] = frozenset(
     }
 )
 
-#: Attributes of deployed types that MiniStack does not have, from the properties.
+#: Attributes of deployed types that MiniStack lacks, computed from the properties.
 ATTRIBUTES: Mapping[str, Mapping[str, Callable[[Mapping[str, Any]], Any]]] = {
     "AWS::EC2::VPC": {"CidrBlock": lambda vpc: vpc["CidrBlock"]},
-    # Only the page's policy reads it; functions and clients are told of the local server.
+    # Only the page's policy reads it; functions and clients get the address of the local server.
     "AWS::AppSync::GraphQLApi": {"RealtimeUrl": lambda _: "wss://emulated.appsync-realtime-api.amazonaws.com/graphql"},
 }

@@ -1,6 +1,7 @@
-"""A template of the real app as MiniStack can deploy it. Pure: what differs is said by the table, and returned as rows.
+"""Transforms a template of the real app so that MiniStack can deploy it. It is pure: the table states the differences,
+and they are returned as rows.
 
-Nothing is left dangling: a reference to what was dropped becomes the table's substitute, or is an error.
+No reference is left dangling: a reference to a dropped resource becomes the table's substitute, or is an error.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from cdk.emulated.references import references, resolved
+from cdk.emulated.references import iterate_references, resolve_references
 from cdk.emulated.rewriting import REWRITTEN
 from cdk.emulated.table import ATTRIBUTES, DEPLOYED, DROPPED, DROPPED_SOME, SELF, Dropped
 from cdk.emulated.values import PARAMETERS
@@ -36,8 +37,9 @@ class Row:
     count: int = 1
 
 
-def emulated(template: Template) -> tuple[Template, tuple[Row, ...]]:
-    """Raises NotEmulated, naming all that the table lacks."""
+def transform_template(template: Template) -> tuple[Template, tuple[Row, ...]]:
+    """Return the template for MiniStack, and the rows of its differences. Raises NotEmulated with all that the table
+    lacks."""
     resources: Mapping[str, Resource] = template.get("Resources", {})
     dropped = {id: rule for id, resource in resources.items() if (rule := _rule(resource)) is not None}
     rows = [_row(_name(resources[id]["Type"], rule), rule) for id, rule in dropped.items()]
@@ -46,31 +48,31 @@ def emulated(template: Template) -> tuple[Template, tuple[Row, ...]]:
     kept: dict[str, Resource] = {}
     for id, resource in resources.items():
         if id not in dropped:
-            kept[id], more = _rewritten(resource)
+            kept[id], more = _rewrite(resource)
             rows.extend(more)
         elif (replacement := dropped[id].replacement) is not None:
             kept[id] = dict(replacement)
     outputs = {**template.get("Outputs", {})}
     for id, rule in dropped.items():
         outputs |= {f"{TOLD}{name}{id}": {"Value": resources[id]["Properties"][name]} for name in rule.tells}
-    resources_left = {id: _independent(resource, kept) for id, resource in kept.items()}
-    out = _resolved({**template, "Resources": resources_left, "Outputs": outputs}, resources, dropped, faults)
+    resources_left = {id: _drop_dependencies(resource, kept) for id, resource in kept.items()}
+    out = _resolve({**template, "Resources": resources_left, "Outputs": outputs}, resources, dropped, faults)
     if faults:
         raise NotEmulated(f"cdk/emulated/table.py lacks something. {' '.join(dict.fromkeys(faults))}")
     out["Parameters"] = {**template.get("Parameters", {}), **_parameters(out)}
-    return out, _counted(rows)
+    return out, _count_rows(rows)
 
 
-def dangling(template: Template) -> frozenset[str]:
-    """Names that a template refers to and does not have."""
+def list_dangling(template: Template) -> frozenset[str]:
+    """Return the names that a template refers to and does not have."""
     held = {*template.get("Resources", {}), *template.get("Parameters", {})}
-    named = {id for part in ("Resources", "Outputs") for id, _ in references(template.get(part, {}))}
+    named = {id for part in ("Resources", "Outputs") for id, _ in iterate_references(template.get(part, {}))}
     waited_for = {id for resource in template.get("Resources", {}).values() for id in _depends_on(resource)}
     return frozenset(id for id in named | waited_for if id not in held and not id.startswith("AWS::"))
 
 
-def told(outputs: Mapping[str, str], property: str) -> dict[str, str]:
-    """What the dropped resources of a deployed stack would have been given as `property`, by logical id."""
+def read_dropped_property(outputs: Mapping[str, str], property: str) -> dict[str, str]:
+    """Return `property` of each dropped resource from the outputs of a deployed stack, by logical id."""
     start = f"{TOLD}{property}"
     return {name.removeprefix(start): value for name, value in outputs.items() if name.startswith(start)}
 
@@ -82,7 +84,7 @@ def _rule(resource: Resource) -> Dropped | None:
     return DROPPED.get(resource["Type"])
 
 
-def _rewritten(resource: Resource) -> tuple[Resource, tuple[Row, ...]]:
+def _rewrite(resource: Resource) -> tuple[Resource, tuple[Row, ...]]:
     rule = REWRITTEN.get(resource["Type"])
     before = resource.get("Properties", {})
     if rule is None or (after := rule.how(before)) == before:
@@ -99,13 +101,13 @@ def _row(type: str, rule: Dropped) -> Row:
     return Row(type, "replaced" if rule.instead else "dropped", rule.instead or "", rule.why)
 
 
-def _counted(rows: list[Row]) -> tuple[Row, ...]:
+def _count_rows(rows: list[Row]) -> tuple[Row, ...]:
     counts = Counter(rows)
     return tuple(Row(row.type, row.action, row.instead, row.why, count) for row, count in sorted(counts.items()))
 
 
-def _independent(resource: Resource, kept: Mapping[str, Resource]) -> Resource:
-    """Waits only for what is there."""
+def _drop_dependencies(resource: Resource, kept: Mapping[str, Resource]) -> Resource:
+    """Return the resource with dependencies on kept resources only."""
     waited_for = [id for id in _depends_on(resource) if id in kept]
     without = {name: value for name, value in resource.items() if name != "DependsOn"}
     return {**without, "DependsOn": waited_for} if waited_for else without
@@ -116,10 +118,10 @@ def _depends_on(resource: Resource) -> list[str]:
     return [waited_for] if isinstance(waited_for, str) else waited_for
 
 
-def _resolved(
+def _resolve(
     template: Template, resources: Mapping[str, Resource], dropped: Mapping[str, Dropped], faults: list[str]
 ) -> Template:
-    def substitute(id: str, attribute: str | None) -> Any:
+    def find_substitute(id: str, attribute: str | None) -> Any:
         if id in dropped:
             rule = dropped[id]
             found = rule.ref if attribute is None else rule.attributes.get(attribute)
@@ -133,9 +135,9 @@ def _resolved(
             return held(resource["Properties"]) if held else None
         return None
 
-    return {part: resolved(value, substitute) for part, value in template.items()}
+    return {part: resolve_references(value, find_substitute) for part, value in template.items()}
 
 
 def _parameters(template: Template) -> Template:
-    used = {id for part in ("Resources", "Outputs") for id, _ in references(template.get(part, {}))}
+    used = {id for part in ("Resources", "Outputs") for id, _ in iterate_references(template.get(part, {}))}
     return {name: {"Type": "String", "Description": text} for name, text in PARAMETERS.items() if name in used}

@@ -1,1 +1,1 @@
-"""Where everything runs: the VPC and its ways out."""
+"""The network: the VPC and its ways out."""

@@ -1,4 +1,4 @@
-"""The way to S3: a gateway endpoint, which costs nothing, beside a NAT gateway that takes money for each gigabyte."""
+"""The route to S3: a gateway endpoint, which costs nothing. A NAT gateway would cost money for each gigabyte."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _EVERYTHING_OURS_NEED = (
 
 
 class S3Gateway(ec2.GatewayVpcEndpoint):
-    """For `subnets`. Its policy is the most that anybody may do through it (F-47)."""
+    """The S3 gateway endpoint of `subnets`. Its policy is the most that anybody may do through it (F-47)."""
 
     def __init__(self, scope: cdk.Stack, id: str, *, vpc: ec2.IVpc, subnets: ec2.SubnetSelection, region: str) -> None:
         super().__init__(scope, id, vpc=vpc, subnets=[subnets], service=ec2.GatewayVpcEndpointAwsService.S3)

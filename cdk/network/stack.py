@@ -14,7 +14,7 @@ from cdk.network.s3_gateway import S3Gateway
 
 
 class NetworkStack(cdk.Stack):
-    """`vpc`; `private` and `isolated`, its subnets; `database_clients`, the security group of what may reach the
+    """`vpc`; `private` and `isolated`, its subnets; `database_clients`, the security group of clients of the
     database; `log_key`, with which all log groups of all stacks are encrypted.
 
     S3 has a gateway endpoint; all other traffic leaves by NAT, since at our traffic no interface endpoint costs less
@@ -50,7 +50,7 @@ class NetworkStack(cdk.Stack):
 
     @property
     def availability_zones(self) -> list[str]:
-        """Named by the deployment: a lookup would need an account and credentials at synth."""
+        """The zones that the deployment names: a lookup would need an account and credentials at synth."""
         return self._zones
 
     def _log_key(self) -> kms.Key:
@@ -81,6 +81,6 @@ class NetworkStack(cdk.Stack):
             "FlowLog",
             destination=ec2.FlowLogDestination.to_cloud_watch_logs(log_group),
             traffic_type=ec2.FlowLogTrafficType.ALL,
-            # A line a connection in ten minutes, not in one: a tenth of the price.
+            # A line for each connection every ten minutes, not every minute: a tenth of the price.
             max_aggregation_interval=ec2.FlowLogMaxAggregationInterval.TEN_MINUTES,
         )

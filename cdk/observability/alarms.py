@@ -1,4 +1,4 @@
-"""An alarm: when a metric crosses a line, with what that means to users and where the runbook says what to do."""
+"""An alarm: a metric's threshold, what it means to users if it is crossed, and where the runbook says what to do."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from constructs import Construct
 
 from cdk.deployment import Deployment
 
-RUNBOOK = "docs/runbook.md"
+RUNBOOK = "docs/how-to/runbook.md"
 
 
-def described(why: str, anchor: str) -> str:
-    """What an operator reads first."""
+def describe_alarm(why: str, anchor: str) -> str:
+    """Return the alarm's description, which an operator reads first."""
     return f"{why} What to do: {RUNBOOK}#{anchor}"
 
 
@@ -28,7 +28,7 @@ class Alarm:
     periods: int = 1  #: of the metric, in a row
     why: str  #: a sentence: what it means to users
     anchor: str  #: heading in the runbook
-    below: bool = False  #: too little is the trouble
+    below: bool = False  #: alarm on values that are too low
     missing_is_bad: bool = False  #: no data means trouble too, else that there was nothing to measure
 
 
@@ -49,7 +49,7 @@ class Alarms(Construct):
             self,
             alarm.name,
             alarm_name=f"{deployment.prefix}-{alarm.name}",
-            alarm_description=described(alarm.why, alarm.anchor),
+            alarm_description=describe_alarm(alarm.why, alarm.anchor),
             metric=alarm.metric,
             threshold=alarm.threshold,
             comparison_operator=operators.LESS_THAN_OR_EQUAL_TO_THRESHOLD
@@ -61,7 +61,7 @@ class Alarms(Construct):
 
 
 def notify(alarms: Iterable[cloudwatch.AlarmBase], topic: sns.ITopic) -> None:
-    """When it begins and when it is over."""
+    """Notify the topic when the alarm begins and when it is over."""
     for alarm in alarms:
         alarm.add_alarm_action(actions.SnsAction(topic))
         alarm.add_ok_action(actions.SnsAction(topic))

@@ -1,5 +1,5 @@
-"""What an installation may cost a month, and what is unusual. Both look at the tag `tessera`, which somebody must have
-made a cost allocation tag of the account (docs/deploy.md): before that, no cost carries it."""
+"""The monthly budget of an installation, and unusual costs. Both filter by the tag `tessera`, which must first be made
+a cost allocation tag of the account (docs/how-to/deploy.md): before that, no cost carries it."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Costs(Construct):
 
     def _anomalies(self, deployment: Deployment, topic: sns.ITopic) -> None:
         monitor = self._monitor(deployment) if deployment.unusual_costs == "tag" else deployment.unusual_costs
-        # A tenth of the month's budget: what a forgotten GPU node costs in some days.
+        # A tenth of the month's budget: a forgotten GPU node costs that much in some days.
         least = max(1, deployment.monthly_budget_dollars // 10)
         ce.CfnAnomalySubscription(
             self,
@@ -88,7 +88,7 @@ class Costs(Construct):
         )
 
     def _monitor(self, deployment: Deployment) -> str:
-        """Its ARN."""
+        """Make the monitor of this installation's tag, and return its ARN."""
         return ce.CfnAnomalyMonitor(
             self,
             "Unusual",

@@ -1,4 +1,4 @@
-"""One page for what CloudWatch knows: objectives, jobs, queues, the API, the database, and what costs. GPUs and pods
+"""One page for all metrics in CloudWatch: objectives, jobs, queues, the API, the database, and costs. GPUs and pods
 are in grafana/gpus.json, over Prometheus."""
 
 from __future__ import annotations
@@ -51,69 +51,81 @@ def _objectives(objectives: Sequence[Objective]) -> Row:
     hour = cdk.Duration.hours(1)
     return [
         cloudwatch.SingleValueWidget(
-            title="% of the error budget left", metrics=[one.left() for one in objectives], width=8, height=6
+            title="% of the error budget left",
+            metrics=[one.measure_budget_left() for one in objectives],
+            width=8,
+            height=6,
         ),
         *(
-            _graph(f"{one.name}: pace at which the budget burns (1 = all of it in {DAYS} days)", [one.burn_rate(hour)])
+            _graph(
+                f"{one.name}: pace at which the budget burns (1 = all of it in {DAYS} days)",
+                [one.measure_burn_rate(hour)],
+            )
             for one in objectives
         ),
     ]
 
 
 def _jobs(m: Metrics) -> Row:
-    def times(name: str) -> list[cloudwatch.IMetric]:
-        return [m.swept(name, centile, period=FIVE_MINUTES, label=centile) for centile in _CENTILES]
+    def measure_times(name: str) -> list[cloudwatch.IMetric]:
+        return [m.measure_sweep(name, centile, period=FIVE_MINUTES, label=centile) for centile in _CENTILES]
 
     return [
-        _graph("Live", [m.swept(names.jobs_in(state), "Maximum") for state in LIVE_STATES], stacked=True),
+        _graph(
+            "Live", [m.measure_sweep(names.name_jobs_metric(state), "Maximum") for state in LIVE_STATES], stacked=True
+        ),
         _graph(
             "Ended",
-            [m.swept(names.jobs_in(state), "Sum", period=FIVE_MINUTES) for state in FINAL_STATES],
+            [m.measure_sweep(names.name_jobs_metric(state), "Sum", period=FIVE_MINUTES) for state in FINAL_STATES],
             stacked=True,
         ),
-        _graph("Stand still", [m.swept(name, "Maximum") for name in (names.JOBS_WAITING, names.JOBS_STALLED)]),
-        _graph("Tiles with a result", [m.swept(names.TILES, "Sum", period=FIVE_MINUTES)]),
-        _graph("Seconds from asking to the first shard", times(names.TIME_TO_FIRST_LEASE)),
-        _graph("Seconds from asking to the result", times(names.TIME_TO_RESULT)),
+        _graph("Stand still", [m.measure_sweep(name, "Maximum") for name in (names.JOBS_WAITING, names.JOBS_STALLED)]),
+        _graph("Tiles with a result", [m.measure_sweep(names.TILES, "Sum", period=FIVE_MINUTES)]),
+        _graph("Seconds from asking to the first shard", measure_times(names.TIME_TO_FIRST_LEASE)),
+        _graph("Seconds from asking to the result", measure_times(names.TIME_TO_RESULT)),
         _graph(
             "Repaired",
             [
-                m.swept(name, "Sum", period=FIVE_MINUTES)
+                m.measure_sweep(name, "Sum", period=FIVE_MINUTES)
                 for name in (names.LEASES_EXPIRED, names.MESSAGES_RESENT, names.GIVEN_UP)
             ],
         ),
-        _graph("Age of the outbox (s)", [m.swept(names.OUTBOX_AGE, "Maximum")]),
+        _graph("Age of the outbox (s)", [m.measure_sweep(names.OUTBOX_AGE, "Maximum")]),
     ]
 
 
 def _queues(m: Metrics) -> Row:
     return [
-        _graph("Messages that wait", [m.queue_depth(queue) for queue in m.queues]),
-        _graph("Age of the oldest (s)", [m.queue_age(queue) for queue in m.queues]),
-        _graph("Shards that are computed", [m.in_flight(queue) for queue in SHARD_QUEUES], stacked=True),
-        _graph("Dead letters", [m.dead(queue) for queue in m.queues]),
+        _graph("Messages that wait", [m.measure_queue_depth(queue) for queue in m.queues]),
+        _graph("Age of the oldest (s)", [m.measure_queue_age(queue) for queue in m.queues]),
+        _graph("Shards that are computed", [m.count_in_flight(queue) for queue in SHARD_QUEUES], stacked=True),
+        _graph("Dead letters", [m.count_dead_letters(queue) for queue in m.queues]),
     ]
 
 
 def _api(m: Metrics) -> Row:
     return [
-        _graph("Requests in 5 minutes", [m.requests(), m.refused(), m.failed()]),
-        _graph("Latency (ms)", [m.latency(p) for p in _CENTILES]),
-        _graph("Errors of functions (authorizer: wrong credentials too)", [m.errors(f) for f in m.functions]),
-        _graph("Throttled", [m.throttles(f) for f in m.functions]),
-        _graph("Authorizer failures, push failures", [m.authorizer_failures(), m.push_failures()]),
+        _graph("Requests in 5 minutes", [m.count_requests(), m.count_refused(), m.count_failed()]),
+        _graph("Latency (ms)", [m.measure_latency(p) for p in _CENTILES]),
+        _graph("Errors of functions (authorizer: wrong credentials too)", [m.count_errors(f) for f in m.functions]),
+        _graph("Throttled", [m.count_throttles(f) for f in m.functions]),
+        _graph("Authorizer failures, push failures", [m.count_authorizer_failures(), m.count_push_failures()]),
     ]
 
 
 def _database(m: Metrics) -> Row:
     return [
-        _graph("Processor (%)", [m.instance("CPUUtilization", "Average")]),
+        _graph("Processor (%)", [m.measure_instance("CPUUtilization", "Average")]),
         _graph(
-            "Memory and disk free (bytes)", [m.instance(n, "Minimum") for n in ("FreeableMemory", "FreeStorageSpace")]
+            "Memory and disk free (bytes)",
+            [m.measure_instance(n, "Minimum") for n in ("FreeableMemory", "FreeStorageSpace")],
         ),
-        _graph("Connections", [m.instance("DatabaseConnections", "Maximum"), m.proxy("ClientConnections", "Sum")]),
-        _graph("Pinned sessions", [m.proxy("DatabaseConnectionsCurrentlySessionPinned", "Sum")]),
-        _graph("Wait for a connection (µs)", [m.proxy("DatabaseConnectionsBorrowLatency", "Average")]),
+        _graph(
+            "Connections",
+            [m.measure_instance("DatabaseConnections", "Maximum"), m.measure_proxy("ClientConnections", "Sum")],
+        ),
+        _graph("Pinned sessions", [m.measure_proxy("DatabaseConnectionsCurrentlySessionPinned", "Sum")]),
+        _graph("Wait for a connection (µs)", [m.measure_proxy("DatabaseConnectionsBorrowLatency", "Average")]),
     ]
 
 
@@ -123,9 +135,9 @@ def _costs(m: Metrics) -> Row:
         "results": ("StandardStorage",),
         "models": ("StandardStorage",),
     }
-    stored = [m.stored_bytes(bucket, kind) for bucket, of in kinds.items() for kind in of]
+    stored = [m.count_stored_bytes(bucket, kind) for bucket, of in kinds.items() for kind in of]
     return [
-        _graph("Bytes through NAT", [m.nat_bytes(cdk.Duration.hours(1))]),
+        _graph("Bytes through NAT", [m.count_nat_bytes(cdk.Duration.hours(1))]),
         _graph("Bytes stored", stored, stacked=True),
     ]
 

@@ -1,4 +1,4 @@
-"""What is measured, by the name that alarms and dashboards use for it."""
+"""The metrics, by the names that alarms and dashboards use."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ AUTHORIZER_FAILURES = "AuthorizerFailures"
 
 
 class Metrics(Construct):
-    """`queues`, `functions` and `nat_gateways` are what there is of each, in the order of a slide's way."""
+    """The metrics of one installation. `queues` and `functions` are in the order of a slide's path through the
+    system."""
 
     def __init__(
         self,
@@ -42,7 +43,7 @@ class Metrics(Construct):
         api: ApiStack,
     ) -> None:
         super().__init__(scope, id)
-        self._namespace = names.namespace(deployment.queue_prefix)
+        self._namespace = names.make_namespace(deployment.queue_prefix)
         self._queues = data.queues
         self._database = data.database
         self._realtime = realtime
@@ -51,13 +52,14 @@ class Metrics(Construct):
         self.queues: Sequence[str] = [*data.queues]
         self.functions: dict[str, lambda_.Function] = {"authorizer": auth.authorizer, **api.functions}
         self.nat_gateways = [c for c in network.vpc.node.find_all() if isinstance(c, ec2.CfnNatGateway)]
-        self._count_authorizer_failures(auth.authorizer)
+        self._filter_authorizer_failures(auth.authorizer)
 
     # --- jobs, as the sweep counts them
 
-    def swept(
+    def measure_sweep(
         self, name: str, statistic: str, *, period: cdk.Duration = MINUTE, label: str | None = None
     ) -> cloudwatch.Metric:
+        """Return a metric that the sweep publishes, such as the jobs in a state."""
         return cloudwatch.Metric(
             namespace=self._namespace,
             metric_name=name,
@@ -69,53 +71,53 @@ class Metrics(Construct):
 
     # --- queues
 
-    def queue_age(self, queue: str) -> cloudwatch.Metric:
+    def measure_queue_age(self, queue: str) -> cloudwatch.Metric:
         return self._queues[queue].metric_approximate_age_of_oldest_message(
             statistic="Maximum", period=MINUTE, label=queue
         )
 
-    def queue_depth(self, queue: str) -> cloudwatch.Metric:
+    def measure_queue_depth(self, queue: str) -> cloudwatch.Metric:
         return self._queues[queue].metric_approximate_number_of_messages_visible(
             statistic="Maximum", period=MINUTE, label=queue
         )
 
-    def in_flight(self, queue: str) -> cloudwatch.Metric:
+    def count_in_flight(self, queue: str) -> cloudwatch.Metric:
         return self._queues[queue].metric_approximate_number_of_messages_not_visible(
             statistic="Maximum", period=MINUTE, label=queue
         )
 
-    def dead(self, queue: str) -> cloudwatch.Metric:
+    def count_dead_letters(self, queue: str) -> cloudwatch.Metric:
         return self._queues.dead_letters[queue].metric_approximate_number_of_messages_visible(
             statistic="Maximum", period=FIVE_MINUTES, label=queue
         )
 
     # --- the API and its functions
 
-    def requests(self) -> cloudwatch.Metric:
+    def count_requests(self) -> cloudwatch.Metric:
         return self._stage.metric_count(statistic="Sum", period=FIVE_MINUTES, label="requests")
 
-    def refused(self) -> cloudwatch.Metric:
+    def count_refused(self) -> cloudwatch.Metric:
         return self._stage.metric_client_error(statistic="Sum", period=FIVE_MINUTES, label="4xx")
 
-    def failed(self) -> cloudwatch.Metric:
+    def count_failed(self) -> cloudwatch.Metric:
         return self._stage.metric_server_error(statistic="Sum", period=FIVE_MINUTES, label="5xx")
 
-    def latency(self, statistic: str) -> cloudwatch.Metric:
-        """ms"""
+    def measure_latency(self, statistic: str) -> cloudwatch.Metric:
+        """Return a statistic of the API's latency, in ms."""
         return self._stage.metric_latency(statistic=statistic, period=FIVE_MINUTES, label=statistic)
 
-    def errors(self, function: str) -> cloudwatch.Metric:
+    def count_errors(self, function: str) -> cloudwatch.Metric:
         return self.functions[function].metric_errors(period=FIVE_MINUTES, label=function)
 
-    def throttles(self, function: str) -> cloudwatch.Metric:
+    def count_throttles(self, function: str) -> cloudwatch.Metric:
         return self.functions[function].metric_throttles(period=FIVE_MINUTES, label=function)
 
-    def authorizer_failures(self) -> cloudwatch.Metric:
+    def count_authorizer_failures(self) -> cloudwatch.Metric:
         return cloudwatch.Metric(
             namespace=self._namespace, metric_name=AUTHORIZER_FAILURES, statistic="Sum", period=FIVE_MINUTES
         )
 
-    def push_failures(self) -> cloudwatch.Metric:
+    def count_push_failures(self) -> cloudwatch.Metric:
         return cloudwatch.Metric(
             namespace="AWS/AppSync",
             metric_name="5XXError",
@@ -127,11 +129,11 @@ class Metrics(Construct):
 
     # --- the database and its proxy
 
-    def instance(self, name: str, statistic: str) -> cloudwatch.Metric:
+    def measure_instance(self, name: str, statistic: str) -> cloudwatch.Metric:
         return self._database.instance.metric(name, statistic=statistic, period=FIVE_MINUTES, label=name)
 
-    def proxy(self, name: str, statistic: str) -> cloudwatch.Metric:
-        # Each node of the proxy tells its own number each minute: only over one minute their sum is a count.
+    def measure_proxy(self, name: str, statistic: str) -> cloudwatch.Metric:
+        # Each node of the proxy reports its own number each minute: their sum is a count only over one minute.
         return cloudwatch.Metric(
             namespace="AWS/RDS",
             metric_name=name,
@@ -143,8 +145,8 @@ class Metrics(Construct):
 
     # --- what costs
 
-    def nat_bytes(self, period: cdk.Duration = FIVE_MINUTES) -> cloudwatch.MathExpression:
-        """Both ways, all gateways: the gateway is paid for each byte once."""
+    def count_nat_bytes(self, period: cdk.Duration = FIVE_MINUTES) -> cloudwatch.MathExpression:
+        """Return the bytes of both directions through all gateways: each byte costs once."""
         using: dict[str, cloudwatch.IMetric] = {
             f"{way}{number}": cloudwatch.Metric(
                 namespace="AWS/NATGateway",
@@ -159,7 +161,7 @@ class Metrics(Construct):
             expression=" + ".join(using), using_metrics=using, period=period, label="bytes through NAT"
         )
 
-    def stored_bytes(self, bucket: str, storage_type: str) -> cloudwatch.Metric:
+    def count_stored_bytes(self, bucket: str, storage_type: str) -> cloudwatch.Metric:
         return cloudwatch.Metric(
             namespace="AWS/S3",
             metric_name="BucketSizeBytes",
@@ -169,8 +171,9 @@ class Metrics(Construct):
             label=f"{bucket}: {storage_type.removesuffix('Storage')}",
         )
 
-    def _count_authorizer_failures(self, authorizer: lambda_.Function) -> None:
-        """Its Errors metric counts every wrong credential: an exception is how it tells the gateway to say 401."""
+    def _filter_authorizer_failures(self, authorizer: lambda_.Function) -> None:
+        """Count the authorizer's unexpected failures in its log. Its Errors metric also counts every wrong credential,
+        for which it raises an exception to make the gateway answer 401."""
         unexpected = '($.level = "ERROR") && (($.errorMessage NOT EXISTS) || ($.errorMessage != "Unauthorized"))'
         logs.MetricFilter(
             self,

@@ -1,4 +1,4 @@
-"""Whom alarms reach: one topic, encrypted, on which only this account's own services may speak."""
+"""The receivers of alarms: one topic, encrypted, to which only this account's own services may publish."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Notices(Construct):
                 principals=speakers,
                 actions=["kms:Decrypt", "kms:GenerateDataKey"],
                 # In a key's policy: this key. Who may speak for which account is the topic's to say: not all of these
-                # services tell KMS for whom they ask, and an alarm that can not be encrypted is lost without a word.
+                # services tell KMS for whom they ask, and an alarm that cannot be encrypted is lost without a word.
                 resources=["*"],
             )
         )

@@ -1,8 +1,8 @@
-"""What is promised, 99.9 % over 30 days, and the alarms that tell when the error budget burns too fast.
+"""The objective, 99.9 % over 30 days, and the alarms that fire when the error budget burns too fast.
 
-Two windows each, so that an alarm comes soon and goes soon: it burns over the long one, and still does in the short.
-The numbers are those of the SRE workbook: at 14.4 times the budget's pace, 2 % of a month's are gone in an hour; at 6
-times, 5 % in six hours.
+Each alarm has two windows, so that it starts and ends soon: the budget burns too fast over the long one, and still does
+in the short. The numbers are those of the SRE workbook: at 14.4 times the budget's pace, 2 % of a month's budget are
+gone in an hour; at 6 times, 5 % in six hours.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from constructs import Construct
 
 from adapters.settings import metrics as names
 from cdk.deployment import Deployment
-from cdk.observability.alarms import described, notify
+from cdk.observability.alarms import describe_alarm, notify
 from cdk.observability.metrics import FIVE_MINUTES, LIVE_STATES, Metrics
 
 OBJECTIVE = 0.999
@@ -26,7 +26,8 @@ DAYS = 30
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Objective:
-    """`bad` and `all` are expressions over `metrics`. Below `least` of all nothing is said: one of three is no third.
+    """An objective. `bad` and `all` are expressions over `metrics`. With fewer than `least` in all nothing burns, since
+    one of three is no reliable third.
 
     `why` ends the sentence of the alarm.
     """
@@ -39,17 +40,17 @@ class Objective:
     why: str
     anchor: str
 
-    def burn_rate(self, window: cdk.Duration) -> cloudwatch.MathExpression:
-        """How many times faster than it may the budget burns: 1 uses it up in exactly `DAYS`."""
+    def measure_burn_rate(self, window: cdk.Duration) -> cloudwatch.MathExpression:
+        """Return how many times too fast the budget burns: 1 uses it up in exactly `DAYS`."""
         return self._math(self._burnt, window, "times the budget's pace")
 
-    def left(self) -> cloudwatch.MathExpression:
-        """% of the budget of the last `DAYS` that is left; below 0, it was overdrawn."""
+    def measure_budget_left(self) -> cloudwatch.MathExpression:
+        """Return the % of the budget of the last `DAYS` that is left; below 0, it was overdrawn."""
         return self._math(f"100 - 100 * {self._burnt}", cdk.Duration.days(DAYS), self.name)
 
     @property
     def _burnt(self) -> str:
-        """Of the budget of a window, the part that is used up in it: an expression."""
+        """Return the expression for the used share of a window's budget."""
         return f"IF(({self.all}) >= {self.least}, ({self.bad}) / ({self.all}) / {round(1 - OBJECTIVE, 6)}, 0)"
 
     def _math(self, expression: str, period: cdk.Duration, label: str) -> cloudwatch.MathExpression:
@@ -58,12 +59,15 @@ class Objective:
         )
 
 
-def objectives(m: Metrics) -> list[Objective]:
-    live = {state.lower(): m.swept(names.jobs_in(state), "Sum", period=FIVE_MINUTES) for state in LIVE_STATES}
+def make_objectives(m: Metrics) -> list[Objective]:
+    live = {
+        state.lower(): m.measure_sweep(names.name_jobs_metric(state), "Sum", period=FIVE_MINUTES)
+        for state in LIVE_STATES
+    }
     return [
         Objective(
             name="api",
-            metrics={"requests": m.requests(), "failed": m.failed()},
+            metrics={"requests": m.count_requests(), "failed": m.count_failed()},
             bad="failed",
             all="requests",
             least=100,
@@ -73,7 +77,7 @@ def objectives(m: Metrics) -> list[Objective]:
         # Both are counted once a minute, so these are minutes of jobs.
         Objective(
             name="progress",
-            metrics={**live, "stalled": m.swept(names.JOBS_STALLED, "Sum", period=FIVE_MINUTES)},
+            metrics={**live, "stalled": m.measure_sweep(names.JOBS_STALLED, "Sum", period=FIVE_MINUTES)},
             bad="stalled",
             all=" + ".join(live),
             least=1,
@@ -98,7 +102,7 @@ _SPEEDS = (
 
 
 class BurnAlarms(Construct):
-    """`made`: one alarm an objective and speed. The two that it is made of speak to nobody."""
+    """`made`: one alarm for each objective and speed. The two alarms that it combines notify nobody."""
 
     def __init__(
         self, scope: Construct, id: str, *, deployment: Deployment, topic: sns.ITopic, objectives: list[Objective]
@@ -109,7 +113,7 @@ class BurnAlarms(Construct):
 
     def _alarm(self, deployment: Deployment, objective: Objective, speed: _Speed) -> cloudwatch.CompositeAlarm:
         name = f"objective-{objective.name}-{speed.name}"
-        text = described(
+        text = describe_alarm(
             f"The error budget burns over {speed.rate:g} times too fast: {objective.why}.", objective.anchor
         )
         windows = [
@@ -118,7 +122,7 @@ class BurnAlarms(Construct):
                 f"{name}-{window}",
                 alarm_name=f"{deployment.prefix}-{name}-{window}",
                 alarm_description=text,
-                metric=objective.burn_rate(period),
+                metric=objective.measure_burn_rate(period),
                 threshold=speed.rate,
                 comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
                 evaluation_periods=1,

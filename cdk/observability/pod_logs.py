@@ -1,4 +1,4 @@
-"""What workers and their controllers write, kept after their pods are gone: an agent on each node sends it on."""
+"""Logs of workers and their controllers, kept after their pods are gone: an agent on each node forwards them."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from aws_cdk import aws_eks_v2 as eks
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
+from cdk.cluster.placement import KEDA_NAMESPACE, NAMESPACE, NODE_CRITICAL, NVIDIA_NAMESPACE, SYSTEM_NAMESPACE
 from cdk.deployment import Deployment
 from cdk.log_group import LogGroup
 from cdk.network.stack import NetworkStack
-from cdk.workload.placement import KEDA_NAMESPACE, NAMESPACE, NODE_CRITICAL, NVIDIA_NAMESPACE, SYSTEM_NAMESPACE
 from cdk.workload.pod import UNPRIVILEGED
 from cdk.workload.pod_account import PodAccount
 

@@ -1,4 +1,4 @@
-"""Metrics of pods and GPUs: a managed Prometheus, what it scrapes, the rules that alert, and where alerts go.
+"""Metrics of pods and GPUs: a managed Prometheus, its scraper, the rules that alert, and the receivers of alerts.
 
 CloudWatch would have them through Container Insights, at a price a metric and pod (docs/decisions/0033).
 """
@@ -25,8 +25,8 @@ ALERT_MANAGER = FOLDER / "alert_manager.yaml"
 class Prometheus(Construct):
     """`workspace`, whose `attr_prometheus_endpoint` Grafana asks.
 
-    Whoever makes a scraper for a cluster with access entries gets the one of the scraper made by AWS; EKS lets nobody
-    else make it.
+    When a scraper is made for a cluster with access entries, AWS makes the scraper's entry; EKS lets nobody else make
+    it.
     """
 
     def __init__(
@@ -86,13 +86,13 @@ class Prometheus(Construct):
             )
 
     def _log_group(self, of: str, deployment: Deployment, network: NetworkStack) -> str:
-        """Its ARN, as services that deliver logs want it."""
+        """Make a log group, and return its ARN in the form for services that deliver logs."""
         group = LogGroup(
             self,
             f"{of}Logs",
             deployment=deployment,
             key=network.log_key,
-            # What AWS delivers into goes by this prefix: it needs no room in the log group policies, which are few.
+            # Deliveries to groups with this prefix take no room in the log group policies, whose number is limited.
             name=f"/aws/vendedlogs/{deployment.prefix}/prometheus-{of.lower()}",
         )
         return group.log_group_arn

@@ -1,4 +1,4 @@
-"""What tells how it goes: dashboard, alarms with runbook links, metrics and logs of pods and GPUs, the budget."""
+"""Observability: dashboard, alarms with runbook links, metrics and logs of pods and GPUs, the budget."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from cdk.observability.costs import Costs
 from cdk.observability.dashboard import Dashboard
 from cdk.observability.metrics import Metrics
 from cdk.observability.notices import Notices
-from cdk.observability.objectives import BurnAlarms, objectives
+from cdk.observability.objectives import BurnAlarms, make_objectives
 from cdk.observability.pod_logs import PodLogs
 from cdk.observability.prometheus import Prometheus
-from cdk.observability.table import alarms
+from cdk.observability.table import make_alarms
 from cdk.realtime.stack import RealtimeStack
 
 
 class ObservabilityStack(cdk.Stack):
-    """`topic`, to which all alarms speak."""
+    """`topic`, which all alarms notify."""
 
     def __init__(
         self,
@@ -45,8 +45,10 @@ class ObservabilityStack(cdk.Stack):
         metrics = Metrics(
             self, "Metrics", deployment=deployment, network=network, data=data, auth=auth, realtime=realtime, api=api
         )
-        promised = objectives(metrics)
-        watched = Alarms(self, "Alarms", deployment=deployment, topic=self.topic, alarms=alarms(metrics, deployment))
+        promised = make_objectives(metrics)
+        watched = Alarms(
+            self, "Alarms", deployment=deployment, topic=self.topic, alarms=make_alarms(metrics, deployment)
+        )
         burning = BurnAlarms(self, "Objectives", deployment=deployment, topic=self.topic, objectives=promised)
         Dashboard(
             self,

@@ -2,36 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import aws_cdk as cdk
 from aws_cdk import aws_cloudwatch as cloudwatch
 
 from adapters.settings import metrics as names
-from cdk.data.capacity import CONNECTIONS_PER_PROCESSOR, instance_type
+from adapters.settings.queues import QUEUES
+from cdk.capacity import CONNECTIONS_PER_PROCESSOR, get_instance_type
 from cdk.deployment import Deployment
 from cdk.observability.alarms import Alarm
 from cdk.observability.metrics import FIVE_MINUTES, Metrics
 
 GIB = 1024**3
 
-#: queue -> s that its oldest message may wait. Functions begin within seconds; five minutes are a cold start, a retry
-#: after a failure that lasts, and some. Shards wait for GPUs, as long as their priority says.
-QUEUE_AGES: Mapping[str, int] = {
-    "wake": 300,
-    "inspect": 900,
-    "plan": 900,
-    "stitch": 1_800,
-    "heavy": 3_600,
-    "shards-high": 900,
-    "shards-normal": 3_600,
-    "shards-low": 6 * 3_600,
-    "notify": 900,
-}
 
-
-def alarms(m: Metrics, deployment: Deployment) -> list[Alarm]:
-    connections = CONNECTIONS_PER_PROCESSOR * instance_type(deployment.database_instance_type).processors
+def make_alarms(m: Metrics, deployment: Deployment) -> list[Alarm]:
+    connections = CONNECTIONS_PER_PROCESSOR * get_instance_type(deployment.database_instance_type).processors
     return [*_queues(m), *_jobs(m), *_api(m), *_functions(m), *_database(m, connections), *_network(m)]
 
 
@@ -39,8 +24,8 @@ def _queues(m: Metrics) -> list[Alarm]:
     return [
         Alarm(
             name=f"queue-age-{queue}",
-            metric=m.queue_age(queue),
-            threshold=QUEUE_AGES[queue],
+            metric=m.measure_queue_age(queue),
+            threshold=QUEUES[queue].oldest_seconds,
             periods=5,
             why=f"Work in queue {queue} waits longer than users were told to expect.",
             anchor="queue-age",
@@ -49,7 +34,7 @@ def _queues(m: Metrics) -> list[Alarm]:
     ] + [
         Alarm(
             name=f"dead-letters-{queue}",
-            metric=m.dead(queue),
+            metric=m.count_dead_letters(queue),
             threshold=1,
             why=f"A message of queue {queue} was given up: its job or slide may stand still.",
             anchor="dead-letters",
@@ -66,9 +51,11 @@ def _jobs(m: Metrics) -> list[Alarm]:
             metric=cloudwatch.MathExpression(
                 expression="IF(failed >= 5 AND failed > good + flawed, failed, 0)",
                 using_metrics={
-                    "failed": m.swept(names.jobs_in("FAILED"), "Sum", period=FIVE_MINUTES),
-                    "good": m.swept(names.jobs_in("COMPLETED"), "Sum", period=FIVE_MINUTES),
-                    "flawed": m.swept(names.jobs_in("COMPLETED_WITH_UNREADABLE_TILES"), "Sum", period=FIVE_MINUTES),
+                    "failed": m.measure_sweep(names.name_jobs_metric("FAILED"), "Sum", period=FIVE_MINUTES),
+                    "good": m.measure_sweep(names.name_jobs_metric("COMPLETED"), "Sum", period=FIVE_MINUTES),
+                    "flawed": m.measure_sweep(
+                        names.name_jobs_metric("COMPLETED_WITH_UNREADABLE_TILES"), "Sum", period=FIVE_MINUTES
+                    ),
                 },
                 period=cdk.Duration.hours(1),
                 label="failed jobs in an hour",
@@ -79,14 +66,14 @@ def _jobs(m: Metrics) -> list[Alarm]:
         ),
         Alarm(
             name="workers-silent",
-            metric=m.swept(names.LEASES_EXPIRED, "Sum", period=cdk.Duration.minutes(15)),
+            metric=m.measure_sweep(names.LEASES_EXPIRED, "Sum", period=cdk.Duration.minutes(15)),
             threshold=10,
             why="Workers die without giving back their shards, each of which then waits three minutes for the next.",
             anchor="workers-failing",
         ),
         Alarm(
             name="outbox-age",
-            metric=m.swept(names.OUTBOX_AGE, "Maximum"),
+            metric=m.measure_sweep(names.OUTBOX_AGE, "Maximum"),
             threshold=300,
             periods=3,
             why="Messages and updates do not leave the database: new jobs do not begin, and pages show old states.",
@@ -94,7 +81,7 @@ def _jobs(m: Metrics) -> list[Alarm]:
         ),
         Alarm(
             name="sweep-silent",
-            metric=m.swept(names.OUTBOX_AGE, "SampleCount", period=FIVE_MINUTES),
+            metric=m.measure_sweep(names.OUTBOX_AGE, "SampleCount", period=FIVE_MINUTES),
             threshold=0,
             periods=2,
             below=True,
@@ -109,7 +96,7 @@ def _api(m: Metrics) -> list[Alarm]:
     return [
         Alarm(
             name="api-latency",
-            metric=m.latency("p99"),
+            metric=m.measure_latency("p99"),
             threshold=3_000,
             periods=3,
             why="One request of a hundred takes over three seconds.",
@@ -119,7 +106,7 @@ def _api(m: Metrics) -> list[Alarm]:
             name="api-errors",
             metric=cloudwatch.MathExpression(
                 expression="IF(requests >= 20, 100 * failed / requests, 0)",
-                using_metrics={"requests": m.requests(), "failed": m.failed()},
+                using_metrics={"requests": m.count_requests(), "failed": m.count_failed()},
                 period=FIVE_MINUTES,
                 label="% of requests answered with 5xx",
             ),
@@ -130,15 +117,15 @@ def _api(m: Metrics) -> list[Alarm]:
         ),
         Alarm(
             name="authorizer-failures",
-            metric=m.authorizer_failures(),
+            metric=m.count_authorizer_failures(),
             threshold=3,
             periods=2,
-            why="The authorizer fails for another reason than a wrong credential: some or all can not sign in.",
+            why="The authorizer fails for another reason than a wrong credential: some or all cannot sign in.",
             anchor="authorizer-failures",
         ),
         Alarm(
             name="push-errors",
-            metric=m.push_failures(),
+            metric=m.count_push_failures(),
             threshold=5,
             periods=3,
             why="Live updates fail: pages show progress 30 seconds late.",
@@ -151,7 +138,7 @@ def _functions(m: Metrics) -> list[Alarm]:
     return [
         Alarm(
             name=f"errors-{function}",
-            metric=m.errors(function),
+            metric=m.count_errors(function),
             threshold=3,
             periods=2,
             why=f"Function {function} crashes or runs into its timeout.",
@@ -162,7 +149,7 @@ def _functions(m: Metrics) -> list[Alarm]:
     ] + [
         Alarm(
             name=f"throttles-{function}",
-            metric=m.throttles(function),
+            metric=m.count_throttles(function),
             threshold=5,
             periods=2,
             why=f"Function {function} is not started: the account's concurrency is used up.",
@@ -176,7 +163,7 @@ def _database(m: Metrics, connections: int) -> list[Alarm]:
     return [
         Alarm(
             name="database-cpu",
-            metric=m.instance("CPUUtilization", "Average"),
+            metric=m.measure_instance("CPUUtilization", "Average"),
             threshold=80,
             periods=3,
             why="The database computes at its limit: everything becomes slow.",
@@ -184,7 +171,7 @@ def _database(m: Metrics, connections: int) -> list[Alarm]:
         ),
         Alarm(
             name="database-memory",
-            metric=m.instance("FreeableMemory", "Minimum"),
+            metric=m.measure_instance("FreeableMemory", "Minimum"),
             threshold=GIB // 4,
             periods=3,
             below=True,
@@ -193,7 +180,7 @@ def _database(m: Metrics, connections: int) -> list[Alarm]:
         ),
         Alarm(
             name="database-storage",
-            metric=m.instance("FreeStorageSpace", "Minimum"),
+            metric=m.measure_instance("FreeStorageSpace", "Minimum"),
             threshold=10 * GIB,
             below=True,
             why="The database's disk is almost full: without space it stops, and the service with it.",
@@ -201,7 +188,7 @@ def _database(m: Metrics, connections: int) -> list[Alarm]:
         ),
         Alarm(
             name="database-connections",
-            metric=m.instance("DatabaseConnections", "Maximum"),
+            metric=m.measure_instance("DatabaseConnections", "Maximum"),
             threshold=0.8 * connections,
             periods=3,
             why="The proxy has few connections left to give: the next requests wait, then fail.",
@@ -209,7 +196,7 @@ def _database(m: Metrics, connections: int) -> list[Alarm]:
         ),
         Alarm(
             name="database-pinned",
-            metric=m.proxy("DatabaseConnectionsCurrentlySessionPinned", "Sum"),
+            metric=m.measure_proxy("DatabaseConnectionsCurrentlySessionPinned", "Sum"),
             threshold=5,
             periods=15,
             why="Sessions hold their connections for good: few clients use up what was meant for many.",
@@ -217,7 +204,7 @@ def _database(m: Metrics, connections: int) -> list[Alarm]:
         ),
         Alarm(
             name="database-borrowing",
-            metric=m.proxy("DatabaseConnectionsBorrowLatency", "Average"),
+            metric=m.measure_proxy("DatabaseConnectionsBorrowLatency", "Average"),
             threshold=200_000,  # µs
             periods=5,
             why="Requests wait for a connection to the database.",
@@ -230,7 +217,7 @@ def _network(m: Metrics) -> list[Alarm]:
     return [
         Alarm(
             name="nat-bytes",
-            metric=m.nat_bytes(cdk.Duration.hours(1)),
+            metric=m.count_nat_bytes(cdk.Duration.hours(1)),
             threshold=20 * GIB,
             why="Whole slides go through NAT, where each GB is paid: S3's endpoint is not used.",
             anchor="nat-bytes",

@@ -84,7 +84,7 @@ class RealtimeStack(cdk.Stack):
         self.realtime_url = f"{self.realtime_origin}/graphql"
 
     def grant_publish(self, grantee: iam.IGrantable) -> None:
-        """Of the one mutation."""
+        """Grant the call of the one mutation."""
         grantee.grant_principal.add_to_principal_policy(
             iam.PolicyStatement(
                 actions=["appsync:GraphQL"], resources=[f"{self.api.arn}/types/Mutation/fields/{PUBLISH}"]
@@ -98,8 +98,8 @@ class RealtimeStack(cdk.Stack):
         return resource
 
     def _log(self, deployment: Deployment, network: NetworkStack) -> None:
-        """Into a group of ours: AppSync would make one of the same name that keeps its lines for ever, in clear. Set on
-        the resource, since the CDK's own way brings a function that sets the retention."""
+        """Log to a group of ours: AppSync would make one of the same name, unencrypted and kept for ever. It is set on
+        the resource, since the CDK's own way adds a function that sets the retention."""
         group = LogGroup(
             self, "Logs", deployment=deployment, key=network.log_key, name=f"/aws/appsync/apis/{self.api.api_id}"
         )

@@ -1,4 +1,4 @@
-"""The page's files in their bucket, each with the time that browsers may keep it."""
+"""The page's files in their bucket, each with the time that browsers may cache it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HASHED = "assets"  #: where Vite puts the files that carry a digest of their con
 CONFIG = "config.json"  #: what the page reads first
 
 
-def page_folder(built: Path = BUILT) -> Path:
+def choose_folder(built: Path = BUILT) -> Path:
     return built if (built / "index.html").is_file() else PLAIN
 
 
@@ -39,14 +39,16 @@ class PageFiles(Construct):
         folder: Path | None = None,
     ) -> None:
         super().__init__(scope, id)
-        folder = folder or page_folder()
+        folder = folder or choose_folder()
         asset = assets.Asset(self, "Folder", path=str(folder))
         source = s3_deployment.Source.bucket(asset.bucket, asset.s3_object_key)
         role = self._role(bucket=bucket, sources=asset.bucket, log_group=log_group)
 
-        def copied(id: str, sources: Sequence[s3_deployment.ISource], **how: Any) -> s3_deployment.BucketDeployment:
-            """One function does all copies of a stack: the CDK's own. What the CDK would grant it is a row of
-            wildcards, hence a role that it can not widen."""
+        def deploy_files(
+            id: str, sources: Sequence[s3_deployment.ISource], **how: Any
+        ) -> s3_deployment.BucketDeployment:
+            """Copy files to the bucket. The CDK's own function does all copies of a stack. The CDK would grant it a row
+            of wildcards, hence a role that the CDK cannot widen."""
             copy = s3_deployment.BucketDeployment(
                 self,
                 id,
@@ -60,7 +62,7 @@ class PageFiles(Construct):
             copy.node.add_dependency(role)
             return copy
 
-        hashed = (folder / HASHED).is_dir() and copied(
+        hashed = (folder / HASHED).is_dir() and deploy_files(
             "Hashed",
             [source],
             exclude=["*"],
@@ -71,19 +73,19 @@ class PageFiles(Construct):
                 s3_deployment.CacheControl.immutable(),
             ],
         )
-        rest = copied(
+        rest = deploy_files(
             "Rest",
             [source, s3_deployment.Source.json_data(CONFIG, config)],
             exclude=[f"{HASHED}/*"],
             prune=True,
-            # Kept, and asked for again each time: a new release is seen at once, and no cache has to be emptied.
+            # Cached, but revalidated each time: a new release is seen at once, and no cache has to be emptied.
             cache_control=[s3_deployment.CacheControl.no_cache()],
         )
         if hashed:
             rest.node.add_dependency(hashed)  # index.html names its files
 
     def _role(self, *, bucket: s3.IBucket, sources: s3.IBucket, log_group: logs.ILogGroup) -> iam.Role:
-        """What `aws s3 cp` and `aws s3 sync --delete` need."""
+        """Return a role with the rights that `aws s3 cp` and `aws s3 sync --delete` need."""
         role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
         # Assets are named by their digest; that of the configuration is not known here.
         role.add_to_policy(iam.PolicyStatement(actions=["s3:GetObject"], resources=[sources.arn_for_objects("*.zip")]))

@@ -1,4 +1,4 @@
-"""What browsers are told about the page: whom it may talk to, and that nobody may frame it."""
+"""Security headers of the page: the hosts that it may talk to, and that nobody may frame it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_cloudfront as cloudfront
 from constructs import Construct
 
-from adapters.settings.page_policy import page_policy
+from adapters.settings.page_policy import make_page_policy
 
 #: Features of the browser that the page has no use for.
 _NO_FEATURES = ("camera", "microphone", "geolocation", "payment", "usb", "display-capture", "browsing-topics")
@@ -23,7 +23,7 @@ class SecurityHeaders(cloudfront.ResponseHeadersPolicy):
             id,
             security_headers_behavior=cloudfront.ResponseSecurityHeadersBehavior(
                 content_security_policy=cloudfront.ResponseHeadersContentSecurityPolicy(
-                    content_security_policy=page_policy(connect=connect, images=images), override=True
+                    content_security_policy=make_page_policy(connect=connect, images=images), override=True
                 ),
                 strict_transport_security=cloudfront.ResponseHeadersStrictTransportSecurity(
                     access_control_max_age=cdk.Duration.days(730), include_subdomains=True, override=True

@@ -30,7 +30,7 @@ _NEAR_CHEAP_EDGES = ("us-", "ca-", "mx-", "eu-", "il-")
 
 
 class WebStack(cdk.Stack):
-    """`distribution`; `url`, where people go."""
+    """`distribution`; `url`, the address of the page."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class WebStack(cdk.Stack):
             block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
             object_ownership=s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,
             enforce_ssl=True,
-            # Each deployment writes all of it anew, so there is nothing to keep.
+            # Each deployment rewrites all of it, so there is nothing to retain.
             removal_policy=cdk.RemovalPolicy.DESTROY,
         )
         buckets = [f"https://{bucket.bucket_regional_domain_name}" for bucket in (data.slides, data.results)]
@@ -69,7 +69,7 @@ class WebStack(cdk.Stack):
             "Distribution",
             comment=f"{deployment.prefix}: the page, and the API under {API_PATHS}",
             default_behavior=cloudfront.BehaviorOptions(
-                # It may not list, so S3 answers 403 for a file that does not exist.
+                # CloudFront may not list, so S3 answers 403 for a file that does not exist.
                 origin=origins.S3BucketOrigin.with_origin_access_control(page),
                 allowed_methods=cloudfront.AllowedMethods.ALLOW_GET_HEAD,
                 viewer_protocol_policy=cloudfront.ViewerProtocolPolicy.REDIRECT_TO_HTTPS,
@@ -117,7 +117,7 @@ class WebStack(cdk.Stack):
         cdk.CfnOutput(self, "PageBucket", value=page.bucket_name)
 
     def _before(self, name: str) -> cloudfront.FunctionAssociation:
-        """`functions/<name>.js`, on what viewers ask for."""
+        """Have `functions/<name>.js` run on the requests of viewers."""
         return cloudfront.FunctionAssociation(
             event_type=cloudfront.FunctionEventType.VIEWER_REQUEST,
             function=cloudfront.Function(
@@ -138,7 +138,8 @@ class WebStack(cdk.Stack):
         )
 
     def _own_name(self, deployment: Deployment) -> dict[str, object]:
-        """Without a domain CloudFront uses its own certificate, whose oldest TLS can not be chosen."""
+        """Return the domain's settings. Without one CloudFront uses its own certificate, whose oldest TLS cannot be
+        chosen."""
         if deployment.domain is None or deployment.certificate_arn is None:
             return {}
         return {

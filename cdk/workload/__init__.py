@@ -1,1 +1,1 @@
-"""What runs on the cluster: its controllers and the workers."""
+"""The cluster's workload: its controllers and the workers."""

@@ -7,10 +7,10 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from adapters.settings.scaling import NODE_UNNEEDED_SECONDS
+from cdk.cluster.placement import CLUSTER_CRITICAL, GPU_ON_DEMAND, GPU_SPOT, SYSTEM_LABELS, SYSTEM_NAMESPACE
 from cdk.cluster.stack import ClusterStack
 from cdk.deployment import Deployment
-from cdk.workload.chart import REPLICAS, Chart, memory, over_zones
-from cdk.workload.placement import CLUSTER_CRITICAL, GPU_ON_DEMAND, GPU_SPOT, SYSTEM_LABELS, SYSTEM_NAMESPACE
+from cdk.workload.chart import REPLICAS, Chart, limit_memory, spread_over_zones
 from cdk.workload.pod import UNPRIVILEGED
 from cdk.workload.pod_role import PodRole
 
@@ -69,8 +69,8 @@ class Autoscaler(Construct):
                 "replicaCount": REPLICAS,
                 "nodeSelector": {**SYSTEM_LABELS},
                 "priorityClassName": CLUSTER_CRITICAL,
-                "topologySpreadConstraints": over_zones({"app.kubernetes.io/instance": NAME}),
-                "resources": memory("256Mi", "512Mi", "50m"),
+                "topologySpreadConstraints": spread_over_zones({"app.kubernetes.io/instance": NAME}),
+                "resources": limit_memory("256Mi", "512Mi", "50m"),
                 "securityContext": {
                     "runAsNonRoot": True,
                     "runAsUser": 65534,

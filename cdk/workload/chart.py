@@ -1,4 +1,4 @@
-"""A Helm chart in a pinned version, which waits until its pods run and leaves nothing behind when they do not."""
+"""A Helm chart in a pinned version. It waits until its pods run, and leaves nothing behind if they do not."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import aws_cdk as cdk
 from aws_cdk import aws_eks_v2 as eks
 from constructs import Construct
 
-#: The function that runs helm is stopped after 15 minutes; a chart that waits as long is left half done (F-55).
+#: The function that runs helm is stopped after 15 minutes; a chart that waits that long is left half done (F-55).
 TIMEOUT = cdk.Duration.minutes(10)
 REPLICAS = 2  #: of a controller: one leads, the other takes over when a node goes
 
 
 class Chart(eks.HelmChart):
-    """Its namespace must exist. Values that a chart does not know are passed over in silence: each that is given here
+    """A chart, whose namespace must exist. Charts silently ignore values that they do not know: each value given here
     was looked up in the templates of that version."""
 
     def __init__(
@@ -47,8 +47,8 @@ class Chart(eks.HelmChart):
         )
 
 
-def over_zones(labels: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Spread of a controller's pods, as far as there are zones with nodes."""
+def spread_over_zones(labels: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Return constraints that spread a controller's pods over zones, as far as these have nodes."""
     return [
         {
             "maxSkew": 1,
@@ -59,6 +59,6 @@ def over_zones(labels: Mapping[str, str]) -> list[dict[str, Any]]:
     ]
 
 
-def memory(request: str, limit: str, processors: str) -> dict[str, Any]:
-    """Processors are not limited: what is idle may be used."""
+def limit_memory(request: str, limit: str, processors: str) -> dict[str, Any]:
+    """Return a container's resources. Processors are not limited: idle ones may be used."""
     return {"requests": {"cpu": processors, "memory": request}, "limits": {"memory": limit}}

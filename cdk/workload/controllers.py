@@ -15,7 +15,8 @@ from cdk.workload.pod_states import PodStates
 
 
 class Controllers(Construct):
-    """None has a role but the two that ask AWS: KEDA's operator and the autoscaler (docs/decisions/0025)."""
+    """The cluster's controllers. None has a role but the two that call AWS: KEDA's operator and the autoscaler
+    (docs/decisions/0025)."""
 
     def __init__(
         self, scope: Construct, id: str, *, deployment: Deployment, data: DataStack, cluster: ClusterStack

@@ -1,14 +1,15 @@
-"""What a GPU node needs beside its driver: the plugin that offers its GPU to pods, the exporter that measures it."""
+"""Daemons that a GPU node needs next to its driver: the plugin that offers its GPU to pods, the exporter that measures
+it."""
 
 from __future__ import annotations
 
 from aws_cdk import aws_eks_v2 as eks
 from constructs import Construct
 
-from cdk.scraping import scraped
-from cdk.workload.chart import Chart, memory
+from cdk.cluster.placement import GPU_LABELS, GPU_TOLERATIONS, NVIDIA_NAMESPACE
+from cdk.scraping import make_annotations
+from cdk.workload.chart import Chart, limit_memory
 from cdk.workload.namespace import Namespace
-from cdk.workload.placement import GPU_LABELS, GPU_TOLERATIONS, NVIDIA_NAMESPACE
 
 DCGM_PORT = 9400
 
@@ -46,7 +47,7 @@ class GpuDaemons(Construct):
                     }
                 },
                 "tolerations": tolerations,
-                "resources": memory("64Mi", "256Mi", "20m"),
+                "resources": limit_memory("64Mi", "256Mi", "20m"),
             },
         )
         dcgm = Chart(
@@ -59,10 +60,10 @@ class GpuDaemons(Construct):
             namespace=NVIDIA_NAMESPACE,
             values={
                 "serviceMonitor": {"enabled": False},  # an object of Prometheus' operator, which is not here
-                "podAnnotations": scraped(DCGM_PORT),
+                "podAnnotations": make_annotations(DCGM_PORT),
                 "nodeSelector": {**GPU_LABELS},
                 "tolerations": tolerations,
-                "resources": memory("256Mi", "1Gi", "50m"),  # 128Mi kill it (F-25)
+                "resources": limit_memory("256Mi", "1Gi", "50m"),  # 128Mi kill it (F-25)
             },
         )
         for chart in (device_plugin, dcgm):

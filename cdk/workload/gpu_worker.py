@@ -9,10 +9,10 @@ from adapters.settings import processes, scaling
 from adapters.settings.database_roles import SYSTEM_ROLE
 from adapters.settings.objects import SHARDS
 from adapters.settings.queues import SHARD_QUEUES
+from cdk.cluster.placement import GPU_LABELS, GPU_TOLERATIONS, NAMESPACE, WORKER_PORT
 from cdk.data.stack import DataStack
 from cdk.deployment import Deployment
-from cdk.workload.placement import GPU_LABELS, GPU_TOLERATIONS, NAMESPACE, WORKER_PORT
-from cdk.workload.pod import SCRATCH, Resources, worker_pod
+from cdk.workload.pod import SCRATCH, Resources, make_worker_pod
 from cdk.workload.pod_account import PodAccount
 from cdk.workload.priorities import WORKER
 from cdk.workload.scaled_worker import ScaledWorker, TriggerAuthentication
@@ -26,7 +26,7 @@ RESOURCES = Resources(processors="7", memory="26Gi", shared_memory="4Gi", scratc
 
 
 class GpuWorker(Construct):
-    """One a GPU, as many as the node groups may have nodes."""
+    """One worker for each GPU, as many as the node groups may have nodes."""
 
     def __init__(
         self,
@@ -49,9 +49,9 @@ class GpuWorker(Construct):
             reads=[data.models],
             writes=f"{SHARDS}*",
         )
-        settings = processes.Worker(
+        settings = processes.WorkerSettings(
             region=deployment.region,
-            database_dsn=data.database.dsn(SYSTEM_ROLE),
+            database_dsn=data.database.make_dsn(SYSTEM_ROLE),
             database_iam=True,
             slides_bucket=data.slides.bucket_name,
             allowed_buckets=",".join(deployment.allowed_buckets),
@@ -75,7 +75,7 @@ class GpuWorker(Construct):
             queues=[data.queues[name] for name in SHARD_QUEUES],
             messages_a_worker=scaling.SHARDS_A_WORKER,
             most=deployment.max_gpu_nodes + deployment.max_on_demand_gpu_nodes,
-            pod=worker_pod(
+            pod=make_worker_pod(
                 name=NAME,
                 image=image,
                 arguments=["python", "-m", "gpu_worker"],

@@ -1,4 +1,4 @@
-"""Plans that a function has not the time or the disk for: the same image without a GPU, beside the controllers."""
+"""The worker for plans that exceed a function's time or disk: the same image without a GPU, next to the controllers."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from constructs import Construct
 from adapters.settings import processes, scaling
 from adapters.settings.database_roles import SYSTEM_ROLE
 from adapters.settings.queues import HEAVY as QUEUE
+from cdk.cluster.placement import NAMESPACE, SYSTEM_LABELS, WORKER_PORT
 from cdk.data.stack import DataStack
 from cdk.deployment import Deployment
-from cdk.workload.placement import NAMESPACE, SYSTEM_LABELS, WORKER_PORT
-from cdk.workload.pod import SCRATCH, Resources, worker_pod
+from cdk.workload.pod import SCRATCH, Resources, make_worker_pod
 from cdk.workload.pod_account import PodAccount
 from cdk.workload.priorities import HEAVY
 from cdk.workload.scaled_worker import ScaledWorker, TriggerAuthentication
@@ -24,7 +24,7 @@ MOST = 4
 
 
 class HeavyWorker(Construct):
-    """One a plan, MOST at once."""
+    """One worker for each plan, at most MOST at once."""
 
     def __init__(
         self,
@@ -47,9 +47,9 @@ class HeavyWorker(Construct):
             reads=[],
             writes="*/jobs/*",
         )
-        settings = processes.Heavy(
+        settings = processes.HeavySettings(
             region=deployment.region,
-            database_dsn=data.database.dsn(SYSTEM_ROLE),
+            database_dsn=data.database.make_dsn(SYSTEM_ROLE),
             database_iam=True,
             slides_bucket=data.slides.bucket_name,
             allowed_buckets=",".join(deployment.allowed_buckets),
@@ -68,7 +68,7 @@ class HeavyWorker(Construct):
             queues=[data.queues[QUEUE]],
             messages_a_worker=scaling.HEAVY_A_WORKER,
             most=MOST,
-            pod=worker_pod(
+            pod=make_worker_pod(
                 name=NAME,
                 image=image,
                 arguments=["python", "-m", "gpu_worker.heavy"],

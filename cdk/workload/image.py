@@ -1,4 +1,4 @@
-"""The worker's image: built from this repository, or one that lies in a registry already."""
+"""The worker's image: built from this repository, or one that is in a registry already."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from cdk.bundling import ROOT
 from cdk.deployment import Deployment
 
 
-def worker_image(scope: Construct, deployment: Deployment, *, root: Path = ROOT) -> str:
-    """Its URI. Building needs docker at deploy, not at synth: the tag is a hash of what `.dockerignore` lets in."""
+def choose_image(scope: Construct, deployment: Deployment, *, root: Path = ROOT) -> str:
+    """Return the image's URI. Building needs docker at deploy, not at synth: the tag is a hash of the files that
+    `.dockerignore` lets in."""
     if deployment.worker_image is not None:
         return deployment.worker_image
     return ecr_assets.DockerImageAsset(
@@ -20,6 +21,6 @@ def worker_image(scope: Construct, deployment: Deployment, *, root: Path = ROOT)
         "WorkerImage",
         directory=str(root),
         file="gpu_worker/Dockerfile",
-        exclude=["constraints.txt", "lambdas", "requirements"],  # taken by the other image only
+        exclude=["constraints.txt", "lambdas", "requirements"],  # used by the other image only
         platform=ecr_assets.Platform.LINUX_AMD64,
     ).image_uri

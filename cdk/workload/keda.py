@@ -7,11 +7,11 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from adapters.settings.queues import POD_QUEUES
+from cdk.cluster.placement import CLUSTER_CRITICAL, KEDA_NAMESPACE, SYSTEM_LABELS
 from cdk.data.stack import DataStack
-from cdk.scraping import scraped
-from cdk.workload.chart import REPLICAS, Chart, memory, over_zones
+from cdk.scraping import make_annotations
+from cdk.workload.chart import REPLICAS, Chart, limit_memory, spread_over_zones
 from cdk.workload.namespace import Namespace
-from cdk.workload.placement import CLUSTER_CRITICAL, KEDA_NAMESPACE, SYSTEM_LABELS
 from cdk.workload.pod_role import PodRole
 
 #: 2.19 at least: older ones start useless workers with some strategies (F-11).
@@ -22,7 +22,7 @@ _PARTS = {"operator": OPERATOR, "metricsServer": f"{OPERATOR}-metrics-apiserver"
 
 
 class Keda(Construct):
-    """What KEDA acts upon depends on this construct, so that it is gone before KEDA is (F-56)."""
+    """KEDA. All objects that it acts upon depend on this construct, and so are deleted before KEDA is (F-56)."""
 
     def __init__(self, scope: Construct, id: str, *, cluster: eks.ICluster, data: DataStack) -> None:
         super().__init__(scope, id)
@@ -49,18 +49,18 @@ class Keda(Construct):
                 **{part: {"replicaCount": REPLICAS} for part in _PARTS},
                 "nodeSelector": {**SYSTEM_LABELS},
                 "priorityClassName": CLUSTER_CRITICAL,
-                "topologySpreadConstraints": {part: over_zones({"app": app}) for part, app in _PARTS.items()},
+                "topologySpreadConstraints": {part: spread_over_zones({"app": app}) for part, app in _PARTS.items()},
                 # The chart says metricsServer in some places and metricServer in others.
                 "podDisruptionBudget": {
                     part: {"maxUnavailable": 1} for part in ("operator", "metricServer", "webhooks")
                 },
                 "resources": {
-                    "operator": memory("128Mi", "512Mi", "50m"),
-                    "metricServer": memory("64Mi", "256Mi", "25m"),
-                    "webhooks": memory("32Mi", "128Mi", "10m"),
+                    "operator": limit_memory("128Mi", "512Mi", "50m"),
+                    "metricServer": limit_memory("64Mi", "256Mi", "25m"),
+                    "webhooks": limit_memory("32Mi", "128Mi", "10m"),
                 },
                 "prometheus": {"operator": {"enabled": True, "port": METRICS_PORT}},
-                "podAnnotations": {"keda": scraped(METRICS_PORT)},
+                "podAnnotations": {"keda": make_annotations(METRICS_PORT)},
             },
         )
         chart.node.add_dependency(namespace, account)

@@ -1,4 +1,4 @@
-"""The pod of a worker: without privileges, its root read-only, writing to folders of its own, asked on one port."""
+"""The pod of a worker: without privileges, its root read-only, writing to folders of its own, probed on one port."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from adapters.settings.environment import Environment
-from cdk.scraping import scraped
-from cdk.workload.placement import GPU
+from cdk.cluster.placement import GPU
+from cdk.scraping import make_annotations
 from cdk.workload.worker_namespace import WORKER_LABELS
 
 USER = 10001  #: gpu_worker/Dockerfile makes it
-SCRATCH = "/scratch"  #: of the settings: model packages and slides lie below it
-#: A spot node goes two minutes after its notice. The worker needs under 90 s from SIGTERM on to finish its batch, write
+SCRATCH = "/scratch"  #: of the settings: model packages and slides are stored below it
+#: A spot node ends two minutes after its notice. The worker needs under 90 s from SIGTERM on to finish its batch, write
 #: a checkpoint and give its shard back (F-23).
 GRACE_SECONDS = 110
 SAFE_TO_EVICT = "cluster-autoscaler.kubernetes.io/safe-to-evict"
@@ -25,7 +25,7 @@ UNPRIVILEGED: Mapping[str, Any] = {
 }
 
 
-def unprivileged_pod(user: int) -> dict[str, Any]:
+def make_security_context(user: int) -> dict[str, Any]:
     return {
         "runAsNonRoot": True,
         "runAsUser": user,
@@ -37,7 +37,7 @@ def unprivileged_pod(user: int) -> dict[str, Any]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Resources:
-    """Memory is limited to what is requested; processors are not limited, what is idle may be used."""
+    """Memory is limited to what is requested; processors are not limited: idle ones may be used."""
 
     processors: str
     memory: str
@@ -56,7 +56,7 @@ class Resources:
         }
 
 
-def worker_pod(
+def make_worker_pod(
     *,
     name: str,
     image: str,
@@ -69,9 +69,9 @@ def worker_pod(
     node_selector: Mapping[str, str],
     tolerations: Sequence[Mapping[str, Any]],
 ) -> dict[str, Any]:
-    """The template of a Job's pod. `port` answers what `gpu_worker.health` says."""
+    """Return the template of a Job's pod. On `port` it answers as `gpu_worker.health.server` describes."""
     volumes = {
-        "scratch": (SCRATCH, {"sizeLimit": resources.scratch}),  # on the node's NVMe, where kubelet's folders lie
+        "scratch": (SCRATCH, {"sizeLimit": resources.scratch}),  # on the node's NVMe, where kubelet's folders are
         "tmp": ("/tmp", {"sizeLimit": "4Gi"}),
         "shm": ("/dev/shm", {"medium": "Memory", "sizeLimit": resources.shared_memory}),
     }
@@ -79,21 +79,21 @@ def worker_pod(
         "name": "worker",
         "image": image,
         "args": [*arguments],
-        "env": [{"name": name, "value": value} for name, value in settings.environ().items()],
+        "env": [{"name": name, "value": value} for name, value in settings.make_environ().items()],
         "ports": [{"name": "health", "containerPort": port}],
         "resources": resources.of_container,
         "securityContext": UNPRIVILEGED,
         "volumeMounts": [{"name": name, "mountPath": path} for name, (path, _) in volumes.items()],
         # Imports of torch take seconds on a warm node and a minute on a cold disk.
         "startupProbe": {**_asks("/v2/health/live", port), "periodSeconds": 5, "failureThreshold": 60},
-        # Not ready: that says 503 while the worker leaves, and a kill then would cost the checkpoint.
+        # Not /ready, which answers 503 while the worker drains: a kill then would cost the checkpoint.
         "livenessProbe": {**_asks("/v2/health/live", port), "periodSeconds": 20, "failureThreshold": 6},
         "readinessProbe": {**_asks("/v2/health/ready", port), "periodSeconds": 10, "failureThreshold": 1},
     }
     return {
         "metadata": {
             "labels": {"app.kubernetes.io/name": name, **WORKER_LABELS},
-            "annotations": {SAFE_TO_EVICT: "false", **scraped(port)},
+            "annotations": {SAFE_TO_EVICT: "false", **make_annotations(port)},
         },
         "spec": {
             "serviceAccountName": account,
@@ -104,7 +104,7 @@ def worker_pod(
             "priorityClassName": priority_class,
             "nodeSelector": {**node_selector},
             "tolerations": [{**toleration} for toleration in tolerations],
-            "securityContext": unprivileged_pod(USER),
+            "securityContext": make_security_context(USER),
             "containers": [container],
             "volumes": [{"name": name, "emptyDir": emptyDir} for name, (_, emptyDir) in volumes.items()],
         },

@@ -1,13 +1,13 @@
-"""What state pods, jobs and nodes are in, as metrics: the rules on pending pods and failed workers read them."""
+"""States of pods, jobs and nodes as metrics: the rules on pending pods and failed workers read them."""
 
 from __future__ import annotations
 
 from aws_cdk import aws_eks_v2 as eks
 from constructs import Construct
 
-from cdk.scraping import scraped
-from cdk.workload.chart import Chart, memory
-from cdk.workload.placement import SYSTEM_LABELS, SYSTEM_NAMESPACE
+from cdk.cluster.placement import SYSTEM_LABELS, SYSTEM_NAMESPACE
+from cdk.scraping import make_annotations
+from cdk.workload.chart import Chart, limit_memory
 
 PORT = 8080
 
@@ -28,8 +28,8 @@ class PodStates(Chart):
                 "replicas": 1,
                 "collectors": ["jobs", "nodes", "pods"],
                 "prometheusScrape": False,  # an annotation of its service; the pod's is the one that is read
-                "podAnnotations": scraped(PORT),
+                "podAnnotations": make_annotations(PORT),
                 "nodeSelector": {**SYSTEM_LABELS},
-                "resources": memory("64Mi", "256Mi", "10m"),
+                "resources": limit_memory("64Mi", "256Mi", "10m"),
             },
         )

@@ -1,4 +1,4 @@
-"""Who gives way to whom on a node that is full."""
+"""Priorities: which pods give way to which on a full node."""
 
 from __future__ import annotations
 

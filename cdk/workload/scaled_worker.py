@@ -1,4 +1,4 @@
-"""A worker that KEDA starts by the length of its queues: a Job each, which drains them and leaves by itself (F-10)."""
+"""A worker that KEDA starts by the length of its queues: a Job each, which drains them and exits by itself (F-10)."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from adapters.settings import scaling
-from cdk.workload.placement import NAMESPACE
+from cdk.cluster.placement import NAMESPACE
 
 KEDA_API = "keda.sh/v1alpha1"
-#: s. A worker that was busy for so long leaves as for a node that goes, and another begins; one that hangs without any
-#: sign ends with it.
+#: s. A worker that has been busy for that long drains as if its node ended, and another one starts. A worker that hangs
+#: unnoticed is ended by it.
 DEADLINE_SECONDS = 24 * 3600
 KEPT_JOBS, KEPT_FAILURES = 5, 50  #: that ended, for their logs; failures are also counted by an alarm
 
@@ -41,7 +41,7 @@ class TriggerAuthentication(Construct):
 
 
 class ScaledWorker(Construct):
-    """One ScaledJob, with a trigger a queue."""
+    """One ScaledJob, with a trigger for each queue."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class ScaledWorker(Construct):
         triggers = [
             {
                 "type": "aws-sqs-queue",
-                # KEDA looks for all of it here, as strings, and passes over what lies elsewhere (F-11, F-14).
+                # KEDA looks for all of it here, as strings, and ignores fields elsewhere (F-11, F-14).
                 "metadata": {
                     "queueURL": queue.queue_url,
                     "awsRegion": region,
@@ -77,7 +77,7 @@ class ScaledWorker(Construct):
             "parallelism": 1,
             "completions": 1,
             "backoffLimit": 0,  # the lease and SQS are the retry
-            # Else a pod that leaves is replaced while it still drains, by one that has nothing to do.
+            # Otherwise a pod that is still draining is replaced by one that has nothing to do.
             "podReplacementPolicy": "Failed",
             "activeDeadlineSeconds": DEADLINE_SECONDS,
             "ttlSecondsAfterFinished": DEADLINE_SECONDS,

@@ -1,4 +1,4 @@
-"""What runs on the cluster: its controllers and the workers."""
+"""The cluster's workload: its controllers and the workers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cdk.network.stack import NetworkStack
 from cdk.workload.controllers import Controllers
 from cdk.workload.gpu_worker import GpuWorker
 from cdk.workload.heavy_worker import HeavyWorker
-from cdk.workload.image import worker_image
+from cdk.workload.image import choose_image
 from cdk.workload.priorities import Priorities
 from cdk.workload.scaled_worker import TriggerAuthentication
 from cdk.workload.warm_nodes import WarmNodes
@@ -22,8 +22,8 @@ from cdk.workload.worker_namespace import WorkerNamespace
 
 
 class WorkloadStack(cdk.Stack):
-    """Made from the controllers up, and deleted the other way round, so that KEDA still lives when its objects go, and
-    takes their finalizers off (F-56)."""
+    """The workload, created from the controllers up and deleted in reverse, so that KEDA still runs when its objects
+    are deleted, and removes their finalizers (F-56)."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class WorkloadStack(cdk.Stack):
         super().__init__(scope, id, env=env)
         eks = cluster.cluster
         controllers = Controllers(self, "Controllers", deployment=deployment, data=data, cluster=cluster)
-        image = worker_image(self, deployment)
+        image = choose_image(self, deployment)
         namespace = WorkerNamespace(self, "Namespace", cluster=eks, network=network)
         priorities = Priorities(self, "Priorities", cluster=eks)
         authentication = TriggerAuthentication(self, "TriggerAuthentication", cluster=eks)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from aws_cdk import aws_eks_v2 as eks
 from constructs import Construct
 
+from cdk.cluster.placement import GPU, GPU_LABELS, GPU_TOLERATIONS, NAMESPACE
 from cdk.deployment import Deployment
-from cdk.workload.placement import GPU, GPU_LABELS, GPU_TOLERATIONS, NAMESPACE
-from cdk.workload.pod import UNPRIVILEGED, USER, unprivileged_pod
+from cdk.workload.pod import UNPRIVILEGED, USER, make_security_context
 from cdk.workload.priorities import WARM
 from cdk.workload.scaled_worker import KEDA_API
 
@@ -16,8 +16,9 @@ NAME = "warm-nodes"
 
 
 class WarmNodes(Construct):
-    """`deployment.warm_nodes` GPUs held free. A worker pre-empts such a pod and starts on a node that is up and has its
-    image; the pod, pending, makes the autoscaler start the next node, so that as many stay warm as were asked for."""
+    """Pods that hold `deployment.warm_nodes` GPUs free. A worker pre-empts such a pod and starts on a node that is up
+    and has its image. The pending pod makes the autoscaler start the next node, so that the requested number stays
+    warm."""
 
     def __init__(
         self,
@@ -28,7 +29,7 @@ class WarmNodes(Construct):
         deployment: Deployment,
         image: str,
     ) -> None:
-        """`image`: the worker's, fetched before the pod counts as running."""
+        """Make the pods and their hours. `image`: the worker's, fetched before the pod counts as running."""
         super().__init__(scope, id)
         labels = {"app.kubernetes.io/name": NAME}
         small = {"cpu": "10m", "memory": "32Mi"}
@@ -41,7 +42,7 @@ class WarmNodes(Construct):
                 "terminationGracePeriodSeconds": 0,
                 "nodeSelector": {**GPU_LABELS},
                 "tolerations": [{**toleration} for toleration in GPU_TOLERATIONS],
-                "securityContext": unprivileged_pod(USER),
+                "securityContext": make_security_context(USER),
                 "initContainers": [
                     {
                         "name": "fetch-image",

@@ -1,4 +1,4 @@
-"""What a worker may do in AWS: what its code calls, and no more."""
+"""A worker's rights in AWS: the calls that its code makes, and no more."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from adapters.settings.database_roles import SYSTEM_ROLE
 from cdk.data.stack import DataStack
 from cdk.deployment import Deployment
 
-#: A message is taken, kept by the heartbeat, and deleted.
+#: A message is received, extended by the heartbeat, and deleted.
 CONSUMING = ("sqs:GetQueueUrl", "sqs:ReceiveMessage", "sqs:ChangeMessageVisibility", "sqs:DeleteMessage")
 SENDING = ("sqs:GetQueueUrl", "sqs:SendMessage")
 
@@ -26,8 +26,8 @@ def grant_work(
     reads: Iterable[s3.IBucket],
     writes: str,
 ) -> None:
-    """`takes_from`: the queues of its work; `reads`: buckets beside results and the slides, ours and allowed ones;
-    `writes`: pattern of the keys that it puts into the results."""
+    """Grant a worker's rights. `takes_from`: the queues of its work; `reads`: buckets besides results and slides, ours
+    and allowed ones; `writes`: pattern of the keys that it writes in the results bucket."""
 
     def may(actions: Iterable[str], *resources: str) -> None:
         role.add_to_principal_policy(iam.PolicyStatement(actions=[*actions], resources=[*resources]))

@@ -7,10 +7,10 @@ from typing import Any
 from aws_cdk import aws_eks_v2 as eks
 from constructs import Construct
 
+from cdk.cluster.placement import NAMESPACE, SYSTEM_NAMESPACE, WORKER_PORT
 from cdk.data.database import PORT
 from cdk.network.stack import NetworkStack
 from cdk.workload.namespace import Namespace
-from cdk.workload.placement import NAMESPACE, SYSTEM_NAMESPACE, WORKER_PORT
 
 POD_IDENTITY_AGENT = "169.254.170.23/32"  #: answers on each node
 #: On the pods of workers, which the policy below lets out.
@@ -18,7 +18,8 @@ WORKER_LABELS = {"app.kubernetes.io/part-of": "tessera"}
 
 
 class WorkerNamespace(Construct):
-    """What lies in the namespace depends on this construct. The network policies are enforced by the VPC CNI."""
+    """The workers' namespace. All resources in it depend on this construct. The network policies are enforced by the
+    VPC CNI."""
 
     def __init__(self, scope: Construct, id: str, *, cluster: eks.ICluster, network: NetworkStack) -> None:
         super().__init__(scope, id)

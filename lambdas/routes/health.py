@@ -1,11 +1,11 @@
-"""Open to all: is the API up, and where does it push."""
+"""The health route, open to all: whether the API is up, and where it pushes updates."""
 
 from __future__ import annotations
 
 from aws_lambda_powertools.event_handler.router import APIGatewayRouter
 from pydantic import Field
 
-from lambdas.requests import Wiring
+from lambdas.http.requests import Wiring
 from lambdas.schemas.common import Answer
 
 router = APIGatewayRouter()

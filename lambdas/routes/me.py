@@ -1,11 +1,11 @@
-"""Who the caller is to us: what a page may offer depends on the role."""
+"""The caller's identity and role: what a page may offer depends on the role."""
 
 from __future__ import annotations
 
 from aws_lambda_powertools.event_handler.router import APIGatewayRouter
 from pydantic import Field
 
-from lambdas.requests import Caller
+from lambdas.http.requests import Caller
 from lambdas.schemas.common import Answer
 from wsi.records.identity import Role
 

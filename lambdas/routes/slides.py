@@ -10,10 +10,10 @@ from aws_lambda_powertools.event_handler import Response
 from aws_lambda_powertools.event_handler.openapi.params import Body, Query
 from aws_lambda_powertools.event_handler.router import APIGatewayRouter
 
-from lambdas.requests import Caller, Cursor, Limit, Search, Trace, Wiring
+from lambdas.http.requests import Caller, Cursor, Limit, Search, Trace, Wiring
 from lambdas.schemas.slides import SlideAnswer, SlideList, SlideToRegister, SlideToRestate, SlideToRestore
-from wsi import archiving, restating, slides
 from wsi.records.slides import Choice
+from wsi.slides import archiving, restating, slides
 from wsi.states import SlideState
 
 router = APIGatewayRouter()
@@ -46,12 +46,12 @@ def list_slides(
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> SlideList:
-    return SlideList.of(wiring.ledger.slides(caller, q=q, state=status, cursor=cursor, limit=limit))
+    return SlideList.of(wiring.ledger.list_slides(caller, q=q, state=status, cursor=cursor, limit=limit))
 
 
 @router.get("/slides/<slide_id>", tags=["slides"], summary="One slide")
 def get(slide_id: UUID, caller: Caller, wiring: Wiring) -> SlideAnswer:
-    return SlideAnswer.of(wiring.ledger.slide(caller, slide_id))
+    return SlideAnswer.of(wiring.ledger.get_slide(caller, slide_id))
 
 
 @router.patch(  # pyright: ignore[reportUnknownMemberType]
@@ -61,7 +61,7 @@ def restate(slide_id: UUID, body: SlideToRestate, caller: Caller, trace: Trace, 
     slide = restating.restate_slide(
         caller,
         slide_id,
-        body.restatement(),
+        body.to_restatement(),
         ledger=wiring.ledger,
         objects=wiring.objects,
         queues=wiring.queues,

@@ -1,11 +1,11 @@
-"""With what webhooks are signed: for the admins of a tenant."""
+"""The signing secret of webhooks, for a tenant's admins."""
 
 from __future__ import annotations
 
 from aws_lambda_powertools.event_handler.router import APIGatewayRouter
 from pydantic import Field
 
-from lambdas.requests import Caller, Wiring
+from lambdas.http.requests import Caller, Wiring
 from lambdas.schemas.common import Answer
 from wsi.access import require
 from wsi.records.identity import Role
@@ -20,10 +20,10 @@ class WebhookSecretAnswer(Answer):
 @router.get("/webhooks/secret", tags=["webhooks"], summary="With what webhooks are signed")
 def secret(caller: Caller, wiring: Wiring) -> WebhookSecretAnswer:
     require(caller, Role.ADMIN)
-    return WebhookSecretAnswer(secret=wiring.ledger.webhook_secret(caller))
+    return WebhookSecretAnswer(secret=wiring.ledger.get_webhook_secret(caller))
 
 
 @router.post("/webhooks/secret/rotate", tags=["webhooks"], summary="A new one; the last one signs too for a day")
 def rotate(caller: Caller, wiring: Wiring) -> WebhookSecretAnswer:
     require(caller, Role.ADMIN)
-    return WebhookSecretAnswer(secret=wiring.ledger.webhook_secret(caller, rotate=True))
+    return WebhookSecretAnswer(secret=wiring.ledger.get_webhook_secret(caller, rotate=True))

@@ -1,4 +1,4 @@
-"""What an operator asks of `administer`: one action an invocation."""
+"""Requests of an operator to `administer`: one action an invocation."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Person(Body):
 class AddUser(Person):
     tenant: Name
     role: Role
-    email: Email | None = None  #: what others of the tenant know the person by; kept where it is left out
+    email: Email | None = None  #: the name that others of the tenant see; stays where it is left out
 
 
 class KeyName(Body):
@@ -46,15 +46,16 @@ class RegisterBuiltin(Body):
 
 
 class RegisterModel(Body):
-    """The package lies in the models bucket already; `card` is what `read_package` said of it."""
+    """The registration of a package that is in the models bucket already; `card` is what `read_package` returned for
+    it."""
 
     card: dict[str, Any]
     package_uri: Annotated[str, Field(pattern="^s3://[^/]+/.+/$"), STORABLE]
-    is_default: bool = True
+    is_default: bool = False  #: the first version of a name is the default in any case
 
 
 class Action(Body):
-    """Exactly one of them."""
+    """Exactly one of the actions."""
 
     list_tenants: ListTenants | None = None
     add_tenant: AddTenant | None = None
@@ -67,13 +68,13 @@ class Action(Body):
 
     @model_validator(mode="after")
     def _one(self) -> Self:
-        if len(self._given()) != 1:
+        if len(self._list_given()) != 1:
             raise ValueError(f"give exactly one action of {', '.join(type(self).model_fields)}")
         return self
 
     @property
     def asked(self) -> Body:
-        return self._given()[0]
+        return self._list_given()[0]
 
-    def _given(self) -> list[Body]:
+    def _list_given(self) -> list[Body]:
         return [value for name in type(self).model_fields if (value := getattr(self, name)) is not None]

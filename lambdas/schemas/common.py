@@ -1,4 +1,4 @@
-"""What the nouns share."""
+"""Schemas that the nouns share."""
 
 from __future__ import annotations
 
@@ -41,5 +41,5 @@ class Problem(Answer):
     status: int
     detail: str
     traceparent: str = Field(description="W3C trace context; quote it when asking for help.")
-    reason: str | None = Field(default=None, description="Why a slide can not be analysed.")
+    reason: str | None = Field(default=None, description="Why a slide cannot be analysed.")
     errors: list[dict[str, Any]] | None = Field(default=None, description="Which fields are wrong, one entry each.")

@@ -15,18 +15,18 @@ from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
 from lambdas.schemas.common import EMAIL_PATTERN, STORABLE, Answer, Body, Mpp
-from wsi.estimate import Estimate, cost
-from wsi.job_results import Linked, LinkedShard
-from wsi.jobs import JobRequest, waits_for_capacity
-from wsi.model_card import ReadLevel
-from wsi.outline import Frame
-from wsi.records.deliveries import Channel, Delivery
+from wsi.jobs.job_results import Linked, LinkedShard
+from wsi.jobs.jobs import JobRequest, waits_for_capacity
+from wsi.notices.webhooks import LONGEST_URL
+from wsi.planning.estimate import Estimate, compute_cost
+from wsi.planning.region_geojson import read_geojson
+from wsi.records.deliveries import Delivery, NoticeChannel
 from wsi.records.jobs import Job, JobEvent, JobOptions, Priority, Submission
-from wsi.records.notices import job_update
+from wsi.records.model_card import ReadLevel
+from wsi.records.notices import make_job_update
+from wsi.records.outline import Frame
 from wsi.records.pages import Page
-from wsi.region_geojson import read_geojson
 from wsi.states import JobState
-from wsi.webhooks import LONGEST_URL
 
 Offset = Annotated[int, Field(ge=0, le=2**31 - 1)]
 Extent = Annotated[int, Field(gt=0, le=2**31 - 1)]
@@ -100,8 +100,8 @@ class NewJobBody(Body):
     notify: NotifyBody = NotifyBody()
     force: bool = Field(default=False, description="Compute again although an equal job has finished.")
 
-    def asked(self) -> JobRequest:
-        """Raises Invalid for GeoJSON that is no region."""
+    def to_request(self) -> JobRequest:
+        """Return the request. Raises Invalid for GeoJSON that is no region."""
         drawn = read_geojson(self.region_geojson, self.region_frame) if self.region_geojson is not None else None
         return JobRequest(
             slide_id=self.slide_id,
@@ -126,11 +126,11 @@ class NewJobBody(Body):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Beside:
-    """What the answer on a job says beside the job's own row."""
+class JobContext:
+    """The parts of an answer on a job that are not in the job's own row."""
 
     now: datetime
-    names: Mapping[str, str]  #: of who asked for jobs, by subject
+    names: Mapping[str, str]  #: of the jobs' submitters, by subject
     dollars_per_gpu_hour: float
 
 
@@ -171,16 +171,16 @@ class JobAnswer(Answer):
     dollars: float | None = Field(description="What they cost at the installation's price. Null until it ends.")
 
     @staticmethod
-    def of(job: Job, beside: Beside) -> JobAnswer:
+    def of(job: Job, beside: JobContext) -> JobAnswer:
         return JobAnswer(
-            **job_update(job).as_json(),
+            **make_job_update(job).as_json(),
             sentence=job.sentence,
             waiting_for_capacity=waits_for_capacity(job, beside.now),
             model=job.model,
             model_version=job.model_version,
             model_digest=job.model_digest,
             priority=job.priority,
-            options=_shown(job.options),
+            options=_summarise_options(job.options),
             label=job.label,
             retry_of=str(job.retry_of) if job.retry_of else None,
             notify=NotifyBody(email=job.notify_email, webhook=job.notify_webhook),
@@ -192,12 +192,13 @@ class JobAnswer(Answer):
             updated_at=job.updated_at,
             finished_at=job.finished_at,
             worker_seconds=round(job.worker_seconds, 3),
-            dollars=cost(job.worker_seconds, beside.dollars_per_gpu_hour) if job.state.is_final else None,
+            dollars=compute_cost(job.worker_seconds, beside.dollars_per_gpu_hour) if job.state.is_final else None,
         )
 
 
-def _shown(options: JobOptions) -> dict[str, Any]:
-    """As the job has them; of a drawn region its size and digest, since its points would fill the answer."""
+def _summarise_options(options: JobOptions) -> dict[str, Any]:
+    """Return the options as the job has them; a drawn region by its size and digest, as its points would fill the
+    answer."""
     value = options.as_json()
     if options.outline is not None:
         text = json.dumps(value["outline"], sort_keys=True, separators=(",", ":"))
@@ -216,7 +217,7 @@ class JobSubmitted(JobAnswer):
     warnings: list[str] = Field(description="What of region_geojson was left out or changed; not stored.")
 
     @staticmethod
-    def of_submission(submission: Submission, beside: Beside, warnings: Sequence[str] = ()) -> JobSubmitted:
+    def of_submission(submission: Submission, beside: JobContext, warnings: Sequence[str] = ()) -> JobSubmitted:
         return JobSubmitted(
             **JobAnswer.of(submission.job, beside).model_dump(),
             replayed=submission.replayed,
@@ -230,6 +231,10 @@ class EstimateAnswer(Answer):
     shards: int
     seconds: float = Field(description="Of one worker, all shards one after the other.")
     dollars: float
+    measured: bool = Field(
+        description="By a rate that was measured. False: nobody measured the model's, and seconds and dollars are "
+        "those of a slow one."
+    )
     exact: bool = Field(
         description="The tiles are those that the job will have. False for a near count: planning will look for "
         "tissue anew, since the job states another mpp than the slide or an older version inspected it; or the drawn "
@@ -247,7 +252,7 @@ class JobList(Answer):
     next_cursor: str | None
 
     @staticmethod
-    def of(page: Page[Job], beside: Beside) -> JobList:
+    def of(page: Page[Job], beside: JobContext) -> JobList:
         return JobList(items=[JobAnswer.of(job, beside) for job in page.items], next_cursor=page.next_cursor)
 
 
@@ -269,7 +274,7 @@ class EventList(Answer):
 
 
 class DeliveryAnswer(Answer):
-    channel: Channel
+    channel: NoticeChannel
     target: str
     attempt: int = Field(description="Tries so far.")
     status: int | None = Field(description="What the webhook's receiver answered last.")

@@ -1,4 +1,4 @@
-"""What a viewer is told of a slide. Needs no numpy: the API describes it."""
+"""A slide as viewers need it. Needs no numpy: the API describes it."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pydantic import Field
 
 from adapters.settings.problems import BASE_PATH
 from lambdas.schemas.common import Answer
-from wsi.deep_zoom import ViewLevel
+from wsi.viewer.deep_zoom import ViewLevel
 
 if TYPE_CHECKING:
-    from wsi.viewing import View
+    from wsi.viewer.viewing import View
 
 
 class PyramidLevel(Answer):

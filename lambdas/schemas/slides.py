@@ -9,7 +9,7 @@ from pydantic import Field
 
 from lambdas.schemas.common import STORABLE, Answer, Body, Mpp
 from wsi.errors import Invalid
-from wsi.ledger_rules import archive_sentence
+from wsi.ledger_rules import describe_archive
 from wsi.records.pages import Page
 from wsi.records.restatement import Restatement
 from wsi.records.slides import RestoreTier, Slide
@@ -56,7 +56,8 @@ class SlideToRegister(Body):
 
 
 class SlideToRestate(Body):
-    """What is left out stays; null takes back what was stated, so that the file's own word holds again."""
+    """A new statement about a slide. Fields that are left out stay; null takes back what was stated, so that the file's
+    own value holds again."""
 
     mpp: Mpp | None = None
     optical_path: OpticalPath | None = None
@@ -66,7 +67,7 @@ class SlideToRestate(Body):
         str | None, Field(description="What lists call the slide, up to 255 characters. It alone inspects nothing.")
     ] = None
 
-    def restatement(self) -> Restatement:
+    def to_restatement(self) -> Restatement:
         given = {name: getattr(self, name) for name in self.model_fields_set}
         if given.get("name", "") is None:
             raise Invalid("A slide has a name: `name` can be replaced and not be taken away.")
@@ -91,7 +92,7 @@ class SlideAnswer(Answer):
     name: str
     status: SlideState
     reason: str | None = Field(description="Which rule it broke, when REJECTED.")
-    sentence: str | None = Field(description="Why it can not be analysed, when REJECTED, ARCHIVED or RESTORING.")
+    sentence: str | None = Field(description="Why it cannot be analysed, when REJECTED, ARCHIVED or RESTORING.")
     files: int
     size: int = Field(description="Bytes of all files.")
     digest: str | None
@@ -116,7 +117,7 @@ class SlideAnswer(Answer):
             name=slide.name,
             status=slide.state,
             reason=slide.reason,
-            sentence=slide.sentence or archive_sentence(slide),
+            sentence=slide.sentence or describe_archive(slide),
             files=len(slide.files),
             size=sum(file.size for file in slide.files),
             digest=slide.digest,
@@ -127,15 +128,15 @@ class SlideAnswer(Answer):
             deidentify=slide.deidentify,
             deidentified=slide.deidentified,
             removed=RemovedParts(**slide.removed.as_json()) if slide.removed and slide.deidentified else None,
-            inspection=_shown(slide.inspection),
+            inspection=_strip_tile_counts(slide.inspection),
             restored_until=slide.restored_until,
             created_at=slide.created_at,
             version=slide.version,
         )
 
 
-def _shown(inspection: dict[str, Any] | None) -> dict[str, Any] | None:
-    """Without the table that inspection kept for dry runs before these counted on the mask."""
+def _strip_tile_counts(inspection: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Return the facts without the table that inspection stored for dry runs before these counted on the mask."""
     return inspection and {name: value for name, value in inspection.items() if name != "tile_counts"}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from pydantic import Field
@@ -9,16 +10,17 @@ from pydantic import Field
 from lambdas.schemas.common import Answer, Body, Mpp, Sha256
 from lambdas.schemas.slides import FocalPlane, OpticalPath, Picture
 from wsi.digests import PART_SIZE
+from wsi.errors import Invalid
 from wsi.records.slides import Slide
-from wsi.upload_rules import NewFile, PartAsked
-from wsi.uploads import PartGranted, PartHeld
+from wsi.uploads.multipart import PartGranted, PartHeld
+from wsi.uploads.rules import NewFile, PartAsked
 
 
 class FileToUpload(Body):
     name: str = Field(description="As the user knows it; with its folder for a slide of several files.")
     size: int = Field(gt=0, description="Bytes.")
 
-    def asked(self) -> NewFile:
+    def to_request(self) -> NewFile:
         return NewFile(name=self.name, size=self.size)
 
 
@@ -31,7 +33,7 @@ class NewUpload(Body):
     deidentify: bool = Field(
         default=False,
         description="Label, macro and what else identifies somebody are removed from the files before the slide is "
-        "READY, and the files as they came are deleted. A slide of which that can not be done is REJECTED.",
+        "READY, and the files as they came are deleted. A slide of which that cannot be done is REJECTED.",
     )
 
 
@@ -57,7 +59,7 @@ class PartToUpload(Body):
     size: int = Field(gt=0, description="Bytes.")
     sha256: Sha256
 
-    def asked(self) -> PartAsked:
+    def to_request(self) -> PartAsked:
         return PartAsked(file=self.file, n=self.n, size=self.size, sha256=self.sha256)
 
 
@@ -95,3 +97,19 @@ class StoredParts(Answer):
     part_size: int
     items: list[StoredPart]
     next_cursor: str | None
+
+    @staticmethod
+    def of(held: Sequence[PartHeld], following: tuple[int, int] | None) -> StoredParts:
+        return StoredParts(
+            part_size=PART_SIZE,
+            items=[StoredPart.of(part) for part in held],
+            next_cursor=f"{following[0]}.{following[1]}" if following else None,
+        )
+
+
+def read_part_cursor(cursor: str | None) -> tuple[int, int]:
+    """Return (file, part) after which the page of parts begins. Raises Invalid."""
+    file, dot, part = (cursor or "0.0").partition(".")
+    if not (dot and file.isdecimal() and part.isdecimal()):
+        raise Invalid("The cursor is not one that this API gave.")
+    return int(file), int(part)

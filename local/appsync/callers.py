@@ -1,4 +1,5 @@
-"""Who calls: the Lambda authorizer for people and services, Signature Version 4 for our own processes."""
+"""Authentication of callers: the Lambda authorizer for people and services, Signature Version 4 for our own
+processes."""
 
 from __future__ import annotations
 
@@ -19,8 +20,8 @@ Authorizer = Callable[[dict[str, Any], Any], dict[str, Any]]  #: the Lambda's ha
 SignatureCheck = Callable[[str, str, Mapping[str, str], bytes, datetime], str | None]
 
 
-class Refused(Exception):
-    """401 in AppSync's words."""
+class CallerRefused(Exception):
+    """A refusal to admit a caller: 401, in AppSync's words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +29,8 @@ class Caller:
     mode: Mode
     resolver_context: Mapping[str, str] = field(default_factory=dict)  #: of the authorizer's answer
 
-    def identity(self) -> dict[str, Any]:
-        """`ctx.identity` as resolvers see it."""
+    def as_identity(self) -> dict[str, Any]:
+        """Return `ctx.identity` as resolvers see it."""
         return {"resolverContext": dict(self.resolver_context)} if self.mode is Mode.LAMBDA else {}
 
 
@@ -40,13 +41,13 @@ class Doorkeeper:
     lambda_context: Callable[[], Any]
 
     async def admit(self, headers: Mapping[str, str], operation: Mapping[str, Any]) -> Caller:
-        """By the Authorization header alone, as the API's authorizer mode does. Raises Refused.
+        """Admit a caller by the Authorization header alone, as the API's authorizer mode does. Raises Refused.
 
         `headers` by lower-case name; `operation` is the GraphQL request: {"query", "operationName", "variables"}.
         """
         token = headers.get("authorization", "")
         if not token:
-            raise Refused("Valid authorization header not provided.")
+            raise CallerRefused("Valid authorization header not provided.")
         event = {
             "authorizationToken": token,
             "requestContext": {
@@ -63,14 +64,14 @@ class Doorkeeper:
             answer = await asyncio.to_thread(self.authorizer, event, self.lambda_context())
         except Exception as error:
             log.exception("The authorizer failed.")
-            raise Refused("You are not authorized to make this call.") from error
+            raise CallerRefused("You are not authorized to make this call.") from error
         if not answer.get("isAuthorized"):
-            raise Refused("You are not authorized to make this call.")
+            raise CallerRefused("You are not authorized to make this call.")
         return Caller(Mode.LAMBDA, dict(answer.get("resolverContext") or {}))
 
     def admit_signed(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> Caller:
-        """Raises Refused."""
+        """Admit one of our own processes by the signature of its request. Raises Refused."""
         refusal = self.signature_refusal(method, url, headers, body, datetime.now(UTC))
         if refusal:
-            raise Refused(refusal)
+            raise CallerRefused(refusal)
         return Caller(Mode.IAM)

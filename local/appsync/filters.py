@@ -26,8 +26,8 @@ OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
 }
 
 
-def lets_through(subscription_filter: Mapping[str, Any], payload: Mapping[str, Any]) -> bool:
-    """Whether the mutation's payload reaches the subscriber. A field that the payload lacks fails its condition.
+def matches_filter(subscription_filter: Mapping[str, Any], payload: Mapping[str, Any]) -> bool:
+    """Return whether the mutation's payload reaches the subscriber. A field that the payload lacks fails its condition.
 
     Raises KeyError for an operator that AppSync does not know.
     """
@@ -44,5 +44,6 @@ def _holds(condition: Mapping[str, Any], payload: Mapping[str, Any]) -> bool:
 
 
 def matches_arguments(arguments: Mapping[str, Any], payload: Mapping[str, Any]) -> bool:
-    """What AppSync does when the resolver sets no filter: every argument given equals the field of that name."""
+    """Return whether every given argument equals the payload's field of that name, as AppSync decides without a
+    filter."""
     return all(value is None or payload.get(name) == value for name, value in arguments.items())

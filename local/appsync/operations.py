@@ -26,8 +26,8 @@ from graphql import (
 
 from local.appsync.callers import Caller
 from local.appsync.resolvers import ResolverRefused, Resolvers
-from local.appsync.schema import first_forbidden
-from local.appsync.subscriptions import Subscriptions, selected
+from local.appsync.schema import find_forbidden
+from local.appsync.subscriptions import Subscriptions, select_fields
 
 
 class OperationRefused(Exception):
@@ -56,7 +56,7 @@ class Operation:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """Of the root field, those that were given: not the variables that were declared and left out."""
+        """The root field's given arguments, without variables that were declared and left out."""
         named = {
             argument.name.value: value_from_ast_untyped(argument.value, dict(self.variables))
             for argument in self.field.arguments or ()
@@ -65,7 +65,7 @@ class Operation:
 
 
 def read_request(text: str | bytes) -> Mapping[str, Any]:
-    """{"query", "operationName", "variables"} of a body or of a `start`. Raises OperationRefused."""
+    """Read {"query", "operationName", "variables"} from a body or from a `start`. Raises OperationRefused."""
     request = read_object(text)
     name, variables = request.get("operationName"), request.get("variables")
     if not isinstance(name, str | None) or not isinstance(variables, dict | None):
@@ -74,7 +74,7 @@ def read_request(text: str | bytes) -> Mapping[str, Any]:
 
 
 def read_object(text: str | bytes) -> Mapping[str, Any]:
-    """Raises OperationRefused."""
+    """Parse a JSON object. Raises OperationRefused."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -85,7 +85,8 @@ def read_object(text: str | bytes) -> Mapping[str, Any]:
 
 
 def read_operation(schema: GraphQLSchema, request: Mapping[str, Any], caller: Caller) -> Operation:
-    """Raises OperationRefused."""
+    """Parse a request, validate it against the schema, and check that the caller may use its fields. Raises
+    OperationRefused."""
     try:
         document = parse(str(request.get("query", "")))
     except GraphQLError as error:
@@ -97,16 +98,17 @@ def read_operation(schema: GraphQLSchema, request: Mapping[str, Any], caller: Ca
     node = get_operation_ast(document, name)
     if node is None:
         raise OperationRefused("BadRequestException", "The request must name one of its operations.")
-    forbidden = first_forbidden(schema, document, caller.mode)
+    forbidden = find_forbidden(schema, document, caller.mode)
     if forbidden:
         raise OperationRefused("Unauthorized", f"Not Authorized to access {forbidden}")
     return Operation(document, node, name, request.get("variables") or {})
 
 
-async def answer(
+async def execute_operation(
     schema: GraphQLSchema, resolvers: Resolvers, subscriptions: Subscriptions, operation: Operation, caller: Caller
 ) -> dict[str, Any]:
-    """Carries out a query or mutation; what a mutation selected goes to the subscribers."""
+    """Execute a query or mutation, and return the response. What a mutation selected goes to the subscribers. Raises
+    OperationRefused for a subscription."""
     if operation.node.operation == OperationType.SUBSCRIPTION:
         raise OperationRefused("BadRequestException", "Subscriptions are started over the realtime endpoint.")
 
@@ -115,7 +117,7 @@ async def answer(
             return source.get(info.field_name)
         if not resolvers.has(info.field_name):
             return None  # AppSync answers null for a field without a resolver
-        return (await resolvers.resolve(info.field_name, resolver_context(caller, arguments))).result
+        return (await resolvers.resolve(info.field_name, make_resolver_context(caller, arguments))).result
 
     executing = execute(
         schema,
@@ -128,17 +130,17 @@ async def answer(
     if operation.node.operation == OperationType.MUTATION and result.data:
         for node in operation.node.selection_set.selections:
             if isinstance(node, FieldNode) and isinstance(value := result.data[(node.alias or node.name).value], dict):
-                subscriptions.publish(node.name.value, selected(value, node.selection_set))
-    errors = [error_json(_kind(error), error.message, path=error.path) for error in result.errors or ()]
+                subscriptions.publish(node.name.value, select_fields(value, node.selection_set))
+    errors = [make_error(_kind(error), error.message, path=error.path) for error in result.errors or ()]
     return {"data": result.data, **({"errors": errors} if errors else {})}
 
 
-def resolver_context(caller: Caller, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """`ctx` as resolvers get it."""
-    return {"args": dict(arguments), "arguments": dict(arguments), "identity": caller.identity(), "stash": {}}
+def make_resolver_context(caller: Caller, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `ctx` as resolvers get it."""
+    return {"args": dict(arguments), "arguments": dict(arguments), "identity": caller.as_identity(), "stash": {}}
 
 
-def error_json(kind: str, message: str, *, path: Any = None) -> dict[str, Any]:
+def make_error(kind: str, message: str, *, path: Any = None) -> dict[str, Any]:
     return {"path": path, "data": None, "errorType": kind, "errorInfo": None, "message": message}
 
 

@@ -16,8 +16,8 @@ from urllib.parse import unquote
 from aiohttp import WSMsgType, web
 from graphql import GraphQLSchema, OperationType
 
-from local.appsync.callers import Caller, Doorkeeper, Refused
-from local.appsync.operations import OperationRefused, read_object, read_operation, read_request, resolver_context
+from local.appsync.callers import Caller, CallerRefused, Doorkeeper
+from local.appsync.operations import OperationRefused, make_resolver_context, read_object, read_operation, read_request
 from local.appsync.resolvers import ResolverRefused, Resolvers
 from local.appsync.subscriptions import Subscription, Subscriptions
 
@@ -44,7 +44,7 @@ class Connection:
         await socket.prepare(request)
         try:
             await self._doorkeeper.admit(_handshake_headers(request), {})
-        except Refused as refusal:
+        except CallerRefused as refusal:
             # A client that is refused before it has said connection_init may not read why.
             await socket.receive(timeout=FIRST_WORD)
             await socket.send_json(_errors("connection_error", None, "UnauthorizedException", 401, str(refusal)))
@@ -93,7 +93,7 @@ class Connection:
         subscription_id = message["id"]
         try:
             subscription = await self._subscription(subscription_id, message.get("payload"))
-        except Refused as refusal:
+        except CallerRefused as refusal:
             self._send(_errors("error", subscription_id, "UnauthorizedException", 401, str(refusal)))
         except (OperationRefused, ResolverRefused) as refusal:
             code = 401 if refusal.kind == "Unauthorized" else 400
@@ -103,7 +103,8 @@ class Connection:
             self._send({"type": "start_ack", "id": subscription_id})
 
     async def _subscription(self, subscription_id: str, payload: Any) -> Subscription:
-        """Authorised again for each subscription; its resolver decides the filter."""
+        """Admit the caller again for this subscription, and return it with the filter that its resolver sets. Raises
+        Refused, OperationRefused, ResolverRefused."""
         if not self._initialised:
             raise OperationRefused("BadRequestException", "The connection was not initialised.")
         if self._subscriptions.count(self) >= MOST_SUBSCRIPTIONS:
@@ -114,7 +115,7 @@ class Connection:
         if operation.node.operation != OperationType.SUBSCRIPTION:
             raise OperationRefused("BadRequestException", "Only subscriptions are started here.")
         field = operation.field.name.value
-        evaluated = await self._resolvers.resolve(field, resolver_context(caller, operation.arguments))
+        evaluated = await self._resolvers.resolve(field, make_resolver_context(caller, operation.arguments))
         return Subscription(
             id=subscription_id,
             field=field,
@@ -130,7 +131,7 @@ class Connection:
 
 
 def _frame(text: str) -> Mapping[str, Any]:
-    """Raises OperationRefused."""
+    """Read a message of the client. Raises OperationRefused."""
     message = read_object(text)
     if message.get("type") in ("start", "stop") and not isinstance(message.get("id"), str):
         raise OperationRefused("BadRequestException", "To start or stop, a message names an id.")
@@ -138,7 +139,7 @@ def _frame(text: str) -> Mapping[str, Any]:
 
 
 def _start_payload(payload: Any) -> tuple[dict[str, str], Mapping[str, Any]]:
-    """Headers and GraphQL request of a `start`. Raises OperationRefused."""
+    """Return the headers and the GraphQL request of a `start`. Raises OperationRefused."""
     match payload:
         case {"data": str() as data, "extensions": {"authorization": dict() as headers}}:
             return _lower(headers), read_request(data)
@@ -147,8 +148,8 @@ def _start_payload(payload: Any) -> tuple[dict[str, str], Mapping[str, Any]]:
 
 
 def _handshake_headers(request: web.Request) -> dict[str, str]:
-    """From `?header=<base64 JSON>` (gql sends + unescaped, which arrives as a space) or, as Amplify does, from the
-    subprotocol `header-<base64url JSON>`. Empty when there is neither, or nothing readable."""
+    """Read the headers from `?header=<base64 JSON>` (gql sends + unescaped, which arrives as a space) or, as Amplify
+    does, from the subprotocol `header-<base64url JSON>`. Empty when there is neither, or nothing readable."""
     offered = request.headers.get("Sec-WebSocket-Protocol", "").split(",")
     in_protocol = (name.strip().removeprefix("header-") for name in offered if name.strip().startswith("header-"))
     in_query = (unquote(pair[7:]) for pair in request.query_string.split("&") if pair.startswith("header="))

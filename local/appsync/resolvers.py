@@ -32,7 +32,7 @@ class Evaluated:
 
 
 class Resolvers:
-    """`folder` holds a file for each field, named after it. Belongs to one event loop."""
+    """The resolvers in `folder`, which holds a file for each field, named after it. For one event loop."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder.absolute()
@@ -54,7 +54,8 @@ class Resolvers:
             await self._process.wait()
 
     async def resolve(self, field: str, context: Mapping[str, Any]) -> Evaluated:
-        """Request handler, a NONE data source (its result is the payload), response handler. Raises ResolverRefused."""
+        """Run the request handler, a NONE data source (its result is the payload) and the response handler. Raises
+        ResolverRefused."""
         requested = await self._call(field, "request", context)
         payload = (requested.result or {}).get("payload")
         return await self._call(field, "response", {**context, "result": payload})

@@ -39,7 +39,7 @@ scalar AWSURL
 
 
 class Mode(StrEnum):
-    """How a caller proved who they are; the values are the schema's directives."""
+    """The way in which a caller is authenticated; the values are the schema's directives."""
 
     IAM = "aws_iam"
     LAMBDA = "aws_lambda"
@@ -52,8 +52,8 @@ def load_schema(path: Path) -> GraphQLSchema:
     return build_schema(PRELUDE + path.read_text())
 
 
-def fed_by(schema: GraphQLSchema) -> Mapping[str, tuple[str, ...]]:
-    """Subscription fields by the mutation that feeds them (`@aws_subscribe`)."""
+def group_subscriptions(schema: GraphQLSchema) -> Mapping[str, tuple[str, ...]]:
+    """Return the subscription fields by the mutation that feeds them (`@aws_subscribe`)."""
     fields = schema.subscription_type.fields if schema.subscription_type else {}
     fed: dict[str, tuple[str, ...]] = {}
     for name, field in fields.items():
@@ -64,8 +64,9 @@ def fed_by(schema: GraphQLSchema) -> Mapping[str, tuple[str, ...]]:
     return fed
 
 
-def first_forbidden(schema: GraphQLSchema, document: DocumentNode, mode: Mode) -> str | None:
-    """ "publishJobUpdate on type Mutation" for the first field that callers of `mode` may not use, else None."""
+def find_forbidden(schema: GraphQLSchema, document: DocumentNode, mode: Mode) -> str | None:
+    """Return the first field that callers of `mode` may not use, as "publishJobUpdate on type Mutation"; None if there
+    is none."""
     types = TypeInfo(schema)
     found: list[str] = []
 
@@ -80,7 +81,8 @@ def first_forbidden(schema: GraphQLSchema, document: DocumentNode, mode: Mode) -
 
 
 def _modes(field: GraphQLField, parent: GraphQLNamedType) -> set[str]:
-    """A directive on the field wins over those on its type; without any, the API's default mode holds."""
+    """Return the modes that may use a field. A directive on the field wins over those on its type; without any, the
+    API's default mode applies."""
     known = {mode.value for mode in Mode}
     for place in (field, parent):
         named = {directive.name.value for directive in _directives(place)} & known

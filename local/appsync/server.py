@@ -9,8 +9,8 @@ from typing import Any
 from aiohttp import web
 
 from adapters.sigv4 import ALGORITHM
-from local.appsync.callers import Doorkeeper, Refused
-from local.appsync.operations import OperationRefused, answer, error_json, read_operation, read_request
+from local.appsync.callers import CallerRefused, Doorkeeper
+from local.appsync.operations import OperationRefused, execute_operation, make_error, read_operation, read_request
 from local.appsync.realtime import Connection
 from local.appsync.resolvers import Resolvers
 from local.appsync.schema import load_schema
@@ -24,13 +24,13 @@ CORS = {
 }
 
 
-def appsync_app(doorkeeper: Doorkeeper, *, folder: Path = FOLDER) -> web.Application:
-    """`folder` holds schema.graphql and a resolver file for each field."""
+def make_appsync_app(doorkeeper: Doorkeeper, *, folder: Path = FOLDER) -> web.Application:
+    """Return the app of an AppSync API. `folder` holds schema.graphql and a resolver file for each field."""
     schema = load_schema(folder / "schema.graphql")
     resolvers = Resolvers(folder)
     subscriptions = Subscriptions(schema)
 
-    async def graphql(request: web.Request) -> web.Response:
+    async def serve_graphql(request: web.Request) -> web.Response:
         body = await request.read()
         asked: Mapping[str, Any] | None = None
         headers = {name.lower(): value for name, value in request.headers.items()}
@@ -41,17 +41,17 @@ def appsync_app(doorkeeper: Doorkeeper, *, folder: Path = FOLDER) -> web.Applica
             else:
                 caller = await doorkeeper.admit(headers, asked)
             operation = read_operation(schema, asked, caller)
-            answered = await answer(schema, resolvers, subscriptions, operation, caller)
-        except Refused as refusal:
+            answered = await execute_operation(schema, resolvers, subscriptions, operation, caller)
+        except CallerRefused as refusal:
             return _failure(401, "UnauthorizedException", str(refusal))
         except OperationRefused as refusal:
             return _failure(400 if asked is None else 200, refusal.kind, refusal.message)
         return web.json_response(answered, headers=CORS)
 
-    async def realtime(request: web.Request) -> web.WebSocketResponse:
+    async def serve_realtime(request: web.Request) -> web.WebSocketResponse:
         return await Connection(schema, resolvers, subscriptions, doorkeeper).serve(request)
 
-    async def preflight(_: web.Request) -> web.Response:
+    async def serve_preflight(_: web.Request) -> web.Response:
         return web.Response(status=204, headers=CORS)
 
     async def start(_: web.Application) -> None:
@@ -61,13 +61,13 @@ def appsync_app(doorkeeper: Doorkeeper, *, folder: Path = FOLDER) -> web.Applica
         await resolvers.stop()
 
     app = web.Application()
-    app.router.add_post("/graphql", graphql)
-    app.router.add_options("/graphql", preflight)
-    app.router.add_get("/graphql/realtime", realtime)
+    app.router.add_post("/graphql", serve_graphql)
+    app.router.add_options("/graphql", serve_preflight)
+    app.router.add_get("/graphql/realtime", serve_realtime)
     app.on_startup.append(start)
     app.on_cleanup.append(stop)
     return app
 
 
 def _failure(status: int, kind: str, message: str) -> web.Response:
-    return web.json_response({"data": None, "errors": [error_json(kind, message)]}, status=status, headers=CORS)
+    return web.json_response({"data": None, "errors": [make_error(kind, message)]}, status=status, headers=CORS)

@@ -1,4 +1,4 @@
-"""Who hears what: the subscriptions of all connections, and what a mutation sends to each."""
+"""Subscriptions of all connections, and what a mutation sends to each."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 from graphql import DocumentNode, FieldNode, GraphQLSchema, SelectionSetNode, execute_sync
 
-from local.appsync.filters import lets_through, matches_arguments
-from local.appsync.schema import fed_by
+from local.appsync.filters import matches_arguments, matches_filter
+from local.appsync.schema import group_subscriptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,17 +22,18 @@ class Subscription:
     variables: Mapping[str, Any]
     send: Callable[[Mapping[str, Any]], None]
 
-    def hears(self, payload: Mapping[str, Any]) -> bool:
-        """A filter that the resolver sets replaces the match of the arguments; nothing is added to it."""
+    def matches(self, payload: Mapping[str, Any]) -> bool:
+        """Return whether the subscriber gets the payload. A filter that the resolver sets replaces the match of the
+        arguments; nothing is added to it."""
         if self.filter is not None:
-            return lets_through(self.filter, payload)
+            return matches_filter(self.filter, payload)
         return matches_arguments(self.arguments, payload)
 
 
 class Subscriptions:
     def __init__(self, schema: GraphQLSchema) -> None:
         self._schema = schema
-        self._fed = fed_by(schema)
+        self._fed = group_subscriptions(schema)
         self._held: dict[tuple[object, str], Subscription] = {}
 
     def add(self, connection: object, subscription: Subscription) -> None:
@@ -49,9 +50,10 @@ class Subscriptions:
             del self._held[key]
 
     def publish(self, mutation: str, payload: Mapping[str, Any]) -> None:
-        """`payload`: only the fields that the mutation selected, under the schema's names."""
+        """Send a mutation's payload to the subscriptions that it feeds. `payload` holds only the fields that the
+        mutation selected, under the schema's names."""
         for subscription in list(self._held.values()):
-            if subscription.field in self._fed.get(mutation, ()) and subscription.hears(payload):
+            if subscription.field in self._fed.get(mutation, ()) and subscription.matches(payload):
                 subscription.send(
                     {"id": subscription.id, "type": "data", "payload": self._shape(subscription, payload)}
                 )
@@ -68,11 +70,11 @@ class Subscriptions:
         return {"data": result.data, **errors}
 
 
-def selected(value: Mapping[str, Any], selection: SelectionSetNode | None) -> dict[str, Any]:
-    """A mutation's answer under the schema's names, with only what it selected: aliases undone."""
+def select_fields(value: Mapping[str, Any], selection: SelectionSetNode | None) -> dict[str, Any]:
+    """Return a mutation's answer under the schema's names, with only what it selected: aliases undone."""
     out: dict[str, Any] = {}
     for node in selection.selections if selection else ():
         if isinstance(node, FieldNode):
             held = value.get((node.alias or node.name).value)
-            out[node.name.value] = selected(held, node.selection_set) if isinstance(held, dict) else held
+            out[node.name.value] = select_fields(held, node.selection_set) if isinstance(held, dict) else held
     return out

@@ -1,1 +1,1 @@
-"""The app's stacks on MiniStack, and a slide's whole way through what was deployed: see docs/emulated.md."""
+"""The app's stacks on MiniStack, and a slide's whole path through the deployment: see docs/how-to/emulated.md."""

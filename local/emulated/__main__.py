@@ -1,4 +1,5 @@
-"""`python -m local.emulated`: deploys, goes the whole way, says what is missing, and takes everything down again."""
+"""`python -m local.emulated`: deploys the app, sends a slide through it, reports what is missing, and takes everything
+down."""
 
 from __future__ import annotations
 
@@ -20,12 +21,12 @@ from local.emulated.aftermath import keep_logs, look_around
 from local.emulated.installation import RUNNING, EmulatedInstallation
 from local.emulated.journey import Journey
 from local.emulated.report import Report
-from local.sample_slide import sample_slide
-from local.stack_file import alone
+from local.processes.stack_file import hold_lock
+from local.sample_slide import fetch_sample_slide
 
-#: What a part that is missing or broken ends in; anything else is a fault of this command, and shows its traceback.
+#: Errors of a part that is missing or broken; any other is a fault of this command, and shows its traceback.
 _EXPECTED = (DeploymentFailed, NotEmulated, RuntimeError, LookupError, httpx.HTTPError)
-#: Bundles of code that did not change are not made again; and what a run that was killed left running.
+#: Kept so that unchanged code is not bundled again, and so that what a killed run left running can be stopped.
 KEPT = ("cdk.out", RUNNING, "postgres")
 
 
@@ -36,25 +37,28 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 def main(
     folder: Annotated[Path, typer.Option(help="Where its data lies.")] = FOLDER / "emulated",
     slide: Annotated[Path | None, typer.Option(exists=True, help="Another one than that of the demo.")] = None,
+    package: Annotated[
+        Path | None, typer.Option(exists=True, file_okay=False, help="Of a model that is added on the way.")
+    ] = None,
 ) -> None:
-    """Exit code 0 only when nothing is missing."""
+    """Deploy the app to MiniStack and send a slide through it. The exit code is 0 only when nothing is missing."""
     for number in (signal.SIGTERM, signal.SIGHUP):  # what was started is stopped, as after Ctrl-C
         signal.signal(number, lambda received, _: sys.exit(128 + received))
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s %(message)s")
-    with alone(folder.with_name(f"{folder.name}.lock")):
-        complete = run(folder, slide or sample_slide(FOLDER / "cache"), Console())
+    with hold_lock(folder.with_name(f"{folder.name}.lock")):
+        complete = run(folder, slide or fetch_sample_slide(FOLDER / "cache"), package, Console())
     raise typer.Exit(0 if complete else 1)
 
 
-def run(folder: Path, slide: Path, console: Console) -> bool:
-    """Whether everything was deployed and gone through."""
+def run(folder: Path, slide: Path, package: Path | None, console: Console) -> bool:
+    """Deploy everything, walk through it, and return whether all of it worked."""
     report = Report(console)
     _clear(folder)
     installation = EmulatedInstallation(folder, report)
     try:
         installation.start()
         try:
-            Journey(installation, report).go(slide)
+            Journey(installation, report).run(slide, package)
             look_around(installation, report)
         finally:
             console.print(f"logs of the functions and of the worker: {keep_logs(installation)}")
@@ -63,7 +67,7 @@ def run(folder: Path, slide: Path, console: Console) -> bool:
     finally:
         with report.step("take everything down"):
             installation.stop()
-    return report.verdict()
+    return report.print_verdict()
 
 
 def _clear(folder: Path) -> None:

@@ -1,5 +1,5 @@
-"""What a browser does before and while a page of another origin uploads: it asks, and shows the page only what it may
-see (CORS)."""
+"""A browser's checks around an upload by a page of another origin (CORS): it asks first, and shows the page only
+what it may see."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ALLOWED, EXPOSED = "access-control-allow-origin", "access-control-expose-headers
 
 
 def upload_from_a_page(api: httpx.Client, credential: Mapping[str, str], report: Report) -> None:
-    """One part, of an upload that is then aborted."""
+    """Upload one part as a page in a browser does, abort the upload, and check which origins S3 and the API let in."""
     with report.step(f"a page at {PAGE} begins an upload, sends a part, aborts"):
         begun = api.post("/uploads", json={"files": [{"name": "x.svs", "size": len(PART)}]}, headers=credential)
         path = f"/uploads/{begun.json().get('slide_id')}"
@@ -44,7 +44,7 @@ def upload_from_a_page(api: httpx.Client, credential: Mapping[str, str], report:
 
 
 def _preflight(url: str, origin: str, method: str) -> bool:
-    """Whether a browser would send the request."""
+    """Return whether a browser would send the request."""
     wanted: dict[str, Any] = {"Origin": origin, "Access-Control-Request-Method": method}
     answer = httpx.options(url, headers={**wanted, "Access-Control-Request-Headers": "authorization,content-type"})
     return answer.is_success and answer.headers.get(ALLOWED) in (origin, "*")

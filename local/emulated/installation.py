@@ -1,4 +1,4 @@
-"""The stacks, deployed to MiniStack in their order; what stands beside it, started and stopped."""
+"""The stacks, deployed to MiniStack in their order, and the servers that run next to it."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from pathlib import Path
 
 from adapters.aws_clients import AwsClients
 from adapters.deploying import Deploying
-from cdk.emulated import Row, Template, emulated, told
+from cdk.emulated import Row, Template, read_dropped_property, transform_template
 from cdk.emulated.table import OURS
 from cdk.emulated.values import DATABASE_HOST, DATABASE_PORT, ENDPOINT, PUBLISH_URL, REALTIME_URL
 from local.emulated.push import PushServer
 from local.emulated.report import Report
 from local.emulated.synthesis import SynthesizedStack, synthesize
 from local.environment import LocalCredentials
-from local.leftovers import stop_leftovers
 from local.ministack import MiniStack
 from local.options import DATABASE, REGION
 from local.postgres import EmbeddedPostgres
+from local.processes.leftovers import stop_leftovers
 
 RUNNING = "running.json"
 STACK_SECONDS = 120.0
@@ -56,8 +56,8 @@ class EmulatedInstallation:
         self._stop_leftovers()
         with self._report.step("synthesize the app, with bundles for this machine"):
             stacks = synthesize(self.folder / "cdk.out")
-        made = {stack.name: emulated(stack.template) for stack in stacks}
-        self._report.table(row for _, rows in made.values() for row in rows)
+        made = {stack.name: transform_template(stack.template) for stack in stacks}
+        self._report.print_table(row for _, rows in made.values() for row in rows)
         with self._report.step("start MiniStack and Postgres"):
             self._start_servers()
         with self._report.step("bootstrap, upload code") as note:
@@ -71,7 +71,7 @@ class EmulatedInstallation:
         self._running.unlink(missing_ok=True)
 
     def _remove_ministack(self) -> None:
-        """What it logged stays."""
+        """Remove MiniStack's files but for its logs."""
         self.ministack.stop()
         held, logs = self.folder / "ministack", self.folder / "logs"
         logs.mkdir(exist_ok=True)
@@ -79,7 +79,7 @@ class EmulatedInstallation:
         shutil.rmtree(held)
 
     def note_running(self, *workers: int) -> None:
-        """For the next run, should this one be killed."""
+        """Write down what runs, for the next run to stop, should this one be killed."""
         self._running.write_text(json.dumps({"ministack_pid": self.ministack.pid, "worker_pids": workers}))
 
     def _stop_leftovers(self) -> None:
@@ -100,11 +100,11 @@ class EmulatedInstallation:
         self.deploying = Deploying(self.clients)
 
     def _upload(self, stacks: tuple[SynthesizedStack, ...], templates: list[Template]) -> int:
-        """What the templates still name; returns how many files."""
+        """Upload the files that the templates still name; return their number."""
         named = str(templates)
         assets = {asset.key: asset for stack in stacks for asset in stack.assets if asset.key in named}
         for key, asset in assets.items():
-            self.deploying.upload(key, asset.file())
+            self.deploying.upload(key, asset.make_file())
         return len(assets)
 
     def _deploy(self, stack: SynthesizedStack, template: Template, rows: tuple[Row, ...]) -> None:
@@ -115,15 +115,15 @@ class EmulatedInstallation:
             gone = sum(row.count for row in rows if row.action == "dropped")
             note(f"{len(template['Resources'])} resources, {gone} dropped")
         self.outputs |= outputs
-        names = self.deploying.physical_names(stack.name, FUNCTION)
+        names = self.deploying.list_physical_names(stack.name, FUNCTION)
         self.functions |= {handler: names[id] for id, handler in _handlers(template).items()}
-        for function in told(outputs, "HandlerArn").values():
+        for function in read_dropped_property(outputs, "HandlerArn").values():
             with self._report.step(f"trigger {function.rpartition(':function:')[2]}"):
                 self.deploying.invoke(function, {})
-        for api in self.deploying.physical_names(stack.name, GRAPHQL_API).values():
+        for api in self.deploying.list_physical_names(stack.name, GRAPHQL_API).values():
             self._start_push(api)
-        for api in self.deploying.physical_names(stack.name, REST_API).values():
-            (stage,) = self.deploying.physical_names(stack.name, STAGE).values()
+        for api in self.deploying.list_physical_names(stack.name, REST_API).values():
+            (stage,) = self.deploying.list_physical_names(stack.name, STAGE).values()
             self.api_url = f"{self.ministack.url}/_aws/execute-api/{api}/{stage}"
 
     def _start_push(self, api: str) -> None:
@@ -142,6 +142,6 @@ class EmulatedInstallation:
 
 
 def _handlers(template: Template) -> Mapping[str, str]:
-    """ "plan" for lambdas.plan.handler, by logical id."""
+    """Return the name of each function's handler by logical id: "plan" for lambdas.plan.handler."""
     functions = {id: one["Properties"] for id, one in template["Resources"].items() if one["Type"] == FUNCTION}
     return {id: one["Handler"].removeprefix(OURS).partition(".")[0] for id, one in functions.items()}

@@ -1,10 +1,7 @@
-"""A slide's whole way through what was deployed, as a user goes it."""
+"""A slide's whole path through the deployment, as a user takes it."""
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
@@ -15,22 +12,22 @@ import httpx
 
 from adapters.cognito import sign_in
 from adapters.deploying import DeploymentFailed
-from adapters.provisioning import confirmed_user
+from adapters.provisioning import ensure_confirmed_user
+from adapters.settings.gateway_routes import PICTURE
 from adapters.settings.problems import BASE_PATH
-from adapters.settings.tile_routes import PICTURE
 from local.emulated.browser import upload_from_a_page
+from local.emulated.command import describe_exit, run_tessera
 from local.emulated.host_worker import HostWorker
 from local.emulated.installation import EmulatedInstallation
+from local.emulated.models_on_the_way import ModelsOnTheWay
 from local.emulated.report import Report
 from local.emulated.subscriber import Subscriber
 from wsi.results.summary import NAME as SUMMARY
 
-ROOT = Path(__file__).resolve().parents[2]
 MODEL = "stain-density"
 TENANT, RIVAL = "first", "second"
 PERSON, PASSWORD = "viewer@first.example", "Emulated-viewer-1"
 UNKNOWN_KEY = f"tsk_00000000_{'0' * 43}"
-COMMAND_SECONDS = 120.0
 
 
 class Journey:
@@ -40,7 +37,8 @@ class Journey:
         self._http = httpx.Client(base_url=installation.api_url + BASE_PATH, timeout=60.0)
         self._keys: dict[str, str] = {}
 
-    def go(self, slide: Path) -> None:
+    def run(self, slide: Path, package: Path | None) -> None:
+        """Run every step, and report each check. `package` is a model that is added on the way."""
         report, deploying = self._report, self._installation.deploying
         with report.step("administer: two tenants, a key each, the built-in model"):
             self._keys = {tenant: self._new_tenant(tenant) for tenant in (TENANT, RIVAL)}
@@ -57,6 +55,8 @@ class Journey:
             with self._listening() as (own, rival):
                 self._submit(slide)
                 self._look_at_job(own, rival)
+            if package is not None:
+                ModelsOnTheWay(self._installation, report, self._new_key(TENANT, "admin")).run(package, slide)
         finally:
             code = worker.stop()
         report.check("the worker drained on SIGTERM", code == 0, f"exit {code}, {worker.log}")
@@ -68,9 +68,12 @@ class Journey:
     # --- before
 
     def _new_tenant(self, name: str) -> str:
-        """Its key."""
+        """Add a tenant, and return its key."""
         self._administer({"add_tenant": {"name": name}})
-        return self._administer({"add_key": {"tenant": name, "name": "emulated", "role": "analyst"}})["key"]
+        return self._new_key(name, "analyst")
+
+    def _new_key(self, tenant: str, role: str) -> str:
+        return self._administer({"add_key": {"tenant": tenant, "name": f"emulated {role}", "role": role}})["key"]
 
     def _administer(self, action: Mapping[str, Any]) -> dict[str, Any]:
         answer = self._installation.deploying.invoke(self._installation.functions["administer"], action)
@@ -79,7 +82,7 @@ class Journey:
         return answer
 
     def _knock(self) -> None:
-        """Who gets in, through the gateway and its authorizer."""
+        """Check who gets in through the gateway and its authorizer."""
         with self._report.step("the gateway's first requests (cold starts)"):
             health = self._http.get("/health")
             without = self._http.get("/models")
@@ -92,10 +95,10 @@ class Journey:
         check("with a key: the model", known.status_code == 200 and MODEL in known.text, known.text)
 
     def _sign_in(self) -> None:
-        """A person of the deployed pool, and somebody who only says so."""
+        """Check that a person of the deployed pool is let in, and that a token with a forged signature is not."""
         installation, outputs = self._installation, self._installation.outputs
         with self._report.step("a person is added to the pool and signs in"):
-            subject = confirmed_user(installation.clients, outputs["UserPoolId"], PERSON, PASSWORD)
+            subject = ensure_confirmed_user(installation.clients, outputs["UserPoolId"], PERSON, PASSWORD)
             user = {"tenant": TENANT, "issuer": outputs["Issuer"], "subject": subject, "role": "viewer"}
             self._administer({"add_user": user | {"email": PERSON}})
             token = sign_in(installation.clients, outputs["ClientId"], PERSON, PASSWORD)
@@ -121,9 +124,9 @@ class Journey:
     def _submit(self, slide: Path) -> None:
         with self._report.step(f"tessera submit {slide.name} --watch") as note:
             where = ("--api", self._installation.api_url, "--out", str(self._results))
-            done = _tessera("submit", str(slide), "--model", MODEL, *where, key=self._keys[TENANT])
+            done = run_tessera("submit", str(slide), "--model", MODEL, *where, key=self._keys[TENANT])
             note(f"exit {done.returncode}")
-        self._report.check("tessera submit: completed", done.returncode == 0, _last_words(done))
+        self._report.check("tessera submit: completed", done.returncode == 0, describe_exit(done))
 
     def _look_at_job(self, own: Subscriber, rival: Subscriber) -> None:
         check = self._report.check
@@ -136,10 +139,10 @@ class Journey:
         moves = [one for one in self._get(f"/jobs/{job['job_id']}/events")["items"] if one["kind"] == "moved"]
         since = datetime.fromisoformat(begun)
         at = [(one["detail"]["state"], datetime.fromisoformat(one["at"])) for one in moves]
-        self._report.timeline([("the upload begins", 0.0), *((s, (t - since).total_seconds()) for s, t in at)])
+        self._report.print_timeline([("the upload begins", 0.0), *((s, (t - since).total_seconds()) for s, t in at)])
         planned, inferred = job["tiles_planned"], job["tiles_inferred"]
         check(f"{job['status']}: {planned} tiles planned, {inferred} inferred", planned == inferred > 0)
-        heard = own.statuses(job["job_id"])
+        heard = own.list_statuses(job["job_id"])
         states = [state for state, _ in at]
         check(f"pushed: {', '.join(heard)}", set(heard) == set(states), f"the job went through {', '.join(states)}")
         check("the other tenant heard nothing", not rival.heard, str(rival.heard))
@@ -147,10 +150,10 @@ class Journey:
         check("the other tenant finds no such job", foreign.status_code == 404, foreign.text)
 
     def _compare(self, slide: Path) -> None:
-        """Tables and images are the same bytes, however they were made (README, Results)."""
+        """Check that tables and images are the same bytes as those of `tessera run` (README, Results)."""
         alone = self._installation.folder / "alone"
         with self._report.step("tessera run, the same slide in one process"):
-            done = _tessera("run", str(slide), "--model", MODEL, "--out", str(alone), key="")
+            done = run_tessera("run", str(slide), "--model", MODEL, "--out", str(alone), key="")
         names = {path.name for path in alone.iterdir()} if done.returncode == 0 else set()
         got = {path.name for path in self._results.iterdir()} if self._results.exists() else set()
         self._report.check(f"results: {', '.join(sorted(got))}", names == got != set(), str(sorted(names)))
@@ -158,7 +161,7 @@ class Journey:
         self._report.check("byte for byte those of tessera run", same | {SUMMARY} == names, f"equal are: {same}")
 
     def _look_at_tiles(self) -> None:
-        """Of the first slide: its coarsest and finest level, by the function of their own."""
+        """Check that `tiles` serves the first slide's coarsest and finest level as JPEG, and to its tenant alone."""
         own, rival = ({**self._as(tenant), "Accept": PICTURE} for tenant in (TENANT, RIVAL))
         with self._report.step("a viewer asks for the pyramid and two tiles") as note:
             slide = self._get("/slides")["items"][-1]["slide_id"]
@@ -175,10 +178,10 @@ class Journey:
     def _throw_away(self, bucket: str) -> None:
         deploying = self._installation.deploying
         with self._report.step("all slides are deleted"):
-            kept = deploying.held_versions(bucket)
+            kept = deploying.list_versions(bucket)
             slides = [one["slide_id"] for one in self._get("/slides")["items"] if one["status"] == "READY"]
             gone = [self._http.delete(f"/slides/{slide_id}", headers=self._as(TENANT)) for slide_id in slides]
-            left = deploying.held_versions(bucket)
+            left = deploying.list_versions(bucket)
         said = f"{[answer.text for answer in gone]}, left: {left}"
         self._report.check(f"no version is left of {len(kept)} in S3", len(kept) > 0 and not left, said)
 
@@ -197,22 +200,6 @@ class Journey:
 
 def _is_problem(answer: httpx.Response, status: int) -> bool:
     return answer.status_code == status and answer.headers.get("content-type") == "application/problem+json"
-
-
-def _tessera(*arguments: str, key: str) -> subprocess.CompletedProcess[str]:
-    """The command as a user runs it. One that hangs is ended, so that the looks afterwards tell where."""
-    command = [sys.executable, "-m", "client", *arguments]
-    environ = {**os.environ, "TESSERA_API_KEY": key}
-    try:
-        return subprocess.run(
-            command, env=environ, cwd=ROOT, capture_output=True, text=True, timeout=COMMAND_SECONDS, check=False
-        )
-    except subprocess.TimeoutExpired:
-        return subprocess.CompletedProcess(command, -1, "", f"It did not end within {COMMAND_SECONDS:.0f} s.")
-
-
-def _last_words(done: subprocess.CompletedProcess[str]) -> str:
-    return f"exit {done.returncode}; {done.stderr.strip()[-500:]}"
 
 
 def _bytes(path: Path) -> bytes:

@@ -17,14 +17,15 @@ from aiohttp import web
 
 from adapters.deploying import Deploying
 from local.appsync.callers import Doorkeeper
-from local.appsync.server import appsync_app
-from local.http_server import HttpServer
+from local.appsync.server import make_appsync_app
+from local.gateway.http_server import HttpServer
 
 SECONDS = 20.0  #: the first mutation starts Node
 
 
 class PushServer:
-    """`api_id`: of the deployed API. Its path is MiniStack's own, since the path is part of what is signed."""
+    """A server in front of the deployed API `api_id`. Its path is MiniStack's own, since the path is part of what is
+    signed."""
 
     def __init__(self, endpoint: str, api_id: str) -> None:
         self._endpoint = endpoint
@@ -42,7 +43,7 @@ class PushServer:
         return f"{self.publish_url.replace('http', 'ws', 1)}/realtime"
 
     def start(self, deploying: Deploying, authorizer: str) -> None:
-        """`authorizer`: name of the deployed function."""
+        """Start the server. `authorizer` is the name of the deployed function."""
         self._authorize = (deploying, authorizer)
         self._server.start()
 
@@ -52,19 +53,19 @@ class PushServer:
 
     def _app(self) -> web.Application:
         doorkeeper = Doorkeeper(
-            authorizer=self._authorized, signature_refusal=self._refusal, lambda_context=lambda: None
+            authorizer=self._call_authorizer, signature_refusal=self._refusal, lambda_context=lambda: None
         )
         app = web.Application()
-        app.add_subapp(self._path, appsync_app(doorkeeper))
+        app.add_subapp(self._path, make_appsync_app(doorkeeper))
         return app
 
-    def _authorized(self, event: dict[str, Any], _: Any) -> dict[str, Any]:
+    def _call_authorizer(self, event: dict[str, Any], _: Any) -> dict[str, Any]:
         assert self._authorize, "started"
         deploying, function = self._authorize
         return deploying.invoke(function, event)
 
     def _refusal(self, method: str, url: str, headers: Mapping[str, str], body: bytes, _: datetime) -> str | None:
-        """Why the deployed API does not take the mutation."""
+        """Return why the deployed API refuses the mutation; None if it accepts it."""
         address = f"{self._endpoint}{urlsplit(url).path}"
         answer = self._http.request(method, address, headers=dict(headers), content=body)
         errors = answer.json().get("errors")

@@ -1,4 +1,4 @@
-"""Somebody who listens to all updates of a tenant, from before the job until after it."""
+"""A subscriber to all updates of a tenant, from before the job until after it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from urllib.parse import quote, urlsplit
 
 import aiohttp
 
-from client.watch import SUBSCRIPTION
+from tessera.api.watch import SUBSCRIPTION
 
 START_SECONDS = 30.0
 ID = "all"
@@ -32,7 +32,8 @@ class Subscriber:
         self.heard: list[Mapping[str, Any]] = []  #: updates in the schema's names, in the order of arrival
 
     def start(self) -> None:
-        """Returns once the subscription stands. Raises RuntimeError with the server's refusal."""
+        """Start listening, and return once the subscription is acknowledged. Raises RuntimeError with the server's
+        refusal."""
         self._thread.start()
         if not self._started.wait(START_SECONDS):
             raise RuntimeError("The subscription was not acknowledged.")
@@ -44,8 +45,8 @@ class Subscriber:
             self._loop.call_soon_threadsafe(self._task.cancel)
             self._thread.join()
 
-    def statuses(self, job_id: str) -> tuple[str, ...]:
-        """In the order heard, each once."""
+    def list_statuses(self, job_id: str) -> tuple[str, ...]:
+        """Return the statuses of a job in the order received, each once."""
         return tuple(dict.fromkeys(update["status"] for update in self.heard if update["jobId"] == job_id))
 
     def _run(self) -> None:

@@ -18,7 +18,7 @@ CDK = ROOT / ".tools" / "node_modules" / ".bin" / "cdk"
 NODE = ROOT / ".tools" / "node_modules" / "node" / "bin"
 ENVIRONMENT = "emulated"
 QUEUE_PREFIX = f"tessera-{ENVIRONMENT}-"  #: as Deployment.queue_prefix says
-PAGE = "http://localhost:5173"  #: the origin of a page that is worked on
+PAGE = "http://localhost:5173"  #: the origin of a page under development
 CONTEXT: Mapping[str, str] = {"preset": "dev", "environment": ENVIRONMENT, "emulated": "true", "page_origins": PAGE}
 STACK = "aws:cloudformation:stack"
 MANIFEST = "cdk:asset-manifest"
@@ -31,8 +31,9 @@ class Asset:
     path: Path
     key: str  #: in the bucket of the bootstrap
 
-    def file(self) -> Path:
-        """The file to upload. A zip is made once, beside its folder; stored, since nothing leaves this machine."""
+    def make_file(self) -> Path:
+        """Return the file to upload. A folder's zip is made once, next to the folder; uncompressed, since nothing
+        leaves this machine."""
         if self.path.is_file():
             return self.path
         made = self.path.with_name(f"{self.path.name}.zip")
@@ -54,7 +55,7 @@ class SynthesizedStack:
 
 
 def synthesize(out: Path) -> tuple[SynthesizedStack, ...]:
-    """By the CDK's own command, as a deployer runs it. Raises RuntimeError with its last words."""
+    """Synthesize by the CDK's own command, as a deployer does. Raises RuntimeError with its last output."""
     if not CDK.exists():
         raise RuntimeError("The CDK is not installed; run `make setup`.")
     options = [word for name, value in CONTEXT.items() for word in ("--context", f"{name}={value}")]
@@ -74,14 +75,14 @@ def synthesize(out: Path) -> tuple[SynthesizedStack, ...]:
         check=False,
     )
     if done.returncode:
-        raise RuntimeError(f"The app can not be synthesized:\n{done.stderr.strip()[-2000:]}")
+        raise RuntimeError(f"The app cannot be synthesized:\n{done.stderr.strip()[-2000:]}")
     stacks = read_assembly(out)
     _forget_old_code(out, stacks)
     return stacks
 
 
 def read_assembly(folder: Path) -> tuple[SynthesizedStack, ...]:
-    """The stacks of a cloud assembly; each comes after those that it depends on."""
+    """Read the stacks of a cloud assembly; each comes after those that it depends on."""
     artifacts = _read(folder / "manifest.json")["artifacts"]
     stacks = {id: artifact for id, artifact in artifacts.items() if artifact["type"] == STACK}
     order = TopologicalSorter({id: _dependencies(artifact, stacks) for id, artifact in stacks.items()}).static_order()
@@ -89,7 +90,8 @@ def read_assembly(folder: Path) -> tuple[SynthesizedStack, ...]:
 
 
 def _forget_old_code(out: Path, stacks: tuple[SynthesizedStack, ...]) -> None:
-    """The folder is kept, so that code which did not change is not bundled again; what did change is 350 MB."""
+    """Delete bundles that no stack uses. The folder is kept, so that code which did not change is not bundled again;
+    what did change is 350 MB."""
     current = {asset.path.name for stack in stacks for asset in stack.assets}
     for path in out.glob("asset.*"):
         if path.name not in current and path.name.removesuffix(".zip") not in current:

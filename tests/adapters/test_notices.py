@@ -18,7 +18,7 @@ from adapters.aws_clients import AwsClients
 from adapters.ses import SesMail
 from adapters.webhooks import LambdaWebhooks
 from wsi.errors import Invalid, SourceUnavailable
-from wsi.webhooks import WebhookAnswer, WebhookRequest
+from wsi.records.webhooks import WebhookAnswer, WebhookRequest
 
 REGION = "eu-central-1"
 SENDER = "tessera@wsi.example.org"
@@ -44,7 +44,7 @@ def test_a_sender_that_is_not_verified_is_final(aws: AwsClients) -> None:
 
 
 def test_a_service_that_is_busy_is_asked_again_later(aws: AwsClients) -> None:
-    with Stubber(aws.client("sesv2")) as stub:
+    with Stubber(aws.get_client("sesv2")) as stub:
         stub.add_client_error("send_email", "TooManyRequestsException")
         with pytest.raises(SourceUnavailable):
             SesMail(aws, SENDER, None).send(to="a@lab.example", subject="Done", text="Look.")
@@ -57,21 +57,21 @@ def answered(payload: Any, **more: Any) -> dict[str, Any]:
 
 def test_the_function_gets_the_bytes_that_were_signed(aws: AwsClients) -> None:
     expected = {"url": REQUEST.url, "headers": {"webhook-id": "1"}, "body": base64.b64encode(b"{}").decode()}
-    with Stubber(aws.client("lambda")) as stub:
+    with Stubber(aws.get_client("lambda")) as stub:
         payload = json.dumps(expected).encode()
         stub.add_response("invoke", answered({"status": 204}), {"FunctionName": "send", "Payload": payload})
         assert LambdaWebhooks(aws, "send").send(REQUEST) == WebhookAnswer(status=204)
 
 
 def test_a_function_that_ran_out_of_time_is_a_receiver_that_did_not_answer(aws: AwsClients) -> None:
-    with Stubber(aws.client("lambda")) as stub:
+    with Stubber(aws.get_client("lambda")) as stub:
         stub.add_response("invoke", answered({"errorMessage": "Task timed out"}, FunctionError="Unhandled"))
         answer = LambdaWebhooks(aws, "send").send(REQUEST)
     assert answer == WebhookAnswer(error="The receiver did not answer in time.")
 
 
 def test_a_function_that_can_not_be_called_counts_as_no_try(aws: AwsClients) -> None:
-    with Stubber(aws.client("lambda")) as stub:
+    with Stubber(aws.get_client("lambda")) as stub:
         stub.add_client_error("invoke", "TooManyRequestsException")
         with pytest.raises(SourceUnavailable):
             LambdaWebhooks(aws, "send").send(REQUEST)

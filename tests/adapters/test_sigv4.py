@@ -9,7 +9,7 @@ from botocore.credentials import ReadOnlyCredentials
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.sigv4 import refusal, signed_post
+from adapters.sigv4 import find_refusal, sign_post
 
 OURS = ReadOnlyCredentials("AKOURS", "secret", None, None)
 URL = "http://127.0.0.1:4000/graphql"
@@ -18,7 +18,7 @@ BODY = b'{"query":"mutation"}'
 
 
 def signed(credentials=OURS, *, body=BODY, region="eu-central-1", service="appsync"):
-    prepared = signed_post(URL, body, credentials, region=region, service=service)
+    prepared = sign_post(URL, body, credentials, region=region, service=service)
     headers = {name.lower(): _text(value) for name, value in prepared.headers.items()}
     return {**headers, "host": HOST}
 
@@ -29,7 +29,7 @@ def _text(value):
 
 def refused(headers, *, url=URL, body=BODY, method="POST", credentials=OURS, now=None):
     now = now or datetime.now(UTC)
-    return refusal(method, url, headers, body, credentials, region="eu-central-1", service="appsync", now=now)
+    return find_refusal(method, url, headers, body, credentials, region="eu-central-1", service="appsync", now=now)
 
 
 def test_our_own_signature_is_accepted():

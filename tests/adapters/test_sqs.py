@@ -15,7 +15,7 @@ from tests.ministack import REGION
 
 def provisioned(clients: AwsClients, prefix: str) -> SqsQueues:
     """Our queues; "plan" gives up after two receives, as the contract wants."""
-    create_queues(clients, prefix, lambda_visibility={"plan": 60})
+    create_queues(clients, prefix)
     url = clients.sqs.get_queue_url(QueueName=f"{prefix}plan")["QueueUrl"]
     attributes = clients.sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["RedrivePolicy"])["Attributes"]
     policy = {**json.loads(attributes["RedrivePolicy"]), "maxReceiveCount": 2}
@@ -46,7 +46,7 @@ class TestOnMiniStack(_SleepsForReal, QueuesContract):
 def test_shard_queues_outlast_spot_reclaims_and_lambda_queues_outlast_their_function(credentials):
     with mock_aws():
         clients = AwsClients(REGION)
-        create_queues(clients, "tessera-", lambda_visibility={"plan": 1800})
+        create_queues(clients, "tessera-")
 
         def attributes(name):
             url = clients.sqs.get_queue_url(QueueName=f"tessera-{name}")["QueueUrl"]

@@ -13,7 +13,7 @@ from adapters.settings import scaling
 from benchmarks.keda_scaling import __main__ as report
 from benchmarks.keda_scaling.__main__ import Summary
 from benchmarks.keda_scaling.formulas import ScaledJob
-from benchmarks.keda_scaling.model import Cluster, Outcome, Simulation, Worker
+from benchmarks.keda_scaling.model import Cluster, SimulatedWorker, Simulation, SimulationOutcome
 from benchmarks.keda_scaling.scenarios import (
     ALTERNATIVES,
     BURSTS,
@@ -23,10 +23,10 @@ from benchmarks.keda_scaling.scenarios import (
     WRONG,
     Day,
     Settings,
-    tried,
+    simulate_day,
 )
 
-DOC = Path(__file__).parents[2] / "docs/scaling.md"
+DOC = Path(__file__).parents[2] / "docs/explanation/scaling.md"
 BY_NAME = {one.name: one for one in (*ALTERNATIVES, *WRONG)}
 DAYS = {day.name: day for day in OTHER_DAYS}
 
@@ -41,7 +41,7 @@ scaled_jobs = st.builds(
     calculation=st.sampled_from(["sum", "max"]),
     max_replicas=st.integers(1, 12),
 )
-workers = st.builds(Worker, leases=st.integers(1, 2), idle=st.sampled_from([5.0, 90.0]))
+workers = st.builds(SimulatedWorker, leases=st.integers(1, 2), idle=st.sampled_from([5.0, 90.0]))
 clusters = st.builds(
     Cluster,
     polling=st.just(15.0),
@@ -67,14 +67,14 @@ def test_every_shard_is_done_once_whatever_the_settings(scaled_job, worker, clus
     assert outcome.runs >= count
     if not cluster.lost_share:
         assert outcome.runs == count
-        work = sum(simulation._drawn(cluster.work, "shard", number) for number in range(count))
+        work = sum(simulation._draw_number(cluster.work, "shard", number) for number in range(count))
         assert outcome.work_seconds == pytest.approx(work)
     assert outcome.work_seconds <= outcome.gpu_seconds
 
 
 def test_the_same_seed_gives_the_same_day():
     day = DAYS["60, spot takes a third"]
-    assert tried(CHOSEN, day) == tried(CHOSEN, day)
+    assert simulate_day(CHOSEN, day) == simulate_day(CHOSEN, day)
 
 
 def test_a_reclaim_loses_no_work_but_the_resuming():
@@ -90,9 +90,9 @@ def test_a_reclaim_loses_no_work_but_the_resuming():
 
 def test_a_warm_node_answers_in_half_a_minute_and_is_warm_again_after():
     day = replace(WARM_BURSTS[0], arrivals=((0.0, "normal", 1),), work=(60.0, 60.0))
-    for outcome in tried(CHOSEN, day):
+    for outcome in simulate_day(CHOSEN, day):
         assert 90 <= outcome.completion[0] <= 90 + scaling.POLLING_SECONDS + Cluster.__dataclass_fields__["lag"].default
-    assert Summary.of(tried(CHOSEN, replace(day, warm=0))).p95 > 5
+    assert Summary.of(simulate_day(CHOSEN, replace(day, warm=0))).p95 > 5
 
 
 # --- the deployed numbers
@@ -108,7 +108,7 @@ def test_a_worker_outlasts_what_sqs_still_counts_of_its_last_messages():
 
 
 def summary(of: Settings, day: Day) -> Summary:
-    return Summary.of(tried(of, day))
+    return Summary.of(simulate_day(of, day))
 
 
 @pytest.mark.parametrize("day", [*BURSTS, *WARM_BURSTS], ids=lambda day: f"{day.name}-{day.warm}")
@@ -147,7 +147,7 @@ def test_the_document_holds_what_the_command_prints(capsys):
 
 def test_outcomes_are_summed_up_over_all_shards():
     outcomes = [
-        Outcome(
+        SimulationOutcome(
             completion=tuple(60.0 * n for n in numbers),
             pods=2,
             useless=useless,

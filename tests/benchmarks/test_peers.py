@@ -12,21 +12,21 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from benchmarks import peers, peers_decode  # noqa: E402  # needs torch
-from benchmarks.workloads import WORKLOADS, Slide, write  # noqa: E402
-from gpu_worker.models.stain_density import densities  # noqa: E402
-from tests.gpu_worker.cases import open_path  # noqa: E402
+from benchmarks.workloads import WORKLOADS, WorkloadSlide, write  # noqa: E402
+from inference.models.stains.density import measure_densities  # noqa: E402
+from tests.inference.cases import open_path  # noqa: E402
 
 BATCH = 4
 
 
 @pytest.fixture(scope="module")
-def slide(tmp_path_factory) -> Slide:
+def slide(tmp_path_factory) -> WorkloadSlide:
     return write(tmp_path_factory.mktemp("slides"), WORKLOADS["A"], patches=16, distinct=8, processes=1)
 
 
-def seen(slide: Slide, how: peers.How, workers: int = 0) -> tuple[peers.Took, list[torch.Tensor]]:
+def seen(slide: WorkloadSlide, how: peers.How, workers: int = 0) -> tuple[peers.Took, list[torch.Tensor]]:
     batches: list[torch.Tensor] = []
-    took = peers.loader(
+    took = peers.run_loader(
         slide.path, slide.origins, box=256, patch=256, how=how, workers=workers, infer=batches.append, batch=BATCH
     )
     return took, batches
@@ -36,7 +36,7 @@ def test_a_patch_of_theirs_is_a_patch_of_ours(slide):
     _, batches = seen(slide, "bytes")
     pixels = torch.cat(batches).numpy()
     ours = open_path(slide.path)
-    tiles = {tile.index: ours.decode(tile) for tile in ours.encoded(0, range(16))}
+    tiles = {tile.index: ours.decode(tile) for tile in ours.read_tiles(0, range(16))}
     assert np.abs(pixels.astype(int) - np.stack([tiles[k] for k in range(16)])).max() <= 1
 
 
@@ -49,17 +49,17 @@ def test_floats_of_the_workers_are_the_bytes_that_the_device_normalises(slide):
 
 def test_a_numpy_model_is_run_tile_by_tile(slide):
     found: list[object] = []
-    count = peers.tile_by_tile(lambda tile: found.append(densities(tile)))
-    peers.loader(slide.path, slide.origins, box=256, patch=256, how="bytes", workers=0, infer=count, batch=BATCH)
+    count = peers.make_tilewise_model(lambda tile: found.append(measure_densities(tile)))
+    peers.run_loader(slide.path, slide.origins, box=256, patch=256, how="bytes", workers=0, infer=count, batch=BATCH)
     reader = open_path(slide.path)
-    tiles = {tile.index: densities(reader.decode(tile)) for tile in reader.encoded(0, range(16))}
+    tiles = {tile.index: measure_densities(reader.decode(tile)) for tile in reader.read_tiles(0, range(16))}
     assert np.allclose(np.stack(found), [tiles[index] for index in range(16)], atol=1e-3)
 
 
 def test_stains_of_floats_are_those_of_bytes(slide):
     floats, pixels = (torch.cat(seen(slide, how)[1]) for how in ("floats", "bytes"))
-    found = peers.stains_of_floats(floats).numpy()
-    assert np.allclose(found, [densities(tile) for tile in pixels.numpy()], atol=1e-4)
+    found = peers.compute_stains(floats).numpy()
+    assert np.allclose(found, [measure_densities(tile) for tile in pixels.numpy()], atol=1e-4)
 
 
 def test_the_start_counts_for_the_processors_and_not_for_the_clock(slide):
@@ -76,7 +76,7 @@ def test_the_start_counts_for_the_processors_and_not_for_the_clock(slide):
 def test_what_the_workers_have_ready_is_no_steady_part(slide, workers, ready):
     origins, more = slide.origins[: 2 * ready], {"box": 256, "patch": 256, "how": "bytes", "infer": len}
     with pytest.raises(ValueError, match=f"more than {ready} batches"):
-        peers.loader(slide.path, origins, workers=workers, batch=2, **more)
+        peers.run_loader(slide.path, origins, workers=workers, batch=2, **more)
 
 
 def test_patches_of_another_scale_are_resized_as_they_are_read(slide):
@@ -89,11 +89,11 @@ def test_the_best_number_of_workers_is_the_fastest():
         rate = {4: 10, 8: 30, 16: 20}[workers]
         return peers.Took(name=str(workers), patches=rate, seconds=1.0, cpu_patches=rate, cpu_seconds=1.0)
 
-    assert peers.best(arm).name == "8"
+    assert peers.choose_fastest(arm).name == "8"
 
 
 def test_the_model_alone_is_run_on_bytes_batch_after_batch():
-    took = peers.model_alone(
+    took = peers.run_model_alone(
         lambda pixels: pixels.float().mean(), batch=2, height=32, width=32, device="cpu", seconds=0.01
     )
     assert took.patches % 8 == 0
@@ -104,11 +104,11 @@ def test_the_model_alone_is_run_on_bytes_batch_after_batch():
 def test_both_networks_say_the_same_of_the_same_picture():
     pixels = torch.randint(0, 256, (2, 64, 64, 3), dtype=torch.uint8)
     floats = peers.FromBytes(torch.nn.Identity(), torch.float32)(pixels)
-    theirs, ours = peers.float_model("cpu", "fp32")(floats), peers.byte_model("cpu")(pixels)
+    theirs, ours = peers.make_float_model("cpu", "fp32")(floats), peers.make_byte_model("cpu")(pixels)
     assert torch.allclose(theirs, ours, atol=1e-4)
 
 
-@pytest.mark.parametrize("make", [peers_decode.ours, peers_decode.openslide])
+@pytest.mark.parametrize("make", [peers_decode.make_tessera_decode, peers_decode.make_openslide_decode])
 def test_decoding_alone_counts_the_tiles_of_all_processes(slide, make):
     found = peers_decode.decode_alone(slide.path, processes=2, seconds=0.05, make=make)
     assert found.processes == 2

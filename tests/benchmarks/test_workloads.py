@@ -9,14 +9,14 @@ import pytest
 from openslide import OpenSlide
 from PIL import Image
 
-from benchmarks.workloads import OVERVIEW, WORKLOADS, Slide, write
-from wsi.slide.opening import local_source, open_slide
+from benchmarks.workloads import OVERVIEW, WORKLOADS, WorkloadSlide, write
+from wsi.slide.opening import open_local_source, open_slide
 
 DISTINCT = 8
 
 
 @pytest.fixture(scope="module", params=WORKLOADS)
-def slide(request, tmp_path_factory) -> Slide:
+def slide(request, tmp_path_factory) -> WorkloadSlide:
     return write(
         tmp_path_factory.mktemp("slides"), WORKLOADS[request.param], patches=30, distinct=DISTINCT, processes=1
     )
@@ -32,13 +32,13 @@ def test_there_are_as_many_patches_as_asked_for_and_all_lie_on_the_slide(slide):
 
 
 def test_our_reader_takes_it_natively_and_sees_what_openslide_sees(slide):
-    ours = open_slide(local_source(slide.path))
+    ours = open_slide(open_local_source(slide.path))
     level = ours.inspection.levels[0]
     across = -(-level.width // level.tile_width)
     side = slide.workload.tile
     assert (level.tile_width, level.tile_height) == (side, side)
     with OpenSlide(slide.path) as opened:
-        for tile in ours.encoded(0, range(2 * across)):
+        for tile in ours.read_tiles(0, range(2 * across)):
             x, y = tile.index % across * side, tile.index // across * side
             theirs = np.array(opened.read_region((x, y), 0, (side, side)).convert("RGB"))
             held = (min(side, level.height - y), min(side, level.width - x))
@@ -49,8 +49,8 @@ def test_our_reader_takes_it_natively_and_sees_what_openslide_sees(slide):
 
 
 def test_tiles_are_distinct_and_neighbours_in_the_file(slide):
-    ours = open_slide(local_source(slide.path))
-    found = {tile.index: b"".join(map(bytes, tile.pieces)) for tile in ours.encoded(0, range(2 * DISTINCT))}
+    ours = open_slide(open_local_source(slide.path))
+    found = {tile.index: b"".join(map(bytes, tile.pieces)) for tile in ours.read_tiles(0, range(2 * DISTINCT))}
     tiles = [found[index] for index in range(2 * DISTINCT)]
     assert len(set(tiles)) == DISTINCT == slide.distinct
     assert tiles[:DISTINCT] == tiles[DISTINCT:]

@@ -14,9 +14,9 @@ import pytest
 from numpy.typing import NDArray
 
 from wsi.errors import RejectReason, SlideRejected, TileUnreadable
-from wsi.examination import examine
+from wsi.inspection.examination import examine
 from wsi.records.slides import Choice, Inspection
-from wsi.slide.opening import local_source, open_slide
+from wsi.slide.opening import open_local_source, open_slide
 from wsi.slide.slide import RGB, WHITE, SlideReader
 
 #: What belongs to programmers and must not reach a user.
@@ -65,7 +65,7 @@ def parametrised(cases: Sequence[Case]) -> pytest.MarkDecorator:
 
 def check(case: Case, folder: Path) -> Inspection | None:
     """Write the case's slide, open it, and hold what comes of it against what must come of it."""
-    source = local_source(case.write(folder))
+    source = open_local_source(case.write(folder))
     rejected: SlideRejected | None = None
     found: Inspection | None = None
     try:
@@ -93,7 +93,7 @@ def read_level(reader: SlideReader, level: int = 0) -> tuple[RGB, int]:
     across, down = -(-info.width // info.tile_width), -(-info.height // info.tile_height)
     pixels = np.full((down * info.tile_height, across * info.tile_width, 3), WHITE, np.uint8)
     unreadable = 0
-    for tile in reader.encoded(level, range(across * down)):
+    for tile in reader.read_tiles(level, range(across * down)):
         row, column = divmod(tile.index, across)
         top, left = row * info.tile_height, column * info.tile_width
         try:

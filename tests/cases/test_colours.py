@@ -17,14 +17,14 @@ from tests.cases.pages import Page, drawn, smaller, svs_text, write_pages
 from tests.slides.dicoms import EXPLICIT, JPEG_2000, JPEG_2000_LOSSY, Writing, write_annotations, write_picture
 from tests.slides.tiffs import join_components, write_aperio_jpeg2000, ycbcr_planes
 from wsi.errors import RejectReason
-from wsi.slide.pixels import rgb_from_ycbcr
+from wsi.slide.codecs.samples import convert_ycbcr
 
 BASE = drawn(128, 128)
 SIDES = [(128, 128)]
 DENSITY = (40_000.0, 40_000.0)
 HALVED = ycbcr_planes(128, halved=True)
 FULL = np.stack(ycbcr_planes(128, halved=False), axis=-1)
-SEEN = rgb_from_ycbcr(FULL)
+SEEN = convert_ycbcr(FULL)
 
 
 def _frames(folder: Path, frames: list[bytes], syntax: str, photometric: str, tile: int = 128) -> Path:

@@ -9,7 +9,7 @@ from typing import Final
 from tests.cases import test_damaged_data, test_dicom_series, test_images_and_levels, test_scale_of_files
 from tests.cases.case import Case, parametrised, read_level
 from wsi.slide.deidentification.cleaning import clean
-from wsi.slide.opening import local_source, open_slide
+from wsi.slide.opening import open_local_source, open_slide
 from wsi.slide.ranges import ByteRange
 
 #: Each is another way of storing tiles, levels or the scale.
@@ -32,7 +32,7 @@ CASES: Final = [case for source, module in SOURCES.items() for case in module.CA
 def test_case_is_cleaned_and_reads_the_same(case: Case, tmp_path: Path) -> None:
     (tmp_path / "found").mkdir()
     (tmp_path / "clean").mkdir()
-    source = local_source(case.write(tmp_path / "found"))
+    source = open_local_source(case.write(tmp_path / "found"))
     cleaned = clean(source, salt=bytes(32))
     for file in cleaned.files:
         data = file.source.read(ByteRange(0, file.source.size))
@@ -41,7 +41,7 @@ def test_case_is_cleaned_and_reads_the_same(case: Case, tmp_path: Path) -> None:
     is_series = single.suffix == ".dcm"
     with (
         closing(open_slide(source)) as before,
-        closing(open_slide(local_source(single.parent if is_series else single))) as after,
+        closing(open_slide(open_local_source(single.parent if is_series else single))) as after,
     ):
         assert before.inspection.levels == after.inspection.levels
         assert (before.inspection.mpp_x, before.inspection.mpp_y) == (after.inspection.mpp_x, after.inspection.mpp_y)

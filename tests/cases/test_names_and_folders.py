@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from client.inputs import expand
+from tessera.local_run.inputs import expand
 from tests.cases.pages import Page, drawn, ome_text, smaller, write_pages
 from tests.cases.philips import write_philips
 from tests.cases.test_dicom_series import write_dicomdir
 from tests.slides.dicoms import EXPLICIT, Writing, write_annotations, write_pyramid
-from wsi.slide.opening import local_source, open_slide
-from wsi.upload_rules import NewFile, check_files
+from wsi.slide.opening import open_local_source, open_slide
+from wsi.uploads.rules import NewFile, check_files
 
 BASE = drawn()
 RAW = Writing(syntax=EXPLICIT, photometric="RGB")
@@ -31,7 +31,7 @@ def test_name_is_read_and_accepted(name: str, tmp_path: Path) -> None:
     path = tmp_path / name
     path.parent.mkdir(exist_ok=True)
     write_philips(path, [smaller(drawn(512, 512), 2)], spacing=("0.0005", "0.0005"))
-    with closing(open_slide(local_source(path))) as reader:  # OpenSlide opens it by its name
+    with closing(open_slide(open_local_source(path))) as reader:  # OpenSlide opens it by its name
         assert reader.inspection.reading_path == "scratch"
     (slide,) = expand([str(tmp_path)]).slides
     assert slide.location == str(path)

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from gpu_worker.models.package import read_package
+from inference.models.package import read_package
 from tests.cases.reported import reported
 from wsi.errors import ModelError
-from wsi.model_card import Activation, Resize
+from wsi.records.model_card import Activation, Resize
 
 #: As the WSInfer zoo has it.
 CONFIG: dict[str, Any] = {

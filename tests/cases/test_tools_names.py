@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from client.cli import app, main
-from client.inputs import LeftOutReason, expand
+from tessera.cli import app, main
+from tessera.local_run.inputs import LeftOutReason, expand
 from tests.cases.reported import reported
 from tests.slides import write_svs
 from tests.slides.dicoms import tissue, write_pyramid

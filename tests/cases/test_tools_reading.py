@@ -18,15 +18,15 @@ from tests.slides.dicoms import write_pyramid
 from tests.slides.mirax import write_mirax
 from tests.wsi.plans import inspection, plan, small_card
 from wsi.errors import RejectReason, SlideRejected
-from wsi.examination import examine
-from wsi.slide.opening import local_source, open_slide
+from wsi.inspection.examination import examine
+from wsi.slide.opening import open_local_source, open_slide
 from wsi.slide.slide import SlideReader
 
 MICRONS = {"resolution": (20_000, 20_000), "resolutionunit": "CENTIMETER"}  # 0.5 um per pixel
 
 
 def opened(path: Path) -> SlideReader:
-    return open_slide(local_source(path), mpp=None)
+    return open_slide(open_local_source(path), mpp=None)
 
 
 def pixels(path: Path, level: int = 0) -> NDArray[np.uint8]:
@@ -35,7 +35,7 @@ def pixels(path: Path, level: int = 0) -> NDArray[np.uint8]:
         info = reader.inspection.levels[level]
         across, down = -(-info.width // info.tile_width), -(-info.height // info.tile_height)
         whole = np.zeros((down * info.tile_height, across * info.tile_width, 3), np.uint8)
-        for tile in reader.encoded(level, range(across * down)):
+        for tile in reader.read_tiles(level, range(across * down)):
             y, x = divmod(tile.index, across)
             rows, columns = y * info.tile_height, x * info.tile_width
             whole[rows : rows + info.tile_height, columns : columns + info.tile_width] = reader.decode(tile)

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from client.inputs import UsageError
-from client.regions import read_region
+from tessera.local_run.inputs import UsageError
+from tessera.local_run.regions import read_region
 from tests.cases.case import PROGRAMMERS_WORDS
 from tests.cases.reported import reported
 from tests.wsi.plans import inspection, plan, small_card
-from wsi.outline import Frame, Outline
 from wsi.records.jobs import JobOptions
+from wsi.records.outline import Frame, Outline
 
 SQUARE = [[64, 64], [256, 64], [256, 256], [64, 256], [64, 64]]
 HOLE = [[128, 128], [192, 128], [192, 192], [128, 192], [128, 128]]

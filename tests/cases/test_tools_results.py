@@ -17,16 +17,16 @@ import tifffile
 from tests.cases.reported import reported
 from tests.wsi.plans import inspection, plan, scores_of, shard_results, small_card
 from tests.wsi.results.qupath import features
-from wsi.model_card import OutputColumn
-from wsi.outline import Frame, Outline
-from wsi.plan import Plan
+from wsi.planning.plan import Plan
 from wsi.records.jobs import JobOptions
+from wsi.records.model_card import OutputColumn
+from wsi.records.outline import Frame, Outline
 from wsi.records.results import ResultFile
 from wsi.results import geojson, heatmap, tables
 from wsi.results.scored_tiles import ScoredTiles
 from wsi.results.sink import Writer
-from wsi.slide.mpp import overridden
-from wsi.stitching import collect, stitch
+from wsi.results.stitching import collect, stitch
+from wsi.slide.mpp import override_mpp
 
 BOUNDS = (650, 130, 900, 640)  #: of what was scanned on a slide of 2000 x 1500 px
 
@@ -145,7 +145,7 @@ def test_numbers_keep_every_digit_and_no_exponent_is_lost() -> None:
 
 @reported("qupath#591", "ijp-imagetoatlas#103", "ijp-imagetoatlas#145")
 def test_the_heatmap_has_the_scale_that_the_user_stated() -> None:
-    made = plan(overridden(inspection(mpp=None), 0.25), card=small_card(mpp=0.5))
+    made = plan(override_mpp(inspection(mpp=None), 0.25), card=small_card(mpp=0.5))
     with tifffile.TiffFile(io.BytesIO(written(scored(made), heatmap.write))) as file:
         assert file.ome_metadata is not None
         assert f'PhysicalSizeX="{64 * 0.5!r}"' in file.ome_metadata

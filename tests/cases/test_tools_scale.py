@@ -8,17 +8,17 @@ from pathlib import Path
 import pytest
 import tifffile
 
-from client.inputs import expand
+from tessera.local_run.inputs import expand
 from tests.cases.reported import reported
 from tests.slides import write_pyramid_tiff, write_svs
 from tests.wsi.plans import inspection, plan, small_card
-from wsi.builtin_models import STAIN_DENSITY
 from wsi.errors import RejectReason, SlideRejected
-from wsi.model_card import ModelCard
+from wsi.models.builtin import STAIN_DENSITY
+from wsi.planning.scale import compute_box_sides, compute_grid_mpp
 from wsi.records.jobs import JobOptions
+from wsi.records.model_card import ModelCard
 from wsi.records.slides import Inspection
-from wsi.scale import box_sides, grid_mpp
-from wsi.slide.opening import local_source, open_slide
+from wsi.slide.opening import open_local_source, open_slide
 
 
 def card_of(tile_px: int, mpp: float, *, allow_upsampling: bool = False) -> ModelCard:
@@ -26,7 +26,7 @@ def card_of(tile_px: int, mpp: float, *, allow_upsampling: bool = False) -> Mode
 
 
 def opened(path: Path, *, mpp: float | None = None) -> Inspection:
-    return open_slide(local_source(path), mpp=mpp).inspection
+    return open_slide(open_local_source(path), mpp=mpp).inspection
 
 
 @reported("TRIDENT#145")
@@ -38,7 +38,7 @@ def test_tiles_of_a_slide_twice_as_fine_are_twice_as_far_apart() -> None:
 @reported("TRIDENT#119")
 def test_a_box_follows_the_microns_of_the_slide_and_not_its_magnification() -> None:
     seen = inspection(4000, 4000, mpp=0.265)
-    assert box_sides(card_of(512, 0.5), grid_mpp(seen)) == (966, 966)  # 512 px x 0.5 um / 0.265 um
+    assert compute_box_sides(card_of(512, 0.5), compute_grid_mpp(seen)) == (966, 966)  # 512 px x 0.5 um / 0.265 um
 
 
 @reported("CLAM#163", "CLAM#259", "CLAM#292")
@@ -78,8 +78,8 @@ def test_a_20x_slide_is_not_enlarged_for_a_40x_model_unasked() -> None:
 @reported("wsinfer#18")
 def test_a_model_of_an_odd_scale_covers_its_own_microns() -> None:
     seen = inspection(4000, 4000, mpp=0.25)
-    assert box_sides(card_of(350, 88 / 350), grid_mpp(seen)) == (352, 352)  # 88 um
-    assert box_sides(card_of(350, 0.25), grid_mpp(seen)) == (350, 350)  # 87.5 um, as the paper says
+    assert compute_box_sides(card_of(350, 88 / 350), compute_grid_mpp(seen)) == (352, 352)  # 88 um
+    assert compute_box_sides(card_of(350, 0.25), compute_grid_mpp(seen)) == (350, 350)  # 87.5 um, as the paper says
 
 
 @reported("CLAM#219")
@@ -94,22 +94,22 @@ def test_magnification_alone_is_no_scale(tmp_path: Path) -> None:
     seen = opened(slide)
     assert (seen.mpp_x, seen.mpp_source) == (None, None)
     with pytest.raises(SlideRejected) as refused:
-        grid_mpp(seen)
+        compute_grid_mpp(seen)
     assert refused.value.reason is RejectReason.NO_MPP
-    assert grid_mpp(opened(slide, mpp=0.5)) == (0.5, 0.5)
+    assert compute_grid_mpp(opened(slide, mpp=0.5)) == (0.5, 0.5)
 
 
 @reported("HistoQC#206", "HistoQC#304")
 def test_a_slide_without_magnification_is_read_by_its_microns(tmp_path: Path) -> None:
     slide = write_svs(tmp_path / "a.svs", width=480, height=480, mpp=0.25, pool=2)
     slide.write_bytes(slide.read_bytes().replace(b"AppMag = 20|", b"Session = a|"))
-    assert grid_mpp(opened(slide)) == (0.25, 0.25)
+    assert compute_grid_mpp(opened(slide)) == (0.25, 0.25)
 
 
 @reported("dlup#108")
 def test_the_scale_is_that_of_the_largest_page(tmp_path: Path) -> None:
-    assert grid_mpp(opened(_with_resolutions(tmp_path / "own.tif", (4.0, 8.0, 16.0)))) == (4.0, 4.0)
-    assert grid_mpp(opened(_with_resolutions(tmp_path / "repeated.tif", (4.0, 4.0, 4.0)))) == (4.0, 4.0)
+    assert compute_grid_mpp(opened(_with_resolutions(tmp_path / "own.tif", (4.0, 8.0, 16.0)))) == (4.0, 4.0)
+    assert compute_grid_mpp(opened(_with_resolutions(tmp_path / "repeated.tif", (4.0, 4.0, 4.0)))) == (4.0, 4.0)
 
 
 def _with_resolutions(path: Path, scales: tuple[float, ...]) -> Path:
@@ -126,13 +126,16 @@ def _with_resolutions(path: Path, scales: tuple[float, ...]) -> Path:
 def test_a_resolution_that_no_scanner_has_is_refused_by_its_number(tmp_path: Path) -> None:
     slide = write_pyramid_tiff(tmp_path / "a.tif", width=512, height=512, levels=(1,), mpp=1000.0)  # 10 px per cm
     with pytest.raises(SlideRejected, match="1000 microns per pixel") as refused:
-        grid_mpp(opened(slide))
+        compute_grid_mpp(opened(slide))
     assert refused.value.reason is RejectReason.ABSURD_MPP
 
 
 @reported("wsic#73")
 def test_a_resolution_in_centimetres_is_read(tmp_path: Path) -> None:
-    assert grid_mpp(opened(write_pyramid_tiff(tmp_path / "a.tif", width=512, height=512, mpp=0.25))) == (0.25, 0.25)
+    assert compute_grid_mpp(opened(write_pyramid_tiff(tmp_path / "a.tif", width=512, height=512, mpp=0.25))) == (
+        0.25,
+        0.25,
+    )
 
 
 @reported("hs2p#17", "TRIDENT#60")
@@ -140,7 +143,7 @@ def test_a_scale_that_a_list_of_slides_states_wins_over_the_file(tmp_path: Path)
     write_svs(tmp_path / "a.svs", width=480, height=480, mpp=0.5, pool=2)
     (tmp_path / "slides.csv").write_text("wsi_id,path,mpp\nx,a.svs,0.25\n")
     (slide,) = expand([], tmp_path / "slides.csv").slides
-    assert grid_mpp(opened(Path(slide.location), mpp=slide.mpp)) == (0.25, 0.25)
+    assert compute_grid_mpp(opened(Path(slide.location), mpp=slide.mpp)) == (0.25, 0.25)
 
 
 @reported("slideflow#269", "slideflow#323")

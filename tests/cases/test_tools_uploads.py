@@ -12,16 +12,15 @@ from uuid import UUID
 
 import pytest
 
-from client.api import Api
-from client.transport import Transport
-from client.upload import upload
-from lambdas.api import make_handler
 from lambdas.wiring import ApiWiring
+from tessera.api.rest import Api
+from tessera.api.transport import Transport
+from tessera.api.upload import upload
 from tests.cases.reported import reported
-from tests.client.server import SLIDE, served
-from tests.client.server import Installation as Server
 from tests.installation import ALLOWED_BUCKET, ANALYST, Installation
-from tests.lambdas.rest import Caller
+from tests.lambdas.rest import Caller, whole_handler
+from tests.tessera.server import SLIDE, served
+from tests.tessera.server import Installation as Server
 from wsi.digests import PART_SIZE
 from wsi.errors import Conflict, SourceChanged
 from wsi.slide.ranges import ByteRange, FileSource
@@ -37,6 +36,7 @@ def api(installation: Installation) -> Caller:
     wiring = ApiWiring(
         ledger=installation.ledger,
         slides=installation.slides,
+        packages=installation.packages,
         objects=installation.objects,
         queues=installation.queues,
         allowed_buckets=frozenset({ALLOWED_BUCKET}),
@@ -44,7 +44,7 @@ def api(installation: Installation) -> Caller:
         realtime_url="wss://push.example/graphql/realtime",
         clock=installation.clock,
     )
-    return Caller(make_handler(wiring), ANALYST)
+    return Caller(whole_handler(wiring), ANALYST)
 
 
 @contextmanager
@@ -82,7 +82,7 @@ def test_a_name_comes_back_as_it_was_and_is_no_part_of_the_key(
     assert reply.status == 201, reply.body
     slide = api("GET", f"/slides/{reply.body['slide_id']}").body
     assert slide["name"] == name.rpartition("/")[2]
-    (file,) = installation.ledger.slide(ANALYST, UUID(reply.body["slide_id"])).files
+    (file,) = installation.ledger.get_slide(ANALYST, UUID(reply.body["slide_id"])).files
     assert file.name == name
     assert file.uri.isascii()
     assert Path(file.uri).name.isalnum()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from wsi.deep_zoom import of_file, with_overview
 from wsi.records.slides import LevelInfo
+from wsi.viewer.deep_zoom import build_levels, with_overview
 
 SIZES = {
     "openseadragon#2321 a pixel is left over at most zooms": (3_073, 3_073, 256),
@@ -23,18 +23,18 @@ SIZES = {
 def test_tiles_of_every_zoom_cover_it_once(width: int, height: int, tile: int) -> None:
     base = LevelInfo(width=width, height=height, downsample=1.0, tile_width=tile, tile_height=tile)
     overview = (2_048, max(1, round(2_048 * height / width)))
-    levels = with_overview(of_file([base]), slide=(width, height), overview=overview)
+    levels = with_overview(build_levels([base]), slide=(width, height), overview=overview)
     assert levels[0].downsample == 1.0
     for level in levels:
         assert level.width * level.downsample == pytest.approx(width, abs=2 * level.downsample)
         assert level.height * level.downsample == pytest.approx(height, abs=2 * level.downsample)
-        last = level.box(level.columns - 1, level.rows - 1)
+        last = level.find_box(level.columns - 1, level.rows - 1)
         assert last is not None
         assert last.width > 0
         assert last.height > 0
         assert (last.right, last.bottom) == (level.width, level.height)
-        assert level.box(level.columns, 0) is None
-        assert level.box(0, level.rows) is None
-        inner = level.box(0, 0)
+        assert level.find_box(level.columns, 0) is None
+        assert level.find_box(0, level.rows) is None
+        inner = level.find_box(0, 0)
         assert inner is not None
         assert inner.width == min(level.tile_width, level.width)  # openslide-python#111, #257

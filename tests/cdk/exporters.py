@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from adapters.settings import worker_metrics
 
-WORKER = worker_metrics.series()
+WORKER = worker_metrics.list_series()
 
 #: dcgm-exporter 4, etc/default-counters.csv.
 DCGM = frozenset(

@@ -33,9 +33,7 @@ class Finding:
 def acknowledged_by(finding: Finding) -> dict[Acknowledgement, tuple[str, ...]]:
     """Entries of the table that cover it, with what of theirs it meets."""
     f = finding
-    met = {
-        e: e.matching(rule=f.rule, subject=f.subject, type=f.type, path=f.path, preset=f.preset) for e in ACKNOWLEDGED
-    }
+    met = {e: e.match(rule=f.rule, subject=f.subject, type=f.type, path=f.path, preset=f.preset) for e in ACKNOWLEDGED}
     return {entry: parts for entry, parts in met.items() if parts}
 
 

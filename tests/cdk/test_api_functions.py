@@ -8,20 +8,22 @@ import pytest
 
 from adapters.settings import processes
 from adapters.settings.environment import PREFIX, Environment
-from adapters.settings.functions import TIMEOUTS, WOKEN
+from adapters.settings.functions import TIMEOUTS
+from adapters.settings.queues import QUEUES, WOKEN
 from tests.cdk.policies import Statement, statements
 from tests.cdk.templates import Templates, synthesized
 
 SETTINGS: dict[str, type[Environment]] = {
-    "api": processes.Api,
-    "inspect": processes.SlideJobs,
-    "plan": processes.SlideJobs,
-    "stitch": processes.Stitch,
-    "tiles": processes.Tiles,
-    "relay": processes.Relay,
-    "sweep": processes.Sweep,
-    "notify": processes.Notify,
-    "webhook_send": processes.WebhookSend,
+    "api": processes.ApiSettings,
+    "submit": processes.SubmitSettings,
+    "inspect": processes.SlideJobSettings,
+    "plan": processes.SlideJobSettings,
+    "stitch": processes.StitchSettings,
+    "tiles": processes.TilesSettings,
+    "relay": processes.RelaySettings,
+    "sweep": processes.SweepSettings,
+    "notify": processes.NotifySettings,
+    "webhook_send": processes.WebhookSendSettings,
 }
 FUNCTION = "AWS::Lambda::Function"
 WRITING = {"s3:PutObject", "s3:DeleteObject", "s3:DeleteObjectVersion", "s3:AbortMultipartUpload"}
@@ -73,7 +75,7 @@ def test_a_function_runs_on_graviton_within_its_timeout_and_is_traced(templates:
 
 def test_each_queue_wakes_its_function_with_a_bound_on_calls_at_once_F7(templates: Templates) -> None:
     found = mappings(templates)
-    assert set(found) == set(WOKEN.values())
+    assert set(found) == {function.name for function in WOKEN.values()}
     for name, mapping in found.items():
         assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"], name
         assert 2 <= mapping["ScalingConfig"]["MaximumConcurrency"] <= 10, name
@@ -109,7 +111,13 @@ def test_who_reads_the_database_is_in_the_private_subnets_and_comes_after_the_mi
 
 @pytest.mark.parametrize(
     ("name", "role"),
-    [("api", "tessera_api"), ("tiles", "tessera_api"), ("plan", "tessera_system"), ("relay", "tessera_system")],
+    [
+        ("api", "tessera_api"),
+        ("submit", "tessera_api"),
+        ("tiles", "tessera_api"),
+        ("plan", "tessera_system"),
+        ("relay", "tessera_system"),
+    ],
 )
 def test_a_function_connects_as_the_role_of_its_kind(templates: Templates, name: str, role: str) -> None:
     (resource,) = actions(templates, name)["rds-db:connect"]
@@ -121,7 +129,7 @@ def test_who_reads_and_writes_encrypted_objects_may_use_the_key_for_both_F41(tem
     assert {"s3:GetObject", "kms:Decrypt", "kms:GenerateDataKey"} <= set(actions(templates, name))
 
 
-@pytest.mark.parametrize("name", ["plan", "tiles"])
+@pytest.mark.parametrize("name", ["plan", "submit", "tiles"])
 def test_who_needs_what_inspection_kept_reads_nothing_else_of_the_results(templates: Templates, name: str) -> None:
     resources = [str(resource) for resource in actions(templates, name)["s3:GetObject"]]
     (kept,) = [resource for resource in resources if "Results" in resource]
@@ -145,9 +153,23 @@ def test_inspection_replaces_files_of_slides_that_were_uploaded_and_touches_noth
     assert "s3:ListBucketVersions" in done
 
 
+def test_models_that_admins_add_go_below_one_key_of_the_models_bucket(templates: Templates) -> None:
+    done = actions(templates, "api")
+    for action in ("s3:PutObject", "s3:AbortMultipartUpload", "s3:ListMultipartUploadParts", "s3:DeleteObjectVersion"):
+        (resource,) = [str(resource) for resource in done[action] if "Models" in str(resource)]
+        assert "/packages/*" in resource, action
+
+
 def test_a_viewers_function_only_reads(templates: Templates) -> None:
     done = {action for action in actions(templates, "tiles") if action.partition(":")[0] in ("s3", "sqs", "kms")}
     assert done == {"s3:GetObject", "s3:ListBucket", "kms:Decrypt"}
+
+
+def test_who_starts_jobs_reads_what_inspection_kept_and_wakes_the_relay_and_does_nothing_else(
+    templates: Templates,
+) -> None:
+    done = {action for action in actions(templates, "submit") if action.partition(":")[0] in ("s3", "sqs", "kms")}
+    assert done == {"s3:GetObject", "kms:Decrypt", "sqs:GetQueueUrl", "sqs:SendMessage"}
 
 
 @pytest.mark.parametrize("name", ["relay", "sweep", "notify"])
@@ -166,7 +188,7 @@ def test_only_the_relay_sends_work_the_others_only_wake_it(templates: Templates)
     for name in SETTINGS:
         sent = actions(templates, name).get("sqs:SendMessage", [])
         if name == "relay":
-            assert len(sent) == 8
+            assert len(sent) == len(QUEUES) - 1
         else:
             assert len(sent) <= 1, name
 

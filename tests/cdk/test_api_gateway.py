@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from adapters.settings.gateway_routes import TILE_PATHS
 from adapters.settings.problems import BASE_PATH, MEDIA_TYPE
-from adapters.settings.tile_routes import TILE_PATHS
 from cdk.api.firewall import OF_ONE_CREDENTIAL
 from tests.cdk.templates import Templates, synthesized
 
@@ -31,21 +31,26 @@ def test_all_routes_but_two_go_through_the_authorizer(templates: Templates) -> N
         "health/GET": "NONE",
         "openapi.json/GET": "NONE",
         "{proxy+}/ANY": "CUSTOM",
+        "jobs/POST": "CUSTOM",
+        "jobs/ANY": "CUSTOM",
         **{f"{path}/GET": "CUSTOM" for path in TILE_PATHS},
     }
 
 
-def test_tiles_are_asked_of_their_own_function_and_everything_else_of_the_apis(templates: Templates) -> None:
+def test_tiles_and_new_jobs_have_functions_of_their_own_and_the_rest_is_the_apis(
+    templates: Templates,
+) -> None:
     asked = {path: json.dumps(method["Integration"].get("Uri", "")) for path, method in methods(templates).items()}
     of_tiles = {path for path, uri in asked.items() if "Functionstiles" in uri}
     assert of_tiles == {f"{path}/GET" for path in TILE_PATHS}
-    others = {path for path in asked if not path.endswith("/OPTIONS")} - of_tiles
+    assert [path for path, uri in asked.items() if "Functionssubmit" in uri] == ["jobs/POST"]
+    others = {path for path in asked if not path.endswith("/OPTIONS")} - of_tiles - {"jobs/POST"}
     assert all("Functionsapi" in asked[path] for path in others)
 
 
 def test_preflights_are_answered_to_pages_of_the_deployments_origins_and_reach_no_function(prod: Templates) -> None:
     preflights = {path: method for path, method in methods(prod).items() if path.endswith("/OPTIONS")}
-    paths = ("health", "openapi.json", "{proxy+}", *TILE_PATHS)
+    paths = ("health", "openapi.json", "{proxy+}", "jobs", *TILE_PATHS)
     assert set(preflights) == {f"{path}/OPTIONS" for path in paths}
     for path, method in preflights.items():
         assert (method["AuthorizationType"], method["Integration"]["Type"]) == ("NONE", "MOCK"), path
@@ -141,7 +146,7 @@ def test_there_are_no_usage_plans_and_the_gateway_checks_no_body(templates: Temp
 def test_the_api_is_let_in_to_each_of_its_functions_by_one_permission(templates: Templates) -> None:
     permissions = templates.resources("AWS::Lambda::Permission", "api").values()
     principals = [permission["Properties"]["Principal"] for permission in permissions]
-    assert principals.count("apigateway.amazonaws.com") == 2
+    assert principals.count("apigateway.amazonaws.com") == 3
 
 
 # --- the firewall

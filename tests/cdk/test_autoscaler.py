@@ -6,7 +6,7 @@ import json
 import re
 
 from adapters.settings import scaling
-from cdk.workload.placement import GPU_ON_DEMAND, GPU_SPOT, SYSTEM
+from cdk.cluster.placement import GPU_ON_DEMAND, GPU_SPOT, SYSTEM
 from tests.cdk.manifests import chart_values, one_object
 from tests.cdk.templates import Templates
 from tests.cdk.test_cluster import cluster

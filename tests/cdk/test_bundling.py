@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from adapters.settings.queues import WOKEN
 from cdk import bundling
-from cdk.bundling import SERVICES, AssetKind, digest, fill
+from cdk.bundling import SERVICES, AssetKind, compute_digest, write_bundle
 from cdk.wheels import HOST, LAMBDA, ROOT, WHEELS
 from tests.cdk.templates import Templates
 
@@ -20,10 +21,12 @@ AARCH64 = 183  #: EM_AARCH64
 MB = 1_000_000
 ZIP_LIMIT = {AssetKind.API: 50 * MB, AssetKind.MIGRATIONS: 50 * MB}
 UNZIPPED_LIMIT = 235 * MB
+WITH_SLIDES = {"inspect", "plan", "stitch", "submit", "tiles"}
+BEHIND_QUEUES = {function.name for function in WOKEN.values()}
 #: What a function of that asset imports first.
 HANDLERS = {
-    AssetKind.API: {"api", "authorizer", "relay", "sweep", "notify", "webhook_send", "administer"},
-    AssetKind.SLIDES: {"inspect", "plan", "stitch", "tiles"},
+    AssetKind.API: {"api", "authorizer", "sweep", "webhook_send", "administer"} | (BEHIND_QUEUES - WITH_SLIDES),
+    AssetKind.SLIDES: WITH_SLIDES,
     AssetKind.MIGRATIONS: {"migrate"},
 }
 OURS = ("wsi", "adapters", "lambdas")
@@ -44,7 +47,7 @@ def kind(request: pytest.FixtureRequest) -> AssetKind:
 def bundles(tmp_path_factory: pytest.TempPathFactory) -> dict[AssetKind, Path]:
     made = {kind: tmp_path_factory.mktemp(kind.name) for kind in AssetKind}
     for kind, target in made.items():
-        fill(kind, LAMBDA, target)
+        write_bundle(kind, LAMBDA, target)
     return made
 
 
@@ -152,7 +155,7 @@ def test_botocore_knows_every_service_that_functions_call() -> None:
             continue
         for node in ast.walk(ast.parse(path.read_text())):
             match node:
-                case ast.Call(func=ast.Attribute(attr="client"), args=[ast.Constant(value=service), *_]):
+                case ast.Call(func=ast.Attribute(attr="client" | "get_client"), args=[ast.Constant(value=service), *_]):
                     called.add(str(service))
                 case _:
                     pass
@@ -161,7 +164,7 @@ def test_botocore_knows_every_service_that_functions_call() -> None:
 
 
 def test_each_asset_and_platform_has_a_hash_of_its_own() -> None:
-    hashes = [digest(kind, platform) for kind in AssetKind for platform in (LAMBDA, HOST)]
+    hashes = [compute_digest(kind, platform) for kind in AssetKind for platform in (LAMBDA, HOST)]
     assert len(set(hashes)) == len(hashes)
 
 
@@ -172,7 +175,7 @@ def test_two_at_once_make_one_bundle_and_leave_nothing_half_made(
     monkeypatch.setattr(bundling, "BUNDLES", tmp_path / "bundles")
     targets = [tmp_path / "one", tmp_path / "other"]
     with ThreadPoolExecutor(max_workers=2) as pool:
-        list(pool.map(lambda target: fill(AssetKind.MIGRATIONS, LAMBDA, target), targets))
+        list(pool.map(lambda target: write_bundle(AssetKind.MIGRATIONS, LAMBDA, target), targets))
     assert len(list((tmp_path / "bundles").iterdir())) == 1
     contents = [{path.relative_to(target) for path in target.rglob("*.py")} for target in targets]
     assert contents[0] == contents[1] >= {Path("lambdas/migrate.py"), Path("alembic/__init__.py")}
@@ -182,4 +185,4 @@ def test_without_its_wheels_a_bundle_says_what_to_do(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(bundling, "BUNDLES", tmp_path / "bundles")
     monkeypatch.setattr(bundling, "WHEELS", tmp_path / "wheels")
     with pytest.raises(RuntimeError, match="make setup"):
-        fill(AssetKind.API, LAMBDA, tmp_path / "target")
+        write_bundle(AssetKind.API, LAMBDA, tmp_path / "target")

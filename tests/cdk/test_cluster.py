@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cdk.workload.placement import GPU_TOLERATIONS, SYSTEM, SYSTEM_LABELS
+from cdk.cluster.placement import GPU_TOLERATIONS, SYSTEM, SYSTEM_LABELS
 from tests.cdk.templates import Resource, Templates, synthesized
 from tests.cdk.test_node_groups import node_groups
 

@@ -8,15 +8,7 @@ from typing import Any
 
 import pytest
 
-from cdk.workload.placement import (
-    GPU_LABELS,
-    GPU_ON_DEMAND,
-    GPU_SPOT,
-    POOL,
-    SYSTEM,
-    SYSTEM_LABELS,
-    SYSTEM_NAMESPACE,
-)
+from cdk.cluster.placement import GPU_LABELS, GPU_ON_DEMAND, GPU_SPOT, POOL, SYSTEM, SYSTEM_LABELS, SYSTEM_NAMESPACE
 from tests.cdk.exporters import EXPORTED
 from tests.cdk.manifests import CHART, Object, chart_values, objects
 from tests.cdk.policies import Statement, statements

@@ -135,18 +135,19 @@ def test_what_results_were_stitched_from_goes_but_not_while_a_retry_may_use_it(t
     shards = rule(templates, "Results", "shards")
     assert shards["ExpirationInDays"] >= 2 * TAKE_OVER_DAYS
     tenant, job = UUID(int=1), UUID(int=2)
-    intermediate = (keys.shard_result(tenant, job, 0, 1), keys.checkpoint(tenant, job, 0, 1, 1))
+    intermediate = (keys.of_shard_result(tenant, job, 0, 1), keys.of_checkpoint(tenant, job, 0, 1, 1))
     assert all(key.startswith(shards["Prefix"]) for key in intermediate)
     lasting = (
-        keys.plan(tenant, job),
-        keys.result(tenant, job, "tiles.csv"),
-        keys.thumbnail(keys.inspected(tenant, job, 1)),
+        keys.of_plan(tenant, job),
+        keys.of_result(tenant, job, "tiles.csv"),
+        keys.of_thumbnail(keys.make_inspection_folder(tenant, job, 1)),
     )
     assert not any(key.startswith(shards["Prefix"]) for key in lasting)
 
 
 def test_writers_and_rules_mean_the_same_keys() -> None:
     assert keys.SHARDS == objects.SHARDS
+    assert keys.PACKAGES == objects.PACKAGES
 
 
 def test_buckets_and_key_outlive_the_stack_where_data_is_kept(templates: Templates) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from cdk.data.capacity import INSTANCE_TYPES
+from cdk.capacity import INSTANCE_TYPES
 from cdk.data.database import PARAMETERS
 from local.postgres import SUPERUSER
 from tests.cdk.templates import Templates
@@ -150,7 +150,7 @@ def test_slow_statements_are_logged_and_no_value_of_theirs(templates: Templates)
 def test_the_log_holds_statements_and_no_names_of_patients(postgres: PostgresServer) -> None:
     verbosity = PARAMETERS["log_error_verbosity"]
     owner = postgres.empty_database()
-    with psycopg.connect(postgres.server.dsn(SUPERUSER, owner.rpartition("/")[2]), autocommit=True) as connection:
+    with psycopg.connect(postgres.server.make_dsn(SUPERUSER, owner.rpartition("/")[2]), autocommit=True) as connection:
         connection.execute("SET log_min_duration_statement = 0")  # as if all were slow
         connection.execute(f"SET log_error_verbosity = {verbosity}".encode())
         connection.execute("CREATE TABLE slides (name text PRIMARY KEY)")

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from adapters.settings.functions import TIMEOUTS, WOKEN
-from adapters.settings.queues import POD_QUEUES, QUEUES, SHARD_QUEUES
+from adapters.settings.queues import POD_QUEUES, QUEUES, SHARD_QUEUES, WOKEN
 from tests.cdk.templates import Templates
 
 DAY = 24 * 3600
@@ -52,7 +51,7 @@ def test_dead_letters_come_from_their_queue_alone_F6(templates: Templates) -> No
 
 @pytest.mark.parametrize("name", sorted(WOKEN))
 def test_a_message_stays_hidden_six_times_as_long_as_its_function_may_take_F7(templates: Templates, name: str) -> None:
-    assert queues(templates)[name]["VisibilityTimeout"] >= 6 * TIMEOUTS[WOKEN[name]]
+    assert queues(templates)[name]["VisibilityTimeout"] >= 6 * WOKEN[name].timeout_seconds
 
 
 @pytest.mark.parametrize("name", POD_QUEUES)

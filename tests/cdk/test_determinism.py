@@ -21,7 +21,7 @@ CONTEXT = {"environment": "prod", "aws:cdk:bundling-stacks": []}
 def copies(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, str]]:
     """Templates, and hashes of the assets, of three copies of the working tree, by file name."""
     roots = {name: _copied(tmp_path_factory.mktemp(name)) for name in ("untouched", "documented", "recoded")}
-    for document in ("README.md", "docs/flow.md", "CHANGELOG.md"):
+    for document in ("README.md", "docs/explanation/flow.md", "CHANGELOG.md"):
         _append(roots["documented"] / document, "\nOne more word.\n")
     _append(roots["recoded"] / "lambdas/api.py", "\n# One more word.\n")
     with ThreadPoolExecutor(max_workers=2) as pool:

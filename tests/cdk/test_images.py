@@ -10,16 +10,16 @@ import aws_cdk as cdk
 import pytest
 
 from cdk.deployment import Deployment
-from cdk.workload.image import worker_image
+from cdk.workload.image import choose_image
 from cdk.workload.pod import SCRATCH, USER
 from tests.cdk.templates import ROOT
 from tools.worker_lock import PYTHON
 
 DOCKERFILE = ROOT / "gpu_worker/Dockerfile"
-CONTENTS = ("adapters", "gpu_worker", "wsi")
+CONTENTS = ("adapters", "gpu_worker", "inference", "wsi")
 FILES = (".dockerignore",)
 IMAGE_FILES = ("gpu_worker/Dockerfile", "gpu_worker/requirements.lock")
-OUTSIDE = ("README.md", "constraints.txt", "docs/deploy.md", "lambdas/api.py", ".venv/lib/big.py")
+OUTSIDE = ("README.md", "constraints.txt", "docs/how-to/deploy.md", "lambdas/api.py", ".venv/lib/big.py")
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def built(root: Path, out: Path, **settings: str) -> str:
     """The image's URI; its context lies below `out`."""
     stack = cdk.Stack(cdk.App(outdir=str(out)), "Images")
     deployment = Deployment.from_context({"environment": "dev", **settings})
-    return str(stack.resolve(worker_image(stack, deployment, root=root)))
+    return str(stack.resolve(choose_image(stack, deployment, root=root)))
 
 
 def context(out: Path) -> list[Path]:
@@ -76,7 +76,7 @@ def test_what_is_no_part_of_the_image_does_not_rename_it(tree: Path, tmp_path: P
     assert built(tree, tmp_path / "after") == before
 
 
-@pytest.mark.parametrize("name", ["gpu_worker/drain.py", "wsi/plan.py", *IMAGE_FILES])
+@pytest.mark.parametrize("name", ["gpu_worker/drain.py", "wsi/planning/plan.py", *IMAGE_FILES])
 def test_what_is_part_of_the_image_renames_it(tree: Path, tmp_path: Path, name: str) -> None:
     before = built(tree, tmp_path / "before")
     with (tree / name).open("a") as file:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from cdk.workload.placement import GPU_LABELS, GPU_ON_DEMAND, GPU_SPOT, GPU_TAINT, POOL, SYSTEM, SYSTEM_LABELS
+from cdk.cluster.placement import GPU_LABELS, GPU_ON_DEMAND, GPU_SPOT, GPU_TAINT, POOL, SYSTEM, SYSTEM_LABELS
 from tests.cdk.manifests import one_object
 from tests.cdk.templates import Templates, synthesized
 from tests.cdk.test_workload_pods import GIB, INSTANCES, amount, container, written_volumes
@@ -111,7 +111,7 @@ def test_the_autoscaler_waits_for_the_gpu_of_a_fresh_node(templates: Templates) 
 
 
 def test_a_group_that_must_be_replaced_gets_another_name(chosen: Templates, dev: Templates) -> None:
-    """CloudFormation makes the new one first, and two of one name can not be."""
+    """CloudFormation makes the new one first, and two of one name cannot be."""
     names = [node_groups(templates)[GPU_SPOT]["NodegroupName"] for templates in (chosen, dev)]
     assert len(set(names)) == 2
     assert all(name.startswith(f"{GPU_SPOT}-") for name in names)

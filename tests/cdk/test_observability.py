@@ -11,14 +11,14 @@ import pytest
 
 from adapters.settings import metrics as names
 from adapters.settings.queues import QUEUES
-from cdk.data.capacity import CONNECTIONS_PER_PROCESSOR, instance_type
+from cdk.capacity import CONNECTIONS_PER_PROCESSOR, get_instance_type
 from cdk.observability.costs import TAG
 from cdk.observability.metrics import FINAL_STATES, LIVE_STATES
-from lambdas.authorizer import make_handler
-from lambdas.measures import publish
-from lambdas.wiring import AuthorizerWiring, utc_now
+from lambdas.authorizer import AuthorizerWiring, make_handler
+from lambdas.metrics import publish
+from lambdas.wiring import get_utc_now
 from tests.cdk.templates import Resource, Templates, synthesized
-from wsi.memory.ledger import MemoryLedger
+from tests.fakes.ledger import MemoryLedger
 from wsi.ports.ledger import Swept
 from wsi.states import LIVE_JOB_STATES, JobState
 
@@ -54,7 +54,7 @@ def is_window(name: str) -> bool:
 
 def test_every_alarm_says_what_it_means_and_what_to_do(templates: Templates) -> None:
     for name, alarm in {**alarms(templates), **composites(templates)}.items():
-        assert re.fullmatch(r"[A-Z].*\. What to do: docs/runbook\.md#[a-z-]+", alarm["AlarmDescription"]), name
+        assert re.fullmatch(r"[A-Z].*\. What to do: docs/how-to/runbook\.md#[a-z-]+", alarm["AlarmDescription"]), name
 
 
 def test_every_alarm_tells_the_topic_when_it_begins_and_when_it_ends(templates: Templates) -> None:
@@ -99,7 +99,9 @@ def test_a_wrong_credential_is_no_failure_of_the_authorizer(templates: Templates
     filters = templates.resource("AWS::Logs::MetricFilter", "observability")["Properties"]
     (made,) = filters["MetricTransformations"]
     assert (metric["Namespace"], metric["MetricName"]) == (made["MetricNamespace"], made["MetricName"])
-    wiring = AuthorizerWiring(identities=MemoryLedger(utc_now), issuer="i", client_id="c", jwks_url="")
+    wiring = AuthorizerWiring(
+        identities=MemoryLedger(get_utc_now), issuer="i", client_id="c", jwks_url="http://127.0.0.1:1/"
+    )
     with pytest.raises(Exception, match="Unauthorized") as refused:
         make_handler(wiring)({"methodArn": "a/b/c", "authorizationToken": "wrong"}, None)
     assert f'$.errorMessage != "{refused.value}"' in filters["FilterPattern"]
@@ -111,7 +113,7 @@ def test_no_data_from_the_sweep_is_an_alarm_and_no_other_silence(templates: Temp
 
 
 def test_connections_are_counted_against_what_the_proxy_may_open(templates: Templates) -> None:
-    cap = CONNECTIONS_PER_PROCESSOR * instance_type(templates.deployment.database_instance_type).processors
+    cap = CONNECTIONS_PER_PROCESSOR * get_instance_type(templates.deployment.database_instance_type).processors
     assert alarms(templates)["database-connections"]["Threshold"] == pytest.approx(0.8 * cap)
 
 
@@ -134,12 +136,12 @@ def swept_metrics(templates: Templates) -> Iterator[str]:
 
 
 def test_alarms_and_dashboard_read_what_the_sweep_writes(templates: Templates, capsys: Any) -> None:
-    publish(MemoryLedger(utc_now).vitals(seconds=60, stalled_seconds=900), Swept(), namespace="x")
+    publish(MemoryLedger(get_utc_now).measure_vitals(seconds=60, stalled_seconds=900), Swept(), namespace="x")
     written = json.loads(capsys.readouterr().out)["_aws"]["CloudWatchMetrics"][0]["Metrics"]
     known = {metric["Name"] for metric in written} | {names.TIME_TO_RESULT, names.TIME_TO_FIRST_LEASE}
     used = {*swept_metrics(templates)} - {"AuthorizerFailures"}
     assert used <= known
-    assert {names.jobs_in(state) for state in JobState} <= used
+    assert {names.name_jobs_metric(state) for state in JobState} <= used
 
 
 def test_the_deployment_names_the_states_of_the_domain() -> None:

@@ -16,7 +16,7 @@ from aws_cdk import aws_s3 as s3
 
 from cdk.deployment import Deployment
 from cdk.installation import Installation
-from cdk.web.page_files import PLAIN, PageFiles, page_folder
+from cdk.web.page_files import PLAIN, PageFiles, choose_folder
 from tests.cdk.templates import ROOT, Templates
 
 
@@ -63,8 +63,8 @@ def test_without_hashed_files_nothing_is_kept_for_ever(tmp_path: Path) -> None:
 
 
 def test_the_built_page_is_taken_when_there_is_one(built: Path, tmp_path: Path) -> None:
-    assert page_folder(built) == built
-    assert page_folder(tmp_path / "missing") == PLAIN
+    assert choose_folder(built) == built
+    assert choose_folder(tmp_path / "missing") == PLAIN
 
 
 def test_the_function_that_copies_the_page_has_exact_rights_and_its_own_log(templates: Templates) -> None:

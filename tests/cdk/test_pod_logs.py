@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import re
 
+from cdk.cluster.placement import KEDA_NAMESPACE, NAMESPACE, SYSTEM_NAMESPACE
 from cdk.observability.pod_logs import NAME, READ
-from cdk.workload.placement import KEDA_NAMESPACE, NAMESPACE, SYSTEM_NAMESPACE
 from tests.cdk.manifests import Object, one_object
 from tests.cdk.templates import Templates
 

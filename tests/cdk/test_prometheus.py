@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 import yaml
 
-from adapters.settings.processes import Worker
+from adapters.settings.processes import WorkerSettings
 from cdk.observability.prometheus import FOLDER, RULES, SCRAPE
-from cdk.scraping import scraped
+from cdk.scraping import make_annotations
 from cdk.workload import gpu_worker, warm_nodes
 from tests.cdk.exporters import EXPORTED, OF_THE_SCRAPER, metrics_of
 from tests.cdk.manifests import chart_values, objects
@@ -92,7 +92,7 @@ def test_every_alert_says_what_it_means_and_what_to_do() -> None:
     assert len(alerts()) >= 8
     for alert in alerts():
         assert re.fullmatch(r"[A-Z].*\.", alert["annotations"]["summary"]), alert["alert"]
-        assert re.fullmatch(r"docs/runbook\.md#[a-z-]+", alert["annotations"]["runbook"]), alert["alert"]
+        assert re.fullmatch(r"docs/how-to/runbook\.md#[a-z-]+", alert["annotations"]["runbook"]), alert["alert"]
 
 
 def test_alerts_have_names_of_their_own() -> None:
@@ -114,7 +114,7 @@ def test_a_busy_gpu_is_one_that_a_pod_of_work_holds() -> None:
 def test_a_worker_that_hangs_is_told_before_its_watchdog_ends_it() -> None:
     (alert,) = [alert for alert in alerts() if alert["alert"] == "WorkerHangs"]
     seconds = float(alert["expr"].rpartition(">")[2])
-    assert seconds == Worker.model_fields["stuck_seconds"].default / 2
+    assert seconds == WorkerSettings.model_fields["stuck_seconds"].default / 2
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ def test_what_prometheus_itself_says_is_kept_for_a_while(templates: Templates) -
 def test_pods_are_found_by_the_annotations_that_they_carry() -> None:
     (job,) = yaml.safe_load(SCRAPE.read_text())["scrape_configs"]
     sources = [source for rule in job["relabel_configs"] for source in rule["source_labels"]]
-    for annotation in scraped(8080):
+    for annotation in make_annotations(8080):
         label = "__meta_kubernetes_pod_annotation_" + re.sub(r"\W", "_", annotation)
         assert label in sources
 
@@ -194,7 +194,7 @@ def test_everybody_who_tells_metrics_asks_to_be_read(templates: Templates) -> No
     }
     assert annotations.keys() == EXPORTED.keys()
     for name, found in annotations.items():
-        assert scraped(int(found["prometheus.io/port"])).items() <= found.items(), name
+        assert make_annotations(int(found["prometheus.io/port"])).items() <= found.items(), name
 
 
 # --- pages

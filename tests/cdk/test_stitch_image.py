@@ -12,7 +12,7 @@ import pytest
 from aws_cdk import aws_lambda as lambda_
 from packaging.requirements import Requirement
 
-from cdk.python_function import image_code
+from cdk.python_function import make_image_code
 from cdk.wheels import LAMBDA, REQUIREMENTS, ROOT
 from tests.cdk.templates import Templates
 from tests.cdk.test_bundling import OURS, reached
@@ -27,7 +27,7 @@ def context(tmp_path_factory: pytest.TempPathFactory) -> set[Path]:
     out = tmp_path_factory.mktemp("out")
     app = cdk.App(outdir=str(out))
     lambda_.DockerImageFunction(
-        stack := cdk.Stack(app, "Images"), "Stitch", code=image_code(stack, "S", "stitch", None)
+        stack := cdk.Stack(app, "Images"), "Stitch", code=make_image_code(stack, "S", "stitch", None)
     )
     [staged] = out.glob("asset.*")
     return {path.relative_to(staged) for path in staged.rglob("*") if path.is_file()}
@@ -62,7 +62,7 @@ def test_stitch_is_an_image_for_graviton_or_the_one_that_is_named(templates: Tem
     assert stitch["Architectures"] == ["arm64"]
     stack = cdk.Stack(cdk.App(), "Named")
     uri = "111122223333.dkr.ecr.eu-central-1.amazonaws.com/tessera/stitch:7"
-    function = lambda_.DockerImageFunction(stack, "Stitch", code=image_code(stack, "Stitch", "stitch", uri))
+    function = lambda_.DockerImageFunction(stack, "Stitch", code=make_image_code(stack, "Stitch", "stitch", uri))
     resource = function.node.default_child
     assert isinstance(resource, lambda_.CfnFunction)
     assert str(stack.resolve(resource.code)).count("tessera/stitch:7") == 1

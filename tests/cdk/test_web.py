@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from adapters.aws_clients import AwsClients
+from cdk.viewer import VIEWER_IP
 from cdk.web.stack import FUNCTIONS
-from cdk.web.viewer import VIEWER_IP
 from tests.cdk.templates import Templates
 
 CACHING_DISABLED = "4135ea2d-6df8-44a3-9df3-4b5a84be39ad"

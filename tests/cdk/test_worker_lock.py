@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Iterator
 from importlib import metadata
+from pathlib import Path
 
 import pytest
 from packaging.markers import Environment, default_environment
@@ -14,7 +15,7 @@ from packaging.utils import canonicalize_name
 
 from cdk.wheels import CONSTRAINTS, ROOT
 from tests.cdk.test_bundling import OURS, reached
-from tools.worker_lock import LEFT_OUT, LOCK, PYTHON, WANTED, differences, entries
+from tools.worker_lock import LEFT_OUT, LOCK, PYTHON, WANTED, describe_differences, read_entries
 
 #: Markers of requirements as the image evaluates them, whatever machine this is.
 IMAGE: Environment = {
@@ -26,7 +27,7 @@ IMAGE: Environment = {
     "platform_system": "Linux",
     "platform_machine": "x86_64",
 }
-LOCKED = entries(LOCK.read_text())
+LOCKED = read_entries(LOCK.read_text())
 
 
 def wanted() -> list[Requirement]:
@@ -70,13 +71,20 @@ def test_the_lock_holds_the_requirements_with_all_that_they_need_but_what_is_lef
     assert needed >= {*LEFT_OUT}
 
 
+def sources() -> list[Path]:
+    """The worker's own modules."""
+    return sorted(path for package in ("inference", "gpu_worker") for path in (ROOT / package).rglob("*.py"))
+
+
 def test_whatever_the_worker_imports_is_in_the_lock() -> None:
-    modules = [
-        ".".join(path.relative_to(ROOT).with_suffix("").parts) for path in sorted((ROOT / "gpu_worker").rglob("*.py"))
-    ]
+    modules = [".".join(path.relative_to(ROOT).with_suffix("").parts) for path in sources()]
     imported = {module.partition(".")[0]: by for module, by in reached(ROOT, modules)}
     distributions, locked = metadata.packages_distributions(), {canonicalize_name(name) for name in LOCKED}
-    foreign = {top: by for top, by in imported.items() if top not in {*OURS, "gpu_worker", *sys.stdlib_module_names}}
+    foreign = {
+        top: by
+        for top, by in imported.items()
+        if top not in {*OURS, "inference", "gpu_worker", *sys.stdlib_module_names}
+    }
     assert {"torch", "numpy", "boto3"} <= foreign.keys()
     assert {
         top: by for top, by in foreign.items() if not locked & {canonicalize_name(one) for one in distributions[top]}
@@ -85,8 +93,7 @@ def test_whatever_the_worker_imports_is_in_the_lock() -> None:
 
 def test_nothing_asks_for_a_compiler_at_run_time() -> None:
     wanting = re.compile(r"torch\.compile\b|\bimport triton\b|cpp_extension|\b_inductor\b|backend=.inductor")
-    sources = {path: path.read_text() for path in (ROOT / "gpu_worker").rglob("*.py")}
-    assert [path.name for path, text in sources.items() if wanting.search(text)] == []
+    assert [path.name for path in sources() if wanting.search(path.read_text())] == []
 
 
 @pytest.mark.parametrize(
@@ -100,4 +107,4 @@ def test_nothing_asks_for_a_compiler_at_run_time() -> None:
     ],
 )
 def test_a_check_names_what_is_no_longer_as_it_was_locked(now, named) -> None:
-    assert bool(differences({"a": ("1", frozenset("xy"))}, now)) == named
+    assert bool(describe_differences({"a": ("1", frozenset("xy"))}, now)) == named

@@ -24,7 +24,10 @@ INSTANCES = {
 }
 #: What DaemonSets on a GPU node may ask for: network, proxy, identity agent, device plugin, DCGM, logs.
 DAEMONS_PROCESSORS, DAEMONS_MEMORY = 0.7, 1.5 * GIB
-SETTINGS: dict[str, type[Environment]] = {"gpu-worker": processes.Worker, "heavy-worker": processes.Heavy}
+SETTINGS: dict[str, type[Environment]] = {
+    "gpu-worker": processes.WorkerSettings,
+    "heavy-worker": processes.HeavySettings,
+}
 
 
 def template(job: Object) -> Object:
@@ -150,7 +153,7 @@ def test_pods_have_no_token_of_kubernetes(templates: Templates) -> None:
 
 def test_a_pod_is_told_its_settings_and_nothing_else(templates: Templates) -> None:
     for job in scaled_jobs(templates):
-        assert settings(job).environ() == environment(job)
+        assert settings(job).make_environ() == environment(job)
         assert len(container(job)["env"]) == len(environment(job))
 
 

@@ -6,6 +6,7 @@ from tests.contracts.ledger_archive import ArchiveLedgerContract
 from tests.contracts.ledger_deidentification import DeidentificationLedgerContract
 from tests.contracts.ledger_jobs import JobMovesContract, SubmissionContract
 from tests.contracts.ledger_notices import NoticesContract
+from tests.contracts.ledger_registrations import RegistrationLedgerContract
 from tests.contracts.ledger_restatement import RestatementLedgerContract
 from tests.contracts.ledger_shards import ShardLedgerContract
 from tests.contracts.ledger_slides import SlideLedgerContract, TenancyContract
@@ -19,6 +20,7 @@ class LedgerContract(
     DeidentificationLedgerContract,
     ArchiveLedgerContract,
     RestatementLedgerContract,
+    RegistrationLedgerContract,
     SubmissionContract,
     JobMovesContract,
     ShardLedgerContract,

@@ -33,11 +33,11 @@ def restoring_slide(world: LedgerWorld, tier: RestoreTier = RestoreTier.STANDARD
 def restored_slide(world: LedgerWorld, *, days: float = 30) -> Slide:
     slide = restoring_slide(world)
     assert world.system.finish_restore(slide.id, until=datetime.now(UTC) + timedelta(days=days))
-    return world.tenants.slide(world.actor, slide.id)
+    return world.tenants.get_slide(world.actor, slide.id)
 
 
 def looked_at(world: LedgerWorld, *, limit: int = 10) -> list[object]:
-    return [slide.id for slide in world.system.restoring_slides(seconds=300, limit=limit)]
+    return [slide.id for slide in world.system.claim_restoring_slides(seconds=300, limit=limit)]
 
 
 def expired(world: LedgerWorld, *, limit: int = 10) -> list[object]:
@@ -84,14 +84,14 @@ class ArchiveLedgerContract:
         slide, until = restoring_slide(world), datetime(2030, 1, 1, tzinfo=UTC)
         assert world.system.finish_restore(slide.id, until=until)
         assert not world.system.finish_restore(slide.id, until=None)
-        ready = world.tenants.slide(world.actor, slide.id)
+        ready = world.tenants.get_slide(world.actor, slide.id)
         assert (ready.state, ready.restored_until, ready.restore_tier) == (SlideState.READY, until, None)
         assert queued_job(world, slide=ready).slide_id == ready.id
 
     def test_only_a_restoring_slide_is_restored(self, world: LedgerWorld) -> None:
         for slide in (uploaded_slide(world), archived_slide(world)):
             assert not world.system.finish_restore(slide.id, until=None)
-            assert world.tenants.slide(world.actor, slide.id).state is slide.state
+            assert world.tenants.get_slide(world.actor, slide.id).state is slide.state
 
     def test_jobs_on_archived_slides_are_told_what_to_do(self, world: LedgerWorld) -> None:
         archived, slow = archived_slide(world), restoring_slide(world, RestoreTier.BULK)
@@ -120,7 +120,7 @@ class ArchiveLedgerContract:
         assert expired(world, limit=1) == [sooner.id]
         assert expired(world) == [soon.id]
         assert expired(world) == []
-        again = world.tenants.slide(world.actor, soon.id)
+        again = world.tenants.get_slide(world.actor, soon.id)
         assert (again.state, again.restored_until) == (SlideState.ARCHIVED, None)
 
     def test_a_live_job_keeps_its_slide_from_being_archived_again(self, world: LedgerWorld) -> None:

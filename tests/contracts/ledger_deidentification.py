@@ -53,7 +53,7 @@ class DeidentificationLedgerContract:
         assert (begun.name, begun.removed, begun.deidentified) == (f"{begun.id}.dcm", REMOVED, False)
         assert [file.name for file in begun.files] == ["00000.dcm", "part1.svs", "00002.dcm"]
         assert [file.clean is not None for file in begun.files] == [True, False, True]
-        assert begun == world.system.uninspected_slide(begun.id)
+        assert begun == world.system.find_uninspected_slide(begun.id)
 
     def test_only_the_first_beginning_counts(self, world: LedgerWorld) -> None:
         begun = begun_slide(world)
@@ -63,7 +63,7 @@ class DeidentificationLedgerContract:
     def test_the_clean_copies_become_the_slides_files(self, world: LedgerWorld) -> None:
         begun = begun_slide(world)
         assert finish(world, begun)
-        slide = world.system.uninspected_slide(begun.id)
+        slide = world.system.find_uninspected_slide(begun.id)
         assert slide is not None
         assert [file.uri for file in slide.files] == [f"{begun.files[place].uri}-clean" for place in (0, 2)]
         assert [file.etag for file in slide.files] == [f"clean-{file.uri}" for file in slide.files]
@@ -89,18 +89,18 @@ class DeidentificationLedgerContract:
         assert finish(world, begun)
         assert not world.system.accept_slide(begun.id, INSPECTION, "thumbnail.jpeg", version=begun.version)
         assert world.system.accept_slide(begun.id, INSPECTION, "thumbnail.jpeg", version=begun.version + 1)
-        assert world.tenants.slide(world.actor, begun.id).state is SlideState.READY
+        assert world.tenants.get_slide(world.actor, begun.id).state is SlideState.READY
 
     def test_a_slide_refused_before_it_is_clean_loses_its_names_and_is_sent_to_lose_its_files(
         self, world: LedgerWorld
     ) -> None:
         slide = identified_slide(world)
         before = len(topics(world, "inspect"))
-        assert world.system.reject_slide(slide.id, RejectReason.CAN_NOT_DEIDENTIFY, "It can not be cleaned.")
-        refused = world.tenants.slide(world.actor, slide.id)
+        assert world.system.reject_slide(slide.id, RejectReason.CAN_NOT_DEIDENTIFY, "It cannot be cleaned.")
+        refused = world.tenants.get_slide(world.actor, slide.id)
         assert refused.name == str(slide.id)
         assert [file.name for file in refused.files] == ["00000", "00001", "00002"]
-        assert world.system.identified_slide(slide.id) == refused
+        assert world.system.find_identifiable_slide(slide.id) == refused
         assert len(topics(world, "inspect")) == before + 1
 
     def test_a_slide_refused_once_it_is_clean_keeps_its_files(self, world: LedgerWorld) -> None:
@@ -108,15 +108,15 @@ class DeidentificationLedgerContract:
         finish(world, begun)
         before = len(topics(world, "inspect"))
         assert world.system.reject_slide(begun.id, RejectReason.NO_MPP, "It has no scale.")
-        assert world.system.identified_slide(begun.id) is None
+        assert world.system.find_identifiable_slide(begun.id) is None
         assert len(topics(world, "inspect")) == before
 
     def test_other_slides_are_refused_as_ever(self, world: LedgerWorld) -> None:
         slide = uploaded_slide(world, name="Case 8")
         before = len(topics(world, "inspect"))
         assert world.system.reject_slide(slide.id, RejectReason.NO_MPP, "It has no scale.")
-        assert world.tenants.slide(world.actor, slide.id).name == "Case 8"
-        assert world.system.identified_slide(slide.id) is None
+        assert world.tenants.get_slide(world.actor, slide.id).name == "Case 8"
+        assert world.system.find_identifiable_slide(slide.id) is None
         assert len(topics(world, "inspect")) == before
 
     def test_nothing_begins_on_a_slide_that_nobody_asked_it_for_or_that_is_gone(self, world: LedgerWorld) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields
+from functools import partial
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -36,10 +38,16 @@ from tests.contracts.ledger_world import (
 )
 from wsi.errors import Conflict, FailReason, NotFound
 from wsi.ledger_rules import TAKE_OVER_DAYS
-from wsi.records.jobs import Idempotency, JobFilter, Priority
-from wsi.records.notices import PUSH, job_update
+from wsi.records.jobs import Idempotency, JobFilter, JobTerms, Priority
+from wsi.records.notices import PUSH, make_job_update
 from wsi.records.shards import LeaseRefusal
 from wsi.states import JobState
+
+
+def found_jobs(world: LedgerWorld, **filters: Any) -> list[UUID]:
+    """Return the ids of the jobs that meet the filters, newest first."""
+    page = world.tenants.list_jobs(world.actor, JobFilter(**filters), cursor=None, limit=10)
+    return [job.id for job in page.items]
 
 
 class SubmissionContract:
@@ -48,13 +56,13 @@ class SubmissionContract:
         submission = submit(world, asked)
         job = submission.job
         assert (submission.replayed, submission.reused) == (False, False)
-        assert job == world.tenants.job(world.actor, asked.id)
+        assert job == world.tenants.get_job(world.actor, asked.id)
         assert (job.state, job.version, job.progress_seq) == (JobState.QUEUED, 1, 0)
         assert (job.options, job.label, job.priority) == (asked.options, "study 1", Priority.LOW)
         assert (job.traceparent, job.created_by) == (TRACE, world.actor.subject)
         assert topics(world, "plan") == [{"v": 1, "job_id": str(job.id)}]
-        assert topics(world, PUSH) == [job_update(job).as_json()]
-        (event,) = world.tenants.job_events(world.actor, job.id, after=0, limit=10)
+        assert topics(world, PUSH) == [make_job_update(job).as_json()]
+        (event,) = world.tenants.list_job_events(world.actor, job.id, after=0, limit=10)
         assert (event.kind, event.version, event.detail["state"]) == ("moved", 1, "QUEUED")
 
     def test_job_over_a_large_slide_at_another_scale_is_planned_elsewhere(self, world: LedgerWorld) -> None:
@@ -90,7 +98,7 @@ class SubmissionContract:
         with pytest.raises(Conflict):
             submit(world, new_job(slide), key="k")
         assert world.system.accept_slide(slide.id, {}, "t", version=slide.version)
-        assert not submit(world, new_job(world.tenants.slide(world.actor, slide.id)), key="k").replayed
+        assert not submit(world, new_job(world.tenants.get_slide(world.actor, slide.id)), key="k").replayed
 
     def test_twenty_parallel_creates_make_one_job(self, world: LedgerWorld) -> None:
         slide = ready_slide(world)
@@ -102,7 +110,7 @@ class SubmissionContract:
 
     def test_equal_finished_job_is_the_answer(self, world: LedgerWorld) -> None:
         done = completed_job(world)
-        slide = world.tenants.slide(world.actor, done.slide_id)
+        slide = world.tenants.get_slide(world.actor, done.slide_id)
         answer = submit(world, new_job(slide), key="k")
         assert (answer.job, answer.reused, answer.replayed) == (done, True, False)
         again = submit(world, new_job(slide), key="k")
@@ -112,7 +120,7 @@ class SubmissionContract:
 
     def test_failed_and_live_jobs_are_not_reused(self, world: LedgerWorld) -> None:
         job = queued_job(world)
-        slide = world.tenants.slide(world.actor, job.slide_id)
+        slide = world.tenants.get_slide(world.actor, job.slide_id)
         assert submit(world, new_job(slide)).job.id != job.id
         assert world.system.fail_job(job.id, FailReason.PLANNING_FAILED, "It failed.")
         assert submit(world, new_job(slide)).job.id != job.id
@@ -141,10 +149,7 @@ class SubmissionContract:
         second = queued_job(world, slide=liver)
         world.tenants.cancel_job(world.actor, second.id)
 
-        def found(**filters: Any) -> list[UUID]:
-            page = world.tenants.jobs(world.actor, JobFilter(**filters), cursor=None, limit=10)
-            return [job.id for job in page.items]
-
+        found = partial(found_jobs, world)
         assert found() == [second.id, first.id]
         assert found(q="pilot") == [first.id]
         assert found(q="LIVER") == [second.id]
@@ -156,15 +161,26 @@ class SubmissionContract:
         assert found(created_by=world.actor.subject) == [second.id, first.id]
         assert found(created_by=world.other.subject) == []
 
+    def test_each_stated_text_is_stored_and_found_by_its_filter(self, world: LedgerWorld) -> None:
+        texts = {name: f"some {name}" for name, value in JobTerms().get_terms().items() if value is None}
+        stated, silent = queued_job(world, **texts), queued_job(world)
+        assert {name: stated.get_terms()[name] for name in texts} == texts
+        assert {name: silent.get_terms()[name] for name in texts} == dict.fromkeys(texts)
+        filters = {field.name for field in fields(JobFilter)} & texts.keys()
+        assert filters
+        for name in filters:
+            assert found_jobs(world, **{name: texts[name]}) == [stated.id]
+            assert found_jobs(world, **{name: texts[name].upper()}) == []
+
     def test_who_asked_is_known_by_name_within_the_tenant_alone(self, world: LedgerWorld) -> None:
-        key = world.identities.api_key(KEY_PREFIX, sha256(KEY_SECRET))
+        key = world.identities.find_api_key(KEY_PREFIX, sha256(KEY_SECRET))
         assert key is not None
         subjects = [world.actor.subject, key.subject, world.other.subject, f"user:{uuid4()}", "nobody"]
         known = {world.actor.subject: EMAIL, key.subject: KEY_NAME}
-        assert world.tenants.names(world.actor, subjects) == known
-        assert world.tenants.names(key, subjects) == known
-        assert world.tenants.names(world.other, subjects) == {}
-        assert world.tenants.names(world.actor, []) == {}
+        assert world.tenants.list_names(world.actor, subjects) == known
+        assert world.tenants.list_names(key, subjects) == known
+        assert world.tenants.list_names(world.other, subjects) == {}
+        assert world.tenants.list_names(world.actor, []) == {}
 
     def test_pages_of_jobs_are_complete_and_without_duplicates(self, world: LedgerWorld) -> None:
         slide = ready_slide(world)
@@ -172,7 +188,7 @@ class SubmissionContract:
         seen: list[object] = []
         cursor: str | None = None
         while cursor or not seen:
-            page = world.tenants.jobs(world.actor, JobFilter(), cursor=cursor, limit=2)
+            page = world.tenants.list_jobs(world.actor, JobFilter(), cursor=cursor, limit=2)
             seen += [job.id for job in page.items]
             cursor = page.next_cursor
         assert seen == made[::-1]
@@ -208,25 +224,25 @@ class JobMovesContract:
         assert world.system.begin_planning(job.id)
         assert world.system.finish_without_tissue(job.id, (RESULT,))
         assert not world.system.finish_without_tissue(job.id, (RESULT,))
-        done = world.tenants.job(world.actor, job.id)
+        done = world.tenants.get_job(world.actor, job.id)
         assert (done.state, done.progress) == (JobState.NO_TISSUE, 1.0)
         assert done.finished_at is not None
-        assert world.tenants.results(world.actor, job.id) == (RESULT,)
-        slide = world.tenants.slide(world.actor, job.slide_id)
+        assert world.tenants.list_results(world.actor, job.id) == (RESULT,)
+        slide = world.tenants.get_slide(world.actor, job.slide_id)
         assert submit(world, new_job(slide)).reused
 
     def test_results_complete_the_job_once(self, world: LedgerWorld) -> None:
         job = stitching_job(world)
-        brief = world.system.stitch_brief(job.id)
+        brief = world.system.find_stitch_brief(job.id)
         assert brief is not None
         assert [(shard.index, shard.tiles) for shard in brief.shards] == [(0, 10), (1, 5)]
-        assert brief.shards == world.tenants.finished_shards(world.actor, job.id)
+        assert brief.shards == world.tenants.list_finished_shards(world.actor, job.id)
         assert world.system.commit_results(job.id, (RESULT,))
         assert not world.system.commit_results(job.id, (RESULT,))
-        assert world.system.stitch_brief(job.id) is None
-        done = world.tenants.job(world.actor, job.id)
+        assert world.system.find_stitch_brief(job.id) is None
+        done = world.tenants.get_job(world.actor, job.id)
         assert (done.state, done.tiles_inferred, done.tiles_unreadable) == (JobState.COMPLETED, 15, 0)
-        assert world.tenants.results(world.actor, job.id) == (RESULT,)
+        assert world.tenants.list_results(world.actor, job.id) == (RESULT,)
 
     def test_unreadable_tiles_are_told_in_the_final_state(self, world: LedgerWorld) -> None:
         job = completed_job(world, unreadable=3)
@@ -241,17 +257,17 @@ class JobMovesContract:
         assert world.system.lease_shard(job.id, 0, owner="w", seconds=60) is LeaseRefusal.SETTLED
         with pytest.raises(Conflict, match="COMPLETED"):
             world.tenants.cancel_job(world.actor, job.id)
-        assert world.tenants.job(world.actor, job.id) == job
+        assert world.tenants.get_job(world.actor, job.id) == job
 
     def test_moves_out_of_order_change_nothing(self, world: LedgerWorld) -> None:
         job = queued_job(world)
         assert not world.system.commit_plan(job.id, plan_key="k", plan_digest="d", shard_tiles=(1,))
         assert not world.system.finish_without_tissue(job.id, ())
         assert not world.system.commit_results(job.id, ())
-        assert world.system.stitch_brief(job.id) is None
+        assert world.system.find_stitch_brief(job.id) is None
         assert world.system.lease_shard(job.id, 0, owner="w", seconds=60) is LeaseRefusal.SETTLED
-        assert world.tenants.job(world.actor, job.id) == job
-        for unknown in (world.system.begin_planning(uuid4()), world.system.stitch_brief(uuid4())):
+        assert world.tenants.get_job(world.actor, job.id) == job
+        for unknown in (world.system.begin_planning(uuid4()), world.system.find_stitch_brief(uuid4())):
             assert unknown is None
         assert not world.system.commit_results(uuid4(), ())
         assert not world.system.fail_job(uuid4(), FailReason.PLANNING_FAILED, "x")
@@ -265,13 +281,13 @@ class JobMovesContract:
         assert not world.system.extend_lease(held, seconds=60)
         assert not commit(world, held)
         assert world.system.lease_shard(job.id, 1, owner="w", seconds=60) is LeaseRefusal.SETTLED
-        assert world.tenants.job(world.actor, job.id) == cancelled
+        assert world.tenants.get_job(world.actor, job.id) == cancelled
 
     def test_failed_job_stops_its_shards_and_says_why(self, world: LedgerWorld) -> None:
         job = running_job(world)
         held = lease(world, job, 0)
         assert world.system.fail_job(job.id, FailReason.SLIDE_CHANGED, "The slide changed.")
-        failed = world.tenants.job(world.actor, job.id)
+        failed = world.tenants.get_job(world.actor, job.id)
         assert (failed.state, failed.reason) == (JobState.FAILED, "slide_changed")
         assert failed.sentence == "The slide changed."
         assert not commit(world, held)
@@ -282,7 +298,7 @@ class JobMovesContract:
         job = completed_job(world)
         moved = [
             event
-            for event in world.tenants.job_events(world.actor, job.id, after=0, limit=100)
+            for event in world.tenants.list_job_events(world.actor, job.id, after=0, limit=100)
             if event.kind == "moved"
         ]
         states = ["QUEUED", "PLANNING", "RUNNING", "STITCHING", "COMPLETED"]
@@ -295,22 +311,22 @@ class JobMovesContract:
 
     def test_events_are_read_on_from_the_last_one_seen(self, world: LedgerWorld) -> None:
         job = completed_job(world)
-        everything = world.tenants.job_events(world.actor, job.id, after=0, limit=100)
-        first = world.tenants.job_events(world.actor, job.id, after=0, limit=2)
-        rest = world.tenants.job_events(world.actor, job.id, after=first[-1].seq, limit=100)
+        everything = world.tenants.list_job_events(world.actor, job.id, after=0, limit=100)
+        first = world.tenants.list_job_events(world.actor, job.id, after=0, limit=2)
+        rest = world.tenants.list_job_events(world.actor, job.id, after=first[-1].seq, limit=100)
         assert first + rest == everything
 
     def test_retry_takes_over_finished_shards(self, world: LedgerWorld) -> None:
         failed = running_job(world, (10, 10, 5))
         assert commit(world, lease(world, failed, 1), unreadable=2)
         world.system.fail_job(failed.id, FailReason.SLIDE_UNREADABLE, "It failed.")
-        slide = world.tenants.slide(world.actor, failed.slide_id)
+        slide = world.tenants.get_slide(world.actor, failed.slide_id)
         again = plan(world, queued_job(world, slide=slide, retry_of=failed.id).id, (10, 10, 5))
         assert (again.state, again.shards_remaining, again.retry_of) == (JobState.RUNNING, 2, failed.id)
         assert (again.tiles_inferred, again.tiles_unreadable) == (8, 2)
         mine = [body["shard"] for body in topics(world, "shards-high") if body["job_id"] == str(again.id)]
         assert mine == [0, 2]
-        assert world.tenants.finished_shards(world.actor, again.id) == world.tenants.finished_shards(
+        assert world.tenants.list_finished_shards(world.actor, again.id) == world.tenants.list_finished_shards(
             world.actor, failed.id
         )
         assert "retried" in kinds(world, failed)
@@ -319,7 +335,7 @@ class JobMovesContract:
         first = running_job(world, (10, 5))
         assert commit(world, lease(world, first, 0))
         world.system.fail_job(first.id, FailReason.SLIDE_UNREADABLE, "It failed.")
-        slide = world.tenants.slide(world.actor, first.slide_id)
+        slide = world.tenants.get_slide(world.actor, first.slide_id)
         world.pass_time((TAKE_OVER_DAYS - 1) * 86_400)
         second = plan(world, queued_job(world, slide=slide, retry_of=first.id).id, (10, 5))
         assert second.shards_remaining == 1
@@ -333,7 +349,7 @@ class JobMovesContract:
     def test_retry_with_nothing_left_goes_straight_to_stitching(self, world: LedgerWorld) -> None:
         failed = stitching_job(world, (10, 5))
         world.system.fail_job(failed.id, FailReason.STITCHING_FAILED, "It failed.")
-        slide = world.tenants.slide(world.actor, failed.slide_id)
+        slide = world.tenants.get_slide(world.actor, failed.slide_id)
         again = plan(world, queued_job(world, slide=slide, retry_of=failed.id).id, (10, 5))
         assert again.state is JobState.STITCHING
         assert topics(world, "stitch")[-1] == {"v": 1, "job_id": str(again.id)}
@@ -343,7 +359,7 @@ class JobMovesContract:
         failed = running_job(world, (10, 10, 5))
         assert commit(world, lease(world, failed, 0))
         world.system.fail_job(failed.id, FailReason.SLIDE_UNREADABLE, "It failed.")
-        slide = world.tenants.slide(world.actor, failed.slide_id)
+        slide = world.tenants.get_slide(world.actor, failed.slide_id)
         again = plan(world, queued_job(world, slide=slide, retry_of=failed.id).id, sizes, digest=digest)
         assert again.shards_remaining == len(sizes)
         assert again.tiles_inferred == 0

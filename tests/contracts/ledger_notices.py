@@ -6,7 +6,7 @@ import pytest
 
 from tests.contracts.ledger_world import LedgerWorld, completed_job, new_job, queued_job, ready_slide, submit, topics
 from wsi.errors import FailReason, NotFound
-from wsi.records.deliveries import Channel, Delivery
+from wsi.records.deliveries import Delivery, NoticeChannel
 from wsi.records.jobs import Job
 
 WEBHOOK = "https://lab.example/hook"
@@ -15,14 +15,14 @@ EMAIL = "pathologist@lab.example"
 
 def failed_job(world: LedgerWorld, **asked: str) -> Job:
     job = queued_job(world, **asked)
-    assert world.system.fail_job(job.id, FailReason.SLIDE_UNREADABLE, "It can not be read.")
-    return world.tenants.job(world.actor, job.id)
+    assert world.system.fail_job(job.id, FailReason.SLIDE_UNREADABLE, "It cannot be read.")
+    return world.tenants.get_job(world.actor, job.id)
 
 
 def claim(world: LedgerWorld, job: Job) -> tuple[Delivery, ...]:
     brief = world.system.claim_deliveries(job.id, seconds=60)
     assert brief is not None
-    assert brief.job == world.tenants.job(world.actor, job.id)
+    assert brief.job == world.tenants.get_job(world.actor, job.id)
     return brief.deliveries
 
 
@@ -55,14 +55,14 @@ class NoticesContract:
     def test_a_cancelled_job_calls_the_webhook_and_sends_no_mail(self, world: LedgerWorld) -> None:
         job = queued_job(world, notify_email=EMAIL, notify_webhook=WEBHOOK)
         world.tenants.cancel_job(world.actor, job.id)
-        assert [delivery.channel for delivery in claim(world, job)] == [Channel.WEBHOOK]
+        assert [delivery.channel for delivery in claim(world, job)] == [NoticeChannel.WEBHOOK]
 
     def test_who_claims_first_sends(self, world: LedgerWorld) -> None:
         job = failed_job(world, notify_email=EMAIL, notify_webhook=WEBHOOK)
         claimed = claim(world, job)
         assert {(one.channel, one.target, one.attempt) for one in claimed} == {
-            (Channel.EMAIL, EMAIL, 1),
-            (Channel.WEBHOOK, WEBHOOK, 1),
+            (NoticeChannel.EMAIL, EMAIL, 1),
+            (NoticeChannel.WEBHOOK, WEBHOOK, 1),
         }
         assert claim(world, job) == ()
 
@@ -72,7 +72,7 @@ class NoticesContract:
         record(world, claimed, delivered=True)
         world.pass_time(100_000)
         assert claim(world, job) == ()
-        (kept,) = world.tenants.deliveries(world.actor, job.id)
+        (kept,) = world.tenants.list_deliveries(world.actor, job.id)
         assert (kept.status, kept.error, kept.due_at) == (204, None, None)
         assert kept.delivered_at is not None
 
@@ -91,7 +91,7 @@ class NoticesContract:
         record(world, claimed)
         world.pass_time(100_000)
         assert claim(world, job) == ()
-        (kept,) = world.tenants.deliveries(world.actor, job.id)
+        (kept,) = world.tenants.list_deliveries(world.actor, job.id)
         assert (kept.delivered_at, kept.due_at, kept.error) == (None, None, "The receiver answered 500.")
 
     def test_a_sender_that_died_is_followed_by_another_whose_word_counts(self, world: LedgerWorld) -> None:
@@ -101,7 +101,7 @@ class NoticesContract:
         (alive,) = claim(world, job)
         record(world, dead)
         record(world, alive, delivered=True)
-        (kept,) = world.tenants.deliveries(world.actor, job.id)
+        (kept,) = world.tenants.list_deliveries(world.actor, job.id)
         assert kept.delivered_at is not None
 
     def test_the_sweep_tells_the_queue_of_what_is_due_and_not_each_minute(self, world: LedgerWorld) -> None:
@@ -121,10 +121,10 @@ class NoticesContract:
         assert sweep() == 1
 
     def test_webhooks_are_signed_with_the_tenants_secret_and_for_a_day_with_the_last(self, world: LedgerWorld) -> None:
-        first = world.tenants.webhook_secret(world.actor)
-        assert world.tenants.webhook_secret(world.actor) == first
-        assert world.tenants.webhook_secret(world.other) != first
-        second = world.tenants.webhook_secret(world.actor, rotate=True)
+        first = world.tenants.get_webhook_secret(world.actor)
+        assert world.tenants.get_webhook_secret(world.actor) == first
+        assert world.tenants.get_webhook_secret(world.other) != first
+        second = world.tenants.get_webhook_secret(world.actor, rotate=True)
         assert second != first
 
         def secrets() -> tuple[str, ...]:
@@ -139,13 +139,13 @@ class NoticesContract:
     def test_a_secret_is_made_for_who_never_asked_for_one(self, world: LedgerWorld) -> None:
         brief = world.system.claim_deliveries(failed_job(world, notify_webhook=WEBHOOK).id, seconds=60)
         assert brief is not None
-        assert brief.secrets == (world.tenants.webhook_secret(world.actor),)
+        assert brief.secrets == (world.tenants.get_webhook_secret(world.actor),)
 
     def test_another_tenant_sees_no_delivery(self, world: LedgerWorld) -> None:
         job = failed_job(world, notify_webhook=WEBHOOK)
         claim(world, job)
         with pytest.raises(NotFound):
-            world.tenants.deliveries(world.other, job.id)
+            world.tenants.list_deliveries(world.other, job.id)
 
     def test_an_equal_finished_job_tells_nobody_again(self, world: LedgerWorld) -> None:
         slide = ready_slide(world)

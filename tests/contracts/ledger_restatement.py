@@ -30,7 +30,7 @@ from wsi.states import SlideState
 def rejected_slide(world: LedgerWorld) -> Slide:
     slide = uploaded_slide(world)
     assert world.system.reject_slide(slide.id, RejectReason.NO_MPP, "The slide has no scale.", version=slide.version)
-    return world.tenants.slide(world.actor, slide.id)
+    return world.tenants.get_slide(world.actor, slide.id)
 
 
 def restated(world: LedgerWorld, slide: Slide, **stated: Any) -> Slide:
@@ -39,14 +39,14 @@ def restated(world: LedgerWorld, slide: Slide, **stated: Any) -> Slide:
 
 def accepted(world: LedgerWorld, slide: Slide) -> Slide:
     assert world.system.accept_slide(slide.id, INSPECTION, "again.jpeg", version=slide.version)
-    return world.tenants.slide(world.actor, slide.id)
+    return world.tenants.get_slide(world.actor, slide.id)
 
 
 class RestatementLedgerContract:
     def test_a_rejected_slide_is_inspected_again_with_the_stated_scale(self, world: LedgerWorld) -> None:
         rejected = rejected_slide(world)
         slide = restated(world, rejected, mpp=0.25)
-        assert slide == world.tenants.slide(world.actor, slide.id) == world.system.uninspected_slide(slide.id)
+        assert slide == world.tenants.get_slide(world.actor, slide.id) == world.system.find_uninspected_slide(slide.id)
         assert (slide.state, slide.mpp, slide.version) == (SlideState.UPLOADED, 0.25, rejected.version + 1)
         assert (slide.reason, slide.sentence) == (None, None)
         assert topics(world, "inspect") == [{"v": 1, "slide_id": str(slide.id)}] * 2
@@ -89,7 +89,7 @@ class RestatementLedgerContract:
     def test_a_name_alone_inspects_nothing_and_changes_in_any_state(self, world: LedgerWorld) -> None:
         job = queued_job(world)
         for slide in (
-            world.tenants.slide(world.actor, job.slide_id),
+            world.tenants.get_slide(world.actor, job.slide_id),
             rejected_slide(world),
             uploaded_slide(world),
             world.tenants.archive_slide(world.actor, ready_slide(world).id),
@@ -102,10 +102,10 @@ class RestatementLedgerContract:
 
     def test_a_slide_that_a_live_job_reads_stays_as_it_is(self, world: LedgerWorld) -> None:
         job = queued_job(world)
-        slide = world.tenants.slide(world.actor, job.slide_id)
+        slide = world.tenants.get_slide(world.actor, job.slide_id)
         with pytest.raises(Conflict, match="running"):
             restated(world, slide, mpp=0.25, name="other")
-        assert world.tenants.slide(world.actor, slide.id) == slide
+        assert world.tenants.get_slide(world.actor, slide.id) == slide
         world.tenants.cancel_job(world.actor, job.id)
         assert restated(world, slide, mpp=0.25).state is SlideState.UPLOADED
 
@@ -121,10 +121,10 @@ class RestatementLedgerContract:
             (restoring, "is being restored"),
             (deleted, "was deleted"),
         ):
-            held = world.tenants.slide(world.actor, slide.id)
+            held = world.tenants.get_slide(world.actor, slide.id)
             with pytest.raises(Conflict, match=sentence):
                 restated(world, slide, mpp=0.25)
-            assert world.tenants.slide(world.actor, slide.id) == held
+            assert world.tenants.get_slide(world.actor, slide.id) == held
         with pytest.raises(Conflict, match="was deleted"):
             restated(world, deleted, name="other")
 
@@ -135,11 +135,11 @@ class RestatementLedgerContract:
         etags = {asked[0].uri: "etag-0"}
         world.tenants.complete_upload(world.actor, slide_id, digest="abc-1", etags=etags)
         world.system.reject_slide(slide_id, RejectReason.SEVERAL_PICTURES, "It holds two images.", version=2)
-        slide = world.tenants.slide(world.actor, slide_id)
+        slide = world.tenants.get_slide(world.actor, slide_id)
         for stated in ({"picture": 1}, {"picture": None}):
             with pytest.raises(Conflict, match=r"files were deleted.*upload it again"):
                 restated(world, slide, **stated)
-        assert world.tenants.slide(world.actor, slide_id) == slide
+        assert world.tenants.get_slide(world.actor, slide_id) == slide
 
     def test_a_restored_slide_keeps_the_day_on_which_its_copies_go(self, world: LedgerWorld) -> None:
         archived = world.tenants.archive_slide(world.actor, ready_slide(world).id)
@@ -166,7 +166,7 @@ class RestatementLedgerContract:
         slide = restated(world, ready, picture=2)
         assert not world.system.accept_slide(slide.id, INSPECTION, "slow.jpeg", version=slow.version)
         assert not world.system.reject_slide(slide.id, RejectReason.NO_MPP, "No scale.", version=slow.version)
-        assert world.tenants.slide(world.actor, slide.id) == slide
+        assert world.tenants.get_slide(world.actor, slide.id) == slide
 
     def test_a_job_made_for_what_was_stated_before_is_refused(self, world: LedgerWorld) -> None:
         before = ready_slide(world)
@@ -177,10 +177,10 @@ class RestatementLedgerContract:
 
     def test_finished_jobs_stay_as_they_were(self, world: LedgerWorld) -> None:
         job = completed_job(world)
-        results = world.tenants.results(world.actor, job.id)
-        restated(world, world.tenants.slide(world.actor, job.slide_id), mpp=0.25)
-        assert world.tenants.job(world.actor, job.id) == job
-        assert world.tenants.results(world.actor, job.id) == results
+        results = world.tenants.list_results(world.actor, job.id)
+        restated(world, world.tenants.get_slide(world.actor, job.slide_id), mpp=0.25)
+        assert world.tenants.get_job(world.actor, job.id) == job
+        assert world.tenants.list_results(world.actor, job.id) == results
 
     def test_a_repeated_complete_does_not_inspect_a_ready_slide_again(self, world: LedgerWorld) -> None:
         ready = ready_slide(world)
@@ -197,4 +197,4 @@ class RestatementLedgerContract:
         slide = ready_slide(world)
         with pytest.raises(NotFound):
             world.tenants.restate_slide(world.other, slide.id, Restatement(mpp=0.25))
-        assert world.tenants.slide(world.actor, slide.id) == slide
+        assert world.tenants.get_slide(world.actor, slide.id) == slide

@@ -30,8 +30,8 @@ class ShardLedgerContract:
         held = lease(world, job, 1)
         assert (held.job.id, held.index, held.attempt, held.tiles) == (job.id, 1, 1, 5)
         assert held.checkpoint_key is None
-        assert world.tenants.job(world.actor, job.id).first_lease_at is not None
-        event = world.tenants.job_events(world.actor, job.id, after=0, limit=100)[-1]
+        assert world.tenants.get_job(world.actor, job.id).first_lease_at is not None
+        event = world.tenants.list_job_events(world.actor, job.id, after=0, limit=100)[-1]
         assert event.kind == "shard_leased"
         assert event.detail == {"shard": 1, "attempt": 1, "owner": "worker-1"}
 
@@ -63,7 +63,7 @@ class ShardLedgerContract:
         assert not commit(world, zombie)
         assert commit(world, heir)
         assert not commit(world, heir)
-        (output,) = world.tenants.finished_shards(world.actor, job.id)
+        (output,) = world.tenants.list_finished_shards(world.actor, job.id)
         assert output.result_key.endswith("/2")
 
     def test_heartbeat_keeps_the_lease(self, world: LedgerWorld) -> None:
@@ -90,16 +90,16 @@ class ShardLedgerContract:
         assert second.checkpoint_key == "far"
         # It could not read that one, began again and has come less far: the furthest one stays.
         assert checkpoint(world, second, done=2, key="near")
-        assert world.tenants.job(world.actor, job.id).tiles_inferred == 5
+        assert world.tenants.get_job(world.actor, job.id).tiles_inferred == 5
         assert world.system.release_shard(second, reason="drained", failed=False)
         assert lease(world, job, 0).checkpoint_key == "far"
 
     def test_third_failure_is_poison(self, world: LedgerWorld) -> None:
         job = running_job(world)
         for attempt in range(3):
-            assert world.tenants.job(world.actor, job.id).state is JobState.RUNNING
+            assert world.tenants.get_job(world.actor, job.id).state is JobState.RUNNING
             assert world.system.release_shard(lease(world, job, 0), reason=f"crash {attempt}", failed=True)
-        failed = world.tenants.job(world.actor, job.id)
+        failed = world.tenants.get_job(world.actor, job.id)
         assert (failed.state, failed.reason) == (JobState.FAILED, FailReason.POISON_SHARD.value)
         assert failed.sentence
         assert kinds(world, job).count("shard_failed") == 3
@@ -115,7 +115,7 @@ class ShardLedgerContract:
             world.pass_time(31)
         assert world.system.release_shard(lease(world, job, 0), reason="crash", failed=True)
         assert commit(world, lease(world, job, 0))
-        assert world.tenants.job(world.actor, job.id).state is JobState.RUNNING
+        assert world.tenants.get_job(world.actor, job.id).state is JobState.RUNNING
 
     def test_a_shard_that_ends_every_worker_is_poison_without_a_sweep_too(self, world: LedgerWorld) -> None:
         job = running_job(world)
@@ -123,7 +123,7 @@ class ShardLedgerContract:
             lease(world, job, 0, seconds=30)
             world.pass_time(31)
         assert world.system.lease_shard(job.id, 0, owner="w", seconds=60) is LeaseRefusal.SETTLED
-        assert world.tenants.job(world.actor, job.id).reason == FailReason.POISON_SHARD.value
+        assert world.tenants.get_job(world.actor, job.id).reason == FailReason.POISON_SHARD.value
 
     def test_lost_workers_are_no_poison_while_the_shard_goes_forward(self, world: LedgerWorld) -> None:
         job = running_job(world)
@@ -144,7 +144,7 @@ class ShardLedgerContract:
         assert commit(world, held[1])
         assert not commit(world, held[1])
         assert topics(world, "stitch") == [{"v": 1, "job_id": str(job.id)}]
-        stitching = world.tenants.job(world.actor, job.id)
+        stitching = world.tenants.get_job(world.actor, job.id)
         assert (stitching.state, stitching.shards_remaining) == (JobState.STITCHING, 0)
         assert stitching.tiles_inferred == stitching.tiles_planned == 25
 
@@ -164,7 +164,7 @@ class ShardLedgerContract:
 
     def test_a_shard_that_does_not_add_up_is_refused(self, world: LedgerWorld) -> None:
         held = lease(world, running_job(world), 0)
-        with pytest.raises(ValueError, match="can not end with"):
+        with pytest.raises(ValueError, match="cannot end with"):
             world.system.commit_shard(
                 held, result_key="k", count=ShardCount(inferred=9, unreadable=0), tiles_per_second=None
             )
@@ -176,7 +176,7 @@ class ShardLedgerContract:
         assert checkpoint(world, held, done=5)
         assert kinds(world, job) == before
         assert commit(world, held)
-        event = world.tenants.job_events(world.actor, job.id, after=0, limit=100)[-1]
+        event = world.tenants.list_job_events(world.actor, job.id, after=0, limit=100)[-1]
         assert event.kind == "shard_committed"
         assert event.detail["shard"] == 0
         assert event.detail["attempt"] == 1
@@ -196,7 +196,7 @@ class ShardLedgerContract:
         assert len(topics(world, PUSH)) == before + 2
         assert (pushed["tiles_inferred"], pushed["tiles_unreadable"]) == (36, 4)
         assert (pushed["progress"], pushed["tiles_per_second"], pushed["eta_seconds"]) == (0.4, 50.0, 1.2)
-        now = world.tenants.job(world.actor, job.id)
+        now = world.tenants.get_job(world.actor, job.id)
         assert now.version == job.version
         assert now.progress_seq == pushed["progress_seq"] == 4
 
@@ -205,14 +205,14 @@ class ShardLedgerContract:
         one, two = lease(world, job, 0, owner="a", seconds=600), lease(world, job, 1, owner="b", seconds=600)
         assert checkpoint(world, one, done=10, rate=30.0)
         assert checkpoint(world, two, done=10, rate=12.0)
-        assert world.tenants.job(world.actor, job.id).tiles_per_second == 42.0
+        assert world.tenants.get_job(world.actor, job.id).tiles_per_second == 42.0
         assert commit(world, one, rate=40.0)
         three = lease(world, job, 2, owner="a", seconds=600)
         assert checkpoint(world, three, done=10, rate=20.0)
-        assert world.tenants.job(world.actor, job.id).tiles_per_second == 32.0
+        assert world.tenants.get_job(world.actor, job.id).tiles_per_second == 32.0
         world.pass_time(61)
         assert checkpoint(world, two, done=20, rate=12.0)
-        assert world.tenants.job(world.actor, job.id).tiles_per_second == 12.0
+        assert world.tenants.get_job(world.actor, job.id).tiles_per_second == 12.0
 
     def test_usage_counts_tiles_and_seconds_of_commits(self, world: LedgerWorld) -> None:
         job = running_job(world, (10, 5))
@@ -224,7 +224,7 @@ class ShardLedgerContract:
         assert tiles == 15
         assert 20 <= seconds < 25
         assert world.usage(world.other) == (0, 0.0)
-        assert world.tenants.job(world.actor, job.id).worker_seconds == pytest.approx(seconds, abs=0.1)
+        assert world.tenants.get_job(world.actor, job.id).worker_seconds == pytest.approx(seconds, abs=0.1)
 
     def test_time_of_an_attempt_that_finished_nothing_is_no_part_of_the_jobs(self, world: LedgerWorld) -> None:
         job = running_job(world, (10,))
@@ -232,8 +232,8 @@ class ShardLedgerContract:
         assert checkpoint(world, lost, done=5, rate=1.0)
         world.pass_time(50)
         assert world.system.release_shard(lost, reason="it was asked to leave", failed=False)
-        assert world.tenants.job(world.actor, job.id).worker_seconds == 0
+        assert world.tenants.get_job(world.actor, job.id).worker_seconds == 0
         held = lease(world, job, 0)
         world.pass_time(7)
         assert commit(world, held)
-        assert 7 <= world.tenants.job(world.actor, job.id).worker_seconds < 10
+        assert 7 <= world.tenants.get_job(world.actor, job.id).worker_seconds < 10

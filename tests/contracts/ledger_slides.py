@@ -35,7 +35,7 @@ class SlideLedgerContract:
         slide_id = uuid4()
         asked = files(slide_id, count=3)
         slide = world.tenants.create_slide(world.actor, slide_id, "Ärztin.svs", asked, mpp=0.25)
-        assert slide == world.tenants.slide(world.actor, slide_id)
+        assert slide == world.tenants.get_slide(world.actor, slide_id)
         assert (slide.state, slide.files, slide.mpp, slide.name) == (SlideState.UPLOADING, asked, 0.25, "Ärztin.svs")
         assert slide.tenant == world.actor.tenant
         assert slide.created_by == world.actor.subject
@@ -55,7 +55,7 @@ class SlideLedgerContract:
             assert slide.choice == choice
             named = {"mpp": None, "choice": choice, "digest": "abc-1"}
             assert world.tenants.register_slide(world.actor, other, "x", files(other), **named).choice == choice
-            found = world.system.uninspected_slide(other)
+            found = world.system.find_uninspected_slide(other)
             assert found is not None
             assert found.choice == choice
 
@@ -75,13 +75,13 @@ class SlideLedgerContract:
 
     def test_accepted_slide_is_ready_and_is_not_inspected_again(self, world: LedgerWorld) -> None:
         slide = uploaded_slide(world)
-        found = world.system.uninspected_slide(slide.id)
+        found = world.system.find_uninspected_slide(slide.id)
         assert found == slide
         assert world.system.accept_slide(slide.id, INSPECTION, "thumbnail.jpeg", version=slide.version)
-        assert world.system.uninspected_slide(slide.id) is None
+        assert world.system.find_uninspected_slide(slide.id) is None
         assert not world.system.accept_slide(slide.id, INSPECTION, "thumbnail.jpeg", version=slide.version)
         assert not world.system.reject_slide(slide.id, RejectReason.NO_MPP, "No scale.")
-        ready = world.tenants.slide(world.actor, slide.id)
+        ready = world.tenants.get_slide(world.actor, slide.id)
         assert (ready.state, ready.inspection) == (SlideState.READY, INSPECTION)
         assert ready.thumbnail_key == "thumbnail.jpeg"
         assert ready.version > slide.version
@@ -89,13 +89,13 @@ class SlideLedgerContract:
     def test_rejected_slide_says_why(self, world: LedgerWorld) -> None:
         slide = uploaded_slide(world)
         assert world.system.reject_slide(slide.id, RejectReason.NO_MPP, "The slide has no scale.")
-        rejected = world.tenants.slide(world.actor, slide.id)
+        rejected = world.tenants.get_slide(world.actor, slide.id)
         assert rejected.state is SlideState.REJECTED
         assert (rejected.reason, rejected.sentence) == ("no_mpp", "The slide has no scale.")
         assert not world.system.accept_slide(slide.id, INSPECTION, "thumbnail.jpeg", version=slide.version)
 
     def test_unknown_slide_is_not_inspected(self, world: LedgerWorld) -> None:
-        assert world.system.uninspected_slide(uuid4()) is None
+        assert world.system.find_uninspected_slide(uuid4()) is None
         assert not world.system.accept_slide(uuid4(), INSPECTION, "thumbnail.jpeg", version=1)
 
     def test_upload_that_is_not_complete_can_not_be_accepted(self, world: LedgerWorld) -> None:
@@ -122,7 +122,7 @@ class SlideLedgerContract:
         world.tenants.delete_slide(world.actor, deleted.id)
 
         def found(q: str | None, state: SlideState | None = None) -> list[object]:
-            page = world.tenants.slides(world.actor, q=q, state=state, cursor=None, limit=10)
+            page = world.tenants.list_slides(world.actor, q=q, state=state, cursor=None, limit=10)
             assert page.next_cursor is None
             return [slide.id for slide in page.items]
 
@@ -139,7 +139,7 @@ class SlideLedgerContract:
         seen: list[object] = []
         cursor = None
         while True:
-            page = world.tenants.slides(world.actor, q=None, state=None, cursor=cursor, limit=3)
+            page = world.tenants.list_slides(world.actor, q=None, state=None, cursor=cursor, limit=3)
             seen += [slide.id for slide in page.items]
             if len(seen) == 3:
                 uploading_slide(world)  # what is newer than the first page does not shift the next ones
@@ -152,28 +152,28 @@ class SlideLedgerContract:
     def test_cursor_of_somebody_else_is_refused(self, world: LedgerWorld) -> None:
         for cursor in ("nonsense", "bm90IGEgY3Vyc29y", "MjAyNi0wMS0wMSAx"):
             with pytest.raises(Invalid):
-                world.tenants.slides(world.actor, q=None, state=None, cursor=cursor, limit=3)
+                world.tenants.list_slides(world.actor, q=None, state=None, cursor=cursor, limit=3)
 
 
 class TenancyContract:
     def test_other_tenants_slides_do_not_exist(self, world: LedgerWorld) -> None:
         slide = ready_slide(world)
-        for act in (world.tenants.slide, world.tenants.delete_slide):
+        for act in (world.tenants.get_slide, world.tenants.delete_slide):
             with pytest.raises(NotFound):
                 act(world.other, slide.id)
         with pytest.raises(NotFound):
             world.tenants.complete_upload(world.other, slide.id, digest="abc", etags={})
-        page = world.tenants.slides(world.other, q=None, state=None, cursor=None, limit=10)
+        page = world.tenants.list_slides(world.other, q=None, state=None, cursor=None, limit=10)
         assert page.items == ()
 
     def test_other_tenants_jobs_do_not_exist(self, world: LedgerWorld) -> None:
         job = completed_job(world)
         for act in (
-            world.tenants.job,
-            world.tenants.finished_shards,
-            world.tenants.results,
+            world.tenants.get_job,
+            world.tenants.list_finished_shards,
+            world.tenants.list_results,
             world.tenants.cancel_job,
-            lambda actor, job_id: world.tenants.job_events(actor, job_id, after=0, limit=10),
+            lambda actor, job_id: world.tenants.list_job_events(actor, job_id, after=0, limit=10),
         ):
             with pytest.raises(NotFound):
                 act(world.other, job.id)
@@ -184,30 +184,30 @@ class TenancyContract:
             world.system.register_model(
                 ModelVersion(name=MODEL.name, version="1", digest="f" * 64, card={}, package_uri=None)
             )
-        assert world.tenants.models() == (MODEL,)
+        assert world.tenants.list_models() == (MODEL,)
 
     def test_newest_default_is_what_a_name_alone_means(self, world: LedgerWorld) -> None:
         second = ModelVersion(name=MODEL.name, version="2", digest="2" * 64, card={"x": 1.5}, package_uri="s3://m/2/")
         trial = ModelVersion(name=MODEL.name, version="3", digest="3" * 64, card={}, package_uri=None, is_default=False)
         world.system.register_model(second)
         world.system.register_model(trial)
-        assert world.tenants.model(MODEL.name) == second
-        assert world.tenants.model(MODEL.name, "3") == trial
-        assert [model.is_default for model in world.tenants.models()] == [False, True, False]
+        assert world.tenants.get_model(MODEL.name) == second
+        assert world.tenants.get_model(MODEL.name, "3") == trial
+        assert [model.is_default for model in world.tenants.list_models()] == [False, True, False]
         for name, version in ((MODEL.name, "9"), ("unknown", None)):
             with pytest.raises(NotFound):
-                world.tenants.model(name, version)
+                world.tenants.get_model(name, version)
 
     def test_callers_are_known_by_token_and_by_key(self, world: LedgerWorld) -> None:
-        assert world.identities.user(ISSUER, SUBJECT) == world.actor
-        assert world.identities.user(ISSUER, "somebody") is None
-        assert world.identities.user("https://other.example", SUBJECT) is None
-        service = world.identities.api_key(KEY_PREFIX, sha256(KEY_SECRET))
+        assert world.identities.find_user(ISSUER, SUBJECT) == world.actor
+        assert world.identities.find_user(ISSUER, "somebody") is None
+        assert world.identities.find_user("https://other.example", SUBJECT) is None
+        service = world.identities.find_api_key(KEY_PREFIX, sha256(KEY_SECRET))
         assert service is not None
         assert (service.tenant, service.role) == (world.actor.tenant, Role.ANALYST)
         assert service.subject.startswith("key:")
-        assert world.identities.api_key(KEY_PREFIX, sha256("guess")) is None
-        assert world.identities.api_key("zzz", sha256(KEY_SECRET)) is None
+        assert world.identities.find_api_key(KEY_PREFIX, sha256("guess")) is None
+        assert world.identities.find_api_key("zzz", sha256(KEY_SECRET)) is None
 
     def test_every_write_and_every_issued_link_is_audited(self, world: LedgerWorld) -> None:
         job = queued_job(world)

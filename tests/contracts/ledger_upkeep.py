@@ -99,7 +99,7 @@ class UpkeepContract:
         job = stitching_job(world)
         world.forget_stitching(job.id)
         assert sweep(world).stitches_woken == 1
-        assert world.tenants.job(world.actor, job.id).state is JobState.STITCHING
+        assert world.tenants.get_job(world.actor, job.id).state is JobState.STITCHING
         assert len(topics(world, "stitch")) == 2
         assert sweep(world) == Swept()
 
@@ -149,9 +149,9 @@ class UpkeepContract:
         fresh = uploading_slide(world)
         world.pass_time(0.2 * DAY)
         assert sweep(world) == Swept(uploads_abandoned=1)
-        assert world.tenants.slide(world.actor, slide.id).state is SlideState.DELETED
-        assert world.tenants.slide(world.actor, fresh.id).state is SlideState.UPLOADING
-        assert world.tenants.slide(world.actor, finished.slide_id).state is SlideState.READY
+        assert world.tenants.get_slide(world.actor, slide.id).state is SlideState.DELETED
+        assert world.tenants.get_slide(world.actor, fresh.id).state is SlideState.UPLOADING
+        assert world.tenants.get_slide(world.actor, finished.slide_id).state is SlideState.READY
 
     def test_what_nothing_moves_is_given_up(self, world: LedgerWorld) -> None:
         slide = uploaded_slide(world)
@@ -162,9 +162,9 @@ class UpkeepContract:
         assert sweep(world).given_up == 0
         world.pass_time(0.2 * DAY)
         assert sweep(world).given_up == 3
-        rejected = world.tenants.slide(world.actor, slide.id)
+        rejected = world.tenants.get_slide(world.actor, slide.id)
         assert (rejected.state, rejected.reason) == (SlideState.REJECTED, RejectReason.DAMAGED.value)
-        reasons = {job.id: world.tenants.job(world.actor, job.id).reason for job in (planning, stitching, running)}
+        reasons = {job.id: world.tenants.get_job(world.actor, job.id).reason for job in (planning, stitching, running)}
         assert reasons == {
             planning.id: FailReason.PLANNING_FAILED.value,
             stitching.id: FailReason.STITCHING_FAILED.value,
@@ -174,11 +174,11 @@ class UpkeepContract:
     def test_a_shard_that_ends_every_worker_is_poison(self, world: LedgerWorld) -> None:
         job = running_job(world)
         for _ in range(POISON_SILENCES):
-            assert world.tenants.job(world.actor, job.id).state is JobState.RUNNING
+            assert world.tenants.get_job(world.actor, job.id).state is JobState.RUNNING
             lease(world, job, 0, seconds=60)
             world.pass_time(61)
             sweep(world)
-        failed = world.tenants.job(world.actor, job.id)
+        failed = world.tenants.get_job(world.actor, job.id)
         assert (failed.state, failed.reason) == (JobState.FAILED, FailReason.POISON_SHARD.value)
         assert kinds(world, job).count("shard_released") == POISON_SILENCES - 1
         assert kinds(world, job).count("shard_failed") == 1
@@ -193,6 +193,6 @@ class UpkeepContract:
         lease(world, job, 1, seconds=60)
         world.pass_time(61)
         assert sweep(world).leases_expired == 0
-        assert world.tenants.job(world.actor, job.id).state is JobState.FAILED
+        assert world.tenants.get_job(world.actor, job.id).state is JobState.FAILED
         world.pass_time(901)
         assert sweep(world) == Swept()

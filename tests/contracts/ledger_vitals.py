@@ -21,7 +21,7 @@ STALLED = 900.0
 
 
 def vitals(world: LedgerWorld, seconds: float = 60) -> Vitals:
-    return world.system.vitals(seconds=seconds, stalled_seconds=STALLED)
+    return world.system.measure_vitals(seconds=seconds, stalled_seconds=STALLED)
 
 
 class VitalsContract:

@@ -91,7 +91,7 @@ def ready_slide(
 ) -> Slide:
     slide = uploaded_slide(world, actor=actor, name=name)
     assert world.system.accept_slide(slide.id, inspection, "thumbnail.jpeg", version=slide.version)
-    return world.tenants.slide(actor or world.actor, slide.id)
+    return world.tenants.get_slide(actor or world.actor, slide.id)
 
 
 def new_job(slide: Slide, **changes: Any) -> NewJob:
@@ -123,7 +123,7 @@ def queued_job(world: LedgerWorld, **changes: Any) -> Job:
 def plan(world: LedgerWorld, job_id: UUID, sizes: Sequence[int], *, digest: str = PLAN_DIGEST) -> Job:
     assert world.system.begin_planning(job_id)
     assert world.system.commit_plan(job_id, plan_key=f"{job_id}/plan", plan_digest=digest, shard_tiles=sizes)
-    return world.tenants.job(world.actor, job_id)
+    return world.tenants.get_job(world.actor, job_id)
 
 
 def running_job(world: LedgerWorld, sizes: Sequence[int] = (10, 10, 5), **changes: Any) -> Job:
@@ -152,13 +152,13 @@ def stitching_job(world: LedgerWorld, sizes: Sequence[int] = (10, 5), *, unreada
     job = running_job(world, sizes, **changes)
     for index in range(len(sizes)):
         assert commit(world, lease(world, job, index), unreadable=unreadable if index == 0 else 0)
-    return world.tenants.job(world.actor, job.id)
+    return world.tenants.get_job(world.actor, job.id)
 
 
 def completed_job(world: LedgerWorld, **changes: Any) -> Job:
     job = stitching_job(world, **changes)
     assert world.system.commit_results(job.id, (RESULT,))
-    return world.tenants.job(world.actor, job.id)
+    return world.tenants.get_job(world.actor, job.id)
 
 
 RESULT = ResultFile(name="tiles.csv", key="results/tiles.csv", size=12, sha256="e" * 64, media_type="text/csv")
@@ -169,4 +169,4 @@ def topics(world: LedgerWorld, topic: str) -> list[dict[str, Any]]:
 
 
 def kinds(world: LedgerWorld, job: Job) -> list[str]:
-    return [event.kind for event in world.tenants.job_events(world.actor, job.id, after=0, limit=1000)]
+    return [event.kind for event in world.tenants.list_job_events(world.actor, job.id, after=0, limit=1000)]

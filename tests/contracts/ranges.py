@@ -15,8 +15,8 @@ DATA = random.Random(7).randbytes(3 * 1024**2)
 class RangesContract:
     @pytest.fixture
     def source(self, store, put_object):
-        put_object(store.uri("ranges"), DATA)
-        return store.open(store.uri("ranges"))
+        put_object(store.make_uri("ranges"), DATA)
+        return store.open(store.make_uri("ranges"))
 
     def test_a_range_is_exact(self, source):
         assert source.size == len(DATA)
@@ -43,18 +43,18 @@ class RangesContract:
             list(source.read_many([ByteRange(0, 1), ByteRange(0, len(DATA) + 1)]))
 
     def test_a_replaced_object_is_noticed(self, store, source, put_object):
-        put_object(store.uri("ranges"), DATA[::-1])
+        put_object(store.make_uri("ranges"), DATA[::-1])
         with pytest.raises(SourceChanged):
             source.read(ByteRange(0, 10))
 
     def test_opening_with_another_etag_is_refused(self, store, source):
-        assert store.open(store.uri("ranges"), etag=source.etag).etag == source.etag
+        assert store.open(store.make_uri("ranges"), etag=source.etag).etag == source.etag
         with pytest.raises(SourceChanged):
-            store.open(store.uri("ranges"), etag="0" * 32)
+            store.open(store.make_uri("ranges"), etag="0" * 32)
 
     def test_a_missing_object_is_a_typed_error(self, store, source):
         with pytest.raises(SourceMissing):
-            store.open(store.uri("nowhere"))
-        store.delete(store.uri("ranges"))
+            store.open(store.make_uri("nowhere"))
+        store.delete(store.make_uri("ranges"))
         with pytest.raises(SourceMissing):
             source.read(ByteRange(0, 10))

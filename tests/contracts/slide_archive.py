@@ -21,8 +21,8 @@ def restore(store, uri, *, days=30):
 class SlideArchiveContract:
     @pytest.fixture
     def uri(self, store, put_object):
-        put_object(store.uri("t/slides/s/00000"), b"slide")
-        return store.uri("t/slides/s/00000")
+        put_object(store.make_uri("t/slides/s/00000"), b"slide")
+        return store.make_uri("t/slides/s/00000")
 
     @pytest.fixture
     def now(self):
@@ -80,7 +80,7 @@ class SlideArchiveContract:
 
     def test_a_file_that_is_gone_is_not_archived(self, store):
         with pytest.raises(SourceMissing):
-            store.archive(store.uri("gone"))
+            store.archive(store.make_uri("gone"))
 
 
 class ArchivedReadsContract:
@@ -88,10 +88,10 @@ class ArchivedReadsContract:
 
     def test_a_file_that_is_gone_is_not_restored(self, store):
         with pytest.raises(SourceMissing):
-            restore(store, store.uri("gone"))
+            restore(store, store.make_uri("gone"))
 
     def test_what_has_moved_is_read_through_its_copy_alone(self, store, put_object, move, bring):
-        uri = store.uri("t/slides/s/00000")
+        uri = store.make_uri("t/slides/s/00000")
         put_object(uri, b"slide")
         store.archive(uri)
         assert store.open(uri).read(ByteRange(0, 5)) == b"slide"

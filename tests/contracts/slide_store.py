@@ -17,7 +17,7 @@ def upload(store, put_part, uri: str, *chunks: bytes) -> str:
     upload_id = store.begin_upload(uri)
     for n, data in enumerate(chunks, start=1):
         digest = hashlib.sha256(data).hexdigest()
-        url = store.part_url(uri, upload_id, n=n, size=len(data), sha256=digest, seconds=300)
+        url = store.presign_part(uri, upload_id, n=n, size=len(data), sha256=digest, seconds=300)
         assert put_part(url, data) == 200
     return upload_id
 
@@ -26,10 +26,10 @@ class SlideUploadsContract:
     """Multipart uploads with a checksum a part."""
 
     def test_parts_make_the_object(self, store, put_part):
-        uri = store.uri("t/slides/s/00000")
+        uri = store.make_uri("t/slides/s/00000")
         first, second = b"a" * PART, b"b" * 1000
         upload_id = upload(store, put_part, uri, first, second)
-        parts = store.parts(uri, upload_id)
+        parts = store.list_parts(uri, upload_id)
         assert [(part.n, part.size, part.sha256) for part in parts] == [
             (1, PART, hashlib.sha256(first).hexdigest()),
             (2, 1000, hashlib.sha256(second).hexdigest()),
@@ -41,48 +41,48 @@ class SlideUploadsContract:
         assert stored.sha256 == f"{hashlib.sha256(digests).hexdigest()}-2"
 
     def test_completing_twice_gives_the_same_answer(self, store, put_part):
-        uri = store.uri("twice")
+        uri = store.make_uri("twice")
         upload_id = upload(store, put_part, uri, b"x" * 10)
-        parts = store.parts(uri, upload_id)
+        parts = store.list_parts(uri, upload_id)
         assert store.complete_upload(uri, upload_id, parts) == store.complete_upload(uri, upload_id, parts)
 
     def test_a_completed_upload_has_no_parts_to_list(self, store, put_part):
-        uri = store.uri("done")
+        uri = store.make_uri("done")
         upload_id = upload(store, put_part, uri, b"x")
-        store.complete_upload(uri, upload_id, store.parts(uri, upload_id))
+        store.complete_upload(uri, upload_id, store.list_parts(uri, upload_id))
         with pytest.raises(SourceMissing):
-            store.parts(uri, upload_id)
+            store.list_parts(uri, upload_id)
 
     def test_a_part_uploaded_again_counts_once(self, store, put_part):
-        uri = store.uri("again")
+        uri = store.make_uri("again")
         upload_id = upload(store, put_part, uri, b"first")
         digest = hashlib.sha256(b"second").hexdigest()
-        put_part(store.part_url(uri, upload_id, n=1, size=6, sha256=digest, seconds=300), b"second")
-        (part,) = store.parts(uri, upload_id)
+        put_part(store.presign_part(uri, upload_id, n=1, size=6, sha256=digest, seconds=300), b"second")
+        (part,) = store.list_parts(uri, upload_id)
         assert (part.size, part.sha256) == (6, digest)
 
     def test_aborting_is_idempotent_and_leaves_nothing(self, store, put_part):
-        uri = store.uri("aborted")
+        uri = store.make_uri("aborted")
         upload_id = upload(store, put_part, uri, b"x")
         store.abort_upload(uri, upload_id)
         store.abort_upload(uri, upload_id)
         with pytest.raises(SourceMissing):
-            store.parts(uri, upload_id)
+            store.list_parts(uri, upload_id)
         with pytest.raises(SourceMissing):
             store.complete_upload(uri, upload_id, ())
         with pytest.raises(SourceMissing):
             store.head(uri)
 
     def test_a_part_is_written_or_copied_from_another_object(self, store, put_part):
-        source, uri = store.uri("came"), store.uri("came-clean")
+        source, uri = store.make_uri("came"), store.make_uri("came-clean")
         chunks = (b"a" * PART, b"b" * PART, b"c" * 1000)
         came = upload(store, put_part, source, *chunks)
-        etag = store.complete_upload(source, came, store.parts(source, came)).etag
+        etag = store.complete_upload(source, came, store.list_parts(source, came)).etag
         upload_id = store.begin_upload(uri)
         store.copy_part(uri, upload_id, n=3, source=source, etag=etag, byte_range=ByteRange(2 * PART, 2 * PART + 1000))
         store.write_part(uri, upload_id, n=2, data=b"B" * PART)
         store.copy_part(uri, upload_id, n=1, source=source, etag=etag, byte_range=ByteRange(0, PART))
-        parts = store.parts(uri, upload_id)
+        parts = store.list_parts(uri, upload_id)
         digests = [hashlib.sha256(data) for data in (chunks[0], b"B" * PART, chunks[2])]
         assert [part.sha256 for part in parts] == [digest.hexdigest() for digest in digests]
         stored = store.complete_upload(uri, upload_id, parts)
@@ -93,25 +93,25 @@ class SlideUploadsContract:
         assert store.open(uri).read(ByteRange(2 * PART - 1, 2 * PART + 1)) == b"Bc"
 
     def test_a_small_object_is_copied_as_a_whole(self, store, put_part):
-        source, uri = store.uri("small"), store.uri("small-clean")
+        source, uri = store.make_uri("small"), store.make_uri("small-clean")
         came = upload(store, put_part, source, b"small")
-        etag = store.complete_upload(source, came, store.parts(source, came)).etag
+        etag = store.complete_upload(source, came, store.list_parts(source, came)).etag
         upload_id = store.begin_upload(uri)
         store.copy_part(uri, upload_id, n=1, source=source, etag=etag, byte_range=None)
-        assert store.complete_upload(uri, upload_id, store.parts(uri, upload_id)).size == 5
+        assert store.complete_upload(uri, upload_id, store.list_parts(uri, upload_id)).size == 5
 
     def test_a_part_is_not_copied_from_another_version(self, store, put_part):
-        source, uri = store.uri("changed"), store.uri("changed-clean")
+        source, uri = store.make_uri("changed"), store.make_uri("changed-clean")
         came = upload(store, put_part, source, b"first")
-        store.complete_upload(source, came, store.parts(source, came))
+        store.complete_upload(source, came, store.list_parts(source, came))
         upload_id = store.begin_upload(uri)
         with pytest.raises(SourceChanged):
             store.copy_part(uri, upload_id, n=1, source=source, etag="0" * 32, byte_range=None)
 
     def test_no_part_comes_into_an_upload_that_is_over(self, store, put_part):
-        source, uri = store.uri("over"), store.uri("over-clean")
+        source, uri = store.make_uri("over"), store.make_uri("over-clean")
         came = upload(store, put_part, source, b"data")
-        etag = store.complete_upload(source, came, store.parts(source, came)).etag
+        etag = store.complete_upload(source, came, store.list_parts(source, came)).etag
         upload_id = store.begin_upload(uri)
         store.abort_upload(uri, upload_id)
         with pytest.raises(SourceMissing):
@@ -121,14 +121,14 @@ class SlideUploadsContract:
 
     def test_deleting_is_idempotent_and_spares_longer_keys(self, store, put_part):
         for key in ("slide", "slide2"):
-            uri = store.uri(key)
+            uri = store.make_uri(key)
             upload_id = upload(store, put_part, uri, b"x")
-            store.complete_upload(uri, upload_id, store.parts(uri, upload_id))
-        store.delete(store.uri("slide"))
-        store.delete(store.uri("slide"))
+            store.complete_upload(uri, upload_id, store.list_parts(uri, upload_id))
+        store.delete(store.make_uri("slide"))
+        store.delete(store.make_uri("slide"))
         with pytest.raises(SourceMissing):
-            store.head(store.uri("slide"))
-        assert store.head(store.uri("slide2")).size == 1
+            store.head(store.make_uri("slide"))
+        assert store.head(store.make_uri("slide2")).size == 1
 
 
 class SlideAccessContract:
@@ -146,7 +146,7 @@ class SlideAccessContract:
         for call in (store.begin_upload, store.delete):
             with pytest.raises(Forbidden):
                 call(uri)
-        ours = store.uri("ours")
+        ours = store.make_uri("ours")
         with pytest.raises(Forbidden):
             store.copy_part(ours, store.begin_upload(ours), n=1, source=uri, etag="e", byte_range=None)
         with pytest.raises(Forbidden):

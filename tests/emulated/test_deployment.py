@@ -11,6 +11,7 @@ import pytest
 
 from local.emulated.synthesis import CDK
 from local.ministack import PYTHON
+from tests.inference.packages import write_package
 from tests.shared_slides import shared_slide
 
 ROOT = Path(__file__).parents[2]
@@ -26,8 +27,10 @@ pytestmark = [
 
 def test_everything_is_deployed_and_gone_through(tmp_path):
     slide = shared_slide("real/aperio-jpeg-20x.CMU-1-Small-Region.svs")
+    package = write_package(tmp_path / "net")
+    at = ("--folder", str(tmp_path / "emulated"), "--slide", str(slide), "--package", str(package))
     done = subprocess.run(
-        [sys.executable, "-m", "local.emulated", "--folder", str(tmp_path / "emulated"), "--slide", str(slide)],
+        [sys.executable, "-m", "local.emulated", *at],
         cwd=ROOT,
         env=dict(os.environ),
         capture_output=True,

@@ -1,4 +1,4 @@
-"""docs/emulated.md holds the table that a run prints."""
+"""docs/how-to/emulated.md holds the table that a run prints."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from cdk.emulated.rewriting import REWRITTEN
 from cdk.emulated.table import DROPPED, DROPPED_SOME
 
-DOCUMENT = Path(__file__).parents[2] / "docs/emulated.md"
+DOCUMENT = Path(__file__).parents[2] / "docs/how-to/emulated.md"
 
 
 def lines() -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cdk.emulated.references import references, resolved
+from cdk.emulated.references import iterate_references, resolve_references
 
 VALUE = {
     "Ref": {"Ref": "Queue"},
@@ -18,7 +18,7 @@ def _only(id, attribute, instead):
 
 
 def test_all_references_are_found():
-    assert set(references(VALUE)) == {
+    assert set(iterate_references(VALUE)) == {
         ("Queue", None),
         ("Queue", "Arn"),
         ("Proxy", "Endpoint.Address"),
@@ -28,11 +28,11 @@ def test_all_references_are_found():
 
 
 def test_what_is_not_replaced_stays_as_it_was():
-    assert resolved(VALUE, lambda *_: None) == VALUE
+    assert resolve_references(VALUE, lambda *_: None) == VALUE
 
 
 def test_a_ref_is_replaced_also_in_the_text_and_in_the_names_of_a_sub():
-    out = resolved(VALUE, _only("Queue", None, "gone"))
+    out = resolve_references(VALUE, _only("Queue", None, "gone"))
     assert out["Ref"] == "gone"
     assert out["Sub"] == {
         "Fn::Sub": ["${Queue}/${Proxy.Endpoint.Address}/${AWS::Region}/${!Literal}", {"Queue": "gone"}]
@@ -42,9 +42,9 @@ def test_a_ref_is_replaced_also_in_the_text_and_in_the_names_of_a_sub():
 
 
 def test_an_attribute_is_replaced_in_all_its_spellings():
-    out = resolved(VALUE, _only("Proxy", "Endpoint.Address", {"Ref": "Host"}))
+    out = resolve_references(VALUE, _only("Proxy", "Endpoint.Address", {"Ref": "Host"}))
     assert out["GetAtt"] == [{"Fn::GetAtt": ["Queue", "Arn"]}, {"Ref": "Host"}]
     text, names = out["Sub"]["Fn::Sub"]
     assert text == "${Queue}/${ProxyEndpointAddress}/${AWS::Region}/${!Literal}"
     assert names == {"ProxyEndpointAddress": {"Ref": "Host"}}
-    assert ("Proxy", "Endpoint.Address") not in set(references(out))
+    assert ("Proxy", "Endpoint.Address") not in set(iterate_references(out))

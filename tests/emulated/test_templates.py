@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from cdk.emulated import dangling, emulated
+from cdk.emulated import list_dangling, transform_template
 from cdk.emulated.rewriting import REWRITTEN
 from cdk.emulated.table import ATTRIBUTES, DEPLOYED, DROPPED, DROPPED_SOME
 from cdk.emulated.values import PARAMETERS, VARIABLES
@@ -21,11 +21,11 @@ def templates() -> Templates:
 
 @pytest.fixture(scope="module")
 def made(templates):
-    return {noun: emulated(template) for noun, template in templates.by_noun.items()}
+    return {noun: transform_template(template) for noun, template in templates.by_noun.items()}
 
 
 def test_nothing_dangles(made):
-    assert {noun: names for noun, (template, _) in made.items() if (names := dangling(template))} == {}
+    assert {noun: names for noun, (template, _) in made.items() if (names := list_dangling(template))} == {}
 
 
 def test_each_type_is_deployed_or_in_the_table(templates, made):

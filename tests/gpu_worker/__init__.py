@@ -1,1 +1,1 @@
-import gpu_worker as gpu_worker  # before a test imports onnxruntime itself: it turns its telemetry off
+import inference as inference  # before a test imports onnxruntime itself: it turns its telemetry off

@@ -11,25 +11,29 @@ import numpy as np
 
 from adapters.settings import processes
 from gpu_worker.drain import Drain
+from gpu_worker.waits import WorkerWaits
 from gpu_worker.worker import Worker
-from tests.gpu_worker.cases import small_slide, whole_plan
+from tests.fakes.ledger import MemoryLedger
+from tests.fakes.objects import MemoryObjects
+from tests.fakes.queues import MemoryQueues
+from tests.fakes.slides import MemorySlideStore
+from tests.inference.cases import small_slide, whole_plan
 from wsi import keys
-from wsi.builtin_models import STAIN_DENSITY
-from wsi.memory.ledger import MemoryLedger
-from wsi.memory.objects import MemoryObjects
-from wsi.memory.queues import MemoryQueues
-from wsi.memory.slides import MemorySlideStore
-from wsi.model_card import ModelCard
-from wsi.plan import Plan
+from wsi.models.builtin import STAIN_DENSITY
+from wsi.planning.plan import Plan
 from wsi.records.identity import Actor, Role
 from wsi.records.jobs import Job, JobEvent, NewJob, Priority
+from wsi.records.model_card import ModelCard
 from wsi.records.models import ModelVersion
 from wsi.records.notices import SHARD_QUEUES
 from wsi.records.slides import SlideFile
-from wsi.shard_result import ShardResult
+from wsi.results.shard_result import ShardResult
+from wsi.slide.files.source import SlideSource
 from wsi.slide.opening import open_slide
-from wsi.slide.source import SlideSource
-from wsi.tracing import new_traceparent
+from wsi.tracing import make_traceparent
+
+#: Of a worker whose queue and store answer at once.
+SHORT = WorkerWaits(poll=0.05, retry=0.01, trial_rate=0.1)
 
 
 def now() -> datetime:
@@ -48,7 +52,7 @@ class Installation:
         self.slides = MemorySlideStore()
         self.slide_path = small_slide(folder, **slide)
         self.slide_id = uuid4()
-        self.uri = self.slides.uri(keys.slide_file(self.tenant, self.slide_id, 0))
+        self.uri = self.slides.make_uri(keys.of_slide_file(self.tenant, self.slide_id, 0))
         self.slides.put_object(self.uri, self.slide_path.read_bytes())
         # From the store, as the planner does: the index that ships with the plan is pinned to the object's ETag.
         self.reader = open_slide(SlideSource(files=(("slide.svs", self.slides.open(self.uri)),)))
@@ -75,7 +79,7 @@ class Installation:
             model_digest=card.digest,
             priority=priority,
             identity=uuid4().hex,
-            traceparent=new_traceparent(),
+            traceparent=make_traceparent(),
         )
         self.ledger.submit_job(self.actor, new, idempotency=None, reuse_finished=False)
         assert self.ledger.begin_planning(new.id) is not None
@@ -88,7 +92,7 @@ class Installation:
             etag=self.slides.head(self.uri).etag,
             package_uri=package_uri,
         )
-        key = keys.plan(self.tenant, new.id)
+        key = keys.of_plan(self.tenant, new.id)
         self.objects.put(key, plan.to_bytes())
         assert self.ledger.commit_plan(new.id, plan_key=key, plan_digest=plan.digest, shard_tiles=plan.shard_sizes)
         self.relay()
@@ -102,10 +106,10 @@ class Installation:
                 self.queues.send(row.topic, row.body, group=str(row.tenant), traceparent=row.traceparent)
         self.ledger.mark_sent([row.id for row in rows])
 
-    def worker(self, drain: Drain | None = None, **settings: Any) -> Worker:
+    def worker(self, drain: Drain | None = None, *, waits: WorkerWaits = SHORT, **settings: Any) -> Worker:
         defaults: dict[str, Any] = {"idle_seconds": 0.01, "model_cache": str(self.folder / "models")}
         return Worker(
-            processes.Worker(
+            processes.WorkerSettings(
                 region="eu-central-1",
                 database_dsn="",
                 slides_bucket="tessera-slides",
@@ -120,22 +124,23 @@ class Installation:
             slides=self.slides,
             packages=self.packages,
             drain=drain or Drain(),
+            waits=waits,
         )
 
     def job(self, job_id: UUID) -> Job:
-        return self.ledger.job(self.actor, job_id)
+        return self.ledger.get_job(self.actor, job_id)
 
     def events(self, job_id: UUID, kind: str) -> list[JobEvent]:
-        return [e for e in self.ledger.job_events(self.actor, job_id, after=0, limit=1000) if e.kind == kind]
+        return [e for e in self.ledger.list_job_events(self.actor, job_id, after=0, limit=1000) if e.kind == kind]
 
     def result(self, job_id: UUID, index: int) -> ShardResult:
-        shard = next(s for s in self.ledger.finished_shards(self.actor, job_id) if s.index == index)
+        shard = next(s for s in self.ledger.list_finished_shards(self.actor, job_id) if s.index == index)
         return ShardResult.from_bytes(self.objects.get(shard.result_key))
 
     def results(self, job_id: UUID) -> list[ShardResult]:
         return [
             ShardResult.from_bytes(self.objects.get(shard.result_key))
-            for shard in self.ledger.finished_shards(self.actor, job_id)
+            for shard in self.ledger.list_finished_shards(self.actor, job_id)
         ]
 
     def table(self, job_id: UUID) -> tuple[list[int], bytes]:

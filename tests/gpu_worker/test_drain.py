@@ -9,7 +9,7 @@ import threading
 
 import pytest
 
-from gpu_worker.drain import Drain, leaves
+from gpu_worker.drain import Drain, should_leave
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ from gpu_worker.drain import Drain, leaves
     ],
 )
 def test_a_worker_leaves_when_told_or_without_work(draining, idle_for, idle_seconds, leaving):
-    assert leaves(draining=draining, idle_for=idle_for, idle_seconds=idle_seconds) is leaving
+    assert should_leave(draining=draining, idle_for=idle_for, idle_seconds=idle_seconds) is leaving
 
 
 def test_the_request_reaches_those_who_follow_before_and_after():

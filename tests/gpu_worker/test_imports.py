@@ -8,10 +8,10 @@ import sys
 import numpy as np
 import gpu_worker.heavy
 import gpu_worker.worker
-from gpu_worker.models.registry import load_model
-from gpu_worker.models.package import read_package
-from wsi.builtin_models import STAIN_DENSITY
-from wsi.plan import Numerics
+from inference.models.registry import load_model
+from inference.models.package import read_package
+from wsi.models.builtin import STAIN_DENSITY
+from wsi.planning.plan import Numerics
 model = load_model(STAIN_DENSITY, None, "cpu")
 model.infer(np.zeros((1, 4, 4, 3), np.uint8), Numerics(version="1", precision="fp32", batch=1, threads=1))
 sys.exit("torch" in sys.modules)
@@ -24,8 +24,8 @@ def test_a_numpy_model_loads_no_torch():
 
 TORCHSCRIPT = """
 import sys
-import gpu_worker.models.registry
-import gpu_worker.models.torchscript
+import inference.models.registry
+import inference.models.torchscript
 sys.exit(bool({"pydantic", "timm", "torchvision", "boto3", "imagecodecs"} & set(sys.modules)))
 """
 
@@ -33,8 +33,8 @@ WITHOUT_TIMM = """
 import sys
 from dataclasses import replace
 from pathlib import Path
-from gpu_worker.models.registry import load_model
-from wsi.builtin_models import STAIN_DENSITY
+from inference.models.registry import load_model
+from wsi.models.builtin import STAIN_DENSITY
 from wsi.errors import ModelError
 sys.modules["timm"] = None
 try:

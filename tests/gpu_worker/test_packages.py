@@ -5,15 +5,15 @@ from dataclasses import replace
 
 import pytest
 
-from gpu_worker.models.package import read_package
-from gpu_worker.models.stain_density import StainDensity
-from gpu_worker.packages import Models, fetch_package
-from tests.gpu_worker.packages import write_package
+from gpu_worker.packages import ModelCache, fetch_package
+from inference.models.package import read_package
+from inference.models.stains.density import StainDensity
+from tests.fakes.objects import MemoryObjects
+from tests.inference.packages import write_package
 from tests.wsi.plans import plan
-from wsi.builtin_models import STAIN_DENSITY
 from wsi.errors import ModelError, UnsuitableDevice
-from wsi.memory.objects import MemoryObjects
-from wsi.model_card import Resize
+from wsi.models.builtin import STAIN_DENSITY
+from wsi.records.model_card import Resize
 
 BUCKET = "tessera-models"
 
@@ -87,7 +87,7 @@ def models_on_a_device_of(room, loads):
         alive.add(model)
         return model
 
-    return Models(packages=MemoryObjects(), bucket=BUCKET, cache=None, device="cpu", load=load)
+    return ModelCache(packages=MemoryObjects(), bucket=BUCKET, cache=None, device="cpu", load=load)
 
 
 def test_a_model_that_finds_the_device_full_takes_the_place_of_those_before():

@@ -14,15 +14,15 @@ from adapters.settings import processes
 from adapters.settings import worker_metrics as names
 from adapters.settings.queues import HEAVY, RECEIVES
 from gpu_worker.drain import Drain
-from gpu_worker.health import State
+from gpu_worker.health.server import State
 from gpu_worker.planner import HeavyPlanner
 from tests.gpu_worker.installation import Installation
 from tests.slides.scn import write_scn
-from wsi.builtin_models import STAIN_DENSITY
-from wsi.plan_queue import COPIED_BYTES
+from wsi.models.builtin import STAIN_DENSITY
+from wsi.planning.plan_queue import COPIED_BYTES
 from wsi.records.jobs import JobOptions, NewJob
 from wsi.states import JobState
-from wsi.tracing import new_traceparent
+from wsi.tracing import make_traceparent
 
 
 class BrokenSlides:
@@ -63,7 +63,7 @@ class Heavy(Installation):
             model_digest=STAIN_DENSITY.digest,
             options=JobOptions(mpp=0.5),  # stated, and so not what inspection looked at
             identity=uuid4().hex,
-            traceparent=new_traceparent(),
+            traceparent=make_traceparent(),
         )
         self.ledger.submit_job(self.actor, new, idempotency=None, reuse_finished=False)
         for row in self.ledger.claim_outbox(limit=100, seconds=60):
@@ -71,9 +71,11 @@ class Heavy(Installation):
                 self.queues.send(row.topic, row.body, group=str(row.tenant), traceparent=row.traceparent)
         return new.id
 
-    def planner(self, drain: Drain | None = None, *, slides: Any = None, **settings: Any) -> HeavyPlanner:
+    def planner(
+        self, drain: Drain | None = None, *, slides: Any = None, waits: dict[str, float] | None = None, **settings: Any
+    ) -> HeavyPlanner:
         return HeavyPlanner(
-            processes.Heavy(
+            processes.HeavySettings(
                 region="eu-central-1",
                 database_dsn="",
                 slides_bucket="tessera-slides",
@@ -86,6 +88,7 @@ class Heavy(Installation):
             objects=self.objects,
             slides=slides or self.slides,
             drain=drain or Drain(),
+            **{"poll_seconds": 0.05, **(waits or {})},
         )
 
     def receive(self) -> Any:
@@ -96,11 +99,6 @@ class Heavy(Installation):
         return self.job(job_id).state
 
 
-@pytest.fixture(autouse=True)
-def _short_polls(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gpu_worker.planner.POLL_SECONDS", 0.05)
-
-
 @pytest.fixture
 def heavy(tmp_path) -> Heavy:
     return Heavy(tmp_path)
@@ -108,7 +106,7 @@ def heavy(tmp_path) -> Heavy:
 
 def plans(planner: HeavyPlanner) -> dict[str, float]:
     """By outcome, those that happened."""
-    families = text_string_to_metric_families(planner.exposition().decode())
+    families = text_string_to_metric_families(planner.format_metrics().decode())
     found = (one for family in families for one in family.samples if one.name == names.PLANS)
     return {one.labels["outcome"]: one.value for one in found if one.value}
 
@@ -164,16 +162,15 @@ def test_the_last_try_fails_the_job_and_leaves_the_message_for_people(heavy):
     assert heavy.queues.depth("wake") == 1
 
 
-def test_a_plan_that_takes_too_long_for_a_process_that_leaves_is_given_back_at_once(heavy, monkeypatch):
-    monkeypatch.setattr("gpu_worker.planner.DRAIN_SECONDS", 0.1)
+def test_a_plan_that_takes_too_long_for_a_process_that_leaves_is_given_back_at_once(heavy):
     job = heavy.submitted()
     drain, slow = Drain(), SlowSlides(heavy.slides)
-    leaving = heavy.planner(drain, slides=slow)
+    leaving = heavy.planner(drain, slides=slow, waits={"drain_seconds": 0.1})
     thread = in_background(leaving)
-    assert slow.opening.wait(10)
+    assert slow.opening.wait(60)
     assert (leaving.state, heavy.receive()) == (State.RUNNING, None)
     drain.request()
-    thread.join(10)
+    thread.join(60)
     assert not thread.is_alive()
     assert plans(leaving) == {"returned": 1}
     heavy.planner().run()  # at once: the message is visible
@@ -186,11 +183,11 @@ def test_a_plan_that_ends_soon_is_waited_for(heavy):
     drain, slow = Drain(), SlowSlides(heavy.slides)
     leaving = heavy.planner(drain, slides=slow)
     thread = in_background(leaving)
-    assert slow.opening.wait(10)
+    assert slow.opening.wait(60)
     drain.request()
     assert (leaving.state, leaving.is_alive) == (State.LEAVING, True)
     slow.let.set()
-    thread.join(10)
+    thread.join(60)
     assert not thread.is_alive()
     assert heavy.state(job) is JobState.RUNNING
     assert heavy.queues.depth(HEAVY) == 0
@@ -202,10 +199,10 @@ def test_a_slide_that_is_copied_when_the_process_is_to_leave_is_given_back_and_l
     drain, slow = Drain(), SlowSlides(heavy.slides)
     leaving = heavy.planner(drain, slides=slow)
     thread = in_background(leaving)
-    assert slow.opening.wait(10)
+    assert slow.opening.wait(60)
     drain.request()
     slow.let.set()
-    thread.join(10)
+    thread.join(60)
     assert not thread.is_alive()
     assert plans(leaving) == {"returned": 1}
     assert list((heavy.folder / "scratch").iterdir()) == []
@@ -225,10 +222,10 @@ def test_a_message_stays_hidden_for_as_long_as_its_plan_takes(heavy):
     slow = SlowSlides(heavy.slides)
     thread = in_background(heavy.planner(slides=slow, visibility_seconds=1))
     for _ in range(5):  # five thirds of its visibility
-        assert extended.acquire(timeout=10)
+        assert extended.acquire(timeout=60)
     assert heavy.receive() is None
     slow.let.set()
-    thread.join(10)
+    thread.join(60)
     assert heavy.queues.depth(HEAVY) == 0
 
 
@@ -243,6 +240,5 @@ def test_messages_that_mean_nothing_are_left_for_the_dead_letter_queue(heavy):
     assert plans(planner) == {}
 
 
-def test_a_plan_that_hangs_is_told_on_live(heavy, monkeypatch):
-    monkeypatch.setattr("gpu_worker.planner.STUCK_SECONDS", -1.0)
-    assert not heavy.planner().is_alive
+def test_a_plan_that_hangs_is_told_on_live(heavy):
+    assert not heavy.planner(waits={"stuck_seconds": -1.0}).is_alive

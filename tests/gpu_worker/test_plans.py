@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from gpu_worker.plans import KEPT, Plans
+from gpu_worker.plans import MAX_OPEN, PlanCache
+from tests.fakes.slides import MemorySlideStore
 from tests.gpu_worker.installation import Installation, version_of
 from tests.slides.scn import write_scn
-from wsi.builtin_models import STAIN_DENSITY
-from wsi.memory.slides import MemorySlideStore
-from wsi.model_card import ModelCard
+from wsi.models.builtin import STAIN_DENSITY
 from wsi.records.jobs import Job
-from wsi.slide.opening import local_source, open_slide
+from wsi.records.model_card import ModelCard
+from wsi.slide.files.source import SlideSource
+from wsi.slide.opening import open_local_source, open_slide
 from wsi.slide.ranges import RangeSource
-from wsi.slide.reads import CountedSource, Reads
-from wsi.slide.source import SlideSource
+from wsi.slide.reads import CountedSource, ReadCounter
 
 OTHER = replace(STAIN_DENSITY, name="other", digest="ab" * 32)
 
@@ -27,7 +27,7 @@ class CountedSlides(MemorySlideStore):
 
     def __init__(self, held: MemorySlideStore) -> None:
         super().__init__()
-        self.reads = Reads()
+        self.reads = ReadCounter()
         self.openings = 0
         self._held = held
 
@@ -41,10 +41,10 @@ def installation(tmp_path: Path) -> Installation:
     return Installation(tmp_path)
 
 
-def plans_of(installation: Installation) -> tuple[Plans, CountedSlides]:
+def plans_of(installation: Installation) -> tuple[PlanCache, CountedSlides]:
     slides = CountedSlides(installation.slides)
     scratch = installation.folder / "scratch"
-    return Plans(
+    return PlanCache(
         objects=installation.objects, slides=slides, scratch=scratch, max_scratch_bytes=1 << 30, device="cpu"
     ), slides
 
@@ -64,7 +64,7 @@ def test_a_second_model_on_a_slide_opens_and_reads_nothing_of_it(installation: I
     opened, read = slides.openings, slides.reads.requests
     second = plans.open(job_of(installation, OTHER))
     assert (slides.openings, slides.reads.requests) == (opened, read) == (1, 0)
-    assert (second.reader, second.measuring) == (first.reader, first.measuring)
+    assert (second.reader, second.meter) == (first.reader, first.meter)
     assert second.plan.card.name == "other"
     assert second.plan.digest != first.plan.digest
     plans.close()
@@ -84,18 +84,18 @@ def test_a_slide_that_was_replaced_between_two_jobs_is_opened_anew(installation:
 def test_a_copy_is_made_once_and_stays_as_long_as_a_job_of_the_slide_does(installation: Installation) -> None:
     path = write_scn(installation.folder / "a.scn")
     installation.slides.put_object(installation.uri, path.read_bytes())
-    installation.reader = open_slide(local_source(path))
+    installation.reader = open_slide(open_local_source(path))
     plans, slides = plans_of(installation)
     jobs = [job_of(installation, STAIN_DENSITY), job_of(installation, OTHER)]
     first, second = map(plans.open, jobs)
     assert (slides.openings, copies(installation)) == (1, 1)
     assert first.reader is second.reader
-    for version in range(1, KEPT):  # the first job's plan goes
+    for version in range(1, MAX_OPEN):  # the first job's plan goes
         installation.slides.put_object(installation.uri, path.read_bytes() + bytes(version))
         plans.open(job_of(installation, STAIN_DENSITY))
-    assert copies(installation) == KEPT
+    assert copies(installation) == MAX_OPEN
     assert second.reader.inspection.levels
     plans.open(jobs[1])
-    assert copies(installation) == KEPT
+    assert copies(installation) == MAX_OPEN
     plans.close()
     assert copies(installation) == 0

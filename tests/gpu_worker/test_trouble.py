@@ -10,22 +10,22 @@ from typing import Any
 
 import pytest
 
-from gpu_worker.decoding.jobs import ScatterTiles
-from gpu_worker.models.stain_density import StainDensity
-from gpu_worker.packages import Models
-from gpu_worker.watchdog import EXIT_CODE
+from gpu_worker.health.watchdog import EXIT_CODE
+from gpu_worker.packages import ModelCache
 from gpu_worker.worker import Worker
-from tests.gpu_worker.installation import Installation, version_of
-from wsi.builtin_models import STAIN_DENSITY
+from inference.decoding.decode_tasks import ScatterTiles
+from inference.models.stains.density import StainDensity
+from tests.gpu_worker.installation import SHORT, Installation, version_of
 from wsi.errors import DeviceLost, UnsuitableDevice
+from wsi.models.builtin import STAIN_DENSITY
 from wsi.records.jobs import Job, Priority
 from wsi.states import JobState, ShardState
 
+STAGES_HANG = replace(SHORT, stages=0.1)  # a thread that hangs is not waited for
+
 
 @pytest.fixture
-def installation(tmp_path, monkeypatch) -> Installation:
-    monkeypatch.setattr("gpu_worker.intake.POLL_SECONDS", 0.05)
-    monkeypatch.setattr("gpu_worker.worker.RETRY_SECONDS", 0.01)
+def installation(tmp_path) -> Installation:
     return Installation(tmp_path)
 
 
@@ -46,7 +46,7 @@ class FailsOnDevice(StainDensity):
 def on_device(monkeypatch: pytest.MonkeyPatch, *models: Any) -> None:
     """The workers' devices, in the order in which they load the model; of each a model that runs there."""
     coming = iter(models)
-    monkeypatch.setattr("gpu_worker.worker.Models", partial(Models, load=lambda *_: next(coming)))
+    monkeypatch.setattr("gpu_worker.worker.ModelCache", partial(ModelCache, load=lambda *_: next(coming)))
 
 
 def shards_of(installation: Installation, job: Job) -> list[Any]:
@@ -58,7 +58,7 @@ def reasons(installation: Installation, job: Job, kind: str) -> list[str]:
 
 
 def told(worker: Worker, line: str) -> bool:
-    return any(line in one for one in worker.exposition().decode().splitlines())
+    return any(line in one for one in worker.format_metrics().decode().splitlines())
 
 
 def test_a_gpu_that_is_too_small_takes_no_shard_of_the_model_again_and_a_larger_one_finishes(installation, monkeypatch):
@@ -92,7 +92,7 @@ def test_a_gpu_that_is_too_small_for_one_model_goes_on_with_others(installation,
 
 def test_a_worker_whose_gpu_is_lost_gives_back_and_exits_non_zero_and_the_next_one_goes_on(installation, monkeypatch):
     job, plan = installation.planned_job(shard_tiles=20)
-    lost = FailsOnDevice(DeviceLost("An ECC error can not be corrected."), good=3)
+    lost = FailsOnDevice(DeviceLost("An ECC error cannot be corrected."), good=3)
     on_device(monkeypatch, lost, StainDensity(STAIN_DENSITY))
     worker = installation.worker(checkpoint_batches=1)
     assert worker.run() == EXIT_CODE
@@ -127,11 +127,10 @@ class Hangs:
 
 
 def test_a_read_that_hangs_fails_the_attempt_with_its_reason_and_ends_the_worker(installation, monkeypatch):
-    monkeypatch.setattr("gpu_worker.engine.JOIN_SECONDS", 0.1)
     job, plan = installation.planned_job(shard_tiles=None)
     slides = installation.slides
     installation.slides = hanging = Hangs(slides)
-    worker = installation.worker(stuck_seconds=0.5)
+    worker = installation.worker(waits=STAGES_HANG, stuck_seconds=0.5)
     try:
         assert worker.run() == EXIT_CODE
     finally:
@@ -147,7 +146,6 @@ def test_a_read_that_hangs_fails_the_attempt_with_its_reason_and_ends_the_worker
 
 
 def test_a_forward_pass_that_hangs_is_named(installation, monkeypatch):
-    monkeypatch.setattr("gpu_worker.engine.JOIN_SECONDS", 0.1)
     job, _ = installation.planned_job(shard_tiles=None)
     freed = threading.Event()
 
@@ -158,14 +156,13 @@ def test_a_forward_pass_that_hangs_is_named(installation, monkeypatch):
 
     on_device(monkeypatch, HangsOnDevice(STAIN_DENSITY))
     try:
-        assert installation.worker(stuck_seconds=0.5).run() == EXIT_CODE
+        assert installation.worker(waits=STAGES_HANG, stuck_seconds=0.5).run() == EXIT_CODE
     finally:
         freed.set()
     assert "the forward stage hangs" in reasons(installation, job, "shard_failed")[0]
 
 
 def test_a_decoder_that_hangs_is_named(installation, monkeypatch):
-    monkeypatch.setattr("gpu_worker.engine.JOIN_SECONDS", 0.1)
     job, _ = installation.planned_job(shard_tiles=None)
     freed, decode = threading.Event(), ScatterTiles.run
 
@@ -174,19 +171,18 @@ def test_a_decoder_that_hangs_is_named(installation, monkeypatch):
         return decode(self, memory)
 
     monkeypatch.setattr(ScatterTiles, "run", hang)
-    worker = installation.worker(stuck_seconds=0.5)
+    worker = installation.worker(waits=STAGES_HANG, stuck_seconds=0.5)
     threading.Timer(2.0, freed.set).start()
     assert worker.run() == EXIT_CODE
     assert "the decode stage hangs" in reasons(installation, job, "shard_failed")[0]
 
 
 def test_a_shard_that_hangs_each_worker_is_poison(installation, monkeypatch):
-    monkeypatch.setattr("gpu_worker.engine.JOIN_SECONDS", 0.1)
     job, _ = installation.planned_job(shard_tiles=None)
     installation.slides = hanging = Hangs(installation.slides)
     try:
         for _ in range(3):
-            assert installation.worker(stuck_seconds=0.3).run() == EXIT_CODE
+            assert installation.worker(waits=STAGES_HANG, stuck_seconds=0.3).run() == EXIT_CODE
             installation.relay()
     finally:
         hanging.freed.set()

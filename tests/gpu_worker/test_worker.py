@@ -11,28 +11,22 @@ import pytest
 import torch
 
 from gpu_worker.drain import Drain
-from gpu_worker.models.package import read_package
-from tests.gpu_worker.cases import direct
+from inference.models.package import read_package
 from tests.gpu_worker.installation import Drops, Installation, now, version_of
-from tests.gpu_worker.packages import write_package
+from tests.inference.cases import direct
+from tests.inference.packages import write_package
 from tests.slides.scn import write_scn
 from wsi import keys
 from wsi.errors import SourceUnavailable
 from wsi.ledger_rules import LEASE_EXPIRED
 from wsi.records.jobs import Priority
-from wsi.slide.opening import local_source, open_slide
+from wsi.slide.opening import open_local_source, open_slide
 from wsi.states import JobState, ShardState
 
 
 @pytest.fixture
 def installation(tmp_path) -> Installation:
     return Installation(tmp_path)
-
-
-@pytest.fixture(autouse=True)
-def short_waits(monkeypatch):
-    monkeypatch.setattr("gpu_worker.intake.POLL_SECONDS", 0.05)
-    monkeypatch.setattr("gpu_worker.worker.RETRY_SECONDS", 0.01)
 
 
 def shards_of(installation, job):
@@ -185,7 +179,7 @@ class DrainsOnCopy:
 def test_a_worker_that_is_to_leave_while_it_copies_a_slide_gives_the_shard_back_and_leaves_no_copy(installation):
     data = write_scn(installation.folder / "a.scn").read_bytes()
     installation.slides.put_object(installation.uri, data)
-    installation.reader = open_slide(local_source(installation.folder / "a.scn"))
+    installation.reader = open_slide(open_local_source(installation.folder / "a.scn"))
     job, plan = installation.planned_job(shard_tiles=None)
     assert plan.index is None
     slides, drain = installation.slides, Drain()
@@ -305,7 +299,7 @@ def test_the_lease_taken_ahead_is_given_back_unbegun(installation):
 def test_a_checkpoint_of_any_attempt_is_resumed_and_a_broken_one_is_not_fatal(installation):
     job, plan = installation.planned_job(shard_tiles=None)
     lease = installation.ledger.lease_shard(job.id, 0, owner="dead", seconds=0)
-    key = keys.checkpoint(job.tenant, job.id, 0, 1, 1)
+    key = keys.of_checkpoint(job.tenant, job.id, 0, 1, 1)
     installation.objects.put(key, b"half an object")
     installation.ledger.record_checkpoint(lease, key=key, done=8, unreadable=0, tiles_per_second=None)
     time.sleep(0.01)

@@ -6,10 +6,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from lambdas.api import make_handler
 from lambdas.wiring import ApiWiring
 from tests.installation import ADMIN, ALLOWED_BUCKET, ANALYST, STRANGER, VIEWER, Installation
-from tests.lambdas.rest import Caller
+from tests.lambdas.rest import Caller, whole_handler
 
 
 @pytest.fixture
@@ -22,6 +21,7 @@ def wiring(installation):
     return ApiWiring(
         ledger=installation.ledger,
         slides=installation.slides,
+        packages=installation.packages,
         objects=installation.objects,
         queues=installation.queues,
         allowed_buckets=frozenset({ALLOWED_BUCKET}),
@@ -33,7 +33,7 @@ def wiring(installation):
 
 @pytest.fixture
 def callers(wiring):
-    handler = make_handler(wiring)
+    handler = whole_handler(wiring)
     people = {"viewer": VIEWER, "analyst": ANALYST, "admin": ADMIN, "stranger": STRANGER, "nobody": None}
     by_name = {name: Caller(handler, actor) for name, actor in people.items()}
     return SimpleNamespace(**by_name, of=lambda actor: Caller(handler, actor))

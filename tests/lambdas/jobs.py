@@ -24,7 +24,7 @@ def plan(installation, job, sizes=(10, 20, 30)):
 def finish_shard(installation, job, index, tiles, seconds=0):
     lease = installation.ledger.lease_shard(UUID(job), index, owner="worker", seconds=60)
     installation.clock.pass_seconds(seconds)
-    key = keys.shard_result(ANALYST.tenant, UUID(job), index, lease.attempt)
+    key = keys.of_shard_result(ANALYST.tenant, UUID(job), index, lease.attempt)
     count = ShardCount(inferred=tiles, unreadable=0)
     assert installation.ledger.commit_shard(lease, result_key=key, count=count, tiles_per_second=10.0)
 
@@ -32,6 +32,6 @@ def finish_shard(installation, job, index, tiles, seconds=0):
 def finish(installation, job):
     plan(installation, job, (10,))
     finish_shard(installation, job, 0, 10)
-    key = keys.result(ANALYST.tenant, UUID(job), "tiles.csv")
+    key = keys.of_result(ANALYST.tenant, UUID(job), "tiles.csv")
     file = ResultFile(name="tiles.csv", key=key, size=3, sha256="0" * 64, media_type="text/csv")
     assert installation.ledger.commit_results(UUID(job), [file])

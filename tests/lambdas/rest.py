@@ -8,9 +8,23 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from lambdas import api, submit
+from lambdas.cold_start import Handler
+from lambdas.wiring import ApiWiring
 from wsi.records.identity import Actor
 
 BASE = "/api/v1/wsi"
+
+
+def whole_handler(wiring: ApiWiring) -> Handler:
+    """Return a handler that hands each request to the function that the gateway would."""
+    others, new_jobs = api.make_handler(wiring), submit.make_handler(wiring)
+
+    def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
+        is_new_job = (event["httpMethod"], event["path"].rstrip("/")) == ("POST", f"{BASE}/jobs")
+        return (new_jobs if is_new_job else others)(event, context)
+
+    return handle
 
 
 def rest_event(

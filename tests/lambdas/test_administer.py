@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from adapters.postgres.administration import Administration
+from adapters.postgres.owner.administration import Administration
 from lambdas.administer import make_handler
 from local.postgres import OWNER
-from wsi.builtin_models import STAIN_DENSITY
+from wsi.models.builtin import STAIN_DENSITY
 
 PERSON = {"issuer": "https://issuer.example", "subject": "sub"}
 
 
 @pytest.fixture
 def administer(database):
-    handler = make_handler(Administration(lambda: database.server.dsn(OWNER, database.name)))
+    handler = make_handler(Administration(lambda: database.server.make_dsn(OWNER, database.name)))
     return lambda **action: handler(action, None)
 
 

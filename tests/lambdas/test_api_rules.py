@@ -11,19 +11,19 @@ import sys
 import threading
 from dataclasses import replace
 from pathlib import Path
-from uuid import uuid4
 
 import pytest
 
-from lambdas.api import make_app, make_handler
-from lambdas.openapi import openapi_json
+from lambdas import api, submit
+from lambdas.api import make_whole_api
+from lambdas.http.openapi import make_openapi_json
 from tests.installation import ANALYST, STRANGER
-from tests.lambdas.rest import Caller, rest_event
+from tests.lambdas.rest import Caller, rest_event, whole_handler
 from wsi import errors
 from wsi.errors import RejectReason
 
 ROOT = Path(__file__).parents[2]
-SOME = str(uuid4())
+SOME = "0198a3c4-5d6e-7f80-9a1b-2c3d4e5f6071"
 
 WRITES = [
     ("POST", "/uploads", {"files": [{"name": "a.svs", "size": 5}]}),
@@ -37,6 +37,10 @@ WRITES = [
     ("POST", "/jobs", {"slide_id": SOME, "model": "stain-density"}),
     ("POST", f"/jobs/{SOME}/cancel", None),
     ("POST", f"/jobs/{SOME}/retry", None),
+    ("PUT", "/models/net/versions/1", {"files": [{"name": "card.json", "size": 5, "sha256": "0" * 64}]}),
+    ("POST", "/models/net/versions/1/parts", {"parts": [{"file": 0, "n": 1, "size": 5, "sha256": "0" * 64}]}),
+    ("POST", "/models/net/versions/1/complete", None),
+    ("PUT", "/models/net/default", {"version": "1"}),
 ]
 READS = ["/slides", f"/slides/{SOME}", "/jobs", f"/jobs/{SOME}", f"/jobs/{SOME}/events", "/models", "/me"]
 
@@ -100,7 +104,7 @@ class Failing:
     ids=lambda error: error.code,
 )
 def test_every_error_of_ours_is_a_problem_with_its_stable_type(wiring, error):
-    caller = Caller(make_handler(replace(wiring, ledger=Failing(error))), ANALYST)
+    caller = Caller(whole_handler(replace(wiring, ledger=Failing(error))), ANALYST)
     reply = caller("GET", f"/jobs/{SOME}")
     assert reply.media_type == "application/problem+json"
     assert reply.status == reply.body["status"] == error.status
@@ -112,7 +116,7 @@ def test_every_error_of_ours_is_a_problem_with_its_stable_type(wiring, error):
 
 
 def test_an_unexpected_error_leaks_nothing(wiring):
-    caller = Caller(make_handler(replace(wiring, ledger=Failing(KeyError("password=secret")))), ANALYST)
+    caller = Caller(whole_handler(replace(wiring, ledger=Failing(KeyError("password=secret")))), ANALYST)
     reply = caller("GET", f"/jobs/{SOME}")
     assert (reply.status, reply.body["type"], reply.media_type) == (
         500,
@@ -166,7 +170,7 @@ def test_json_that_can_not_be_read_is_the_callers_fault(analyst, body):
 
 def test_bytes_that_are_not_utf8_are_the_callers_fault(wiring):
     event = rest_event("POST", "/api/v1/wsi/uploads", body=base64.b64encode(b"\xff\x00").decode(), actor=ANALYST)
-    answer = make_handler(wiring)({**event, "isBase64Encoded": True}, None)
+    answer = whole_handler(wiring)({**event, "isBase64Encoded": True}, None)
     assert (answer["statusCode"], json.loads(answer["body"])["type"]) == (422, "/problems/invalid")
 
 
@@ -226,7 +230,7 @@ def test_pages_have_a_bound(analyst, limit):
 
 
 def test_models_are_listed_with_their_cards(callers, installation):
-    second = installation.ledger.model("stain-density")
+    second = installation.ledger.get_model("stain-density")
     installation.ledger.register_model(replace(second, name="zeta", digest="z" * 64))
     first_page = callers.viewer("GET", "/models", query={"limit": "1"}).body
     last_page = callers.viewer("GET", "/models", query={"limit": "1", "cursor": first_page["next_cursor"]}).body
@@ -249,7 +253,7 @@ def test_no_log_line_holds_a_name_a_label_or_a_url(analyst, installation, caplog
 
 
 def test_two_installations_in_one_process_answer_side_by_side(wiring, installation):
-    mine, theirs = Caller(make_handler(wiring), ANALYST), Caller(make_handler(wiring), STRANGER)
+    mine, theirs = Caller(whole_handler(wiring), ANALYST), Caller(whole_handler(wiring), STRANGER)
     slide = installation.ready()
     wrong: list[int] = []
 
@@ -266,22 +270,26 @@ def test_two_installations_in_one_process_answer_side_by_side(wiring, installati
 
 
 def test_the_committed_description_is_the_generated_one():
-    generated = openapi_json(make_app())
-    assert (ROOT / "docs" / "openapi.json").read_text() == generated, (
-        "run: python -m lambdas.openapi > docs/openapi.json"
-    )
+    generated = make_openapi_json(make_whole_api())
+    assert (ROOT / "docs" / "openapi.json").read_text() == generated, "run: make openapi"
 
 
 def test_every_reference_of_the_description_leads_somewhere():
-    text = openapi_json(make_app())
+    text = make_openapi_json(make_whole_api())
     schemas = json.loads(text)["components"]["schemas"]
     assert set(re.findall(r"#/components/schemas/(\w+)", text)) <= set(schemas)
 
 
 def test_the_description_has_exactly_the_routes_of_this_version():
-    paths = json.loads(openapi_json(make_app()))["paths"]
+    paths = json.loads(make_openapi_json(make_whole_api()))["paths"]
     base = "/api/v1/wsi"
     assert {(method.upper(), path.removeprefix(base)) for path, methods in paths.items() for method in methods} == {
+        ("PUT", "/models/{name}/default"),
+        ("PUT", "/models/{name}/versions/{version}"),
+        ("GET", "/models/{name}/versions/{version}"),
+        ("POST", "/models/{name}/versions/{version}/parts"),
+        ("GET", "/models/{name}/versions/{version}/parts"),
+        ("POST", "/models/{name}/versions/{version}/complete"),
         ("POST", "/uploads"),
         ("POST", "/uploads/{slide_id}/parts"),
         ("GET", "/uploads/{slide_id}/parts"),
@@ -316,7 +324,18 @@ def test_the_description_has_exactly_the_routes_of_this_version():
     }
 
 
-@pytest.mark.parametrize("module", ["lambdas.api", "lambdas.authorizer", "lambdas.relay", "lambdas.sweep"])
+def test_the_api_describes_dry_runs_without_numpy_and_leaves_them_to_their_function(wiring):
+    code = "import sys; from lambdas.api import make_whole_api; from lambdas.http.openapi import make_openapi_json; "
+    code += "print('dry_run' in make_openapi_json(make_whole_api()), 'numpy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout.split() == ["True", "False"]
+    assert Caller(api.make_handler(wiring), ANALYST)("POST", "/jobs", {}).status == 404
+    assert Caller(submit.make_handler(wiring), ANALYST)("GET", "/jobs").status == 404
+
+
+@pytest.mark.parametrize(
+    "module", ["lambdas.api", "lambdas.submit", "lambdas.authorizer", "lambdas.relay", "lambdas.sweep"]
+)
 def test_the_light_handlers_load_no_numpy(module):
     code = f"import sys, {module}; print(sorted({{'numpy', 'obstore', 'imagecodecs', 'tifffile'}} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)

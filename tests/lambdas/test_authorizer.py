@@ -17,9 +17,7 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from lambdas.authorizer import logger, make_handler
-from lambdas.jwks import Jwks, fetch_over_http
-from lambdas.wiring import AuthorizerWiring
+from lambdas.authorizer import AuthorizerWiring, logger, make_handler
 from wsi.errors import SourceUnavailable
 from wsi.records.identity import Actor, Role
 
@@ -38,10 +36,10 @@ FORGED = rsa.generate_private_key(public_exponent=65537, key_size=2048)
 class Known:
     """Identities: one person, one key."""
 
-    def user(self, issuer: str, subject: str) -> Actor | None:
+    def find_user(self, issuer: str, subject: str) -> Actor | None:
         return PERSON if (issuer, subject) == (ISSUER, "sub-7") else None
 
-    def api_key(self, prefix: str, secret_sha256: str) -> Actor | None:
+    def find_api_key(self, prefix: str, secret_sha256: str) -> Actor | None:
         return SERVICE if (prefix, secret_sha256) == ("abc", hashlib.sha256(b"s3cr_et-1").hexdigest()) else None
 
 
@@ -191,26 +189,67 @@ def test_no_credential_is_logged(authorize):
     assert "s3cr_et" not in stream.getvalue()
 
 
-def test_an_unknown_key_id_asks_the_issuer_at_most_once_a_minute():
-    asked, now = [], [0.0]
+class Issuer:
+    """Serves what it has just now, and counts who asks."""
 
-    def fetch():
-        asked.append(now[0])
-        return {"keys": [jwk("k1", KEY)] + ([jwk("k2", FORGED)] if now[0] > 90 else [])}
+    def __init__(self) -> None:
+        self.body = json.dumps({"keys": [jwk("k1", KEY)]}).encode()
+        self.asked = 0
+        issuer = self
 
-    keys = Jwks(fetch, clock=lambda: now[0])
-    assert keys.key("k1") is not None
+        class Keys(BaseHTTPRequestHandler):
+            def do_GET(self):
+                issuer.asked += 1
+                self.send_response(200)
+                self.end_headers()
+                self.wfile.write(issuer.body)
+
+            def log_message(self, *_):
+                pass
+
+        self.server = HTTPServer(("127.0.0.1", 0), Keys)
+        self.url = f"http://127.0.0.1:{self.server.server_port}/jwks.json"
+
+
+@pytest.fixture
+def issuer():
+    served = Issuer()
+    thread = threading.Thread(target=served.server.serve_forever)
+    thread.start()
+    yield served
+    served.server.shutdown()
+    thread.join()
+    served.server.server_close()
+
+
+def handler_of(url: str, **how):
+    return make_handler(AuthorizerWiring(identities=Known(), issuer=ISSUER, client_id=CLIENT, jwks_url=url), **how)
+
+
+def test_a_key_that_nobody_knows_does_not_make_us_ask_the_issuer_each_time(issuer):
+    authorize = handler_of(issuer.url)
+    assert authorize(appsync(token()), None)["isAuthorized"]
     for _ in range(5):
-        assert keys.key("k2") is None
-    assert asked == [0.0]
-    now[0] = 100.0
-    assert keys.key("k2") is not None
-    assert keys.key("k1") is not None
-    assert asked == [0.0, 100.0]
+        assert not authorize(appsync(token(FORGED, "k2")), None)["isAuthorized"]
+    assert authorize(appsync(token()), None)["isAuthorized"]
+    assert issuer.asked == 1
+
+
+def test_a_key_that_the_issuer_added_is_asked_for(issuer):
+    authorize = handler_of(issuer.url, ask_seconds=0.0)
+    assert authorize(appsync(token()), None)["isAuthorized"]
+    issuer.body = json.dumps({"keys": [jwk("k1", KEY), jwk("k2", FORGED)]}).encode()
+    assert authorize(appsync(token(FORGED, "k2")), None)["isAuthorized"]
+    assert issuer.asked == 2
+
+
+@pytest.mark.parametrize("body", [b"<html>", b""])
+def test_an_issuer_that_answers_something_else_is_no_verdict_on_the_token(issuer, body):
+    issuer.body = body
+    with pytest.raises(SourceUnavailable):
+        handler_of(issuer.url)(gateway(token()), None)
 
 
 def test_an_issuer_that_does_not_answer_is_no_verdict_on_the_token():
-    keys = Jwks(fetch_over_http("http://127.0.0.1:1/jwks.json"))
-    wiring = AuthorizerWiring(identities=Known(), issuer=ISSUER, client_id=CLIENT, jwks_url="unused")
     with pytest.raises(SourceUnavailable):
-        make_handler(wiring, keys)(gateway(token()), None)
+        handler_of("http://127.0.0.1:1/jwks.json")(gateway(token()), None)

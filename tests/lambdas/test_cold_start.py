@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from adapters.settings.environment import Environment
-from lambdas.cold_start import entry
+from lambdas.cold_start import make_entry
 
 
 class Settings(Environment):
@@ -18,19 +18,20 @@ class Settings(Environment):
 def test_the_first_event_builds_what_all_events_share(monkeypatch):
     built = []
 
-    def make_handler(wiring):
-        built.append(wiring)
-        return lambda event, context: {"wiring": wiring, **event}
+    def wire(settings):
+        built.append(settings.region)
+        return lambda event, context: {"region": settings.region, **event}
 
-    handler = entry(Settings, lambda settings: settings.region, make_handler)
+    handler = make_entry(Settings, wire)
     assert built == []
     monkeypatch.setenv("TESSERA_REGION", "eu-central-1")
-    assert [handler({"n": n}, None) for n in range(2)] == [{"wiring": "eu-central-1", "n": n} for n in range(2)]
+    assert [handler({"n": n}, None) for n in range(2)] == [{"region": "eu-central-1", "n": n} for n in range(2)]
     assert built == ["eu-central-1"]
 
 
 @pytest.mark.parametrize(
-    "name", ["api", "tiles", "authorizer", "inspect", "plan", "stitch", "relay", "sweep", "administer"]
+    "name",
+    ["api", "submit", "tiles", "authorizer", "inspect", "plan", "stitch", "relay", "sweep", "notify", "administer"],
 )
 def test_a_lambda_without_its_settings_names_those_that_lack(monkeypatch, name):
     monkeypatch.delenv("TESSERA_DATABASE_DSN", raising=False)

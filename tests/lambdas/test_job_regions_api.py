@@ -8,8 +8,8 @@ import pytest
 
 from tests.installation import ANALYST
 from tests.lambdas.jobs import finish_shard, plan, submit
-from wsi.outline import Frame
-from wsi.region_geojson import read_geojson
+from wsi.planning.region_geojson import read_geojson
+from wsi.records.outline import Frame
 
 DRAWN = {"type": "Polygon", "coordinates": [[[0, 0], [900, 0], [900, 700], [0, 700], [0, 0]]]}
 
@@ -19,7 +19,7 @@ def test_a_drawn_region_is_kept_as_points_and_shown_by_its_size(analyst, slide, 
     job = submit(analyst, slide, region_geojson=named, region_frame="qupath").body
     shown = job["options"]["outline"]
     assert (shown["frame"], shown["polygons"], shown["points"], len(shown["sha256"])) == ("qupath", 1, 5, 64)
-    kept = installation.ledger.job(ANALYST, UUID(job["job_id"])).options.outline
+    kept = installation.ledger.get_job(ANALYST, UUID(job["job_id"])).options.outline
     assert kept == read_geojson(DRAWN, Frame.QUPATH).outline
     plan(installation, job["job_id"], (10,))
     finish_shard(installation, job["job_id"], 0, 10)
@@ -41,7 +41,7 @@ def test_what_a_region_leaves_out_is_a_warning_of_the_job_and_of_its_dry_run(ana
     assert (dry.status, dry.body["warnings"]) == (200, said)
     job = analyst("POST", "/jobs", body).body
     assert job["warnings"] == said
-    assert installation.ledger.job(ANALYST, UUID(job["job_id"])).options.outline == read_geojson(DRAWN).outline
+    assert installation.ledger.get_job(ANALYST, UUID(job["job_id"])).options.outline == read_geojson(DRAWN).outline
     assert submit(analyst, slide).body["warnings"] == []
 
 

@@ -11,12 +11,12 @@ from tests.installation import ANALYST, INSPECTION
 from tests.lambdas.jobs import finish, finish_shard, plan, submit
 from wsi import keys
 from wsi.errors import FailReason
-from wsi.mask import SlideMask
+from wsi.inspection.mask import SlideMask
+from wsi.inspection.stored_mask import StoredMask
+from wsi.inspection.tissue import SETTINGS
 from wsi.records.identity import Role
 from wsi.records.slides import Choice
-from wsi.stored_mask import StoredMask
-from wsi.tissue import SETTINGS
-from wsi.tracing import new_traceparent
+from wsi.tracing import make_traceparent
 
 
 def test_a_job_is_accepted_and_pinned(analyst, slide, installation):
@@ -82,7 +82,7 @@ def test_leave_to_enlarge_and_fast_decoding_are_options_that_make_another_job(an
         ({"region": [90_000_000, 0, 10, 10]}, "/problems/invalid"),
         ({"mpp": 15.0}, "/problems/slide_rejected"),
     ],
-    ids=["a region off the slide", "a scale that the model can not take"],
+    ids=["a region off the slide", "a scale that the model cannot take"],
 )
 def test_what_planning_would_refuse_is_refused_when_it_is_asked(analyst, slide, asked, kind):
     for dry_run in ({}, {"dry_run": "true"}):
@@ -93,7 +93,7 @@ def test_what_planning_would_refuse_is_refused_when_it_is_asked(analyst, slide, 
 
 
 def test_the_trace_of_the_request_goes_on_in_the_job(analyst, slide):
-    given = new_traceparent()
+    given = make_traceparent()
     body = {"slide_id": str(slide), "model": "stain-density"}
     job = analyst("POST", "/jobs", body, headers={"Traceparent": given}).body
     assert job["traceparent"].split("-")[1] == given.split("-")[1]
@@ -156,10 +156,10 @@ def test_a_dry_run_is_arithmetic_and_makes_no_job(callers, slide):
 def test_a_dry_run_counts_on_the_mask_that_inspection_kept(analyst, slide, installation):
     pixels = np.zeros((100, 200), np.bool_)
     pixels[20:60, 30:130] = True  # 10,000 x 4,000 px of a slide of 20,000 x 10,000
-    mask = SlideMask(pixels, settings=SETTINGS).as_json()
-    held = installation.ledger.slide(ANALYST, slide)
+    mask = SlideMask(pixels, settings=SETTINGS)
+    held = installation.ledger.get_slide(ANALYST, slide)
     kept = StoredMask(INSPECTION, mask).to_bytes([(file.etag, file.size) for file in held.files])
-    installation.objects.put(keys.tissue_mask(keys.inspected_for(held.thumbnail_key)), kept)
+    installation.objects.put(keys.of_tissue_mask(keys.find_inspection_folder(held.thumbnail_key)), kept)
     body = {"slide_id": str(slide), "model": "stain-density", "options": {"min_tissue": 0.0}}
     reply = analyst("POST", "/jobs", body, query={"dry_run": "true"})
     # Columns of 256 px from the 12th (2,816 to 3,072) to the 51st (12,800 on), rows from the 8th to the 24th.
@@ -198,7 +198,7 @@ def test_partial_results_are_those_that_finished_since_the_last_look(analyst, sl
     finish_shard(installation, job, 2, 30)
     first = analyst("GET", f"/jobs/{job}/partial").body
     assert [(item["shard"], item["tiles"]) for item in first["items"]] == [(2, 30)]
-    assert first["plan_url"] == installation.objects.link("plan", filename="plan.json.gz", seconds=900)
+    assert first["plan_url"] == installation.objects.presign_download("plan", filename="plan.json.gz", seconds=900)
     finish_shard(installation, job, 0, 10)
     second = analyst("GET", f"/jobs/{job}/partial", query={"after": first["after"]}).body
     assert [item["shard"] for item in second["items"]] == [0]

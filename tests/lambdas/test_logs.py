@@ -8,7 +8,7 @@ import json
 import pytest
 from aws_lambda_powertools import Logger
 
-from lambdas.logs import logger_for
+from lambdas.logs import make_logger
 from wsi.errors import SourceTruncated
 
 
@@ -19,7 +19,7 @@ def written():
 
 @pytest.fixture
 def logger(written) -> Logger:
-    made = logger_for("test-logs")
+    made = make_logger("test-logs")
     made.registered_handler.setStream(written)
     return made
 

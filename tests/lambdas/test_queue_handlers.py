@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
@@ -11,18 +11,17 @@ import pytest
 
 from adapters.settings import metrics
 from lambdas import inspect, plan, relay, stitch, sweep
-from lambdas.measures import publish
-from lambdas.wiring import RelayWiring, SlideJobsWiring, StitchWiring, SweepWiring
+from lambdas.metrics import publish
 from tests.installation import ANALYST, Installation
 from tests.slides import write_svs
-from wsi.archiving import LOOK_SECONDS, archive_slide, restore_slide
 from wsi.digests import PART_SIZE
-from wsi.jobs import JobRequest, submit_job
+from wsi.jobs.jobs import JobRequest, submit_job
 from wsi.ports.ledger import Swept
 from wsi.records.slides import RestoreTier
 from wsi.records.vitals import Vitals
+from wsi.slides.archiving import LOOK_SECONDS, archive_slide, restore_slide
 from wsi.states import JobState, SlideState
-from wsi.tracing import new_traceparent
+from wsi.tracing import make_traceparent
 
 
 def sqs_event(*bodies: dict[str, Any], receives: int = 1) -> dict[str, Any]:
@@ -33,7 +32,7 @@ def sqs_event(*bodies: dict[str, Any], receives: int = 1) -> dict[str, Any]:
                 "receiptHandle": f"r{number}",
                 "body": json.dumps(body),
                 "attributes": {"ApproximateReceiveCount": str(receives), "SentTimestamp": "0"},
-                "messageAttributes": {"traceparent": {"stringValue": new_traceparent(), "dataType": "String"}},
+                "messageAttributes": {"traceparent": {"stringValue": make_traceparent(), "dataType": "String"}},
                 "md5OfBody": "",
                 "eventSource": "aws:sqs",
                 "eventSourceARN": "arn:aws:sqs:eu-central-1:123456789012:tessera-plan",
@@ -49,15 +48,10 @@ def failed(answer: dict[str, Any]) -> list[str]:
 
 
 @pytest.fixture
-def slide_jobs(installation, tmp_path):
-    return SlideJobsWiring(
-        ledger=installation.ledger,
-        slides=installation.slides,
-        objects=installation.objects,
-        queues=installation.queues,
-        scratch=tmp_path,
-        max_scratch_bytes=1 << 30,
-    )
+def stages(installation, tmp_path):
+    """What the functions behind the queues of a slide's way are wired with."""
+    parts = {"ledger": installation.ledger, "slides": installation.slides, "objects": installation.objects}
+    return {**parts, "scratch": tmp_path, "max_scratch_bytes": 1 << 30}
 
 
 @pytest.fixture
@@ -76,7 +70,7 @@ def submitted(installation: Installation, slide_id: UUID) -> UUID:
         ANALYST,
         JobRequest(slide_id=slide_id, model="stain-density"),
         idempotency_key=None,
-        traceparent=new_traceparent(),
+        traceparent=make_traceparent(),
         ledger=installation.ledger,
         queues=installation.queues,
     ).job.id
@@ -93,67 +87,73 @@ class BrokenSlides:
         raise RuntimeError("a bug")
 
 
-def test_inspect_then_plan_brings_a_job_to_its_workers(installation, slide_jobs, uploaded):
+def test_inspect_then_plan_brings_a_job_to_its_workers(installation, stages, uploaded):
     body = {"v": 1, "slide_id": str(uploaded)}
-    assert failed(inspect.make_handler(slide_jobs)(sqs_event(body, body), None)) == []
-    assert installation.ledger.slide(ANALYST, uploaded).state is SlideState.READY
+    assert failed(inspect.make_handler(**stages)(sqs_event(body, body), None)) == []
+    assert installation.ledger.get_slide(ANALYST, uploaded).state is SlideState.READY
     job = submitted(installation, uploaded)
     woken = installation.queues.depth("wake")
-    assert failed(plan.make_handler(slide_jobs)(sqs_event({"v": 1, "job_id": str(job)}), None)) == []
-    running = installation.ledger.job(ANALYST, job)
+    assert (
+        failed(plan.make_handler(**stages, queues=installation.queues)(sqs_event({"v": 1, "job_id": str(job)}), None))
+        == []
+    )
+    running = installation.ledger.get_job(ANALYST, job)
     assert running.state is JobState.RUNNING
     assert running.tiles_planned > 0
     assert installation.queues.depth("wake") == woken + 1
-    stitching = StitchWiring(ledger=installation.ledger, objects=installation.objects, queues=installation.queues)
-    early = sqs_event({"v": 1, "job_id": str(job)})
-    assert failed(stitch.make_handler(stitching)(early, None)) == []
-    assert installation.ledger.job(ANALYST, job).state is JobState.RUNNING
+    stitching = stitch.make_handler(
+        ledger=installation.ledger, objects=installation.objects, queues=installation.queues
+    )
+    assert failed(stitching(sqs_event({"v": 1, "job_id": str(job)}), None)) == []
+    assert installation.ledger.get_job(ANALYST, job).state is JobState.RUNNING
 
 
-def test_only_the_failed_message_of_a_batch_comes_again(installation, slide_jobs, uploaded):
+def test_only_the_failed_message_of_a_batch_comes_again(installation, stages, uploaded):
     good, bad = {"v": 1, "slide_id": str(uploaded)}, {"v": 1}
-    assert failed(inspect.make_handler(slide_jobs)(sqs_event(good, bad), None)) == ["m1"]
-    assert installation.ledger.slide(ANALYST, uploaded).state is SlideState.READY
+    assert failed(inspect.make_handler(**stages)(sqs_event(good, bad), None)) == ["m1"]
+    assert installation.ledger.get_slide(ANALYST, uploaded).state is SlideState.READY
 
 
-def test_a_batch_of_one_that_fails_is_no_error_of_the_function(installation, slide_jobs):
+def test_a_batch_of_one_that_fails_is_no_error_of_the_function(installation, stages):
     job = submitted(installation, installation.ready())
-    handle = plan.make_handler(replace(slide_jobs, slides=BrokenSlides()))
+    handle = plan.make_handler(**{**stages, "slides": BrokenSlides()}, queues=installation.queues)
     assert failed(handle(sqs_event({"v": 1, "job_id": str(job)}), None)) == ["m0"]
-    assert installation.ledger.job(ANALYST, job).state is JobState.PLANNING
+    assert installation.ledger.get_job(ANALYST, job).state is JobState.PLANNING
 
 
-def test_the_last_try_fails_the_job_so_that_nobody_waits_for_it(installation, slide_jobs):
+def test_the_last_try_fails_the_job_so_that_nobody_waits_for_it(installation, stages):
     job = submitted(installation, installation.ready())
-    handle = plan.make_handler(replace(slide_jobs, slides=BrokenSlides()))
+    handle = plan.make_handler(**{**stages, "slides": BrokenSlides()}, queues=installation.queues)
     assert failed(handle(sqs_event({"v": 1, "job_id": str(job)}, receives=5), None)) == ["m0"]
-    ended = installation.ledger.job(ANALYST, job)
+    ended = installation.ledger.get_job(ANALYST, job)
     assert (ended.state, ended.reason) == (JobState.FAILED, "planning_failed")
     assert ended.sentence
     assert "bug" not in ended.sentence
 
 
-def test_the_last_try_rejects_the_slide_so_that_nobody_waits_for_it(installation, slide_jobs, uploaded):
-    handle = inspect.make_handler(replace(slide_jobs, slides=BrokenSlides()))
+def test_the_last_try_rejects_the_slide_so_that_nobody_waits_for_it(installation, stages, uploaded):
+    handle = inspect.make_handler(**{**stages, "slides": BrokenSlides()})
     assert failed(handle(sqs_event({"v": 1, "slide_id": str(uploaded)}, receives=4), None)) == ["m0"]
-    assert installation.ledger.slide(ANALYST, uploaded).state is SlideState.UPLOADED
+    assert installation.ledger.get_slide(ANALYST, uploaded).state is SlideState.UPLOADED
     assert failed(handle(sqs_event({"v": 1, "slide_id": str(uploaded)}, receives=5), None)) == ["m0"]
-    ended = installation.ledger.slide(ANALYST, uploaded)
+    ended = installation.ledger.get_slide(ANALYST, uploaded)
     assert (ended.state, ended.reason) == (SlideState.REJECTED, "damaged")
 
 
 @pytest.mark.parametrize("event", [sqs_event({}, {}), {"source": "aws.events", "detail-type": "Scheduled Event"}])
 def test_a_wake_up_and_the_schedule_both_empty_the_outbox(installation, event):
     submitted(installation, installation.ready())
-    wiring = RelayWiring(ledger=installation.ledger, queues=installation.queues, publisher=installation.publisher)
-    assert relay.make_handler(wiring)(event, None) == {"batchItemFailures": []}
+    handle = relay.make_handler(
+        ledger=installation.ledger, queues=installation.queues, publisher=installation.publisher
+    )
+    assert handle(event, None) == {"batchItemFailures": []}
     assert installation.queues.depth("plan") == 1
     assert len(installation.publisher.published) == 1
 
 
 @pytest.fixture
-def sweep_wiring(installation):
-    return SweepWiring(
+def swept(installation):
+    return sweep.make_handler(
         ledger=installation.ledger,
         slides=installation.slides,
         queues=installation.queues,
@@ -164,9 +164,9 @@ def sweep_wiring(installation):
     )
 
 
-def test_the_sweep_tells_what_it_put_right(installation, sweep_wiring):
+def test_the_sweep_tells_what_it_put_right(installation, swept):
     submitted(installation, installation.ready())
-    answer = sweep.make_handler(sweep_wiring)({}, None)
+    answer = swept({}, None)
     assert set(answer) == {
         *("leases_expired", "stitches_woken", "messages_resent", "uploads_abandoned", "given_up", "notices_woken"),
         *("slides_restored", "slides_archived_again", "slides_unsettled"),
@@ -174,14 +174,14 @@ def test_the_sweep_tells_what_it_put_right(installation, sweep_wiring):
     json.dumps(answer)
 
 
-def test_the_sweep_brings_slides_back(installation, sweep_wiring):
+def test_the_sweep_brings_slides_back(installation, swept):
     slide = installation.ready()
     archive_slide(ANALYST, slide, ledger=installation.ledger, slides=installation.slides)
     tier = RestoreTier.STANDARD
     restore_slide(ANALYST, slide, tier=tier, ledger=installation.ledger, slides=installation.slides)
     installation.clock.pass_seconds(LOOK_SECONDS + 1)
-    assert sweep.make_handler(sweep_wiring)({}, None)["slides_restored"] == 1
-    assert installation.ledger.slide(ANALYST, slide).state is SlideState.READY
+    assert swept({}, None)["slides_restored"] == 1
+    assert installation.ledger.get_slide(ANALYST, slide).state is SlideState.READY
 
 
 def metric_lines(text):
@@ -189,20 +189,20 @@ def metric_lines(text):
     return [line for line in map(json.loads, text.splitlines()) if "_aws" in line]
 
 
-def test_the_sweep_tells_how_all_jobs_stand(installation, sweep_wiring, capsys):
+def test_the_sweep_tells_how_all_jobs_stand(installation, swept, capsys):
     submitted(installation, installation.ready())
-    sweep.make_handler(sweep_wiring)({}, None)
+    swept({}, None)
     (line,) = metric_lines(capsys.readouterr().out)
     (directive,) = line["_aws"]["CloudWatchMetrics"]
     assert (directive["Namespace"], directive["Dimensions"]) == ("tessera-test", [["service"]])
     named = {metric["Name"]: line[metric["Name"]] for metric in directive["Metrics"]}
     assert set(named) == {
-        *(metrics.jobs_in(state) for state in JobState),
+        *(metrics.name_jobs_metric(state) for state in JobState),
         *(metrics.JOBS_WAITING, metrics.JOBS_STALLED, metrics.TILES, metrics.OUTBOX_AGE),
         *(metrics.LEASES_EXPIRED, metrics.MESSAGES_RESENT, metrics.GIVEN_UP),
     }
-    assert named[metrics.jobs_in("QUEUED")] == [1]
-    assert named[metrics.jobs_in("COMPLETED")] == [0]
+    assert named[metrics.name_jobs_metric("QUEUED")] == [1]
+    assert named[metrics.name_jobs_metric("COMPLETED")] == [0]
 
 
 def test_each_job_that_ended_has_its_time_however_many_there_are(capsys):

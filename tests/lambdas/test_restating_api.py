@@ -45,9 +45,9 @@ def test_the_same_again_is_answered_and_inspects_nothing(analyst, installation):
 
 
 def test_what_the_last_inspection_stored_is_gone(analyst, installation):
-    slide = installation.ledger.slide(ANALYST, installation.ready())
-    folder = keys.inspected_for(slide.thumbnail_key)
-    stored = [keys.thumbnail(folder), keys.slide_index(folder), keys.tissue_mask(folder)]
+    slide = installation.ledger.get_slide(ANALYST, installation.ready())
+    folder = keys.find_inspection_folder(slide.thumbnail_key)
+    stored = [keys.of_thumbnail(folder), keys.of_slide_index(folder), keys.of_tissue_mask(folder)]
     for key in (*stored, "of another slide"):
         installation.objects.put(key, b"")
     assert analyst("PATCH", f"/slides/{slide.id}", {"name": "Case 8"}).status == 200
@@ -59,11 +59,11 @@ def test_what_the_last_inspection_stored_is_gone(analyst, installation):
 def test_what_lay_in_one_folder_for_all_inspections_goes_without_what_a_new_one_stores(analyst, installation):
     """Slides that were inspected before folders had versions."""
     slide = installation.uploaded(5)
-    flat = keys.kept_prefix(slide.tenant, slide.id)
+    flat = keys.make_inspections_prefix(slide.tenant, slide.id)
     installation.ledger.accept_slide(slide.id, INSPECTION.as_json(), f"{flat}thumbnail.jpeg", version=slide.version)
-    later = keys.inspected(slide.tenant, slide.id, slide.version + 2)
+    later = keys.make_inspection_folder(slide.tenant, slide.id, slide.version + 2)
     for folder in (flat, later):
-        for key in (keys.thumbnail(folder), keys.slide_index(folder), keys.tissue_mask(folder)):
+        for key in (keys.of_thumbnail(folder), keys.of_slide_index(folder), keys.of_tissue_mask(folder)):
             installation.objects.put(key, b"")
     assert analyst("PATCH", f"/slides/{slide.id}", {"picture": 2}).status == 200
     assert all(key.startswith(later) for key in installation.objects.held)

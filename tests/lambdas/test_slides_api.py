@@ -29,7 +29,7 @@ def test_a_chosen_picture_is_kept_with_the_slide_and_shown(analyst, installation
     assert analyst("GET", f"/slides/{slide['slide_id']}").body == slide
     plain = analyst("POST", "/slides", {"s3_uri": URI, "focal_plane": 1}).body
     assert (plain["optical_path"], plain["focal_plane"], plain["picture"]) == (None, 1, None)
-    assert installation.ledger.slide(ANALYST, UUID(plain["slide_id"])).choice == Choice(focal_plane=1)
+    assert installation.ledger.get_slide(ANALYST, UUID(plain["slide_id"])).choice == Choice(focal_plane=1)
 
 
 @pytest.mark.parametrize(
@@ -72,8 +72,8 @@ def test_only_what_lies_in_an_allowed_bucket_is_registered(analyst, installation
 def test_a_deleted_slide_leaves_nothing_of_ours(analyst, installation):
     slide = installation.uploaded(5)
     for version in (2, 5):  # the second time, after another scale was stated
-        folder = keys.inspected(slide.tenant, slide.id, version)
-        for kept in (keys.thumbnail, keys.slide_index, keys.tissue_mask):
+        folder = keys.make_inspection_folder(slide.tenant, slide.id, version)
+        for kept in (keys.of_thumbnail, keys.of_slide_index, keys.of_tissue_mask):
             installation.objects.put(kept(folder), b"of inspection")
     for _ in range(2):
         assert analyst("DELETE", f"/slides/{slide.id}").status == 204
@@ -90,11 +90,11 @@ def test_a_deleted_slide_takes_the_plans_that_name_its_files_with_it(analyst, in
     ]
     tenant = ANALYST.tenant
     for job in jobs:
-        installation.objects.put(keys.plan(tenant, UUID(job)), b"plan")
-        installation.objects.put(keys.result(tenant, UUID(job), "tiles.csv"), b"minx")
+        installation.objects.put(keys.of_plan(tenant, UUID(job)), b"plan")
+        installation.objects.put(keys.of_result(tenant, UUID(job), "tiles.csv"), b"minx")
         analyst("POST", f"/jobs/{job}/cancel")
     assert analyst("DELETE", f"/slides/{slide}").status == 204
-    assert set(installation.objects.held) == {keys.result(tenant, UUID(job), "tiles.csv") for job in jobs}
+    assert set(installation.objects.held) == {keys.of_result(tenant, UUID(job), "tiles.csv") for job in jobs}
 
 
 def test_deleting_a_slide_by_reference_leaves_the_customers_file(analyst, installation):

@@ -16,19 +16,18 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from lambdas.tiles import make_handler
-from lambdas.wiring import TilesWiring
+from lambdas.tiles import TilesWiring, make_handler
 from tests.installation import ADMIN, ANALYST, INSPECTION, STRANGER, VIEWER, Installation
 from tests.lambdas.rest import BASE, rest_event
 from tests.shared_slides import shared_slide
 from tests.slides import write_svs
+from tests.wsi.inspection.test_inspecting import inspect, take_in
 from tests.wsi.slide.sources import oracle_level
-from tests.wsi.test_inspecting import inspect, take_in
 from wsi import keys
 from wsi.errors import RejectReason
-from wsi.kept_views import CHECKED_SECONDS, KEPT, KeptViews
-from wsi.slides import delete_slide
+from wsi.slides.slides import delete_slide
 from wsi.states import SlideState
+from wsi.viewer.kept_views import CHECKED_SECONDS, KEPT, KeptViews
 
 ROOT = Path(__file__).parents[2]
 
@@ -40,9 +39,9 @@ class Counted:
         self._ledger = ledger
         self.asked = 0
 
-    def slide(self, actor, slide_id):
+    def get_slide(self, actor, slide_id):
         self.asked += 1
-        return self._ledger.slide(actor, slide_id)
+        return self._ledger.get_slide(actor, slide_id)
 
 
 class Viewer:
@@ -240,7 +239,7 @@ def test_a_damaged_tile_is_hatched_and_said(viewer, examined):
     assert [reply.headers["tessera-unreadable"] for reply in marked] == ["1", "1"]
     for reply in marked:
         assert pixels(reply.body)[..., 2].mean() < 170
-    assert any("can not be decoded" in warning for warning in said["warnings"])
+    assert any("cannot be decoded" in warning for warning in said["warnings"])
 
 
 def test_a_slide_that_only_openslide_reads_shows_its_overview_and_says_so(viewer, installation):
@@ -284,7 +283,7 @@ def test_a_rejected_slide_says_why_and_promises_nothing(viewer, installation):
     taken = installation.uploaded(5)
     assert installation.ledger.reject_slide(taken.id, RejectReason.BIT_DEPTH, "The pixels have 16 bits.")
     reply = viewer.get(f"/slides/{taken.id}/pyramid")
-    assert (reply.status, reply.body["detail"]) == (409, "The slide can not be shown: The pixels have 16 bits.")
+    assert (reply.status, reply.body["detail"]) == (409, "The slide cannot be shown: The pixels have 16 bits.")
 
 
 def test_a_deleted_slide_is_not_found(viewer, installation, written):
@@ -294,10 +293,10 @@ def test_a_deleted_slide_is_not_found(viewer, installation, written):
 
 
 def test_without_the_index_that_inspection_kept_the_file_is_asked(viewer, installation, written):
-    slide = installation.ledger.slide(VIEWER, written)
+    slide = installation.ledger.get_slide(VIEWER, written)
     kept = viewer.pyramid(written)
-    folder = keys.inspected_for(slide.thumbnail_key)
-    assert installation.objects.delete_below(keys.slide_index(folder)) == 1
+    folder = keys.find_inspection_folder(slide.thumbnail_key)
+    assert installation.objects.delete_below(keys.of_slide_index(folder)) == 1
     wiring = TilesWiring(ledger=installation.ledger, slides=installation.slides, objects=installation.objects)
     again = Viewer(make_handler(wiring), VIEWER)
     assert again.pyramid(written) == kept
@@ -306,7 +305,7 @@ def test_without_the_index_that_inspection_kept_the_file_is_asked(viewer, instal
 
 def test_a_file_that_was_replaced_gives_no_mixture(viewer, installation, written):
     said = viewer.pyramid(written)
-    slide = installation.ledger.slide(VIEWER, written)
+    slide = installation.ledger.get_slide(VIEWER, written)
     installation.slides.put_object(slide.files[0].uri, b"other bytes" * 100_000)
     reply = viewer.tile(said, 0, 0, 0)
     assert (reply.status, reply.body["type"]) == (409, "/problems/source_changed")

@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from adapters.settings.processes import WebhookSend
+from adapters.settings.processes import WebhookSendSettings
 from lambdas.webhook_send import make_handler
 
 HOST = "lab.example"
@@ -58,7 +58,7 @@ class Receiver:
 
     def send(self, url: str | None = None, *, address: str = "127.0.0.1", **options: Any) -> dict[str, Any]:
         handler = make_handler(
-            WebhookSend(),
+            WebhookSendSettings(),
             **{"resolve": lambda host, port: [address], "allowed": lambda _: True, "trust": self.trust, **options},
         )
         event = {
@@ -131,7 +131,9 @@ def test_the_address_that_was_checked_is_connected_to(receiver: Receiver) -> Non
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "10.0.0.1", "169.254.169.254", "::1", "::ffff:127.0.0.1"])
 def test_a_host_of_a_private_network_hears_nothing(receiver: Receiver, address: str) -> None:
-    handler_default = make_handler(WebhookSend(), resolve=lambda host, port: ["8.8.8.8", address], trust=receiver.trust)
+    handler_default = make_handler(
+        WebhookSendSettings(), resolve=lambda host, port: ["8.8.8.8", address], trust=receiver.trust
+    )
     event = {"url": f"https://{HOST}:{receiver.port}/", "headers": {}, "body": ""}
     assert handler_default(event, None) == {"error": "The webhook's host is not on the internet."}
     assert receiver.heard == []
@@ -161,4 +163,4 @@ def test_a_host_without_an_address(receiver: Receiver) -> None:
 
 
 def test_a_closed_port(receiver: Receiver) -> None:
-    assert receiver.send(f"https://{HOST}:9/") == {"error": "The receiver can not be reached."}
+    assert receiver.send(f"https://{HOST}:9/") == {"error": "The receiver cannot be reached."}

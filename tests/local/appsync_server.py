@@ -9,10 +9,10 @@ import pytest
 from botocore.credentials import ReadOnlyCredentials
 
 from adapters.appsync import SERVICE
-from adapters.sigv4 import refusal
+from adapters.sigv4 import find_refusal
 from local.appsync.callers import Doorkeeper
-from local.appsync.server import FOLDER, appsync_app
-from local.http_server import HttpServer
+from local.appsync.server import FOLDER, make_appsync_app
+from local.gateway.http_server import HttpServer
 from local.lambda_context import LambdaContext
 from tests.ministack import REGION
 from tests.updates import any_update
@@ -35,7 +35,7 @@ def authorizer(event, context):
 def doorkeeper():
     return Doorkeeper(
         authorizer=authorizer,
-        signature_refusal=lambda method, url, headers, body, now: refusal(
+        signature_refusal=lambda method, url, headers, body, now: find_refusal(
             method, url, headers, body, CREDENTIALS, region=REGION, service=SERVICE, now=now
         ),
         lambda_context=partial(LambdaContext, "authorizer"),
@@ -44,7 +44,7 @@ def doorkeeper():
 
 @pytest.fixture
 def appsync(credentials):
-    server = HttpServer("appsync", lambda: appsync_app(doorkeeper()))
+    server = HttpServer("appsync", lambda: make_appsync_app(doorkeeper()))
     server.start()
     yield server
     server.stop()
@@ -58,7 +58,7 @@ def leaky_appsync(credentials, tmp_path):
     whole = resolver.read_text()
     assert whole.count(FILTER_LINE) == 1
     resolver.write_text(whole.replace(FILTER_LINE, ""))
-    server = HttpServer("appsync", lambda: appsync_app(doorkeeper(), folder=folder))
+    server = HttpServer("appsync", lambda: make_appsync_app(doorkeeper(), folder=folder))
     server.start()
     yield server
     server.stop()

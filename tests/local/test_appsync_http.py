@@ -8,14 +8,14 @@ import httpx
 import pytest
 from botocore.credentials import ReadOnlyCredentials
 
-from adapters.appsync import MUTATION, SERVICE, AppSyncPublisher, variables
+from adapters.appsync import MUTATION, SERVICE, AppSyncPublisher, make_variables
 from adapters.aws_clients import AwsClients
-from adapters.sigv4 import signed_post
+from adapters.sigv4 import sign_post
 from tests.local.appsync_server import CREDENTIALS, job_update
 from tests.ministack import REGION
 from wsi.errors import SourceUnavailable
 
-BODY = json.dumps({"query": MUTATION, "variables": dict(variables(job_update()))}).encode()
+BODY = json.dumps({"query": MUTATION, "variables": dict(make_variables(job_update()))}).encode()
 
 
 def post(server, headers, body=BODY):
@@ -23,13 +23,13 @@ def post(server, headers, body=BODY):
 
 
 def signed_headers(server, signer=CREDENTIALS, body=BODY):
-    prepared = signed_post(f"{server.url}/graphql", body, signer, region=REGION, service=SERVICE)
+    prepared = sign_post(f"{server.url}/graphql", body, signer, region=REGION, service=SERVICE)
     return {name: value for name, value in prepared.headers.items() if name.lower() != "content-length"}
 
 
 def test_a_signed_mutation_answers_every_field(appsync):
     answer = post(appsync, signed_headers(appsync))
-    assert answer.json() == {"data": {"publishJobUpdate": dict(variables(job_update()))}}
+    assert answer.json() == {"data": {"publishJobUpdate": dict(make_variables(job_update()))}}
 
 
 @pytest.mark.parametrize("token", ["tsk_ours_1", "tsk_theirs_2"])
@@ -51,7 +51,7 @@ def test_a_foreign_signature_is_refused(appsync, signer):
 
 
 def test_a_signature_over_another_body_is_refused(appsync):
-    other = json.dumps({"query": MUTATION, "variables": dict(variables(job_update("tenant-b")))}).encode()
+    other = json.dumps({"query": MUTATION, "variables": dict(make_variables(job_update("tenant-b")))}).encode()
     assert post(appsync, signed_headers(appsync), other).status_code == 401
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from adapters.aws_clients import AwsClients
 from adapters.provisioning import create_buckets, create_queues, create_user_pool
-from local import children
 from local.ministack import PYTHON, MiniStack
+from local.processes import children
 from tests.ministack import REGION
 
 pytestmark = [
@@ -51,7 +51,7 @@ def test_a_port_that_somebody_else_answers_on_is_not_taken_for_ours(server, tmp_
         probe.bind(("127.0.0.1", 0))
         free = probe.getsockname()[1]
     ports = iter([taken, free])
-    monkeypatch.setattr("local.ministack.free_port", lambda: next(ports))
+    monkeypatch.setattr("local.ministack.choose_free_port", lambda: next(ports))
     second = MiniStack(tmp_path / "second", region=REGION, durable=False)
     second.start()
     try:
@@ -64,7 +64,7 @@ def test_objects_queues_and_users_outlive_a_restart_and_provisioning_again_chang
     def provisioned():
         clients = AwsClients(REGION, server.url)
         create_buckets(clients, ["kept"])
-        create_queues(clients, "kept-", lambda_visibility={})
+        create_queues(clients, "kept-")
         return clients, create_user_pool(clients, "kept", {"a@kept.example": "Aa1!aaaaaaaa"})
 
     clients, pool = provisioned()

@@ -8,10 +8,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from lambdas.logs import logger_for
+from adapters.settings.queues import QueueFunction
+from lambdas.logs import make_logger
 from lambdas.queue_events import make_queue_handler
 from local.pollers import Mapped, QueuePoller, Schedule
-from wsi.memory.queues import MemoryQueues
+from tests.fakes.queues import MemoryQueues
 
 TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 
@@ -35,8 +36,8 @@ def queues(clock):
 
 
 def poller(queues, handler, *, batch_size=10):
-    mapped = Mapped(queue="plan", function="plan", handler=handler, timeout_seconds=10, batch_size=batch_size)
-    return QueuePoller(queues, mapped)
+    function = QueueFunction(name="plan", timeout_seconds=10, at_once=1, batch_size=batch_size)
+    return QueuePoller(queues, Mapped(queue="plan", function=function, handler=handler))
 
 
 def send(queues, *names):
@@ -64,7 +65,7 @@ def test_only_the_failed_message_comes_again_and_ends_among_the_dead_letters(que
         if body["job_id"] == "bad":
             raise ValueError("bad")
 
-    one = poller(queues, make_queue_handler(work, logger_for("test")))
+    one = poller(queues, make_queue_handler(work, make_logger("test")))
     send(queues, "good", "bad", "fine")
     one.poll()
     assert tried == ["good", "bad", "fine"]

@@ -38,7 +38,7 @@ def test_data_outlive_a_restart_and_a_running_server_is_taken_over(folder: Path)
         assert successor.port == server.port
         server.stop()
         server.start()
-        with psycopg.connect(server.dsn("tessera_owner", "slides")) as connection:
+        with psycopg.connect(server.make_dsn("tessera_owner", "slides")) as connection:
             assert connection.execute("SELECT count(*) FROM kept").fetchone() == (0,)
     finally:
         server.stop()
@@ -54,7 +54,7 @@ def test_a_server_killed_a_moment_ago_is_not_taken_over(folder: Path) -> None:
             connection.execute("CREATE TABLE kept (id int)")
         os.kill(int((folder / "postmaster.pid").read_text().splitlines()[0]), signal.SIGKILL)
         server.start()
-        with psycopg.connect(server.dsn("tessera_owner", "slides")) as connection:
+        with psycopg.connect(server.make_dsn("tessera_owner", "slides")) as connection:
             assert connection.execute("SELECT count(*) FROM kept").fetchone() == (0,)
     finally:
         server.stop()
@@ -68,7 +68,7 @@ def test_a_closed_parent_stays_closed(tmp_path: Path) -> None:
     server = EmbeddedPostgres(closed / "postgres", durable=False)
     try:
         server.start()
-        with psycopg.connect(server.dsn("postgres", "postgres")) as connection:
+        with psycopg.connect(server.make_dsn("postgres", "postgres")) as connection:
             assert connection.execute("SELECT 1").fetchone() == (1,)
             shared = connection.execute("SHOW data_directory").fetchone()
     finally:

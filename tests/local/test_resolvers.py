@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from local.appsync.filters import lets_through, matches_arguments
+from local.appsync.filters import matches_arguments, matches_filter
 from local.appsync.resolvers import ResolverRefused, Resolvers
 from local.appsync.server import FOLDER
 
@@ -98,18 +98,18 @@ def condition(operator, value, field="f"):
     ],
 )
 def test_operators(operator, value, passing, failing):
-    assert lets_through(condition(operator, value), {"f": passing})
-    assert not lets_through(condition(operator, value), {"f": failing})
+    assert matches_filter(condition(operator, value), {"f": passing})
+    assert not matches_filter(condition(operator, value), {"f": failing})
 
 
 def test_a_field_that_the_mutation_did_not_select_lets_nothing_through():
-    assert not lets_through(condition("eq", "t"), {})
-    assert not lets_through(condition("ne", "t"), {"f": None})
+    assert not matches_filter(condition("eq", "t"), {})
+    assert not matches_filter(condition("ne", "t"), {"f": None})
 
 
 def test_an_unknown_operator_is_no_open_door():
     with pytest.raises(KeyError):
-        lets_through(condition("matches", ".*"), {"f": "a"})
+        matches_filter(condition("matches", ".*"), {"f": "a"})
 
 
 def test_conditions_of_a_group_all_hold_and_one_group_is_enough():
@@ -117,8 +117,8 @@ def test_conditions_of_a_group_all_hold_and_one_group_is_enough():
     both = {"filterGroup": [{"filters": [*first["filterGroup"][0]["filters"], *second["filterGroup"][0]["filters"]]}]}
     either = {"filterGroup": [*first["filterGroup"], *second["filterGroup"]]}
     for a, b, all_hold, one_holds in ((1, 2, True, True), (1, 0, False, True), (0, 0, False, False)):
-        assert lets_through(both, {"a": a, "b": b}) == all_hold
-        assert lets_through(either, {"a": a, "b": b}) == one_holds
+        assert matches_filter(both, {"a": a, "b": b}) == all_hold
+        assert matches_filter(either, {"a": a, "b": b}) == one_holds
 
 
 @given(tenant=st.text(min_size=1), other=st.text(min_size=1), job=st.text(min_size=1))
@@ -133,7 +133,7 @@ def test_no_tenant_passes_for_another(tenant, other, job):
             }
         ]
     }
-    assert lets_through(subscribed, {"tenant": other, "jobId": job}) == (other == tenant)
+    assert matches_filter(subscribed, {"tenant": other, "jobId": job}) == (other == tenant)
 
 
 def test_without_a_filter_the_arguments_that_were_given_match():

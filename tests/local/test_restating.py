@@ -15,14 +15,14 @@ import tifffile
 from typer.testing import CliRunner, Result
 
 from adapters.settings.problems import BASE_PATH
-from client.cli import app
-from lambdas.api import make_handler
 from lambdas.wiring import ApiWiring
-from local.http_api import api_app
-from local.http_server import HttpServer
+from local.gateway.http_api import make_api_app
+from local.gateway.http_server import HttpServer
+from tessera.cli import app
 from tests.installation import ANALYST, Installation
+from tests.lambdas.rest import whole_handler
 from tests.slides import he_tissue
-from tests.wsi.test_inspecting import inspect, take_in
+from tests.wsi.inspection.test_inspecting import inspect, take_in
 from wsi.states import SlideState
 
 POLICY = {
@@ -42,6 +42,7 @@ def url(installation: Installation) -> Iterator[str]:
     wiring = ApiWiring(
         ledger=installation.ledger,
         slides=installation.slides,
+        packages=installation.packages,
         objects=installation.objects,
         queues=installation.queues,
         allowed_buckets=frozenset(),
@@ -49,12 +50,12 @@ def url(installation: Installation) -> Iterator[str]:
         realtime_url=None,
         clock=installation.clock,
     )
-    handler = make_handler(wiring)
+    handler = whole_handler(wiring)
 
     def authorize(event: dict[str, Any], context: Any) -> dict[str, Any]:
         return POLICY
 
-    server = HttpServer("api", lambda: api_app(handler, authorize, public_paths=()))
+    server = HttpServer("api", lambda: make_api_app(handler, authorize, public_paths=()))
     server.start()
     yield server.url
     server.stop()
@@ -102,7 +103,7 @@ def test_a_file_of_two_scans_without_a_scale_becomes_ready_step_by_step(
 
     result = restated(installation, url, slide, tmp_path, "--mpp", 0.25)
     assert (result.exit_code, result.stdout) == (0, f"slide {slide} READY: 0.25 µm per pixel, image 2\n")
-    found = installation.ledger.slide(ANALYST, slide).inspection
+    found = installation.ledger.get_slide(ANALYST, slide).inspection
     assert found is not None
     assert (found["width"], found["height"]) == (300, 600)
 

@@ -11,13 +11,13 @@ import httpx
 import pytest
 
 from adapters.cognito import sign_in
-from local import children
 from local.ministack import PYTHON
 from local.options import StackOptions
+from local.processes import children
 from local.stack import Stack
 from tests.local.appsync_server import job_update
 from tests.local.subscribers import ALL, hear
-from wsi.builtin_models import BUILTIN
+from wsi.models.builtin import BUILTIN
 from wsi.records.identity import Role
 
 pytestmark = [

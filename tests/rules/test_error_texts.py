@@ -12,22 +12,22 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("client", "wsi", "lambdas", "gpu_worker", "adapters")
+PACKAGES = ("tessera", "wsi", "lambdas", "inference", "gpu_worker", "adapters")
 #: Where an error's text is used, and why it may be.
 ALLOWED = {
-    "adapters/postgres/owner.py": "searched",
-    "client/cli.py": "a UsageError's text is its message",
-    "client/shard_messages.py": "of one process for another, which writes it into a log",
-    "client/inputs/tables.py": "compared with the csv module's texts, each of which has words of ours",
-    "client/watching/watcher.py": "a UsageError's text is its message",
-    "gpu_worker/decoding/child.py": "of one process for another, which writes it into a log",
-    "gpu_worker/models/cuda.py": "searched, and logged",
-    "gpu_worker/models/devices.py": "searched",
-    "gpu_worker/models/fusing.py": "logged",
-    "gpu_worker/models/making/pickles.py": "searched",
-    "gpu_worker/models/onnx.py": "searched",
+    "adapters/postgres/owner/connection.py": "searched",
+    "tessera/cli.py": "a UsageError's text is its message",
+    "tessera/local_run/shard_messages.py": "of one process for another, which writes it into a log",
+    "tessera/local_run/inputs/tables.py": "compared with the csv module's texts, each of which has words of ours",
+    "tessera/watching/watcher.py": "a UsageError's text is its message",
+    "inference/decoding/child.py": "of one process for another, which writes it into a log",
+    "inference/models/execution/cuda.py": "searched, and logged",
+    "inference/models/execution/devices.py": "searched",
+    "inference/models/execution/fusing.py": "logged",
+    "inference/models/making/pickles.py": "searched",
+    "inference/models/onnx/network.py": "searched",
     "wsi/slide/openslide.py": "OpenSlide's sentence on one tile, without the file's name",
-    "wsi/slide/jpeg.py": "libjpeg's sentence on one tile",
+    "wsi/slide/codecs/jpeg.py": "libjpeg's sentence on one tile",
     "wsi/slide/codecs/old_jpeg.py": "libjpeg's sentence on one tile",
 }
 

@@ -12,18 +12,19 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("wsi", "adapters", "lambdas", "gpu_worker", "cdk", "local", "client")
+PACKAGES = ("wsi", "adapters", "lambdas", "inference", "gpu_worker", "cdk", "local", "tessera")
 
 #: contract id -> (file to plant, its content)
 PLANTED = {
     "layers": ("wsi/planted.py", "import adapters\n"),
     "domain": ("wsi/planted.py", "import torch\n"),
     "aws-and-sql-in-adapters": ("lambdas/planted.py", "import boto3\n"),
-    "torch": ("client/planted.py", "import torch\n"),
+    "torch": ("tessera/planted.py", "import torch\n"),
     "cdk-only": ("gpu_worker/planted.py", "import aws_cdk\n"),
     "cdk-takes-settings-only": ("cdk/planted.py", "import adapters.sqs\n"),
     "settings-are-leaves": ("adapters/settings/planted.py", "import wsi.states\n"),
-    "client-runs-models-lazily": ("client/planted.py", "import gpu_worker.pipeline\n"),
+    "tessera-is-no-worker": ("tessera/planted.py", "import gpu_worker.drain\n"),
+    "tessera-runs-models-lazily": ("tessera/planted.py", "import inference.pipeline\n"),
 }
 
 
@@ -81,10 +82,12 @@ def test_importing_cdk_loads_neither_boto3_nor_psycopg() -> None:
     assert not imported_by("import cdk, adapters.settings.processes") & {"boto3", "botocore", "psycopg", "obstore"}
 
 
-@pytest.mark.parametrize("module", ["uploads", "slides", "jobs", "models", "notices", "sweeping", "memory.ledger"])
+@pytest.mark.parametrize(
+    "module", ["uploads.uploads", "slides.slides", "jobs.jobs", "models.versions", "notices.outbox", "jobs.sweeping"]
+)
 def test_what_the_api_needs_of_the_domain_loads_no_numpy(module: str) -> None:
     assert "numpy" not in imported_by(f"import wsi.{module}")
 
 
 def test_the_command_line_loads_no_torch_until_a_model_runs() -> None:
-    assert not imported_by("import client.cli") & {"torch", "gpu_worker"}
+    assert not imported_by("import tessera.cli") & {"torch", "inference", "gpu_worker"}

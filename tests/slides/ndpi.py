@@ -37,7 +37,7 @@ class NdpiLevel:
     starts: Starts = "good"
     claimed: tuple[int, int] | None = None  #: width and height in the JPEG's own header, when not the directory's
     capture_mode: int = 0  #: from 6 on, grey of 16 bits
-    subsampling: str = "4:2:2"  #: or "4:2:0", which OpenSlide can not read
+    subsampling: str = "4:2:2"  #: or "4:2:0", which OpenSlide cannot read
     gap_before_second: int = 0  #: bytes of nothing inside the first slice, which is lost by it
     texts: tuple[tuple[int, bytes], ...] = ()  #: further tags of text
     comment: bytes = b""  #: in the header of the JPEG

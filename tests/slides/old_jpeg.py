@@ -12,7 +12,7 @@ import imagecodecs
 import numpy as np
 from numpy.typing import NDArray
 
-from wsi.slide.jpeg import segments
+from wsi.slide.codecs.jpeg import read_segments
 
 TILE: Final = 64  #: px
 _SHORT, _LONG, _RATIONAL = 3, 4, 5
@@ -42,7 +42,7 @@ def write_old_jpeg(
         for column in range(across):
             tile = padded[row * TILE : (row + 1) * TILE, column * TILE : (column + 1) * TILE]
             whole = bytes(imagecodecs.jpeg8_encode(np.ascontiguousarray(tile), level=80, **options))
-            parts = list(segments(whole))
+            parts = list(read_segments(whole))
             tables |= {at: whole[start:end] for at, (_, start, end) in enumerate(parts)}
             scan = whole[parts[-1][2] : -2]
             places.append(len(data))

@@ -22,7 +22,7 @@ OPTIONS = StackOptions(
 )
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     if not PYTHON.exists():
         pytest.skip("MiniStack is not installed here; `make setup` installs it.")

@@ -18,14 +18,14 @@ from psycopg.rows import dict_row
 from adapters.postgres.connections import Connections
 from adapters.postgres.system_ledger import PostgresSystemLedger
 from adapters.s3.objects import S3Objects
-from client.api import Api, Job, Slide
-from client.sources import local_source
-from client.transport import Transport
-from client.upload import upload
-from gpu_worker.models.wsinfer import FILES
+from inference.models.wsinfer import FILES
 from local.options import DATABASE, MODELS
 from local.stack import Stack
-from wsi.model_card import ModelCard
+from tessera.api.rest import Api, RemoteJob, RemoteSlide
+from tessera.api.transport import Transport
+from tessera.api.upload import upload
+from tessera.local_run.sources import open_local_source
+from wsi.records.model_card import ModelCard
 from wsi.records.models import ModelVersion
 from wsi.states import JobState, SlideState
 
@@ -55,13 +55,13 @@ class Lab:
     def api(self) -> Api:
         return Api(self.transport)
 
-    def upload(self, path: Path, *, mpp: float | None = None) -> Slide:
+    def upload(self, path: Path, *, mpp: float | None = None) -> RemoteSlide:
         """The slide once it is inspected: READY or REJECTED."""
-        source = local_source(path)
+        source = open_local_source(path)
         slide_id = upload(self.api, source.files, mpp=mpp)
 
-        def inspected() -> Slide | None:
-            slide = self.api.slide(slide_id)
+        def inspected() -> RemoteSlide | None:
+            slide = self.api.get_slide(slide_id)
             return slide if slide.status != SlideState.UPLOADED else None
 
         return eventually(inspected, seconds=60, what="inspection")
@@ -77,52 +77,52 @@ class Lab:
         version = ModelVersion(
             name=card.name, version=card.version, digest=card.digest, card=card.as_json(), package_uri=uri
         )
-        connections = Connections(self.stack.postgres.dsn("tessera_system", DATABASE))
+        connections = Connections(self.stack.postgres.make_dsn("tessera_system", DATABASE))
         try:
             PostgresSystemLedger(connections).register_model(version)
         finally:
             connections.close()
         return card.name
 
-    def submit(self, slide: Slide, *, model: str = "stain-density", **asked: Any) -> Job:
+    def submit(self, slide: RemoteSlide, *, model: str = "stain-density", **asked: Any) -> RemoteJob:
         """`asked`: mpp, options."""
         return self.api.submit_job(slide.slide_id, model, idempotency_key=str(uuid4()), force=True, **asked)
 
-    def wait(self, job: Job, *, seconds: float = 120) -> Job:
-        def final() -> Job | None:
-            now = self.api.job(job.job_id)
+    def wait(self, job: RemoteJob, *, seconds: float = 120) -> RemoteJob:
+        def final() -> RemoteJob | None:
+            now = self.api.get_job(job.job_id)
             return now if JobState(now.status).is_final else None
 
         return eventually(final, seconds=seconds, what="the end of the job")
 
-    def run(self, slide: Slide, *, model: str = "stain-density", seconds: float = 120, **asked: Any) -> Job:
+    def run(self, slide: RemoteSlide, *, model: str = "stain-density", seconds: float = 120, **asked: Any) -> RemoteJob:
         return self.wait(self.submit(slide, model=model, **asked), seconds=seconds)
 
-    def cancel(self, job: Job) -> None:
+    def cancel(self, job: RemoteJob) -> None:
         """So that the workers of later tests do not take it up."""
         self.transport.call("POST", f"/jobs/{job.job_id}/cancel", repeatable=True)
 
-    def results(self, job: Job) -> dict[str, bytes]:
-        return {link.name: httpx.get(link.url).raise_for_status().content for link in self.api.results(job.job_id)}
+    def results(self, job: RemoteJob) -> dict[str, bytes]:
+        return {link.name: httpx.get(link.url).raise_for_status().content for link in self.api.list_results(job.job_id)}
 
     def sql(self, query: str, *values: Any) -> list[dict[str, Any]]:
         """As the role of workers and relay, never as the owner."""
-        dsn = self.stack.postgres.dsn("tessera_system", DATABASE)
+        dsn = self.stack.postgres.make_dsn("tessera_system", DATABASE)
         with psycopg.connect(dsn, row_factory=dict_row) as connection:
             cursor = connection.execute(query, values)
             return cursor.fetchall() if cursor.description else []
 
-    def events(self, job: Job, kind: str) -> list[dict[str, Any]]:
+    def events(self, job: RemoteJob, kind: str) -> list[dict[str, Any]]:
         """The details of the job's events of one kind, oldest first."""
         rows = self.sql("SELECT detail FROM job_events WHERE job_id = %s AND kind = %s ORDER BY seq", job.job_id, kind)
         return [row["detail"] for row in rows]
 
-    def commits_by_worker(self, job: Job) -> Counter[str]:
+    def commits_by_worker(self, job: RemoteJob) -> Counter[str]:
         return Counter(detail["owner"] for detail in self.events(job, "shard_committed"))
 
-    def moves(self, job: Job) -> list[str]:
+    def moves(self, job: RemoteJob) -> list[str]:
         return [detail["state"] for detail in self.events(job, "moved")]
 
-    def shard(self, job: Job, index: int) -> dict[str, Any]:
+    def shard(self, job: RemoteJob, index: int) -> dict[str, Any]:
         (row,) = self.sql("SELECT * FROM shards WHERE job_id = %s AND index = %s", job.job_id, index)
         return row

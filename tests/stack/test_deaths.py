@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from client.api import Job
+from tessera.api.rest import RemoteJob
 from tests.stack.lab import Lab, eventually
 from wsi.states import JobState
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.stack
 BATCH = 32
 
 
-def checkpointed(lab: Lab, job: Job, worker_pid: int) -> dict[str, Any] | None:
+def checkpointed(lab: Lab, job: RemoteJob, worker_pid: int) -> dict[str, Any] | None:
     """The shard that this worker runs, once it has written a checkpoint of its own and before it is done."""
     rows = lab.sql("SELECT * FROM shards WHERE job_id = %s AND state = 'RUNNING' AND tiles_done < tiles", job.job_id)
     own = [
@@ -30,7 +30,7 @@ def checkpointed(lab: Lab, job: Job, worker_pid: int) -> dict[str, Any] | None:
     return own[0] if own else None
 
 
-def start_and_await_checkpoint(lab: Lab, job: Job) -> int:
+def start_and_await_checkpoint(lab: Lab, job: RemoteJob) -> int:
     worker = lab.stack.workers.start()
     pid = lab.stack.workers.pids[worker]
     eventually(lambda: checkpointed(lab, job, pid), seconds=60, what="a checkpoint of the new worker")
@@ -41,7 +41,7 @@ def test_a_job_whose_worker_is_killed_three_times_completes_with_exact_counts(la
     job = lab.submit(lab.upload(middling_slide))
     for _ in range(3):
         lab.stack.workers.kill(start_and_await_checkpoint(lab, job))
-        assert lab.api.job(job.job_id).status == JobState.RUNNING
+        assert lab.api.get_job(job.job_id).status == JobState.RUNNING
     lab.stack.workers.start()
     done = lab.wait(job)
 
@@ -83,8 +83,8 @@ def test_a_worker_told_to_leave_hands_over_all_but_a_batch(lab: Lab, middling_sl
     follower = lab.stack.workers.start()
     done = lab.wait(job)
     assert done.status == JobState.COMPLETED
-    computed_before = computed_tiles(lab.stack.workers.log(leaving))
-    computed_after = computed_tiles(lab.stack.workers.log(follower))
+    computed_before = computed_tiles(lab.stack.workers.get_log_path(leaving))
+    computed_after = computed_tiles(lab.stack.workers.get_log_path(follower))
     assert computed_before <= finished + BATCH
     assert computed_before + computed_after <= done.tiles_planned + BATCH
     assert computed_after == done.tiles_planned - finished

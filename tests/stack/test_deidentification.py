@@ -7,33 +7,33 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from client.api import Slide
-from client.sources import local_source
-from client.upload import upload
 from local.options import SLIDES
+from tessera.api.rest import RemoteSlide
+from tessera.api.upload import upload
+from tessera.local_run.sources import open_local_source
 from tests.shared_slides import shared_slide
 from tests.slides import he_tissue
 from tests.slides.identified import SAID, SECRETS, noise, write_identified_series, write_identified_svs
 from tests.slides.ome import write_ome
 from tests.stack.lab import Lab, eventually
-from wsi.digests import PART_SIZE, file_digest
+from wsi.digests import PART_SIZE, compute_file_digest
 from wsi.states import JobState, SlideState
 
 pytestmark = pytest.mark.stack
 
 
-def send(lab: Lab, path: Path, *, mpp: float | None = None) -> Slide:
+def send(lab: Lab, path: Path, *, mpp: float | None = None) -> RemoteSlide:
     """The slide once it is inspected."""
-    slide_id = upload(lab.api, local_source(path).files, mpp=mpp, deidentify=True)
+    slide_id = upload(lab.api, open_local_source(path).files, mpp=mpp, deidentify=True)
 
-    def inspected() -> Slide | None:
-        slide = lab.api.slide(slide_id)
+    def inspected() -> RemoteSlide | None:
+        slide = lab.api.get_slide(slide_id)
         return slide if slide.status != SlideState.UPLOADED else None
 
     return eventually(inspected, seconds=60, what="inspection")
 
 
-def versions(lab: Lab, slide: Slide) -> list[tuple[str, str]]:
+def versions(lab: Lab, slide: RemoteSlide) -> list[tuple[str, str]]:
     """(key, version) of all that lies in the bucket of the slide, delete markers too."""
     tenant = lab.sql("SELECT tenant FROM slides WHERE id = %s", slide.slide_id)[0]["tenant"]
     listed = lab.stack.clients.s3.list_object_versions(Bucket=SLIDES, Prefix=f"{tenant}/slides/{slide.slide_id}/")
@@ -43,7 +43,7 @@ def versions(lab: Lab, slide: Slide) -> list[tuple[str, str]]:
     ]
 
 
-def body(lab: Lab, slide: Slide, key: str) -> bytes:
+def body(lab: Lab, slide: RemoteSlide, key: str) -> bytes:
     tenant = lab.sql("SELECT tenant FROM slides WHERE id = %s", slide.slide_id)[0]["tenant"]
     whole = f"{tenant}/slides/{slide.slide_id}/{key}"
     return lab.stack.clients.s3.get_object(Bucket=SLIDES, Key=whole)["Body"].read()
@@ -60,7 +60,7 @@ def test_no_version_of_an_object_says_whose_the_slide_is(lab: Lab, tmp_path: Pat
     assert not any(secret in data for secret in SECRETS)
     assert not any(picture[at : at + 32] in data for picture in came.pictures for at in range(0, 4096, 32))
     (row,) = lab.sql("SELECT name, digest FROM slides WHERE id = %s", slide.slide_id)
-    assert row == {"name": f"{slide.slide_id}.svs", "digest": file_digest([data])}
+    assert row == {"name": f"{slide.slide_id}.svs", "digest": compute_file_digest([data])}
     (file,) = lab.sql("SELECT name FROM slide_files WHERE slide_id = %s", slide.slide_id)
     assert SAID not in file["name"]
 
@@ -96,7 +96,7 @@ def test_of_a_slide_of_several_parts_those_without_a_change_are_copied(lab: Lab,
     assert SAID.encode() not in data
     parts = [data[start : start + PART_SIZE] for start in range(0, len(data), PART_SIZE)]
     (row,) = lab.sql("SELECT digest FROM slides WHERE id = %s", slide.slide_id)
-    assert row["digest"] == file_digest(parts)
+    assert row["digest"] == compute_file_digest(parts)
 
 
 def test_of_a_series_label_and_overview_are_gone(lab: Lab, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from uuid import uuid4
 import pytest
 from psycopg.types.json import Jsonb
 
-from client.watch import Pace, Realtime, watch
+from tessera.api.watch import PollingPace, Realtime, watch
 from tests.stack.lab import Lab, eventually
 from tests.updates import any_update
 from wsi.records.notices import JobUpdate
@@ -77,7 +77,11 @@ def heard_by(lab: Lab, job_id: str, *, until_version: int) -> list[JobUpdate]:
     async def listen() -> JobUpdate:
         realtime = Realtime(url=lab.stack.realtime_url, credential=lab.stack.api_key)
         return await watch(
-            job_id, read=read, realtime=realtime, on_update=heard.append, pace=Pace(poll=0.1, reread=0.1, settle=0.1)
+            job_id,
+            read=read,
+            realtime=realtime,
+            on_update=heard.append,
+            pace=PollingPace(poll=0.1, reread=0.1, settle=0.1),
         )
 
     asyncio.run(asyncio.wait_for(listen(), 30))
@@ -114,7 +118,7 @@ def test_a_subscriber_that_comes_late_converges(lab: Lab, middling_slide: Path) 
     seen: list[JobUpdate] = []
     realtime = Realtime(url=lab.stack.realtime_url, credential=lab.stack.api_key)
     last = asyncio.run(
-        watch(job.job_id, read=lambda: lab.api.job_update(job.job_id), realtime=realtime, on_update=seen.append)
+        watch(job.job_id, read=lambda: lab.api.get_job_update(job.job_id), realtime=realtime, on_update=seen.append)
     )
     assert last.status == JobState.COMPLETED
     assert (last.tiles_planned, last.tiles_inferred) == (2_400, 2_400)
@@ -122,7 +126,7 @@ def test_a_subscriber_that_comes_late_converges(lab: Lab, middling_slide: Path) 
     assert order == sorted(set(order))
     assert (
         asyncio.run(
-            watch(job.job_id, read=lambda: lab.api.job_update(job.job_id), realtime=realtime, on_update=seen.append)
+            watch(job.job_id, read=lambda: lab.api.get_job_update(job.job_id), realtime=realtime, on_update=seen.append)
         )
         == last
     ), "one that comes after the end sees the same"
@@ -133,6 +137,8 @@ def test_without_websockets_the_job_is_followed_by_polling(lab: Lab, middling_sl
     job = lab.submit(lab.upload(middling_slide))
     blocked = Realtime(url="ws://127.0.0.1:9/graphql/realtime", credential=lab.stack.api_key)
     last = asyncio.run(
-        watch(job.job_id, read=lambda: lab.api.job_update(job.job_id), realtime=blocked, on_update=lambda update: None)
+        watch(
+            job.job_id, read=lambda: lab.api.get_job_update(job.job_id), realtime=blocked, on_update=lambda update: None
+        )
     )
     assert last.status == JobState.COMPLETED

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from client.cli import app
-from tests.gpu_worker.epithelium_weights import epithelium_weights
+from tessera.cli import app
+from tests.inference.epithelium_weights import epithelium_weights
 from tests.slides import write_svs
 from tests.stack.lab import Lab
-from wsi.builtin_models import EPITHELIUM
+from wsi.models.builtin import EPITHELIUM
 from wsi.states import JobState
 
 pytestmark = pytest.mark.stack

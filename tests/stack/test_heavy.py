@@ -14,12 +14,13 @@ import pytest
 from adapters.settings import processes
 from adapters.settings.queues import HEAVY
 from adapters.sqs import SqsQueues
-from client.api import Slide
-from local import children, functions
-from local.environment import child_environ
+from local import functions
+from local.environment import make_child_environ
 from local.options import QUEUE_PREFIX, RESULTS, SLIDES
 from local.pollers import QueuePoller
+from local.processes import children
 from local.workers import ROOT
+from tessera.api.rest import RemoteSlide
 from tests.stack.lab import Lab, eventually
 from wsi.states import JobState
 
@@ -31,7 +32,7 @@ LEVEL = {"width": 60_000, "height": 40_000, "downsample": 1.0, "tile_width": 256
 
 
 @pytest.fixture(scope="module")
-def large(lab: Lab, middling_slide: Path) -> Slide:
+def large(lab: Lab, middling_slide: Path) -> RemoteSlide:
     """In what inspection stored, larger than it is."""
     slide = lab.upload(middling_slide)
     lab.sql(
@@ -47,14 +48,14 @@ def queues_of(lab: Lab, job_id: object) -> set[str]:
     return {row["topic"] for row in rows} & {"plan", HEAVY}
 
 
-def test_a_large_slide_is_analysed_as_any_other(lab: Lab, large: Slide) -> None:
+def test_a_large_slide_is_analysed_as_any_other(lab: Lab, large: RemoteSlide) -> None:
     lab.stack.workers.start()
     job = lab.run(large, mpp=0.5)
     assert job.status == JobState.COMPLETED
     assert queues_of(lab, job.job_id) == {HEAVY}
 
 
-def test_a_plan_that_begins_with_what_inspection_kept_is_none_for_others(lab: Lab, large: Slide) -> None:
+def test_a_plan_that_begins_with_what_inspection_kept_is_none_for_others(lab: Lab, large: RemoteSlide) -> None:
     job = lab.submit(large)
     eventually(lambda: lab.moves(job) == ["QUEUED", "PLANNING", "RUNNING"], seconds=60, what="the plan")
     assert queues_of(lab, job.job_id) == {"plan"}
@@ -68,16 +69,18 @@ def alone(lab: Lab) -> Iterator[None]:
     own.ask_to_stop()
     own.join()
     yield
-    mapped = functions.queue_functions(lab.stack.addresses, lab.stack.options, graphql_url=lab.stack.graphql_url)
+    mapped = functions.make_queue_functions(lab.stack.addresses, lab.stack.options, graphql_url=lab.stack.graphql_url)
     (heavy,) = [one for one in mapped if one.queue == HEAVY]
     lab.stack.pollers[HEAVY] = QueuePoller(SqsQueues(lab.stack.clients, QUEUE_PREFIX), heavy)
     lab.stack.pollers[HEAVY].start()
 
 
 @pytest.mark.usefixtures("alone")
-def test_the_process_for_heavy_plans_makes_one_and_leaves_when_told_to(lab: Lab, large: Slide, tmp_path: Path) -> None:
-    settings = processes.Heavy(
-        **lab.stack.addresses.common(lab.stack.addresses.system_dsn),
+def test_the_process_for_heavy_plans_makes_one_and_leaves_when_told_to(
+    lab: Lab, large: RemoteSlide, tmp_path: Path
+) -> None:
+    settings = processes.HeavySettings(
+        **lab.stack.addresses.make_common_settings(lab.stack.addresses.system_dsn),
         slides_bucket=SLIDES,
         results_bucket=RESULTS,
         queue_prefix=QUEUE_PREFIX,
@@ -87,7 +90,7 @@ def test_the_process_for_heavy_plans_makes_one_and_leaves_when_told_to(lab: Lab,
     )
     planner = children.start(
         [sys.executable, "-m", "gpu_worker.heavy"],
-        env=child_environ(settings.environ()),
+        env=make_child_environ(settings.make_environ()),
         log=tmp_path / f"heavy-{uuid4().hex[:6]}.log",
         cwd=ROOT,
     )

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from client.api import Job
+from tessera.api.rest import RemoteJob
 from tests.stack.lab import Lab
 from wsi.states import JobState
 
 pytestmark = pytest.mark.stack
 
 
-def run_with(lab: Lab, slide: Path, workers: int) -> tuple[Job, dict[str, bytes]]:
+def run_with(lab: Lab, slide: Path, workers: int) -> tuple[RemoteJob, dict[str, bytes]]:
     uploaded = lab.upload(slide)
     for _ in range(workers):
         lab.stack.workers.start()

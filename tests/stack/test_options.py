@@ -10,7 +10,7 @@ import pytest
 import tifffile
 from typer.testing import CliRunner
 
-from client.cli import app
+from tessera.cli import app
 from tests.slides import write_pyramid_tiff
 from tests.stack.lab import Lab
 from wsi.states import JobState

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from client.api import Api
-from client.transport import Transport
+from tessera.api.rest import Api
+from tessera.api.transport import Transport
 from tests.shared_slides import shared_slide
 from tests.stack.lab import Lab
 from wsi.errors import NotFound
@@ -84,10 +84,10 @@ def test_another_tenant_sees_neither_slide_nor_job(lab: Lab) -> None:
     try:
         other = Api(transport)
         with pytest.raises(NotFound):
-            other.slide(slide.slide_id)
+            other.get_slide(slide.slide_id)
         with pytest.raises(NotFound):
-            other.job(job.job_id)
+            other.get_job(job.job_id)
         with pytest.raises(NotFound):
-            other.results(job.job_id)
+            other.list_results(job.job_id)
     finally:
         transport.close()

@@ -16,9 +16,9 @@ import pytest
 
 from adapters.settings import processes
 from adapters.settings import worker_metrics as names
-from local import children
-from local.environment import child_environ
+from local.environment import make_child_environ
 from local.options import MODELS, QUEUE_PREFIX, RESULTS, SHARED, SLIDES
+from local.processes import children
 from local.workers import ROOT
 from tests.stack.lab import Lab, eventually
 from wsi.states import JobState, ShardState
@@ -28,8 +28,8 @@ pytestmark = pytest.mark.stack
 #: `python -m gpu_worker` on a machine whose driver knows so many GPUs.
 PROGRAM = """
 import gpu_worker.__main__ as worker
-from gpu_worker.all_devices import OneDevice
-worker.cuda_devices = lambda: tuple(OneDevice(title=f"cuda:{{n}}", name="cpu") for n in range({gpus}))
+from inference.all_devices import OneDevice
+worker.list_cuda_devices = lambda: tuple(OneDevice(title=f"cuda:{{n}}", name="cpu") for n in range({gpus}))
 worker.main()
 """
 
@@ -59,8 +59,8 @@ def gpus() -> int:
 
 @pytest.fixture
 def parent(lab: Lab, tmp_path: Path, port: int, gpus: int) -> Iterator[subprocess.Popen[bytes]]:
-    settings = processes.Worker(
-        **lab.stack.addresses.common(lab.stack.addresses.system_dsn),
+    settings = processes.WorkerSettings(
+        **lab.stack.addresses.make_common_settings(lab.stack.addresses.system_dsn),
         slides_bucket=SLIDES,
         results_bucket=RESULTS,
         models_bucket=MODELS,
@@ -75,7 +75,9 @@ def parent(lab: Lab, tmp_path: Path, port: int, gpus: int) -> Iterator[subproces
         scratch=str(tmp_path / "scratch"),
     )
     command = [sys.executable, "-c", PROGRAM.format(gpus=gpus)]
-    started = children.start(command, env=child_environ(settings.environ()), log=tmp_path / "parent.log", cwd=ROOT)
+    started = children.start(
+        command, env=make_child_environ(settings.make_environ()), log=tmp_path / "parent.log", cwd=ROOT
+    )
     yield started
     children.stop(started, seconds=90)
 

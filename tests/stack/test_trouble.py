@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 import torch
 
-from gpu_worker.models.package import read_package
-from gpu_worker.watchdog import EXIT_CODE
-from tests.gpu_worker.packages import network, write_package
+from gpu_worker.health.watchdog import EXIT_CODE
+from inference.models.package import read_package
+from tests.inference.packages import network, write_package
 from tests.slides import write_svs
 from tests.stack.hanging_proxy import hanging
 from tests.stack.lab import Lab, eventually
-from wsi.slide.opening import local_source, open_slide
+from wsi.slide.opening import open_local_source, open_slide
 from wsi.states import JobState
 
 pytestmark = pytest.mark.stack
@@ -82,7 +82,7 @@ def test_models_that_fail_end_or_leave_their_own_jobs_and_the_worker_goes_on(
     given_back = eventually(lambda: lab.events(too_large, "shard_released") or None, seconds=30, what="the shard back")
     assert {detail["reason"] for detail in given_back} == {"unsuitable_gpu"}
     assert lab.run(slide).status == JobState.COMPLETED
-    assert lab.api.job(too_large.job_id).status == JobState.RUNNING, "a larger device may come"
+    assert lab.api.get_job(too_large.job_id).status == JobState.RUNNING, "a larger device may come"
     assert (lab.shard(too_large, 0)["state"], lab.shard(too_large, 0)["failures"]) == ("QUEUED", 0)
     assert len(lab.events(too_large, "shard_released")) == len(given_back) == 1
     lab.cancel(too_large)
@@ -107,7 +107,7 @@ def test_decoder_processes_that_are_killed_cost_no_tile_and_no_attempt(lab: Lab,
     assert (done.tiles_inferred, done.tiles_unreadable) == (done.tiles_planned, 0)
     assert {detail["attempt"] for detail in lab.events(job, "shard_leased")} == {1}
     assert len(set(decoders_of(pid)) - set(killed)) == 2
-    said = [json.loads(line) for line in lab.stack.workers.log(worker).read_text().splitlines()]
+    said = [json.loads(line) for line in lab.stack.workers.get_log_path(worker).read_text().splitlines()]
     held = [line["tasks"] for line in said if line["message"] == "a decoder process ended"]
     assert len(held) == 2
     assert min(held) > 0
@@ -116,7 +116,7 @@ def test_decoder_processes_that_are_killed_cost_no_tile_and_no_attempt(lab: Lab,
 #: Loaded by Python as it begins, by the worker and its decoders: a codec that one tile's bytes bring down.
 ENDS_AT = """
 import sys
-if "gpu_worker.decoding.child" in sys.orig_argv:
+if "inference.decoding.child" in sys.orig_argv:
     import os, simplejpeg
     whole = simplejpeg.decode_jpeg
     def decode_jpeg(data, **asked):
@@ -130,8 +130,8 @@ if "gpu_worker.decoding.child" in sys.orig_argv:
 def test_a_tile_that_brings_its_decoder_down_is_unreadable_and_the_others_are_not(
     lab: Lab, small_slide: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    reader = open_slide(local_source(small_slide))
-    ends = [tile.pieces[0][-64:] for tile in reader.encoded(0, range(9 * 7))]
+    reader = open_slide(open_local_source(small_slide))
+    ends = [tile.pieces[0][-64:] for tile in reader.read_tiles(0, range(9 * 7))]
     reader.close()
     poisoned = next(number for number in range(9, 9 * 7) if ends.count(ends[number]) == 1)
     (tmp_path / "sitecustomize.py").write_text(ENDS_AT.format(poison=ends[poisoned]))

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from client.cli import app
-from gpu_worker.models.package import read_package
-from tests.gpu_worker.packages import write_package
+from inference.models.package import read_package
+from tessera.cli import app
+from tests.inference.packages import write_package
 from tests.shared_slides import shared_slide
 from tests.stack.lab import Lab
 from wsi.states import JobState

@@ -16,9 +16,9 @@ from typing import NoReturn
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect, sync_playwright
 
+from local.gateway.page import BUILT
 from local.ministack import PYTHON
 from local.options import StackOptions
-from local.page import BUILT
 from local.stack import Stack
 from tests.stack.lab import Lab
 from tests.web.person import Person

@@ -13,8 +13,8 @@ from zoneinfo import ZoneInfo
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
-from client.api import Slide
 from local.stack import Stack
+from tessera.api.rest import RemoteSlide
 from tests.slides import write_svs
 from tests.stack.lab import Lab
 from tests.web.conftest import SIZE
@@ -51,7 +51,7 @@ async (choices) => {
 
 
 @pytest.fixture(scope="module")
-def slide(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Slide:
+def slide(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> RemoteSlide:
     return lab.upload(write_svs(tmp_path_factory.mktemp("slides") / LONG, width=2048, height=2048, seed=91))
 
 
@@ -111,7 +111,7 @@ def test_an_upload_waits_for_an_unplugged_network_and_goes_on_by_itself(analyst:
 
 
 def test_a_job_is_followed_again_after_the_network_was_unplugged(
-    analyst: Person, lab: Lab, slide: Slide, start_worker: Callable[[], None]
+    analyst: Person, lab: Lab, slide: RemoteSlide, start_worker: Callable[[], None]
 ) -> None:
     page = analyst.page
     job = lab.submit(slide)
@@ -142,10 +142,10 @@ def test_while_the_server_is_restarted_an_upload_and_a_list_say_so_and_go_on(ana
     page.get_by_role("link", name="Upload", exact=True).click()
     page.route(API, serve)
     choose(page, write_svs(tmp_path / "restart.svs", width=1024, height=1024, seed=93))
-    expect(row(page, "restart.svs")).to_contain_text("The server can not be reached. Check your connection.")
+    expect(row(page, "restart.svs")).to_contain_text("The server cannot be reached. Check your connection.")
     page.get_by_role("link", name="Jobs", exact=True).click()
     page.get_by_role("heading", level=1, name="Jobs").wait_for()
-    expect(page.get_by_role("alert").first).to_contain_text("The server can not be reached. Check your connection.")
+    expect(page.get_by_role("alert").first).to_contain_text("The server cannot be reached. Check your connection.")
     assert analyst.violations() == []
     is_away = False
     page.get_by_role("button", name="Try again").click()
@@ -195,7 +195,7 @@ def refuse(route: Route, *, status: int, has_sentence: bool) -> None:
         route.fulfill(status=status, body="<html><h1>nginx</h1></html>", content_type="text/html")
 
 
-def test_a_busy_server_does_not_make_two_jobs_of_one_wish(analyst: Person, lab: Lab, slide: Slide) -> None:
+def test_a_busy_server_does_not_make_two_jobs_of_one_wish(analyst: Person, lab: Lab, slide: RemoteSlide) -> None:
     """Two clicks, and an answer that is lost: the second try carries the key of the first."""
     page, sent = analyst.page, list[str | None]()
 
@@ -229,13 +229,15 @@ def test_a_busy_server_does_not_make_two_jobs_of_one_wish(analyst: Person, lab: 
     assert analyst.complaints == []
 
 
-def test_choices_made_faster_than_a_slow_machine_draws_are_all_kept(analyst: Person, lab: Lab, slide: Slide) -> None:
+def test_choices_made_faster_than_a_slow_machine_draws_are_all_kept(
+    analyst: Person, lab: Lab, slide: RemoteSlide
+) -> None:
     lab.run(slide)
     page = analyst.page
     page.get_by_role("link", name="Jobs", exact=True).click()
     page.get_by_role("row", name=LONG).first.wait_for()
     page.get_by_label("Model").locator("option", has_text="stain-density").wait_for(state="attached")
-    page.evaluate(CHOOSE, [["Status", "COMPLETED"], ["Model", "stain-density"], ["Asked for by", "me"]])
+    page.evaluate(CHOOSE, [["Status", "COMPLETED"], ["Model", "stain-density"], ["Requested by", "me"]])
     expect(page).to_have_url(re.compile("/jobs[?]status=COMPLETED&model=stain-density&mine=true$"))
     expect(page.get_by_label("Status")).to_have_value("COMPLETED")
 
@@ -293,7 +295,7 @@ def test_the_whole_way_is_walked_by_keyboard(person: Person, stack: Stack, lab: 
 
 
 def test_nothing_moves_for_whoever_asked_for_less_motion(
-    analyst: Person, lab: Lab, slide: Slide, start_worker: Callable[[], None]
+    analyst: Person, lab: Lab, slide: RemoteSlide, start_worker: Callable[[], None]
 ) -> None:
     page = analyst.page
     page.emulate_media(reduced_motion="reduce")
@@ -313,7 +315,7 @@ def test_nothing_moves_for_whoever_asked_for_less_motion(
 
 @pytest.mark.parametrize("width", [640, 320], ids=["200 %", "400 %"])
 def test_it_reflows_when_it_is_enlarged_with_names_that_nobody_breaks(
-    analyst: Person, lab: Lab, slide: Slide, width: int
+    analyst: Person, lab: Lab, slide: RemoteSlide, width: int
 ) -> None:
     """WCAG 1.4.10: 1,280 px at 400 % are 320; only tables may be scrolled to their sides, by themselves."""
     page = analyst.page
@@ -331,7 +333,7 @@ def test_it_reflows_when_it_is_enlarged_with_names_that_nobody_breaks(
         assert analyst.violations() == [], path
 
 
-def test_times_are_those_of_the_readers_zone(browser: Browser, stack: Stack, lab: Lab, slide: Slide) -> None:
+def test_times_are_those_of_the_readers_zone(browser: Browser, stack: Stack, lab: Lab, slide: RemoteSlide) -> None:
     (found,) = lab.sql("SELECT created_at FROM slides WHERE id = %s", slide.slide_id)
     for zone in ("Pacific/Auckland", "America/St_Johns"):
         context = browser.new_context(viewport=SIZE, timezone_id=zone)

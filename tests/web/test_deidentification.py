@@ -37,7 +37,7 @@ def test_label_and_identifiers_go_while_the_slide_is_uploaded(analyst: Person, l
     expect(page).to_have_url(re.compile("/slides/[0-9a-f-]{36}$"))
     slide_id = page.url.rsplit("/", 1)[-1]
     expect(page.get_by_role("heading", level=1, name=f"{slide_id}.svs")).to_be_visible()
-    expect(page.get_by_text("Label and identifiers were removed: 2 pictures and 16 values")).to_be_visible()
+    expect(page.get_by_text("Label and identifiers were removed: 2 images and 16 values")).to_be_visible()
     assert analyst.violations() == []
     analyst.look("slide-deidentified")
     page.get_by_role("link", name="Slides", exact=True).click()

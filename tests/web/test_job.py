@@ -12,9 +12,9 @@ import pytest
 import torch
 from playwright.sync_api import Page, Request, WebSocketRoute, expect
 
-from client.api import Job, Slide
-from gpu_worker.models.package import read_package
-from tests.gpu_worker.packages import network, write_package
+from inference.models.package import read_package
+from tessera.api.rest import RemoteJob, RemoteSlide
+from tests.inference.packages import network, write_package
 from tests.shared_slides import shared_slide
 from tests.slides import write_svs
 from tests.stack.lab import Lab
@@ -37,17 +37,17 @@ class NotANumber(torch.nn.Module):
 
 
 @pytest.fixture(scope="module")
-def large(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Slide:
+def large(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> RemoteSlide:
     path = tmp_path_factory.mktemp("slides") / "prostate-021.svs"
     return lab.upload(write_svs(path, width=SIDE, height=SIDE, levels=(1, 4, 16), tissue=(0, 0, SIDE, SIDE)))
 
 
 @pytest.fixture(scope="module")
-def small(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Slide:
+def small(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> RemoteSlide:
     return lab.upload(write_svs(tmp_path_factory.mktemp("slides") / "prostate-022.svs", width=2048, height=2048))
 
 
-def open_job(person: Person, job: Job) -> Page:
+def open_job(person: Person, job: RemoteJob) -> Page:
     person.page.goto(f"{person.origin}/jobs/{job.job_id}")
     person.page.get_by_role("heading", level=1).wait_for()
     return person.page
@@ -59,7 +59,7 @@ def status(page: Page, words: str) -> None:
     )
 
 
-def reads_of(person: Person, job: Job) -> list[float]:
+def reads_of(person: Person, job: RemoteJob) -> list[float]:
     """When the page asks the API for the job, in seconds, from now on."""
     seen: list[float] = []
 
@@ -121,7 +121,7 @@ def test_where_websockets_are_blocked_it_is_watched_by_asking(analyst, lab, larg
     reads = reads_of(analyst, job)
     open_job(analyst, job)
     status(page, "Running")
-    expect(page.get_by_text("Looking every 2 seconds")).to_be_visible()
+    expect(page.get_by_text("Checking every 2 seconds")).to_be_visible()
     analyst.look("job-polling")
     assert analyst.violations() == []
     start_worker()
@@ -145,7 +145,7 @@ def test_a_lost_connection_comes_back_by_itself(analyst, lab, small, start_worke
     live = page.get_by_text("Live", exact=True)
     expect(live).to_be_visible()
     connections[0].close()
-    expect(page.get_by_text("Looking every 2 seconds")).to_be_visible()
+    expect(page.get_by_text("Checking every 2 seconds")).to_be_visible()
     expect(live).to_be_visible()
     assert len(connections) == 2
     start_worker()
@@ -165,7 +165,7 @@ def test_results_are_downloaded_as_the_api_has_them(analyst, lab, small):
         assert downloading.value.suggested_filename == name
         assert Path(downloading.value.path()).read_bytes() == held[name]
     expect(page.get_by_text("none is mostly glass").or_(page.get_by_text("are mostly glass"))).to_be_visible()
-    viewer = page.get_by_role("link", name="Look at it on the slide")
+    viewer = page.get_by_role("link", name="View it on the slide")
     assert viewer.get_attribute("href") == f"/view/{job.slide_id}?job={job.job_id}"
 
 
@@ -176,7 +176,7 @@ def test_a_job_that_fails_says_why_and_what_to_do(analyst, lab, small, tmp_path)
     failure = page.get_by_role("region", name="The job failed")
     expect(failure).to_contain_text(job.sentence or "nothing")
     expect(failure).to_contain_text("model_failed")
-    expect(failure).to_contain_text("send the sentence above to who made it")
+    expect(failure).to_contain_text("Send the message above to its author")
     expect(page.get_by_role("button", name="Try again")).to_be_visible()
     expect(page.get_by_text("Failed: model_failed")).to_be_visible()
     assert analyst.violations() == []
@@ -191,20 +191,20 @@ def test_a_job_is_cancelled_after_a_second_thought_and_tried_again(analyst, lab,
     dialog = page.get_by_role("dialog", name="Cancel this job?")
     analyst.look("job-cancel")
     assert analyst.violations() == []
-    dialog.get_by_role("button", name="Let it go on").click()
+    dialog.get_by_role("button", name="Keep it running").click()
     expect(dialog).to_be_hidden()
     page.get_by_role("button", name="Cancel the job").click()
     dialog.get_by_role("button", name="Cancel the job").click()
     status(page, "Cancelled")
     expect(page.get_by_role("heading", level=1)).to_be_focused()
-    assert lab.api.job(job.job_id).status == "CANCELLED"
+    assert lab.api.get_job(job.job_id).status == "CANCELLED"
     analyst.look("job-cancelled")
     page.get_by_role("button", name="Try again").click()
     page.wait_for_url(lambda url: "/jobs/" in url and job.job_id not in url)
     start_worker()
     status(page, "Completed")
-    page.get_by_role("link", name="the job before").click()
-    expect(page.get_by_role("link", name="by the job after")).to_be_visible()
+    page.get_by_role("link", name="an earlier job").click()
+    expect(page.get_by_role("link", name="by a later job")).to_be_visible()
     assert analyst.violations() == []
 
 
@@ -224,7 +224,7 @@ def test_who_may_only_look_is_offered_no_more(person, lab, small, start_worker):
     person.sign_in(Role.VIEWER)
     page = open_job(person, job)
     status(page, "Running")
-    expect(page.get_by_role("link", name="Look at it on the slide")).to_be_visible()
+    expect(page.get_by_role("link", name="View it on the slide")).to_be_visible()
     expect(page.get_by_role("button", name="Cancel the job")).to_have_count(0)
     lab.cancel(job)
     status(page, "Cancelled")

@@ -8,7 +8,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from local.access import KEY_NAME
+from local.access import KEY_NAMES
 from tests.slides import write_svs
 from wsi.records.identity import Role
 
@@ -50,7 +50,7 @@ def test_a_job_is_estimated_started_and_found_in_the_list(slides, analyst):
     page = new_job(analyst, slides[0])
     assert analyst.violations() == []
     page.get_by_role("radio", name="stain-density").check()
-    tiles = page.get_by_role("region", name="What it takes").locator("dd").first
+    tiles = page.get_by_role("region", name="Estimate").locator("dd").first
     expect(tiles).to_have_text(re.compile(r"^\d+$"))
     expect(page.get_by_text("The tiles are counted exactly.")).to_be_visible()
     counted = int(tiles.inner_text())
@@ -60,7 +60,7 @@ def test_a_job_is_estimated_started_and_found_in_the_list(slides, analyst):
     page.get_by_role("button", name="Start the job").dblclick()
     expect(page.get_by_text("The job was started.")).to_be_visible()
     expect(page).to_have_url(re.compile("/jobs/[0-9a-f-]{36}$"))
-    facts = page.get_by_role("region", name="What was asked for")
+    facts = page.get_by_role("region", name="Job details")
     expect(facts).to_contain_text("by analyst@first.example")
     expect(facts).to_contain_text(re.compile(r"Costless than \$0\.01"), timeout=60_000)
     page.get_by_role("link", name="Jobs").click()
@@ -78,12 +78,12 @@ def test_what_does_not_fit_is_said_before_it_is_started(slides, analyst):
     page = new_job(analyst, slides[2])
     page.get_by_role("radio", name="stain-density").check()
     expect(page.get_by_text("Does not fit: It has 0.9 µm per pixel; the model needs 0.5 or finer.")).to_be_visible()
-    expect(page.get_by_text("It can not be counted")).to_be_visible()
+    expect(page.get_by_text("No estimate is possible")).to_be_visible()
     assert analyst.violations() == []
     analyst.look("jobs-new-misfit")
     page.get_by_text("More options", exact=True).click()
     page.get_by_label("Allow upsampling").check()
-    expect(page.get_by_text("Note: It has 0.9 µm per pixel and is enlarged")).to_be_visible()
+    expect(page.get_by_text("Note: It has 0.9 µm per pixel and is upsampled")).to_be_visible()
     expect(page.get_by_text("The tiles are counted exactly.")).to_be_visible()
     assert analyst.violations() == []
     page.get_by_role("button", name="Dark mode").click()
@@ -101,22 +101,22 @@ def test_an_area_drawn_in_qupath_is_counted_in_place_of_the_tissue(slides, analy
     page.get_by_role("radio", name="stain-density").check()
     page.get_by_text("More options", exact=True).click()
     page.get_by_label("What is analysed").select_option("Drawn areas (GeoJSON)")
-    page.get_by_label("File of GeoJSON").set_input_files(tmp_path / "areas.geojson")
-    expect(page.get_by_role("region", name="What it takes").locator("dd").first).to_have_text("8")
+    page.get_by_label("GeoJSON file").set_input_files(tmp_path / "areas.geojson")
+    expect(page.get_by_role("region", name="Estimate").locator("dd").first).to_have_text("8")
     page.get_by_label("What is analysed").select_option("A rectangle")
     for side, pixels in (("Left", "1024"), ("Top", "1024"), ("Width", "512"), ("Height", "512")):
         page.get_by_label(side).fill(pixels)
-    expect(page.get_by_role("region", name="What it takes").locator("dd").first).to_have_text("4")
+    expect(page.get_by_role("region", name="Estimate").locator("dd").first).to_have_text("4")
     assert analyst.violations() == []
 
 
 def test_several_slides_are_started_at_once_and_a_refused_one_keeps_no_other(slides, analyst):
     page = new_job(analyst, *slides)
     page.get_by_role("radio", name="stain-density").check()
-    expect(page.get_by_text("Without 1 of 3 slides")).to_be_visible()
+    expect(page.get_by_text("Excludes 1 of 3 slides")).to_be_visible()
     page.set_viewport_size({"width": 820, "height": 1180})
     assert page.evaluate("document.documentElement.scrollWidth") <= 820
-    bar = page.get_by_role("region", name="What it takes")
+    bar = page.get_by_role("region", name="Estimate")
     expect(bar).to_be_in_viewport(ratio=1)
     expect(page.get_by_role("button", name="Start 3 jobs")).to_be_in_viewport(ratio=1)
     page.set_viewport_size({"width": 820, "height": 500})
@@ -128,7 +128,7 @@ def test_several_slides_are_started_at_once_and_a_refused_one_keeps_no_other(sli
     page.evaluate("document.activeElement.blur(), scrollTo(0, 0)")
     analyst.look("jobs-new-tablet")
     page.get_by_role("button", name="Start 3 jobs").click()
-    heading = page.get_by_role("heading", name="1 of 3 slides was refused; the others go on")
+    heading = page.get_by_role("heading", name="1 of 3 slides was refused; the other jobs continue")
     expect(heading).to_be_focused()
     refused = page.get_by_role("listitem").filter(has_text="colon-coarse.svs")
     expect(refused).to_contain_text("Not started")
@@ -150,10 +150,10 @@ def test_jobs_are_found_by_slide_status_and_model(slides, lab, analyst):
     page.get_by_label("Model").select_option("stain-density")
     expect(page.get_by_role("row", name="colon-032.svs").first).to_be_visible()
     expect(page).to_have_url(re.compile(re.escape("/jobs?q=colon-032&status=COMPLETED&model=stain-density") + "$"))
-    page.get_by_label("Asked for by").select_option("Me")
-    expect(page.get_by_role("row", name=KEY_NAME)).to_have_count(0)  # that of the key
-    page.get_by_label("Asked for by").select_option("Everybody")
-    expect(page.get_by_role("row", name=KEY_NAME).first).to_be_visible()
+    page.get_by_label("Requested by").select_option("Me")
+    expect(page.get_by_role("row", name=KEY_NAMES[Role.ANALYST])).to_have_count(0)  # that of the key
+    page.get_by_label("Requested by").select_option("Everybody")
+    expect(page.get_by_role("row", name=KEY_NAMES[Role.ANALYST]).first).to_be_visible()
     page.get_by_label("Model").select_option("epithelium")
     expect(page.get_by_role("heading", name="No job matches")).to_be_visible()
     assert analyst.violations() == []
@@ -177,7 +177,7 @@ def test_the_list_of_jobs_holds_in_both_modes_and_on_a_tablet(slides, lab, analy
 def test_a_viewer_is_offered_no_submission(slides, person):
     person.sign_in(Role.VIEWER, path=f"/jobs/new?slide={slides[0].slide_id}")
     page = person.page
-    expect(page.get_by_role("heading", name="Your role only looks")).to_be_visible()
+    expect(page.get_by_role("heading", name="Your role cannot start jobs")).to_be_visible()
     expect(page.get_by_role("button", name=re.compile("^Start"))).to_have_count(0)
     assert person.violations() == []
     page.get_by_role("link", name="Go to the jobs").click()

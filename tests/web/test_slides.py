@@ -30,9 +30,9 @@ def test_slides_are_chosen_for_one_submission_with_their_pictures_in_sight(biops
     page = biopsies.page
     expect(page.locator("td img")).to_have_count(3)
     place = page.get_by_role("table").bounding_box()
-    page.get_by_label("Choose biopsy-021.svs").check()
-    page.get_by_label("Choose biopsy-022.svs").check()
-    expect(page.get_by_text("2 slides chosen")).to_be_visible()
+    page.get_by_label("Select biopsy-021.svs").check()
+    page.get_by_label("Select biopsy-022.svs").check()
+    expect(page.get_by_text("2 slides selected")).to_be_visible()
     assert page.get_by_role("table").bounding_box() == place
     assert biopsies.violations() == []
     biopsies.look("slides-chosen")
@@ -40,7 +40,7 @@ def test_slides_are_chosen_for_one_submission_with_their_pictures_in_sight(biops
     assert page.evaluate("document.documentElement.scrollWidth") <= 820
     biopsies.look("slides-tablet")
     page.get_by_role("link", name="Analyse them").click()
-    expect(page.get_by_role("heading", name="2 slides, a job each")).to_be_visible()
+    expect(page.get_by_role("heading", name="2 slides, one job each")).to_be_visible()
 
 
 def test_what_has_the_focus_is_never_below_the_bar_that_stays_in_sight(biopsies):
@@ -49,7 +49,7 @@ def test_what_has_the_focus_is_never_below_the_bar_that_stays_in_sight(biopsies)
     page.get_by_role("link", name="biopsy-021.svs").focus()
     above = page.get_by_role("link", name="biopsy-022.svs")
     page.evaluate("window.scrollTo(0, document.body.scrollHeight)")
-    bar = page.get_by_role("button", name="Choose all shown").locator("..")
+    bar = page.get_by_role("button", name="Select all shown").locator("..")
     assert above.bounding_box()["y"] < bar.bounding_box()["height"]
     page.keyboard.press("Shift+Tab")
     page.keyboard.press("Shift+Tab")
@@ -60,7 +60,7 @@ def test_what_has_the_focus_is_never_below_the_bar_that_stays_in_sight(biopsies)
 def test_the_page_of_a_slide_tells_what_inspection_found(biopsies):
     page = biopsies.page
     page.get_by_role("link", name="biopsy-021.svs").click()
-    expect(page.get_by_text("0.5 µm per pixel, as the scanner wrote it")).to_be_visible()
+    expect(page.get_by_text("0.5 µm per pixel, from the scanner")).to_be_visible()
     expect(page.get_by_text("3,000 × 2,000 pixels, 1.5 × 1 mm")).to_be_visible()
     expect(page.get_by_role("heading", name="No jobs yet")).to_be_visible()
     expect(page.locator("main img")).to_be_visible()
@@ -97,13 +97,13 @@ def test_a_slide_without_a_scale_is_corrected_where_it_lies(lab, analyst, tmp_pa
     page.goto(f"{analyst.origin}/slides/{slide.slide_id}")
     page.get_by_role("button", name="Correct").click()
     dialog = page.get_by_role("dialog", name="Correct this slide")
-    dialog.get_by_label("Scale (µm a pixel)").fill("0,25")
+    dialog.get_by_label("Scale (µm per pixel)").fill("0,25")
     assert analyst.violations() == []
     page.set_viewport_size({"width": 390, "height": 844})
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     dialog.get_by_role("button", name="Inspect it again").click()
     expect(page.get_by_text("no-scale.svs is being inspected again.")).to_be_visible()
-    expect(page.get_by_text("0.25 µm per pixel, as it was stated")).to_be_visible(timeout=60_000)
+    expect(page.get_by_text("0.25 µm per pixel, as stated by a user")).to_be_visible(timeout=60_000)
     expect(page.locator("main img")).to_be_visible()
 
 
@@ -115,9 +115,9 @@ def test_an_archived_slide_says_how_it_comes_back(lab, analyst, tmp_path):
     page.get_by_role("button", name="Archive").click()
     page.get_by_role("dialog").get_by_role("button", name="Archive").click()
     expect(page.get_by_text("old-case.svs was archived.")).to_be_visible()
-    expect(page.get_by_text("It lies in the archive.")).to_be_visible()
+    expect(page.get_by_text("This slide is archived.")).to_be_visible()
     page.get_by_role("button", name="Restore").click()
-    page.get_by_label("How soon it is needed").select_option("bulk")
+    page.get_by_label("When you need it").select_option("bulk")
     assert analyst.violations() == []
     analyst.look("slides-restore")
     page.get_by_role("dialog").get_by_role("button", name="Restore").click()
@@ -153,7 +153,7 @@ def test_a_slide_in_a_bucket_of_the_organisation_is_registered_where_it_lies(lab
 def test_a_viewer_is_offered_nothing_that_writes(slides, person):
     person.sign_in(Role.VIEWER, path=f"/slides/{slides[0].slide_id}")
     page = person.page
-    expect(page.get_by_role("link", name="Look at it")).to_be_visible()
+    expect(page.get_by_role("link", name="View it")).to_be_visible()
     expect(page.get_by_role("link", name="Analyse it")).to_have_count(0)
     expect(page.get_by_role("button", name="Delete")).to_have_count(0)
     page.get_by_role("link", name="Slides").click()

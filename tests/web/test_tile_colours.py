@@ -13,7 +13,7 @@ from tests.shared_slides import shared_slide
 from tests.slides import write_svs
 from tests.slides.ndpi import ndpi_levels, write_ndpi
 from tests.wsi.slide.sources import read_level
-from tests.wsi.viewers import opened, tile
+from tests.wsi.viewer.viewers import opened, tile
 
 #: Draws the picture and hands out red, green and blue of its pixels as base64.
 PIXELS = """async (jpeg) => {
@@ -47,7 +47,7 @@ def test_a_browser_sees_the_slides_colours(browser: Browser, slides: dict[str, P
     apart: dict[str, float] = {}
     for name, path in slides.items():
         reader, levels = opened(path)
-        box = levels[0].box(0, 0)
+        box = levels[0].find_box(0, 0)
         assert box is not None
         jpeg = base64.b64encode(tile(reader, levels[0], 0, 0).jpeg).decode()
         width, height, text = page.evaluate(PIXELS, jpeg)

@@ -141,9 +141,9 @@ def test_of_a_folder_slides_of_several_files_are_kept_together_and_what_is_none_
     page.get_by_role("link", name="Upload", exact=True).click()
     uploading.look("upload-folder")
     page.get_by_role("link", name="block-1.mrxs", exact=True).click()
-    expect(page.get_by_text("It is read from a copy, which takes longer")).to_be_visible()
+    expect(page.get_by_text("The slide is read from a copy, which takes longer")).to_be_visible()
     (found, *_) = uploads_of(lab, "block-1.mrxs")
-    assert lab.run(lab.api.slide(str(found["id"]))).tiles_inferred == 24
+    assert lab.run(lab.api.get_slide(str(found["id"]))).tiles_inferred == 24
 
 
 def test_what_one_tab_sends_no_other_tab_offers_or_sends_until_that_is_closed(uploading, parts, large, stack, lab):
@@ -244,7 +244,7 @@ def test_nothing_sticks_out_while_slides_go_up(uploading, parts, large, width):
     wait_for(page, lambda: parts.sent == [1])
     expect(row(page, wide.name)).to_contain_text("16.8 MB of 84.9 MB")
     assert page.get_by_role("banner").bounding_box() == header
-    page.get_by_text("Advanced: what the file does not say").click()
+    page.get_by_text("Advanced: what the file does not state").click()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert uploading.violations() == []
     uploading.look(f"upload-{width}")
@@ -255,6 +255,6 @@ def test_nothing_sticks_out_while_slides_go_up(uploading, parts, large, width):
 
 def test_who_may_only_look_is_not_offered_it(person):
     person.sign_in(Role.VIEWER, path="/upload")
-    expect(person.page.get_by_role("heading", name="Your role does not upload slides")).to_be_visible()
+    expect(person.page.get_by_role("heading", name="Your role cannot upload slides")).to_be_visible()
     expect(person.page.get_by_role("link", name="Upload", exact=True)).to_have_count(0)
     assert person.violations() == []

@@ -91,7 +91,7 @@ def test_the_heatmap_lies_over_the_slide_and_changes_with_what_is_chosen(scene: 
     page.get_by_label("Heatmap", exact=True).uncheck()
     page.wait_for_timeout(300)
     assert overlay(page) == (0, 0)
-    page.get_by_label("Outline of the tissue").check()
+    page.get_by_label("Tissue outline").check()
     assert settled(page)[0] > 0
     assert analyst.violations() == []
 
@@ -166,11 +166,11 @@ def test_two_results_stand_side_by_side_and_move_together(scene: Scene, analyst:
     settled(page)
     assert analyst.violations() == []
     analyst.look("viewer-side-by-side")
-    page.get_by_label("Beside it").select_option("The slide alone")
+    page.get_by_label("Compare with").select_option("The slide alone")
     expect(page).to_have_url(re.compile(f"job={scene.job.job_id}&beside=slide#"))
     expect(page.get_by_text(SCORED)).to_have_count(1)
     expect(page.get_by_role("application")).to_have_count(2)
-    page.get_by_label("Beside it").select_option("Nothing")
+    page.get_by_label("Compare with").select_option("Nothing")
     expect(page.get_by_role("application")).to_have_count(1)
 
 
@@ -191,7 +191,7 @@ def test_every_result_is_downloaded_with_a_word_on_what_opens_it(scene: Scene, l
 def test_the_slide_leads_to_the_viewer_and_the_viewer_to_the_job(scene: Scene, analyst: Person) -> None:
     page = analyst.page
     page.goto(f"{analyst.origin}/slides/{scene.slide.slide_id}")
-    page.get_by_role("link", name="Look at it").click()
+    page.get_by_role("link", name="View it").click()
     page.evaluate(FIRST_TILE)
     page.get_by_label("Result", exact=True).select_option(scene.job.job_id)
     expect(page.get_by_text(SCORED)).to_be_visible()
@@ -200,7 +200,7 @@ def test_the_slide_leads_to_the_viewer_and_the_viewer_to_the_job(scene: Scene, a
     page.go_back()
     expect(page.get_by_text(SCORED)).to_be_visible()
     page.get_by_role("link", name="About this slide").click()
-    expect(page.get_by_role("link", name="Look at it")).to_be_visible()
+    expect(page.get_by_role("link", name="View it")).to_be_visible()
 
 
 @pytest.mark.parametrize("width", [820, 1280])
@@ -209,7 +209,7 @@ def test_it_holds_in_the_dark_and_on_a_tablet(scene: Scene, analyst: Person, wid
     page.set_viewport_size({"width": width, "height": 1180 if width == 820 else 800})
     page.get_by_role("button", name="Dark mode").click()
     look_at(analyst, scene, f"job={scene.job.job_id}")
-    page.get_by_label("Outline of the tissue").check()
+    page.get_by_label("Tissue outline").check()
     page.get_by_label("Class").select_option("nuclear_fraction")
     settled(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -25,7 +25,7 @@ def scene(lab: Lab) -> Scene:
 
 @dataclass(frozen=True)
 class Fingers:
-    """On a screen that is touched: as the browser's own input, since a page's events can not be told from it."""
+    """On a screen that is touched: as the browser's own input, since a page's events cannot be told from it."""
 
     page: Page
     cdp: CDPSession
@@ -104,7 +104,7 @@ def test_a_finger_chooses_a_tile_and_the_whole_screen_is_filled(scene: Scene, br
 
 def test_the_highest_tiles_are_reached_by_keyboard(scene: Scene, analyst: Person) -> None:
     page = look_at(analyst, scene, f"job={scene.job.job_id}")
-    page.get_by_text("Highest tiles").press("Enter")
+    page.get_by_text("Highest-scoring tiles").press("Enter")
     page.get_by_role("button", name=re.compile("^Go to tile 1, ")).press("Enter")
     highest = max(scene.tiles, key=lambda tile: float(tile["haematoxylin_od"]))
     table = page.get_by_role("table", name="Scores of this tile")

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, Request, Route, expect
 
-from client.api import Job, Slide
 from local.stack import Stack
+from tessera.api.rest import RemoteJob, RemoteSlide
 from tests.shared_slides import shared_slide
 from tests.slides.scn import REGION, write_scn
 from tests.stack.lab import Lab
@@ -50,17 +50,17 @@ SOMEWHERE = """
 
 
 @pytest.fixture(scope="module")
-def slide(lab: Lab) -> Slide:
+def slide(lab: Lab) -> RemoteSlide:
     return lab.upload(shared_slide(SLIDE))
 
 
 @pytest.fixture(scope="module")
-def job(lab: Lab, slide: Slide) -> Job:
+def job(lab: Lab, slide: RemoteSlide) -> RemoteJob:
     return lab.run(slide)
 
 
 def refusing(status: int, code: str, when: Callable[[Request], bool]) -> Callable[[Route], None]:
-    """In the API's words, as a gateway or a function would that can not do better."""
+    """In the API's words, as a gateway or a function would that cannot do better."""
     problem = {"type": f"/problems/{code}", "title": code, "status": status, "detail": SENTENCE}
 
     def answer(route: Route) -> None:
@@ -73,7 +73,9 @@ def refusing(status: int, code: str, when: Callable[[Request], bool]) -> Callabl
     return answer
 
 
-def test_a_store_that_fails_is_told_of_and_its_tiles_come_by_themselves_later(slide: Slide, person: Person) -> None:
+def test_a_store_that_fails_is_told_of_and_its_tiles_come_by_themselves_later(
+    slide: RemoteSlide, person: Person
+) -> None:
     page, is_down = person.page, [True]
     person.sign_in(Role.ANALYST)
     page.route(TILES, refusing(503, "source_unavailable", lambda _: is_down[0]))
@@ -85,7 +87,7 @@ def test_a_store_that_fails_is_told_of_and_its_tiles_come_by_themselves_later(sl
     expect(page.get_by_text(SENTENCE)).to_have_count(0, timeout=30_000)
 
 
-def test_tiles_that_are_missing_are_seen_coarsely_and_asked_for_by_a_button(slide: Slide, person: Person) -> None:
+def test_tiles_that_are_missing_are_seen_coarsely_and_asked_for_by_a_button(slide: RemoteSlide, person: Person) -> None:
     page, is_down, asked = person.page, [True], Counter[str]()
     person.sign_in(Role.ANALYST)
     finest = refusing(404, "source_missing", lambda request: is_down[0] and "/tiles/3/" in request.url)
@@ -104,7 +106,7 @@ def test_tiles_that_are_missing_are_seen_coarsely_and_asked_for_by_a_button(slid
     expect(page.get_by_text(SENTENCE)).to_have_count(0)
 
 
-def test_a_token_that_ends_while_tiles_load_is_renewed_once(slide: Slide, person: Person) -> None:
+def test_a_token_that_ends_while_tiles_load_is_renewed_once(slide: RemoteSlide, person: Person) -> None:
     page, old, renewals = person.page, list[str](), list[str]()
     person.sign_in(Role.ANALYST)
 
@@ -144,7 +146,7 @@ def test_a_rejected_slide_says_why_it_is_not_shown(lab: Lab, person: Person) -> 
     refused = lab.upload(shared_slide("broken/random-text.svs"))
     person.sign_in(Role.ANALYST)
     person.page.goto(f"{person.origin}/view/{refused.slide_id}")
-    expect(person.page.get_by_text(f"The slide can not be shown: {refused.sentence}")).to_be_visible()
+    expect(person.page.get_by_text(f"The slide cannot be shown: {refused.sentence}")).to_be_visible()
     asked = [url for url in person.requests if url.endswith(f"{refused.slide_id}/pyramid")]
     assert len(asked) == 1
 
@@ -173,7 +175,7 @@ def test_a_slide_that_tells_what_was_scanned_begins_with_that_and_ends_where_its
     assert placed(page)[2] == pytest.approx(whole, rel=0.05)
 
 
-def test_an_address_may_say_anything(slide: Slide, job: Job, analyst: Person) -> None:
+def test_an_address_may_say_anything(slide: RemoteSlide, job: RemoteJob, analyst: Person) -> None:
     page = analyst.page
     for place in ("x=-1e9&y=1e12&z=1e6", "x=1110&y=1483&z=1e-9", "x=NaN&y=2&z=1", "x=&y=&z=0", "z=-4&x=1&y=1"):
         page.goto("about:blank")
@@ -182,10 +184,10 @@ def test_an_address_may_say_anything(slide: Slide, job: Job, analyst: Person) ->
         expect(page.get_by_role("img", name=re.compile("Scale bar"))).to_be_visible()
 
 
-def test_back_and_forward_lead_to_where_one_was(slide: Slide, job: Job, analyst: Person) -> None:
+def test_back_and_forward_lead_to_where_one_was(slide: RemoteSlide, job: RemoteJob, analyst: Person) -> None:
     page = analyst.page
     page.goto(f"{analyst.origin}/slides/{slide.slide_id}")
-    page.get_by_role("link", name="Look at it").click()
+    page.get_by_role("link", name="View it").click()
     page.evaluate(FIRST_TILE)
     page.get_by_label("Result", exact=True).select_option(job.job_id)
     expect(page.get_by_text(SCORED)).to_be_visible()
@@ -194,7 +196,7 @@ def test_back_and_forward_lead_to_where_one_was(slide: Slide, job: Job, analyst:
     shared = page.url
     assert "#x=" in shared
     page.go_back()
-    expect(page.get_by_role("link", name="Look at it")).to_be_visible()
+    expect(page.get_by_role("link", name="View it")).to_be_visible()
     page.go_forward()
     page.evaluate(FIRST_TILE)
     expect(page.get_by_text(SCORED)).to_be_visible()
@@ -204,7 +206,7 @@ def test_back_and_forward_lead_to_where_one_was(slide: Slide, job: Job, analyst:
 
 
 def test_a_window_that_changes_and_a_fine_screen_keep_picture_and_overlay_together(
-    slide: Slide, job: Job, browser: Browser, stack: Stack
+    slide: RemoteSlide, job: RemoteJob, browser: Browser, stack: Stack
 ) -> None:
     context = browser.new_context(viewport=SIZE, device_scale_factor=2)
     page = context.new_page()

@@ -60,7 +60,7 @@ def walk(page: Page, lab: Lab, slide: Path, start_worker: Callable[[], None], *,
     page.get_by_role("link", name=f"Analyse {slide.name}").click()
     page.get_by_role("radio", name="stain-density").check()
     expect(page.get_by_text("The tiles are counted exactly.")).to_be_visible()
-    counted = page.get_by_role("region", name="What it takes").locator("dd").first.inner_text()
+    counted = page.get_by_role("region", name="Estimate").locator("dd").first.inner_text()
     page.get_by_role("button", name="Start the job").click()
     expect(page).to_have_url(re.compile("/jobs/[0-9a-f-]{36}$"))
     progress = page.get_by_role("region", name="Progress")
@@ -68,14 +68,14 @@ def walk(page: Page, lab: Lab, slide: Path, start_worker: Callable[[], None], *,
     start_worker()
     expect(progress.get_by_text("Completed", exact=True).first).to_be_visible(timeout=SECONDS)
     job_id = page.url.rpartition("/")[2]
-    page.get_by_role("link", name="Look at it on the slide").click()
+    page.get_by_role("link", name="View it on the slide").click()
     expect(page.get_by_text(f"{counted} tiles with scores")).to_be_visible()
     page.wait_for_function(f"() => ({OVERLAY})()[0] > 0")
     page.get_by_text("Files of this job", exact=True).click()
     with page.expect_download() as downloading:
         page.get_by_role("button", name=re.compile("^tiles.csv")).click()
     saved = Path(downloading.value.path()).read_bytes()
-    assert saved == lab.results(lab.api.job(job_id))["tiles.csv"]
+    assert saved == lab.results(lab.api.get_job(job_id))["tiles.csv"]
     assert len(saved.splitlines()) == int(counted.replace(",", "")) + 1
     return job_id
 
@@ -89,7 +89,7 @@ def test_a_slide_goes_from_the_disk_to_its_scores_and_another_organisation_sees_
     job_id = walk(page, lab, slide, start_worker, link="Live")
     assert any('"COMPLETED"' in frame for frame in pushed)
     assert person.complaints == []
-    slide_id = lab.api.job(job_id).slide_id
+    slide_id = lab.api.get_job(job_id).slide_id
     page.get_by_role("button", name="Sign out").click()
     page.get_by_role("heading", name="Sign in to Tessera").wait_for()
     assert "CMU" not in page.content()
@@ -110,9 +110,10 @@ def test_a_slide_goes_from_the_disk_to_its_scores_and_another_organisation_sees_
         assert "CMU" not in page.content()
 
 
+@pytest.mark.exhaustive
 def test_the_same_way_leads_to_the_end_where_websockets_are_blocked(
     analyst: Person, lab: Lab, slide: Path, start_worker: Callable[[], None]
 ) -> None:
     blocked = block_pushes(analyst.page)
-    walk(analyst.page, lab, slide, start_worker, link="Looking every 2 seconds")
+    walk(analyst.page, lab, slide, start_worker, link="Checking every 2 seconds")
     assert blocked

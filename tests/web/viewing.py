@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from playwright.sync_api import Page, expect
 
-from client.api import Job, Slide
 from local.stack import Stack
+from tessera.api.rest import RemoteJob, RemoteSlide
 from tests.shared_slides import shared_slide
 from tests.stack.lab import Lab
 from tests.web.person import Person
@@ -64,9 +64,9 @@ WATCH_FRAMES = """() => {
 
 @dataclass(frozen=True)
 class Scene:
-    slide: Slide
-    job: Job
-    other: Job  #: of the same slide
+    slide: RemoteSlide
+    job: RemoteJob
+    other: RemoteJob  #: of the same slide
     tiles: list[dict[str, str]]  #: rows of tiles.csv of `job`
 
 

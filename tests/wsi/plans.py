@@ -8,16 +8,16 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from wsi.builtin_models import STAIN_DENSITY
-from wsi.examination import Examination
-from wsi.mask import SlideMask
-from wsi.model_card import ModelCard
-from wsi.plan import Plan
-from wsi.planning import make_plan
+from wsi.inspection.examination import Examination
+from wsi.inspection.mask import SlideMask
+from wsi.inspection.stored_examination import UnreadSlide
+from wsi.jobs.planning import make_plan
+from wsi.models.builtin import STAIN_DENSITY
+from wsi.planning.plan import Plan
 from wsi.records.jobs import JobOptions
+from wsi.records.model_card import ModelCard
 from wsi.records.slides import Inspection, LevelInfo
-from wsi.shard_result import ShardResult
-from wsi.stored_examination import UnreadSlide
+from wsi.results.shard_result import ShardResult
 
 
 def inspection(
@@ -60,7 +60,7 @@ class IndexedSlide(UnreadSlide):
     def reduces(self, level: int) -> bool:
         return True
 
-    def index_bytes(self) -> bytes:
+    def serialize_index(self) -> bytes:
         return b"index"
 
 

@@ -18,7 +18,7 @@ from tests.slides.ndpi import NdpiLevel, ndpi_levels, write_ndpi
 from tests.slides.ome import ome_pyramid, write_ome
 from tests.slides.scn import write_scn
 
-EXACT: Final = {"syntax": JPEG_2000, "photometric": "YBR_RCT"}  #: without loss, so that codecs can not differ
+EXACT: Final = {"syntax": JPEG_2000, "photometric": "YBR_RCT"}  #: without loss, so that codecs cannot differ
 
 
 def _dicom(path: Path, **how: object) -> None:

@@ -18,7 +18,7 @@ from pydicom.pixels import pixel_array
 from wsi.records.slides import Choice, LevelInfo
 from wsi.slide.slide import RGB
 
-#: (level, its shape, x, y, side) -> [side, side, 3]; None where the oracle can not tell that box exactly
+#: (level, its shape, x, y, side) -> [side, side, 3]; None where the oracle cannot tell that box exactly
 Region = Callable[[int, LevelInfo, int, int, int], RGB | None]
 LARGEST: Final = 16_000_000  #: px of a level that is read whole
 WHITE: Final = 255

@@ -24,9 +24,9 @@ from tests.cuts import cut
 from tests.slide_server import range_reads, served
 from tests.wsi.slide_oracles import ORACLES, WHITE
 from wsi.errors import SlideRejected, TesseraError
-from wsi.examination import examine
+from wsi.inspection.examination import examine
 from wsi.records.slides import Choice, LevelInfo
-from wsi.slide.opening import local_source, open_slide
+from wsi.slide.opening import open_local_source, open_slide
 from wsi.slide.slide import RGB, SlideReader
 
 TABLE: Final = Path(__file__).with_name("slide_outcomes.toml")
@@ -97,7 +97,7 @@ def _main(folder: Path, url: str) -> None:
     for line in sys.stdin:
         name, fields = json.loads(line)
         expectation = Expectation(**fields)
-        local = local_source(folder / name)
+        local = open_local_source(folder / name)
         seen: dict[tuple[int, int, int], RGB] = {}
         for way, source in zip(WAYS, (local, served(reads, folder, local)), strict=True):
             with suppress(OSError):

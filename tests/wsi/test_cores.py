@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from wsi.cores import available_cores, quota_of
+from wsi.cores import count_available_cores, parse_quota
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ from wsi.cores import available_cores, quota_of
     ],
 )
 def test_the_limit_of_a_container_is_read(text: str, cores: float | None) -> None:
-    assert quota_of(text) == cores
+    assert parse_quota(text) == cores
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="only Linux binds processes to cores")
@@ -30,7 +30,7 @@ def test_a_process_bound_to_one_core_has_one() -> None:
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(before)})
     try:
-        assert available_cores() == 1
+        assert count_available_cores() == 1
     finally:
         os.sched_setaffinity(0, before)
-    assert 1 <= available_cores() <= len(before)
+    assert 1 <= count_available_cores() <= len(before)

@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from wsi.plain_faults import plain_fault, why_no_json
+from wsi.plain_faults import describe_fault, describe_json_error
 
 
 class Colour(StrEnum):
@@ -75,11 +75,11 @@ def test_fault_is_told_in_plain_words(value: dict[str, Any], said: str):
     with pytest.raises(ValidationError) as caught:
         Form.model_validate(value)
     (fault,) = caught.value.errors()
-    assert plain_fault(fault) == said
+    assert describe_fault(fault) == said
 
 
 def test_fault_of_a_kind_that_nobody_foresaw_is_not_told_in_the_parsers_words():
-    assert plain_fault({"type": "url_parsing", "msg": "Input should be a valid URL"}) == "is not valid"
+    assert describe_fault({"type": "url_parsing", "msg": "Input should be a valid URL"}) == "is not valid"
 
 
 @pytest.mark.parametrize(
@@ -95,4 +95,4 @@ def test_fault_of_a_kind_that_nobody_foresaw_is_not_told_in_the_parsers_words():
 def test_why_json_cannot_be_read_is_told_in_plain_words(data: bytes, said: str):
     with pytest.raises((ValueError, RecursionError)) as caught:
         json.loads(data)
-    assert said in why_no_json(caught.value)
+    assert said in describe_json_error(caught.value)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wsi.texts import holds_control, visible
+from wsi.texts import escape_control, holds_control
 
 #: As users' files are named: macOS screenshots, Japanese and Persian names, emoji, marks of direction (cases 17).
 NAMES = [
@@ -27,13 +27,13 @@ NAMES = [
 @pytest.mark.parametrize("name", NAMES)
 def test_spaces_joiners_and_marks_of_direction_are_no_control_characters(name: str):
     assert not holds_control(name)
-    assert visible(name) == name
+    assert escape_control(name) == name
 
 
 @pytest.mark.parametrize("character", ["\0", "\t", "\n", "\r", "\x1b", "\x7f", "\x85", "\x9b", "\ud800"])
 def test_control_character_is_found_and_shown_by_its_code(character: str):
     assert holds_control(f"a{character}b")
-    shown = visible(f"a{character}b")
+    shown = escape_control(f"a{character}b")
     assert shown.startswith("a\\")
     assert not holds_control(shown)
 
@@ -47,6 +47,6 @@ def test_control_characters_are_category_cc():
 
 @given(st.text(alphabet=st.characters(exclude_categories=())))
 def test_what_is_shown_holds_no_control_character_and_can_be_written(text: str):
-    shown = visible(text)
+    shown = escape_control(text)
     assert not holds_control(shown)
     shown.encode()

@@ -1,17 +1,17 @@
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { ApiClient } from './api/client';
-import { pushFrom } from './api/live/push';
+import { makeSubscribe } from './api/live/push';
 import { App } from './app/App';
-import { Fatal } from './app/ErrorPages';
+import { StartupError } from './app/ErrorPages';
 import { applyTheme } from './app/theme';
 import { loadConfig } from './config/config';
-import { beginSession } from './session/begin';
+import { beginSession } from './session/begin_session';
 import './styles.css';
 
 applyTheme();
 const place = document.getElementById('root');
-if (place === null) throw new Error('index.html has no place for the page.');
+if (place === null) throw new Error('index.html has no element for the page.');
 const root = createRoot(place);
 try {
   const config = await loadConfig();
@@ -21,10 +21,10 @@ try {
       <App
         session={session}
         api={new ApiClient(config.apiUrl, session)}
-        push={pushFrom(config.realtimeUrl, session)}
+        push={makeSubscribe(config.realtimeUrl, session)}
       />
     </StrictMode>,
   );
 } catch (error) {
-  root.render(<Fatal error={error} />);
+  root.render(<StartupError error={error} />);
 }

@@ -1,4 +1,4 @@
-// What a browser may have to fetch of the page in all, every part of it: at most 350 kB gzipped.
+// Checks that everything a browser may have to fetch of the page takes at most 350 kB gzipped.
 import { readdirSync, readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 

@@ -1,1 +1,2 @@
-"""The protocols that the use cases need. `wsi/memory` ships an implementation of each; adapters hold the real ones."""
+"""The protocols that the use cases need. `adapters` holds the real implementations, `tests/fakes` one of each in
+memory."""

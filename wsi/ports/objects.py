@@ -1,4 +1,4 @@
-"""Objects (results, plans, thumbnails) and multipart uploads (slides)."""
+"""Objects (results, plans, thumbnails) and multipart uploads (slides, model packages)."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ class Objects(Protocol):
     def put_file(self, key: str, path: Path, *, media_type: str) -> None: ...
 
     def get(self, key: str) -> bytes:
-        """Raises SourceMissing."""
+        """Return the object's bytes. Raises SourceMissing."""
         ...
 
     def delete_below(self, prefix: str) -> int:
-        """Deletes every object whose key begins with `prefix`, all versions of it; returns how many."""
+        """Delete every object whose key begins with `prefix`, all versions of it; return their number."""
         ...
 
-    def link(self, key: str, *, filename: str, seconds: int) -> str:
-        """A presigned GET whose response names the file."""
+    def presign_download(self, key: str, *, filename: str, seconds: int) -> str:
+        """Return the URL of a presigned GET whose response names the file."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class StoredPart:
+class UploadedPart:
     n: int  #: 1-based
     size: int  #: bytes
     sha256: str  #: hex
@@ -44,75 +44,82 @@ class StoredPart:
 class StoredObject:
     size: int  #: bytes
     etag: str
-    #: what S3 keeps: of a multipart object the composite, hex sha256 of its parts' digests and "-<parts>"; of another
-    #: hex sha256. None when the object was stored without one
+    #: as S3 stores it: for a multipart object the composite, hex sha256 of its parts' digests and "-<parts>"; else hex
+    #: sha256. None when the object was stored without one
     sha256: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Readable:
-    """How an object stands that is wanted back."""
+    """The state of an object that is being restored."""
 
     now: bool
     until: datetime | None = None  #: when its copy is removed; None: it needs no copy, or has none yet
 
 
-class SlideStore(Protocol):
-    """Where slides lie: multipart uploads into our bucket, and reading from any allow-listed one."""
+class MultipartStore(Protocol):
+    """One bucket of ours that files are uploaded into in parts."""
 
-    def uri(self, key: str) -> str:
-        """ "s3://<our bucket>/<key>"."""
+    def make_uri(self, key: str) -> str:
+        """Return "s3://<our bucket>/<key>"."""
         ...
 
     def begin_upload(self, uri: str) -> str:
-        """Opens a multipart upload with SHA-256 checksums; returns its id."""
+        """Begin a multipart upload with SHA-256 checksums; return its id."""
         ...
 
-    def part_url(self, uri: str, upload_id: str, *, n: int, size: int, sha256: str, seconds: int) -> str:
-        """A presigned PUT (s3v4) that signs length and checksum. `sha256` is hex; S3 wants it as base64."""
+    def presign_part(self, uri: str, upload_id: str, *, n: int, size: int, sha256: str, seconds: int) -> str:
+        """Return the URL of a presigned PUT (s3v4) that signs length and checksum. `sha256` is hex; S3 takes it as
+        base64."""
         ...
+
+    def list_parts(self, uri: str, upload_id: str) -> tuple[UploadedPart, ...]:
+        """List the parts that S3 holds, by number. Raises SourceMissing if the upload is unknown (completed or
+        aborted)."""
+        ...
+
+    def complete_upload(self, uri: str, upload_id: str, parts: Sequence[UploadedPart]) -> StoredObject:
+        """Complete the upload and return its object. Idempotent: if the upload is gone and the object exists, return
+        the object (F-44)."""
+        ...
+
+    def abort_upload(self, uri: str, upload_id: str) -> None:
+        """Abort the upload. Idempotent."""
+        ...
+
+    def head(self, uri: str) -> StoredObject:
+        """Return the object's size, ETag and digest. Raises SourceMissing."""
+        ...
+
+    def delete(self, uri: str) -> None:
+        """Delete all versions of the object. Idempotent."""
+        ...
+
+
+class SlideStore(MultipartStore, Protocol):
+    """The store of slides: multipart uploads into our bucket, and reading from any allow-listed one."""
 
     def write_part(self, uri: str, upload_id: str, *, n: int, data: bytes) -> None:
-        """Raises SourceMissing when the upload is unknown (completed or aborted)."""
+        """Write a part. Raises SourceMissing if the upload is unknown (completed or aborted)."""
         ...
 
     def copy_part(
         self, uri: str, upload_id: str, *, n: int, source: str, etag: str, byte_range: ByteRange | None
     ) -> None:
-        """The part is what lies in another of our objects, whole when `byte_range` is None; S3 computes its checksum.
-        Raises SourceMissing when upload or object are unknown, SourceChanged."""
-        ...
-
-    def parts(self, uri: str, upload_id: str) -> tuple[StoredPart, ...]:
-        """What S3 holds, by number. Raises SourceMissing when the upload is unknown (completed or aborted)."""
-        ...
-
-    def complete_upload(self, uri: str, upload_id: str, parts: Sequence[StoredPart]) -> StoredObject:
-        """Idempotent: when the upload is gone and the object stands, the object is the answer (F-44)."""
-        ...
-
-    def abort_upload(self, uri: str, upload_id: str) -> None:
-        """Idempotent."""
-        ...
-
-    def head(self, uri: str) -> StoredObject:
-        """Raises SourceMissing."""
+        """Copy another of our objects into a part, or only its `byte_range`; S3 computes the checksum. Raises
+        SourceMissing if the upload or the object is unknown, SourceChanged if the object no longer has `etag`."""
         ...
 
     def open(self, uri: str, *, etag: str | None = None) -> RangeSource:
-        """Range reads of one object, pinned to `etag` when given (else to the one that answers first)."""
-        ...
-
-    def delete(self, uri: str) -> None:
-        """All versions. Idempotent."""
+        """Open one object for range reads, pinned to `etag` when given (else to the version that answers first)."""
         ...
 
     def archive(self, uri: str) -> None:
-        """Marks the object for Deep Archive, where the bucket's lifecycle moves it within days; there it can not be
-        read. Idempotent. Raises SourceMissing."""
+        """Mark the object for Deep Archive. The bucket's lifecycle moves it there within days; it cannot be read then.
+        Idempotent. Raises SourceMissing."""
         ...
 
     def restore(self, uri: str, *, days: int, tier: RestoreTier) -> Readable:
-        """Takes the mark away. If the object has moved already, asks for a copy that can be read for `days`, unless
-        one is on its way or stays for half of them yet. Idempotent. Raises SourceMissing."""
+        """Remove the mark. If the object has moved already, request a copy that can be read for `days`, unless one is
+        on its way or lasts for at least half of them. Idempotent. Raises SourceMissing."""
         ...

@@ -9,5 +9,5 @@ from wsi.records.notices import JobUpdate
 
 class Publisher(Protocol):
     def publish(self, update: JobUpdate) -> None:
-        """Raises SourceUnavailable when the push service did not take it."""
+        """Publish an update. Raises SourceUnavailable if the push service did not accept it."""
         ...

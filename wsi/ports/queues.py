@@ -9,21 +9,21 @@ from wsi.records.notices import QueueMessage
 
 
 class Queues(Protocol):
-    """All queues of the installation by name (`wsi.records.notices.QUEUES`)."""
+    """All queues of the installation by name (`adapters.settings.queues.QUEUES`)."""
 
     def send(self, queue: str, body: Mapping[str, Any], *, group: str, traceparent: str) -> None: ...
 
     def receive(
         self, queue: str, *, limit: int, wait_seconds: float, visibility_seconds: int
     ) -> Sequence[QueueMessage]:
-        """At most `limit` (1..10) messages, hidden from others for `visibility_seconds`. Long-polls."""
+        """Receive at most `limit` (1..10) messages, hidden from others for `visibility_seconds`. Long-polls."""
         ...
 
     def extend(self, queue: str, receipt: str, *, seconds: int) -> None:
-        """Hides the message for `seconds` from now; 0 gives it back at once. Raises LeaseLost when the receipt is
-        known to be void: somebody else received the message, or it is gone."""
+        """Hide the message for `seconds` from now; 0 gives it back at once. Raises LeaseLost if the receipt is known to
+        be void: another receiver got the message, or it is gone."""
         ...
 
     def delete(self, queue: str, receipt: str) -> None:
-        """Idempotent; a void receipt deletes nothing."""
+        """Delete the message. Idempotent; a void receipt deletes nothing."""
         ...

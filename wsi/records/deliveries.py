@@ -1,4 +1,4 @@
-"""A notice on its way to one person or service, and what its tries came to."""
+"""A notice on its way to one person or service, and the outcome of its tries."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from uuid import UUID
 from wsi.records.jobs import Job
 
 
-class Channel(StrEnum):
+class NoticeChannel(StrEnum):
     EMAIL = "email"
     WEBHOOK = "webhook"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Delivery:
-    """Unique by (job, version, channel, target)."""
+    """A notice of a job to one receiver, unique by (job, version, channel, target)."""
 
     id: int
     tenant: UUID
     job_id: UUID
     job_version: int
-    channel: Channel
+    channel: NoticeChannel
     target: str  #: address or URL: personal data
     attempt: int = 0  #: tries begun
     status: int | None = None  #: what the receiver of the last try answered
@@ -35,7 +35,7 @@ class Delivery:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NoticeBrief:
-    """What there is to send for a job, claimed for whoever asked."""
+    """A job and its notices that are due, claimed for the caller."""
 
     job: Job
     deliveries: tuple[Delivery, ...]

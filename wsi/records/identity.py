@@ -1,4 +1,4 @@
-"""Who asks. The tenant comes from our own tables, never from the client."""
+"""The requester. The tenant comes from our own tables, never from the client."""
 
 from __future__ import annotations
 

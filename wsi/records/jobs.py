@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
-from wsi.model_card import ReadLevel
-from wsi.outline import Outline
-from wsi.records.fields import known_fields
+from wsi.records.fields import select_known_fields
+from wsi.records.model_card import ReadLevel
+from wsi.records.outline import Outline
 from wsi.records.slides import Choice
 from wsi.states import JobState
 
@@ -23,7 +23,7 @@ class Priority(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JobOptions:
-    """What changes the result. Part of the job's identity, so that equal jobs share one answer."""
+    """The options that change the result. They are part of the job's identity, so that equal jobs share one answer."""
 
     mpp: float | None = None  #: microns a pixel of the slide, stated by the user; wins over the file
     region: tuple[int, int, int, int] | None = None  #: x, y, width, height in level-0 px
@@ -35,7 +35,8 @@ class JobOptions:
     choice: Choice | None = None  #: of the pictures that the slide holds; what was stated with the slide
 
     def as_json(self) -> dict[str, Any]:
-        """Part of a job's identity, so an option that came later stands in it only where it is used."""
+        """Return the options as a part of a job's identity: an option that was added later is included only where it is
+        used."""
         value: dict[str, Any] = {
             "mpp": self.mpp,
             "region": list(self.region) if self.region else None,
@@ -55,7 +56,7 @@ class JobOptions:
         region = value.get("region")
         outline, choice, read_level = value.get("outline"), value.get("choice"), value.get("read_level")
         fields: dict[str, Any] = {
-            **known_fields(JobOptions, value),
+            **select_known_fields(JobOptions, value),
             "region": tuple(region) if region else None,
             "outline": Outline.from_json(outline) if outline else None,
             "choice": Choice.from_json(choice) if choice else None,
@@ -65,8 +66,23 @@ class JobOptions:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class NewJob:
-    """A job as it is asked for. The ledger adds times, version and state QUEUED."""
+class JobTerms:
+    """The fields that the requester states and that do not decide the result. The request, the row and the client copy
+    them as a whole, so that a new one is declared here and in the API's schema."""
+
+    priority: Priority = Priority.NORMAL
+    label: str | None = None  #: free text of the user for finding the job again
+    notify_email: str | None = None  #: who is told by mail when the job ends: personal data
+    notify_webhook: str | None = None  #: URL that is called when the job ends
+
+    def get_terms(self) -> dict[str, Any]:
+        """Return the terms by name."""
+        return {field.name: getattr(self, field.name) for field in fields(JobTerms)}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NewJob(JobTerms):
+    """A job as it is requested. The ledger adds times, version and state QUEUED."""
 
     id: UUID
     slide_id: UUID
@@ -74,18 +90,14 @@ class NewJob:
     model: str
     model_version: str
     model_digest: str
-    priority: Priority = Priority.NORMAL
     options: JobOptions = field(default_factory=JobOptions)
-    label: str | None = None  #: free text of the user for finding the job again
     identity: str  #: hex digest of (slide digest, model digest, options, numerics); equal identity, equal result
     traceparent: str  #: W3C trace context made in the API
     retry_of: UUID | None = None
-    notify_email: str | None = None  #: who is told by mail when the job ends: personal data
-    notify_webhook: str | None = None  #: URL that is called when the job ends
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Job:
+class Job(JobTerms):
     id: UUID
     tenant: UUID
     slide_id: UUID
@@ -95,14 +107,10 @@ class Job:
     state: JobState
     reason: str | None = None  #: FailReason, when FAILED
     sentence: str | None = None  #: for people, when FAILED
-    priority: Priority
     options: JobOptions
-    label: str | None = None
     identity: str
     traceparent: str
     retry_of: UUID | None = None
-    notify_email: str | None = None
-    notify_webhook: str | None = None
     version: int = 1  #: raised by one with every move
     progress_seq: int = 0  #: raised with every progress report; orders updates within a version
     plan_key: str | None = None
@@ -122,7 +130,7 @@ class Job:
 
     @property
     def progress(self) -> float:
-        """0..1 of the tiles planned; 1 only when the job is done."""
+        """The share of the planned tiles that are done, 0..1; 1 only when the job is done."""
         if self.state.is_success:
             return 1.0
         if not self.tiles_planned:
@@ -132,7 +140,8 @@ class Job:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JobFilter:
-    """Which jobs a list shows: those that meet all that is not None."""
+    """A filter of job lists: it keeps the jobs that meet every field that is not None. Each field but `q` is named as
+    the job's own."""
 
     q: str | None = None  #: is part of the label or of the slide's name, case folded
     state: JobState | None = None
@@ -140,6 +149,11 @@ class JobFilter:
     label: str | None = None
     slide_id: UUID | None = None
     created_by: str | None = None  #: an actor's subject
+
+    def get_required_values(self) -> dict[str, Any]:
+        """Return the set fields of the filter by name, without `q`: a job's own must equal them."""
+        values = {field.name: getattr(self, field.name) for field in fields(JobFilter) if field.name != "q"}
+        return {name: value for name, value in values.items() if value is not None}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -162,7 +176,7 @@ class Idempotency:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Submission:
-    """What came of asking for a job."""
+    """The outcome of a request for a job."""
 
     job: Job
     replayed: bool = False  #: the same Idempotency-Key and body came before; nothing new was made

@@ -1,4 +1,4 @@
-"""What leaves after a commit: outbox rows, queue messages, job updates for subscribers."""
+"""Records that are sent after a commit: outbox rows, queue messages, job updates for subscribers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from wsi.records.jobs import Job, Priority
 
 PUSH = "push"  #: outbox topic that goes to subscribers; every other topic is a queue's name
 SHARD_QUEUES = {priority: f"shards-{priority.value}" for priority in Priority}
-QUEUES = ("wake", "inspect", "plan", "stitch", "heavy", *SHARD_QUEUES.values(), "notify")
 MESSAGE_SCHEMA = 1
 
 
@@ -27,7 +26,7 @@ class OutboxRow:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JobUpdate:
-    """What a subscriber sees of a job. Never PHI, never a presigned URL, below 4 KB."""
+    """The part of a job that subscribers see. Never PHI, never a presigned URL, below 4 KB."""
 
     job_id: str
     tenant: str
@@ -56,7 +55,7 @@ def _camel(name: str) -> str:
 GRAPHQL_NAMES: Mapping[str, str] = {field.name: _camel(field.name) for field in fields(JobUpdate)}
 
 
-def job_update(job: Job) -> JobUpdate:
+def make_job_update(job: Job) -> JobUpdate:
     left = job.tiles_planned - job.tiles_inferred - job.tiles_unreadable
     rate = job.tiles_per_second
     return JobUpdate(

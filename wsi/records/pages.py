@@ -19,13 +19,14 @@ class Page(Generic[Item]):
     next_cursor: str | None  #: opaque; None on the last page
 
 
-def cursor_after(created_at: datetime, item_id: UUID) -> str:
-    """Where the next page begins, when pages go from the newest to the oldest and then by id."""
+def make_cursor(created_at: datetime, item_id: UUID) -> str:
+    """Return the cursor of the page after this item, in a list from the newest to the oldest and then by id."""
     return base64.urlsafe_b64encode(f"{created_at.isoformat()} {item_id}".encode()).decode()
 
 
 def read_cursor(cursor: str) -> tuple[datetime, UUID]:
-    """Raises Invalid for what `cursor_after` did not make."""
+    """Return the creation time and the id that `make_cursor` put into the cursor. Raises Invalid for any other
+    text."""
     try:
         created_at, item_id = base64.urlsafe_b64decode(cursor.encode()).decode().split(" ")
         moment = datetime.fromisoformat(created_at)

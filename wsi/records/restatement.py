@@ -1,4 +1,4 @@
-"""What a user states anew about a slide that is stored already."""
+"""Values that a user states anew for a slide that is stored already."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _Value = TypeVar("_Value")
 
 
 class Unstated(Enum):
-    """The mark of a field that a restatement leaves as it is. None is another thing: it takes back what was stated."""
+    """The mark of a field that a restatement leaves as it is. None is different: it withdraws what was stated."""
 
     UNSTATED = "unstated"
 
@@ -34,10 +34,10 @@ class Restatement:
 
     @property
     def is_about_pixels(self) -> bool:
-        """Return True if it states anything that inspection depends on: all but the name."""
-        return bool(self.audit_detail().keys() - {"name"})
+        """True if it states anything that inspection depends on: all but the name."""
+        return bool(self.make_audit_detail().keys() - {"name"})
 
-    def applied(self, slide: Slide) -> Slide:
+    def apply_to(self, slide: Slide) -> Slide:
         """Return the slide with what is stated from now on. Fields of the choice change one by one."""
         choice = slide.choice or Choice()
         return replace(
@@ -51,8 +51,8 @@ class Restatement:
             ),
         )
 
-    def audit_detail(self) -> dict[str, Any]:
-        """Return the stated fields, without the words of a name, which can identify a patient."""
+    def make_audit_detail(self) -> dict[str, Any]:
+        """Return the stated fields. A name is only marked as stated, since its text can identify a patient."""
         stated = {field.name: getattr(self, field.name) for field in fields(self)}
         said = {name: value for name, value in stated.items() if value is not UNSTATED}
         return said | {"name": True} if "name" in said else said

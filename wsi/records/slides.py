@@ -8,13 +8,13 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
-from wsi.records.fields import known_fields
+from wsi.records.fields import select_known_fields
 from wsi.states import SlideState
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CleanCopy:
-    """Where a file is being written without what identifies somebody."""
+    """The de-identified copy of a file, while it is being written."""
 
     uri: str
     upload_id: str  #: of the multipart upload
@@ -22,7 +22,7 @@ class CleanCopy:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Removed:
-    """What de-identification takes out of a slide, as counts: never what it was."""
+    """Counts of what de-identification removes from a slide: never the values themselves."""
 
     images: int = 0  #: label, macro and other pictures beside the slide
     tags: int = 0  #: values taken away, blanked or replaced
@@ -36,7 +36,7 @@ class Removed:
 
     @staticmethod
     def from_json(value: dict[str, Any]) -> Removed:
-        return Removed(**known_fields(Removed, value))
+        return Removed(**select_known_fields(Removed, value))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -65,24 +65,25 @@ class Choice:
         return Choice(optical_path=optical_path, focal_plane=focal_plane, picture=picture)
 
     def as_json(self) -> dict[str, Any]:
-        """Part of a job's identity, so `picture`, which came later, is in it only where one was chosen."""
+        """Return the choice as a part of a job's identity: `picture`, which was added later, only where one was
+        chosen."""
         value = {"optical_path": self.optical_path, "focal_plane": self.focal_plane}
         return value if self.picture is None else value | {"picture": self.picture}
 
     @staticmethod
     def from_json(value: dict[str, Any]) -> Choice:
-        return Choice(**known_fields(Choice, value))
+        return Choice(**select_known_fields(Choice, value))
 
 
 class RestoreTier(StrEnum):
-    """How fast S3 brings a file back from Deep Archive; the slow way costs an eighth of the other."""
+    """The speed at which S3 restores a file from Deep Archive; the slow way costs an eighth of the other."""
 
     STANDARD = "standard"
     BULK = "bulk"
 
     @property
     def hours(self) -> int:
-        """At most, as S3 says."""
+        """The most hours that a restore takes, as S3 states it."""
         return 12 if self is RestoreTier.STANDARD else 48
 
 
@@ -92,8 +93,8 @@ class Slide:
     tenant: UUID
     name: str  #: display name. PHI: never logged
     state: SlideState
-    files: tuple[SlideFile, ...]  #: as they came; `wsi.slide.files.find_slide` tells which one is opened
-    digest: str | None = None  #: `wsi.digests.slide_digest`; by reference `wsi.slides.referenced_digest`
+    files: tuple[SlideFile, ...]  #: as they came; `wsi.slide.files.choosing.find_slide` tells which one is opened
+    digest: str | None = None  #: `wsi.digests.compute_slide_digest`; by reference `compute_reference_digest`
     mpp: float | None = None  #: microns a pixel that the user states; wins over the file
     choice: Choice | None = None  #: of the pictures that the slide holds, stated by the user
     deidentify: bool = False  #: the user asked that label and identifiers are removed before it is READY
@@ -121,7 +122,7 @@ class LevelInfo:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Inspection:
-    """What the header and one thumbnail level say. Nothing in it identifies a patient."""
+    """The facts that the header and one thumbnail level give. Nothing in it identifies a patient."""
 
     format: str  #: "svs", "tiff", "ome-tiff", "dicom", ...
     reading_path: str  #: "native" (range reads) or "scratch" (OpenSlide on a local copy)
@@ -132,7 +133,7 @@ class Inspection:
     mpp_x: float | None
     mpp_y: float | None
     mpp_source: str | None  #: "override", "aperio", "tiff-resolution", "openslide", ...
-    mpp_conflict: str | None = None  #: for people: why the file's sources of mpp can not all be true; rejects the slide
+    mpp_conflict: str | None = None  #: for people: why the file's sources of mpp cannot all be true; rejects the slide
     #: A field, its number and its unit that look like a scale and are not understood, where the file states no other:
     #: never a free text.
     mpp_unread: str | None = None
@@ -152,8 +153,8 @@ class Inspection:
     @staticmethod
     def from_json(value: dict[str, Any]) -> Inspection:
         fields: dict[str, Any] = {
-            **known_fields(Inspection, value),
-            "levels": tuple(LevelInfo(**known_fields(LevelInfo, level)) for level in value["levels"]),
+            **select_known_fields(Inspection, value),
+            "levels": tuple(LevelInfo(**select_known_fields(LevelInfo, level)) for level in value["levels"]),
             "bounds": tuple(value["bounds"]) if value.get("bounds") else None,
             "warnings": tuple(value.get("warnings", ())),
         }

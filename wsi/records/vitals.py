@@ -1,4 +1,5 @@
-"""How an installation does: what its operators watch. Counts and seconds over all tenants, and nothing of anybody."""
+"""Vital signs of an installation, for its operators: counts and seconds over all tenants, and nothing about any
+person."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from wsi.states import JobState
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Vitals:
-    """`live` and `finished` name every state, with 0 too. "Lately" is the time that was asked about."""
+    """Counts and times of jobs. `live` and `finished` name every state, with 0 too. "Lately" is the requested time."""
 
     live: Mapping[JobState, int]
     waiting: int  #: RUNNING jobs of which no worker holds a shard

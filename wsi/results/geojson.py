@@ -1,4 +1,4 @@
-"""tiles.geojson.gz: one QuPath tile object an analysed tile (what QuPath's import takes: peers-and-pitfalls 3.4).
+"""tiles.geojson.gz: one QuPath tile object for each analysed tile (what QuPath's import takes: peers-and-pitfalls 3.4).
 
 QuPath shows slides that state what was scanned (MRXS, SCN) cropped to it, and counts from that corner (qupath#820). So
 does this file; tiles.full.geojson.gz counts from the corner of level 0 and is written for such slides only.
@@ -25,8 +25,8 @@ _IDS = uuid.uuid5(uuid.NAMESPACE_DNS, "tiles.tessera.invalid")
 
 
 def write(tiles: ScoredTiles, file: IO[bytes]) -> None:
-    """Write the tiles in px of what QuPath shows. Tiles that lie wholly outside of it are left out: nothing was scanned
-    there, and only a drawn region reaches them."""
+    """Write the tiles in px of what QuPath shows. Tiles entirely outside of it are left out: nothing was scanned there,
+    and only a drawn region reaches them."""
     inspection = tiles.plan.inspection
     _write(tiles, file, inspection.bounds or _whole(inspection))
 
@@ -58,7 +58,7 @@ def _write(tiles: ScoredTiles, file: IO[bytes], shown: tuple[int, int, int, int]
     with packed, io.TextIOWrapper(packed, encoding="utf-8", newline="") as text:
         text.write('{"type":"FeatureCollection","features":[')
         separator = "\n"
-        for number, minx, miny, scores in tiles.rows():
+        for number, minx, miny, scores in tiles.iterate_rows():
             x, y = max(minx - left, 0), max(miny - top, 0)
             right, bottom = min(minx - left + grid.side, width), min(miny - top + grid.side_y, height)
             if right <= x or bottom <= y:

@@ -12,7 +12,7 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 from numpy.typing import NDArray
 
-from wsi.plan import Plan
+from wsi.planning.plan import Plan
 from wsi.results.scored_tiles import ScoredTiles
 
 NAME = "heatmap.ome.tif"
@@ -50,14 +50,15 @@ def write(tiles: ScoredTiles, file: IO[bytes]) -> None:
             )
 
 
-def scaled(scores: NDArray[np.float32], low: float, high: float) -> Gray:
-    """1..255 for values from `low` to `high`, clipped to them."""
+def scale_scores(scores: NDArray[np.float32], low: float, high: float) -> Gray:
+    """Return grey values 1..255 for scores from `low` to `high`, clipped to them."""
     part = np.clip((scores.astype(np.float64) - low) / (high - low), 0.0, 1.0)
     return (1 + np.rint(part * 254)).astype(np.uint8)
 
 
-def halved(image: Gray) -> Gray:
-    """Half the size, rounded up: the mean of the analysed ones among 2 x 2 pixels, 0 only where none of them is."""
+def halve_image(image: Gray) -> Gray:
+    """Return the image at half its size, rounded up: the mean of the analysed ones among 2 x 2 pixels, 0 only where
+    none of them is."""
     height, width = image.shape
     padded = np.pad(image, ((0, height % 2), (0, width % 2))).astype(np.uint16)
     quads = padded.reshape(padded.shape[0] // 2, 2, padded.shape[1] // 2, 2)
@@ -67,14 +68,15 @@ def halved(image: Gray) -> Gray:
 
 
 def _blocks(tiles: ScoredTiles, level: int) -> Iterator[Gray]:
-    """The file's tiles of all channels of one level, row-major, each full size. One channel is in memory at a time."""
+    """Yield the file's tiles of all channels of one level, row-major, each full size. One channel is in memory at a
+    time."""
     grid = tiles.plan.grid
     column, row = (tiles.plan.tiles[tiles.inferred] // (grid.stride, grid.stride_y)).T
     for channel, limits in enumerate(tiles.plan.card.columns):
         image = np.zeros((grid.rows, grid.columns), dtype=np.uint8)
-        image[row, column] = scaled(tiles.scores[:, channel], limits.low, limits.high)
+        image[row, column] = scale_scores(tiles.scores[:, channel], limits.low, limits.high)
         for _ in range(level):
-            image = halved(image)
+            image = halve_image(image)
         for y in range(0, image.shape[0], TILE):
             for x in range(0, image.shape[1], TILE):
                 block = np.zeros((TILE, TILE), dtype=np.uint8)
@@ -84,7 +86,8 @@ def _blocks(tiles: ScoredTiles, level: int) -> Iterator[Gray]:
 
 
 def _ome_xml(plan: Plan, microns: tuple[float, float]) -> str:
-    """OME 2016-06. Plain ASCII, as TIFF tag 270 asks; microns are the schema's default unit of PhysicalSize."""
+    """Return the image description by OME 2016-06. Plain ASCII, as TIFF tag 270 requires; microns are the schema's
+    default unit of PhysicalSize."""
     channels = "".join(
         f'<Channel ID="Channel:0:{number}" Name={_attribute(column.name)} SamplesPerPixel="1"/>'
         for number, column in enumerate(plan.card.columns)
@@ -106,6 +109,6 @@ def _ome_xml(plan: Plan, microns: tuple[float, float]) -> str:
 
 
 def _attribute(text: str) -> str:
-    """XML knows no U+FFFE and no U+FFFF, in whatever way they are written."""
+    """Return the text as an XML attribute; XML allows no U+FFFE and no U+FFFF, however they are written."""
     known = text.translate({0xFFFE: "\ufffd", 0xFFFF: "\ufffd"})
     return quoteattr(known).encode("ascii", "xmlcharrefreplace").decode("ascii")

@@ -1,4 +1,4 @@
-"""tissue.png: the mask that the tiles were taken from, over the whole slide."""
+"""tissue.png: the mask that the tiles were selected by, over the whole slide."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import IO, Any
 
 import numpy as np
 
-from wsi.mask import DRAWN, SlideMask
+from wsi.inspection.mask import DRAWN, SlideMask
 from wsi.records.slides import Inspection
 from wsi.results.scored_tiles import ScoredTiles
-from wsi.slide.codecs.library import imagecodecs
+from wsi.slide.codecs.library import load_imagecodecs
 
 NAME = "tissue.png"
 MEDIA_TYPE = "image/png"
@@ -17,15 +17,16 @@ ANALYSED = 255  #: grey value; all else is 0
 
 
 def write(tiles: ScoredTiles, file: IO[bytes]) -> None:
-    """8 bits a pixel. Its place on the slide is in the summary (`described`). Raises ValueError for a plan without a
-    mask."""
+    """Write the mask with 8 bits a pixel. Its place on the slide is in the summary (`describe_mask`). Raises ValueError
+    for a plan without a mask."""
     if tiles.plan.mask is None:
         raise ValueError("the plan holds no mask")
-    file.write(imagecodecs().png_encode(tiles.plan.mask.pixels.astype(np.uint8) * ANALYSED, level=9))
+    file.write(load_imagecodecs().png_encode(tiles.plan.mask.pixels.astype(np.uint8) * ANALYSED, level=9))
 
 
-def described(mask: SlideMask, inspection: Inspection) -> dict[str, Any]:
-    """For summary.json. A pixel of the mask covers `downsample_x` x `downsample_y` level-0 px."""
+def describe_mask(mask: SlideMask, inspection: Inspection) -> dict[str, Any]:
+    """Return the mask's entry in summary.json. One pixel of the mask covers `downsample_x` x `downsample_y` level-0
+    px."""
     height, width = mask.pixels.shape
     fraction, um2 = inspection.tissue_fraction, inspection.tissue_um2
     if mask.source == DRAWN:

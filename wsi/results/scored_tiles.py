@@ -1,4 +1,4 @@
-"""The scores of all tiles of a plan, as every writer takes them, and their one form as text."""
+"""The scores of all tiles of a plan, as every writer reads them, and their one form as text."""
 
 from __future__ import annotations
 
@@ -8,38 +8,38 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from wsi.plan import Plan
-from wsi.shard_result import Measured
+from wsi.planning.plan import Plan
+from wsi.results.shard_result import AttemptMeasurements
 
 CHUNK = 8192  #: tiles that are text at a time: about 4 MB of it
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ScoredTiles:
-    """planned = inferred + unreadable."""
+    """All tiles of a plan with their scores. planned = inferred + unreadable."""
 
     plan: Plan
     inferred: NDArray[np.int32]  #: tile numbers, ascending
     scores: NDArray[np.float32]  #: [inferred, columns], finite
     unreadable: Mapping[int, str]  #: tile number -> reason, ascending
-    quality: NDArray[np.float32]  #: [inferred, 4] of `wsi.quality`; NaN where nobody measured it
-    measured: tuple[Measured, ...] = ()  #: of the shards that say it
+    quality: NDArray[np.float32]  #: [inferred, 4] of `wsi.results.tile_quality`; NaN where nobody measured it
+    measured: tuple[AttemptMeasurements, ...] = ()  #: of the shards that say it
 
-    def rows(self) -> Iterator[tuple[int, int, int, list[str]]]:
-        """(tile number, x, y, scores as text) of the inferred tiles, ordered by x, then y."""
-        for numbers, scores in self.chunks(self.scores):
+    def iterate_rows(self) -> Iterator[tuple[int, int, int, list[str]]]:
+        """Yield (tile number, x, y, scores as text) of the inferred tiles, ordered by x, then y."""
+        for numbers, scores in self.iterate_chunks(self.scores):
             origins: list[list[int]] = self.plan.tiles[numbers].tolist()
             for number, (x, y), text in zip(numbers.tolist(), origins, as_text(scores), strict=True):
                 yield number, x, y, text
 
-    def chunks(self, values: NDArray[np.float32]) -> Iterator[tuple[NDArray[np.int32], NDArray[np.float32]]]:
-        """(tile numbers, their rows of `values`), ordered by x, then y."""
+    def iterate_chunks(self, values: NDArray[np.float32]) -> Iterator[tuple[NDArray[np.int32], NDArray[np.float32]]]:
+        """Yield (tile numbers, their rows of `values`), ordered by x, then y."""
         for start in range(0, len(self.inferred), CHUNK):
             yield self.inferred[start : start + CHUNK], values[start : start + CHUNK]
 
 
 def as_text(values: NDArray[np.float32]) -> list[list[str]]:
-    """The shortest text that reads back as the same float32, so that equal values are equal bytes."""
+    """Return the shortest texts that read back as the same float32, so that equal values give equal bytes."""
     # + 0.0 turns -0.0 into 0.0.
     texts: list[list[str]] = (values + np.float32(0.0)).astype(np.str_).tolist()
     return texts

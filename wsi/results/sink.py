@@ -1,4 +1,4 @@
-"""Where result files go. A reader sees a whole file or none: temp name first, then one atomic step."""
+"""Destinations of result files. A reader sees a whole file or none: temp name first, then one atomic step."""
 
 from __future__ import annotations
 
@@ -12,18 +12,20 @@ from uuid import uuid4
 
 from wsi.ports.objects import Objects
 from wsi.records.results import ResultFile
+from wsi.replacing import replace_file
 
 Writer = Callable[[IO[bytes]], None]  #: writes a whole file; it may seek
 
 
 class ResultSink(Protocol):
     def write(self, name: str, media_type: str, writer: Writer) -> ResultFile:
-        """Publishes what `writer` writes under `name`, in place of what stood there. Nothing when it raises."""
+        """Publish the output of `writer` under `name`, replacing an older file of that name. Publish nothing if it
+        raises."""
         ...
 
 
 class FolderSink:
-    """Files in a folder of this disk, which is made when it is missing."""
+    """Files in a folder of this disk, which is created if it is missing."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -37,14 +39,15 @@ class FolderSink:
                 writer(file)
                 result = _result(file, name=name, key=name, media_type=media_type)
                 os.fsync(file.fileno())
-            path.replace(self._folder / name)
+            replace_file(path, self._folder / name)
         finally:
             path.unlink(missing_ok=True)
         return result
 
 
 class ObjectSink:
-    """Objects below a prefix, by way of a temporary file: the parts of an upload must be known before it begins."""
+    """Objects below a prefix, written through a temporary file: the parts of an upload must be known before it
+    begins."""
 
     def __init__(self, objects: Objects, prefix: str) -> None:
         self._objects = objects

@@ -1,5 +1,5 @@
-"""summary.json: what was analysed, with what, and what could not be. Measurements of the run lie under `run` only;
-all else is the same for the same slide and model."""
+"""summary.json: what was analysed, with what, and what could not be. Measurements of the run are under `run` only; all
+else is the same for the same slide and model."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import IO, Any
 from wsi.numerics import CODE_VERSION
 from wsi.records.results import ResultFile
 from wsi.results import quality
-from wsi.results.mask import described
+from wsi.results.mask import describe_mask
 from wsi.results.scored_tiles import ScoredTiles
-from wsi.shard_result import Measured
+from wsi.results.shard_result import AttemptMeasurements
 from wsi.states import JobState
 
 NAME = "summary.json"  #: written last: it stands only when every other file of the slide stands
@@ -21,26 +21,27 @@ MEDIA_TYPE = "application/json"
 SUMMARY_SCHEMA = 1
 
 
-def status(tiles: ScoredTiles) -> JobState:
-    """The final state that the counts say."""
+def decide_state(tiles: ScoredTiles) -> JobState:
+    """Return the final state of the job, by its counts."""
     if not len(tiles.plan.tiles):
         return JobState.NO_TISSUE
     return JobState.COMPLETED_WITH_UNREADABLE_TILES if tiles.unreadable else JobState.COMPLETED
 
 
 def write(tiles: ScoredTiles, files: Sequence[ResultFile], run: Mapping[str, Any], file: IO[bytes]) -> None:
-    """`files` are the other result files, named with size and digest, so that a copy can be checked."""
+    """Write the summary. It lists the other result files, `files`, with size and digest, so that a copy can be
+    checked."""
     plan = tiles.plan
     inspection, box = plan.inspection, {"width": plan.grid.side, "height": plan.grid.side_y}
     value: dict[str, Any] = {
         "schema": SUMMARY_SCHEMA,
-        "status": status(tiles).value,
+        "status": decide_state(tiles).value,
         "tiles": {
             "planned": len(plan.tiles),
             "inferred": len(tiles.inferred),
             "unreadable": len(tiles.unreadable),
         },
-        "quality": quality.described(tiles),
+        "quality": quality.describe(tiles),
         "unreadable": [
             {"minx": int(plan.tiles[tile, 0]), "miny": int(plan.tiles[tile, 1])} | box | {"reason": reason}
             for tile, reason in tiles.unreadable.items()
@@ -59,7 +60,7 @@ def write(tiles: ScoredTiles, files: Sequence[ResultFile], run: Mapping[str, Any
             "path_reason": inspection.path_reason,
             "tissue_um2": inspection.tissue_um2,
             "tissue_fraction": inspection.tissue_fraction,
-            "tissue": described(plan.mask, inspection) if plan.mask is not None else None,
+            "tissue": describe_mask(plan.mask, inspection) if plan.mask is not None else None,
         },
         "model": {
             "name": plan.card.name,
@@ -82,8 +83,8 @@ def write(tiles: ScoredTiles, files: Sequence[ResultFile], run: Mapping[str, Any
     file.write(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False).encode() + b"\n")
 
 
-def _inference(shards: Sequence[Measured]) -> dict[str, Any]:
-    """What the shards took together, each in the attempt that finished it."""
+def _inference(shards: Sequence[AttemptMeasurements]) -> dict[str, Any]:
+    """Return the totals of the shards' measurements, each of the attempt that finished the shard."""
     return {
         "seconds": round(sum(shard.seconds for shard in shards), 3),  # of all workers, one after the other
         "requests": sum(shard.requests for shard in shards),

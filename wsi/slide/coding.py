@@ -1,4 +1,4 @@
-"""How the bytes of a tile become pixels: what the container says of them. `wsi.slide.decoding` acts on it."""
+"""The way from a tile's bytes to pixels, as the container states it. `wsi.slide.decoding` applies it."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final, Literal
 
-from wsi.records.fields import known_fields
+from wsi.records.fields import select_known_fields
 
 Reduction = Literal[1, 2, 4, 8]  #: a tile decoded at 1, 1/2, 1/4 or 1/8 of its width and height
 REDUCTIONS: Final[tuple[Reduction, ...]] = (1, 2, 4, 8)
 
 
 class Codec(StrEnum):
-    """How one tile is packed. The names are stored in indexes: only add."""
+    """The compression of a tile. The names are stored in indexes: only add."""
 
     JPEG = "jpeg"
     JPEG_RESTARTS = "jpeg-restarts"  #: slices of one huge JPEG
@@ -28,11 +28,11 @@ class Codec(StrEnum):
     WEBP = "webp"
     PNG = "png"
     LERC = "lerc"
-    OLD_JPEG = "old-jpeg"  #: bare scans; `Coding.tables` is all that stands in front of them
+    OLD_JPEG = "old-jpeg"  #: bare scans; `Coding.tables` is all that comes before them
 
 
 class Colour(StrEnum):
-    """What the samples of a pixel are, as the container says it; a codec's own opinion does not count."""
+    """The meaning of a pixel's samples, as the container states it; a codec's own opinion does not count."""
 
     RGB = "rgb"
     YCBCR = "ycbcr"  #: full range, as JFIF has it
@@ -42,7 +42,7 @@ class Colour(StrEnum):
 
 
 class Extra(StrEnum):
-    """What the sample behind the colours is."""
+    """The meaning of the sample after the colours."""
 
     NONE = "none"  #: there is none
     IGNORED = "ignored"
@@ -52,7 +52,7 @@ class Extra(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Coding:
-    """Shared by all tiles of a level."""
+    """The coding that all tiles of a level share."""
 
     codec: Codec
     colour: Colour
@@ -62,7 +62,7 @@ class Coding:
     extra: Extra = Extra.NONE
     items: bool = False  #: pieces are whole items of DICOM with their headers
     reference: tuple[int, ...] = ()  #: black and white of Y, Cb and Cr, where old JPEG states them
-    ground: int = 255  #: grey value behind what is transparent: not of the file, and not stored; who decodes says it
+    ground: int = 255  #: grey value behind transparent pixels; set by the decoding caller, not read or stored
 
     @property
     def samples(self) -> int:
@@ -87,7 +87,7 @@ class Coding:
     @staticmethod
     def from_json(value: dict[str, Any]) -> Coding:
         fields: dict[str, Any] = {
-            **known_fields(Coding, value),
+            **select_known_fields(Coding, value),
             "codec": Codec(value["codec"]),
             "colour": Colour(value["colour"]),
             "tables": base64.b64decode(value["tables"]),

@@ -27,8 +27,8 @@ class EncodedTiles:
     def __len__(self) -> int:
         return len(self.tiles)
 
-    def part(self, low: int, high: int) -> EncodedTiles:
-        """Tiles `low` to `high`, with as little of the data as holds them."""
+    def slice(self, low: int, high: int) -> EncodedTiles:
+        """Return tiles `low` to `high`, with the smallest part of the data that holds them."""
         first, last = int(self.first[low]), int(self.first[high])
         starts, ends = self.starts[first:last], self.ends[first:last]
         begin, end = (int(starts.min()), int(ends.max())) if last > first else (0, 0)
@@ -37,8 +37,8 @@ class EncodedTiles:
             self.level, self.tiles[low:high], self.first[low : high + 1] - first, starts - begin, ends - begin, data
         )
 
-    def pieces(self) -> Iterator[tuple[int, tuple[bytes, ...]]]:
-        """Each tile and its pieces."""
+    def iterate_pieces(self) -> Iterator[tuple[int, tuple[bytes, ...]]]:
+        """Yield each tile and its pieces."""
         data = self.data
         places = list(zip(self.starts.tolist(), self.ends.tolist(), strict=True))
         first = self.first.tolist()
@@ -46,12 +46,12 @@ class EncodedTiles:
             held = places[first[number] : first[number + 1]]
             yield tile, tuple(bytes(data[start:end]) for start, end in held)
 
-    def each(self) -> Iterator[EncodedTile]:
-        return (EncodedTile(self.level, tile, pieces) for tile, pieces in self.pieces())
+    def iterate_tiles(self) -> Iterator[EncodedTile]:
+        return (EncodedTile(self.level, tile, pieces) for tile, pieces in self.iterate_pieces())
 
     @staticmethod
     def of(level: int, tiles: Sequence[EncodedTile]) -> EncodedTiles:
-        """Copies the bytes."""
+        """Build the table from single tiles, copying their bytes."""
         sizes = np.array([len(piece) for tile in tiles for piece in tile.pieces], np.int64)
         ends = np.cumsum(sizes)
         return EncodedTiles(
@@ -64,6 +64,6 @@ class EncodedTiles:
         )
 
     @staticmethod
-    def without_bytes(level: int, tiles: NDArray[np.int64]) -> EncodedTiles:
+    def with_no_bytes(level: int, tiles: NDArray[np.int64]) -> EncodedTiles:
         none = np.empty(0, np.int64)
         return EncodedTiles(level, tiles, np.zeros(len(tiles) + 1, np.int64), none, none, b"")

@@ -1,5 +1,5 @@
-"""The index of a slide that is read natively: where each tile of each level lies. Made from the directories once, it
-travels with the plan, so that a worker's first request is for tiles."""
+"""The index of a slide that is read natively: the place of each tile of each level. It is made from the directories
+once and travels with the plan, so that a worker's first request is for tiles."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _MAGIC: Final = f"tessera-index-{PARSER_VERSION}\n".encode()
 
 
 @dataclass(frozen=True, slots=True)
-class Pieces:
-    """Where the bytes of a level's tiles lie. Tile t, row-major, is the pieces `first[t]` to `first[t + 1]`, in that
-    order; one without pieces is not in the file. Most formats have one piece a tile; planes, fragments and restart
+class TileExtents:
+    """The places of the bytes of a level's tiles. Tile t, row-major, is the pieces `first[t]` to `first[t + 1]`, in
+    that order; one without pieces is not in the file. Most formats have one piece a tile; planes, fragments and restart
     slices make several."""
 
     first: NDArray[np.int64]  #: [tiles + 1]
@@ -32,16 +32,16 @@ class Pieces:
     sizes: NDArray[np.int64]  #: [pieces] bytes; 0 is a missing piece
 
     @staticmethod
-    def one_each(offsets: NDArray[np.int64], sizes: NDArray[np.int64], *, file: int = 0) -> Pieces:
-        """One piece a tile, all in the same file."""
+    def of_single_pieces(offsets: NDArray[np.int64], sizes: NDArray[np.int64], *, file: int = 0) -> TileExtents:
+        """Return the extents of tiles of one piece each, all in the same file."""
         tiles = len(offsets)
-        return Pieces(np.arange(tiles + 1, dtype=np.int64), np.full(tiles, file, np.int32), offsets, sizes)
+        return TileExtents(np.arange(tiles + 1, dtype=np.int64), np.full(tiles, file, np.int32), offsets, sizes)
 
     def of(self, tile: int) -> range:
         return range(int(self.first[tile]), int(self.first[tile + 1]))
 
-    def lying(self, tile: int) -> list[tuple[int, int, int]]:
-        """(file, offset, size) of each of the tile's pieces. All at once: an NDPI tile has 32."""
+    def locate(self, tile: int) -> list[tuple[int, int, int]]:
+        """Return (file, offset, size) of each of the tile's pieces. All at once: an NDPI tile has 32."""
         held = slice(int(self.first[tile]), int(self.first[tile + 1]))
         return list(zip(*(values[held].tolist() for values in (self.files, self.offsets, self.sizes)), strict=True))
 
@@ -50,14 +50,14 @@ class Pieces:
 class LevelIndex:
     info: LevelInfo
     coding: Coding
-    pieces: Pieces
+    pieces: TileExtents
     #: A tile without pieces was never scanned (DICOM TILED_SPARSE) and is shown as glass; otherwise it is unreadable.
     holes: bool = False
 
     @property
     def most_bytes(self) -> int:
-        """That a tile can need: four times its raw pixels and a header; noise in JPEG of quality 100 takes less than
-        twice."""
+        """The most bytes that a tile can need: four times its raw pixels and a header; noise in JPEG of quality 100
+        takes less than twice."""
         return 4 * 3 * self.info.tile_width * self.info.tile_height + 65_536
 
 
@@ -83,7 +83,8 @@ class SlideIndex:
         return replace(self, files=tuple(files[: number + 1]), levels=tuple(levels))
 
     def to_bytes(self) -> bytes:
-        """Tiles mostly follow each other, so offsets are kept as gaps: 1,000,000 tiles take about 2 MB."""
+        """Serialize the index. Tiles mostly follow each other, so offsets are stored as gaps: 1,000,000 tiles take
+        about 2 MB."""
         head = {
             "files": [(file.etag, file.size) for file in self.files],
             "inspection": self.inspection.as_json(),
@@ -98,14 +99,14 @@ class SlideIndex:
             ],
         }
         text = json.dumps(head).encode()
-        arrays = [array for level in self.levels for array in _packed(level.pieces)]
+        arrays = [array for level in self.levels for array in _pack(level.pieces)]
         body = b"".join((struct.pack("<I", len(text)), text, *(array.astype("<i8").tobytes() for array in arrays)))
         return _MAGIC + zlib.compress(body, 6)
 
     @staticmethod
     def from_bytes(data: bytes) -> SlideIndex | None:
-        """None for an index that another version wrote: the file's own directories say the same. Raises ValueError or
-        zlib.error for one that is damaged."""
+        """Return None for an index that another version wrote: the file's own directories say the same. Raises
+        ValueError or zlib.error for one that is damaged."""
         if not data.startswith(_MAGIC):
             return None
         try:
@@ -123,21 +124,22 @@ def _read(body: bytes) -> SlideIndex:
         tiles, pieces = level["tiles"], level["pieces"]
         numbers = np.frombuffer(body, "<i8", tiles + 3 * pieces, start).astype(np.int64)
         start += 8 * len(numbers)
-        unpacked = _unpacked(numbers[:tiles], *numbers[tiles:].reshape(3, pieces))
+        unpacked = _unpack(numbers[:tiles], *numbers[tiles:].reshape(3, pieces))
         levels.append(LevelIndex(info, Coding.from_json(level["coding"]), unpacked, level["holes"]))
     files = tuple(IndexedFile(etag, size) for etag, size in head["files"])
     return SlideIndex(files, inspection, tuple(levels))
 
 
-def _packed(pieces: Pieces) -> tuple[NDArray[np.int64], ...]:
-    """Pieces of each tile, files, bytes between the end of the piece before and each start, sizes."""
+def _pack(pieces: TileExtents) -> tuple[NDArray[np.int64], ...]:
+    """Return the number of pieces of each tile, and of each piece the file, the gap to the end of the piece before, and
+    the size."""
     ends = pieces.offsets + pieces.sizes
     gaps = pieces.offsets - np.concatenate((np.zeros(1, np.int64), ends))[: len(ends)]
     return np.diff(pieces.first), pieces.files.astype(np.int64), gaps, pieces.sizes
 
 
-def _unpacked(
+def _unpack(
     each: NDArray[np.int64], files: NDArray[np.int64], gaps: NDArray[np.int64], sizes: NDArray[np.int64]
-) -> Pieces:
+) -> TileExtents:
     first = np.concatenate((np.zeros(1, np.int64), np.cumsum(each)))
-    return Pieces(first, files.astype(np.int32), np.cumsum(gaps) + np.cumsum(sizes) - sizes, sizes)
+    return TileExtents(first, files.astype(np.int32), np.cumsum(gaps) + np.cumsum(sizes) - sizes, sizes)

@@ -9,18 +9,19 @@ from numpy.typing import NDArray
 
 from wsi.errors import SourceChanged, TileUnreadable
 from wsi.records.slides import Inspection
-from wsi.slide.coalescing import spans
+from wsi.slide.coalescing import coalesce_spans
 from wsi.slide.coding import Codec, Reduction
 from wsi.slide.decoding import TileDecoding
 from wsi.slide.encoded import EncodedTiles
-from wsi.slide.index import LevelIndex, Pieces, SlideIndex
+from wsi.slide.files.source import SlideSource
+from wsi.slide.index import LevelIndex, SlideIndex, TileExtents
 from wsi.slide.ranges import ByteRange, Data
 from wsi.slide.slide import RGB, WHITE, EncodedTile
-from wsi.slide.source import SlideSource
 
 
 class NativeReader:
-    """Raises SourceChanged when the index was made from another version of a file."""
+    """The reader of a slide that has an index. Raises SourceChanged when the index was made from another version of a
+    file."""
 
     def __init__(self, source: SlideSource, index: SlideIndex) -> None:
         held = [file.etag for _, file in source.files[: len(index.files)]]
@@ -33,7 +34,7 @@ class NativeReader:
     def inspection(self) -> Inspection:
         return self._index.inspection
 
-    def ordered(self, level: int, tiles: NDArray[np.int64]) -> NDArray[np.int64]:
+    def sort_tiles(self, level: int, tiles: NDArray[np.int64]) -> NDArray[np.int64]:
         pieces = self._index.levels[level].pieces
         asked = self._askable(level, tiles)
         of, places = _places(pieces, tiles[asked])
@@ -43,11 +44,12 @@ class NativeReader:
         np.maximum.at(last, of, rank)  # a tile is there with its last piece
         return np.concatenate((tiles[~asked], tiles[asked][np.argsort(last)]))
 
-    def runs(self, level: int, tiles: NDArray[np.int64]) -> Iterator[EncodedTiles]:
-        """Tiles whose bytes can not be asked for come first, without pieces: `decode` says what is wrong."""
+    def read_runs(self, level: int, tiles: NDArray[np.int64]) -> Iterator[EncodedTiles]:
+        """Yield the tiles; those whose bytes cannot be requested come first, without pieces: `decode` says what is
+        wrong."""
         asked = self._askable(level, tiles)
         if not asked.all():
-            yield EncodedTiles.without_bytes(level, tiles[~asked])
+            yield EncodedTiles.with_no_bytes(level, tiles[~asked])
         pieces, wanted = self._index.levels[level].pieces, tiles[asked]
         of, places = _places(pieces, wanted)
         order = _by_place(pieces, places)
@@ -57,7 +59,7 @@ class NativeReader:
             here = order[pieces.files[places[order]] == file]
             starts = pieces.offsets[places[here]]
             ends = starts + pieces.sizes[places[here]]
-            found = spans(starts.tolist(), ends.tolist())
+            found = coalesce_spans(starts.tolist(), ends.tolist())
             answers = source.read_many([ByteRange(begin, end) for _, _, begin, end in found])
             for (low, high, begin, _), data in zip(found, answers, strict=True):
                 inside = starts[low:high] - begin, ends[low:high] - begin
@@ -69,29 +71,29 @@ class NativeReader:
                 if whole is not None:
                     yield whole
 
-    def encoded(self, level: int, tiles: Sequence[int]) -> Iterator[EncodedTile]:
-        return (tile for run in self.runs(level, np.asarray(tiles, np.int64)) for tile in run.each())
+    def read_tiles(self, level: int, tiles: Sequence[int]) -> Iterator[EncodedTile]:
+        return (tile for run in self.read_runs(level, np.asarray(tiles, np.int64)) for tile in run.iterate_tiles())
 
-    def decoding(self, level: int) -> TileDecoding:
+    def find_decoding(self, level: int) -> TileDecoding:
         index = self._index.levels[level]
         return TileDecoding(index.coding, index.info.tile_width, index.info.tile_height, index.holes)
 
     def decode(self, tile: EncodedTile, reduction: Reduction = 1, fill: int = WHITE) -> RGB:
         index = self._index.levels[tile.level]
-        fault = self._fault(index, index.pieces.lying(tile.index))
+        fault = self._fault(index, index.pieces.locate(tile.index))
         if fault is not None:
             raise TileUnreadable(fault)
-        return self.decoding(tile.level).pixels(tile.pieces, reduction, fill)
+        return self.find_decoding(tile.level).decode(tile.pieces, reduction, fill)
 
     def reduces(self, level: int) -> bool:
         return self._index.levels[level].coding.codec in (Codec.JPEG, Codec.JPEG_RESTARTS)
 
-    def level_bytes(self, level: int) -> int:
+    def estimate_level_bytes(self, level: int) -> int:
         index = self._index.levels[level]
         return int(np.clip(index.pieces.sizes, 0, index.most_bytes).sum())
 
-    def same_bytes(self, level: int, tiles: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Tiles of one piece at one place; of several pieces, each is itself."""
+    def map_duplicates(self, level: int, tiles: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return for each tile of one piece one tile at the same place; a tile of several pieces stands for itself."""
         pieces = self._index.levels[level].pieces
         first = pieces.first[tiles]
         single = pieces.first[tiles + 1] - first == 1
@@ -105,14 +107,15 @@ class NativeReader:
         same[alone] = tiles[alone[leads]][np.cumsum(leads) - 1]
         return same
 
-    def index_bytes(self) -> bytes:
+    def serialize_index(self) -> bytes:
         return self._index.to_bytes()
 
     def close(self) -> None:
-        """Nothing is held open here; the source belongs to whoever opened it."""
+        """Leave the source open: it belongs to the caller that opened it."""
 
     def _askable(self, level: int, tiles: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """[n] whether each tile has bytes, all of them in the file: no `_fault`, for many tiles at once."""
+        """Return [n] whether each tile has bytes, all of them in the file: it has no `_fault`, checked for many tiles
+        at once."""
         index = self._index.levels[level]
         pieces, sizes = index.pieces, np.array([file.size for file in self._index.files], np.int64)
         of, places = _places(pieces, tiles)
@@ -124,7 +127,8 @@ class NativeReader:
         return ~unsound & (total > 0) & (total <= index.most_bytes)
 
     def _fault(self, index: LevelIndex, places: Sequence[tuple[int, int, int]]) -> str | None:
-        """Why the bytes of the tile that lies at `places` can not be asked for."""
+        """Return why the bytes of the tile at `places` cannot be requested; None if they can, or if there are none to
+        request."""
         total = 0
         for file, start, size in places:
             if size == 0:
@@ -140,10 +144,10 @@ class NativeReader:
 
 
 class _Gathering:
-    """Tiles of several pieces, which may come with different requests."""
+    """Tiles of several pieces, whose pieces may come with different requests."""
 
     def __init__(self, level: int, tiles: NDArray[np.int64], of: NDArray[np.int64]) -> None:
-        """Piece p, counted tile by tile, belongs to `tiles[of[p]]`."""
+        """Take the wanted tiles. Piece p, counted tile by tile, belongs to `tiles[of[p]]`."""
         self._level, self._tiles, self._of = level, tiles, of
         self._first = np.searchsorted(of, np.arange(len(tiles) + 1))
         self._held: dict[int, dict[int, bytes]] = {}
@@ -151,7 +155,7 @@ class _Gathering:
     def add(
         self, pieces: NDArray[np.int64], starts: NDArray[np.int64], ends: NDArray[np.int64], data: Data
     ) -> EncodedTiles | None:
-        """The tiles that these pieces complete."""
+        """Add pieces, and return the tiles that they complete."""
         whole: list[EncodedTile] = []
         for piece, start, end in zip(pieces.tolist(), starts.tolist(), ends.tolist(), strict=True):
             tile = int(self._of[piece])
@@ -164,14 +168,14 @@ class _Gathering:
         return EncodedTiles.of(self._level, whole) if whole else None
 
 
-def _places(pieces: Pieces, tiles: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The pieces of some tiles, tile by tile: (which of `tiles` each belongs to, the piece)."""
+def _places(pieces: TileExtents, tiles: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the pieces of some tiles, tile by tile: (which of `tiles` each belongs to, the piece)."""
     first, counts = pieces.first[tiles], pieces.first[tiles + 1] - pieces.first[tiles]
     of = np.repeat(np.arange(len(tiles)), counts)
     return of, np.arange(len(of)) - np.repeat(np.cumsum(counts) - counts, counts) + first[of]
 
 
-def _by_place(pieces: Pieces, places: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The order in which these pieces lie in the files."""
+def _by_place(pieces: TileExtents, places: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the order in which these pieces lie in the files."""
     start = pieces.offsets[places]
     return np.lexsort((places, start + pieces.sizes[places], start, pieces.files[places]))

@@ -1,4 +1,4 @@
-"""Opens a slide with the first reader that claims it: from its index, natively, else through OpenSlide."""
+"""The opening of a slide with the first reader that claims it: from its index, natively, else through OpenSlide."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from wsi.records.slides import Choice
 from wsi.slide.dicom import series
 from wsi.slide.dicom.identity import read_identity
 from wsi.slide.dicom.meta import is_dicom
-from wsi.slide.files import FoundSlide, find_slide, is_named_dicom
+from wsi.slide.files.choosing import FoundSlide, find_slide, is_named_dicom
+from wsi.slide.files.parts import check_parts
+from wsi.slide.files.recognition import Container
+from wsi.slide.files.scratch import OnCopy, copy_to_scratch, remove_copy
+from wsi.slide.files.source import SlideSource, put_first
 from wsi.slide.index import IndexedFile, SlideIndex
 from wsi.slide.layouts.registry import UNCLAIMED, read_index
-from wsi.slide.mpp import overridden
+from wsi.slide.mpp import override_mpp
 from wsi.slide.native import NativeReader
-from wsi.slide.parts import check_parts
 from wsi.slide.ranges import FileSource
-from wsi.slide.recognition import Container
-from wsi.slide.scratch import OnCopy, copy_to_scratch, remove_copy
 from wsi.slide.slide import SlideReader
-from wsi.slide.source import SlideSource, opened_first
 
 if TYPE_CHECKING:
     from wsi.slide.openslide import OpenSlideReader
 
 MAX_SCRATCH = 8 * 1024**3  #: bytes; a slide above it must have an index of ours
 
-#: What another reader would not do better: OpenSlide turns 16 bits into 8 and inks into colours unasked, reads the
-#: first of many planes, and tears apart a picture that is stored turned.
+#: Refusals that another reader would not improve on: OpenSlide silently turns 16 bits into 8 and inks into colours,
+#: reads the first of many planes, and tears apart an image that is stored turned.
 _FINAL = frozenset(
     {
         RejectReason.TRUNCATED,
@@ -57,10 +57,10 @@ def open_slide(
     max_scratch_bytes: int = MAX_SCRATCH,
     on_copy: OnCopy | None = None,
 ) -> SlideReader:
-    """`mpp` (um per level-0 px) wins over what the file says; `choice` says which picture of several is meant. With the
-    `index` of an earlier reader, which is of one picture, nothing is asked of the source. `scratch` is the folder for
-    copies of remote slides that only OpenSlide reads (default: the system's); `on_copy` follows such a copy. Raises
-    SlideRejected, SourceError."""
+    """Open a slide. `mpp` (um per level-0 px) wins over what the file says; `choice` says which image of several is
+    meant. With the `index` of an earlier reader, which is of one image, nothing is requested from the source. `scratch`
+    is the folder for copies of remote slides that only OpenSlide reads (default: the system's); `on_copy` follows such
+    a copy. Raises SlideRejected, SourceError."""
     known = SlideIndex.from_bytes(index) if index is not None else None
     if known is not None:
         return NativeReader(source, _with_mpp(known, mpp))
@@ -70,7 +70,7 @@ def open_slide(
     why: SlideRejected | None = None
     if found.container is Container.TIFF:
         try:
-            return NativeReader(source, _with_mpp(tiff_index(found, choice), mpp))
+            return NativeReader(source, _with_mpp(read_tiff_index(found, choice), mpp))
         except SlideRejected as rejected:
             # OpenSlide lets nothing be chosen.
             if rejected.reason in _FINAL or choice is not None:
@@ -80,15 +80,15 @@ def open_slide(
         raise SlideRejected(
             RejectReason.NO_SUCH_CHOICE, "This format lets nothing be chosen from it: leave the choice out."
         )
-    source = opened_first(source, found.opened)
+    source = put_first(source, found.opened)
     if found.container is Container.OTHER:
         check_parts(source)
     reader = _open_with_openslide(source, why, mpp, scratch, max_scratch_bytes, on_copy)
-    reader.warn(found.warnings)
+    reader.add_warnings(found.warnings)
     return reader
 
 
-def tiff_index(found: FoundSlide, choice: Choice | None) -> SlideIndex:
+def read_tiff_index(found: FoundSlide, choice: Choice | None) -> SlideIndex:
     """Return the index of a slide in one TIFF, whichever of the files that is. Raises SlideRejected, SourceError."""
     index = read_index(found.file, choice)
     if len(found.files) == 1:
@@ -99,16 +99,16 @@ def tiff_index(found: FoundSlide, choice: Choice | None) -> SlideIndex:
     return index.of_file(found.opened, files)
 
 
-def local_source(path: Path) -> SlideSource:
-    """A slide on this disk: a file (with the files that belong to it), or a folder that holds one DICOM series. Raises
-    SourceMissing."""
+def open_local_source(path: Path) -> SlideSource:
+    """Return a slide on this disk: a file (with the files that belong to it), or a folder that holds one DICOM series.
+    Raises SourceMissing."""
     try:
         if path.is_dir():
             paths, root = [file for file in sorted(path.iterdir()) if file.is_file() and _is_dicom(file)], path
         else:
             paths, root = [path, *_siblings(path)], path.parent
     except OSError as error:
-        raise SourceMissing(f"The slide can not be opened: {error.strerror}.") from error
+        raise SourceMissing(f"The slide cannot be opened: {error.strerror}.") from error
     if not paths:
         raise SourceMissing("The folder holds no DICOM files.")
     files = tuple((file.relative_to(root).as_posix(), FileSource(file)) for file in paths)
@@ -123,7 +123,8 @@ def _open_with_openslide(
     max_bytes: int,
     on_copy: OnCopy | None,
 ) -> OpenSlideReader:
-    """`why` says what kept the native reader away: the better reason when OpenSlide does not open the file either."""
+    """Open a slide with OpenSlide. `why` says why the native reader did not: the better reason when OpenSlide does not
+    open the file either."""
     from wsi.slide.openslide import OpenSlideReader  # Only where it is needed: the API's Lambdas ship without it.
 
     reason = why.sentence if why is not None else "Only OpenSlide reads this format."
@@ -142,11 +143,11 @@ def _open_with_openslide(
 
 
 def _with_mpp(index: SlideIndex, mpp: float | None) -> SlideIndex:
-    return replace(index, inspection=overridden(index.inspection, mpp))
+    return replace(index, inspection=override_mpp(index.inspection, mpp))
 
 
 def _siblings(path: Path) -> list[Path]:
-    """The other files of the same slide, where the format keeps several."""
+    """Return the other files of the same slide, where the format keeps several."""
     folder, suffix = path.parent, path.suffix.lower()
     if suffix == ".mrxs":
         data = path.with_suffix("")
@@ -162,7 +163,7 @@ def _siblings(path: Path) -> list[Path]:
 
 
 def _series(path: Path) -> str | None:
-    """The series of a DICOM file; None where it does not say, so that its reader says why."""
+    """Return the series of a DICOM file; None where it does not say, so that its reader says why."""
     source = FileSource(path)
     try:
         identity = read_identity(source)
@@ -174,7 +175,7 @@ def _series(path: Path) -> str | None:
 
 
 def _is_dicom(path: Path) -> bool:
-    """By name too: a damaged file of a series must not be left out in silence."""
+    """Return whether a file is DICOM, by its name too: a damaged file of a series must not be left out silently."""
     if is_named_dicom(path.name):
         return True
     with path.open("rb") as file:

@@ -19,14 +19,14 @@ from openslide import OpenSlide, OpenSlideCache, OpenSlideError, OpenSlideUnsupp
 
 from wsi.errors import RejectReason, SlideRejected, TileUnreadable
 from wsi.records.slides import Inspection, LevelInfo
+from wsi.slide.codecs.samples import to_rgb
 from wsi.slide.coding import Colour, Extra, Reduction
 from wsi.slide.encoded import EncodedTiles
-from wsi.slide.layouts.beside import Beside, read_beside
-from wsi.slide.mpp import Mpp, StatedMpp, number, openslide_mpp, overridden, resolution_mpp, resolve
-from wsi.slide.pixels import to_rgb
+from wsi.slide.files.scratch import remove_copy
+from wsi.slide.layouts.own_reading import OwnReading, read_own
+from wsi.slide.mpp import Mpp, StatedMpp, convert_resolution, override_mpp, parse_number, parse_openslide_mpp, resolve
 from wsi.slide.ranges import FileSource
-from wsi.slide.reducing import reduced
-from wsi.slide.scratch import remove_copy
+from wsi.slide.reducing import reduce_pixels
 from wsi.slide.slide import RGB, WHITE, EncodedTile
 
 TILE = 512  #: px; a region costs OpenSlide about the same per pixel from here up
@@ -48,10 +48,10 @@ FORMATS: Final = {
 
 
 class OpenSlideReader:
-    """Reads a path on this disk; `scratch` is a folder that dies with the reader. `reason` says why no reader of ours
-    took the slide, and is a warning if one of them claimed it and `gave_up`. Raises SlideRejected: UNSUPPORTED_FORMAT
-    when OpenSlide does not know the file or shows another image than the slide, DAMAGED when it knows the file and
-    cannot open it."""
+    """The reader of a path on this disk; `scratch` is a folder that is removed with the reader. `reason` says why no
+    reader of ours read the slide, and is a warning if one of them claimed it and `gave_up`. Raises SlideRejected:
+    UNSUPPORTED_FORMAT when OpenSlide does not know the file or shows another image than the slide, DAMAGED when it
+    knows the file and cannot open it."""
 
     def __init__(
         self,
@@ -78,9 +78,9 @@ class OpenSlideReader:
             ) from error
         except OpenSlideError as error:
             self.close()
-            raise SlideRejected(RejectReason.DAMAGED, f"The slide can not be opened: {self._words(error)}.") from error
+            raise SlideRejected(RejectReason.DAMAGED, f"The slide cannot be opened: {self._words(error)}.") from error
         try:
-            beside = read_beside(FileSource(path), handle.dimensions) if path.is_file() else None
+            beside = read_own(FileSource(path), handle.dimensions) if path.is_file() else None
             self._inspection = _inspection(handle, mpp, reason, gave_up, beside)
         except SlideRejected:
             self.close()
@@ -90,24 +90,24 @@ class OpenSlideReader:
     def inspection(self) -> Inspection:
         return self._inspection
 
-    def warn(self, warnings: tuple[str, ...]) -> None:
-        """Add what is known of the slide's files beside the one that OpenSlide opened."""
+    def add_warnings(self, warnings: tuple[str, ...]) -> None:
+        """Add warnings about the slide's other files, which OpenSlide did not open."""
         self._inspection = replace(self._inspection, warnings=(*self._inspection.warnings, *warnings))
 
-    def ordered(self, level: int, tiles: NDArray[np.int64]) -> NDArray[np.int64]:
+    def sort_tiles(self, level: int, tiles: NDArray[np.int64]) -> NDArray[np.int64]:
         return np.sort(tiles)
 
-    def runs(self, level: int, tiles: NDArray[np.int64]) -> Iterator[EncodedTiles]:
-        yield EncodedTiles.without_bytes(level, np.sort(tiles))
+    def read_runs(self, level: int, tiles: NDArray[np.int64]) -> Iterator[EncodedTiles]:
+        yield EncodedTiles.with_no_bytes(level, np.sort(tiles))
 
-    def encoded(self, level: int, tiles: Sequence[int]) -> Iterator[EncodedTile]:
+    def read_tiles(self, level: int, tiles: Sequence[int]) -> Iterator[EncodedTile]:
         return (EncodedTile(level, tile, ()) for tile in sorted(tiles))
 
-    def decoding(self, level: int) -> None:
+    def find_decoding(self, level: int) -> None:
         return None
 
     def decode(self, tile: EncodedTile, reduction: Reduction = 1, fill: int = WHITE) -> RGB:
-        """[512, 512, 3] at reduction 1; `fill` past the level's edge and where no picture was taken."""
+        """Return [512, 512, 3] at reduction 1; `fill` past the level's edge and where nothing was scanned."""
         info = self._inspection.levels[tile.level]
         row, column = divmod(tile.index, -(-info.width // TILE))
         corner = (round(column * TILE * info.downsample), round(row * TILE * info.downsample))
@@ -116,19 +116,19 @@ class OpenSlideReader:
         except OpenSlideError as error:
             self._drop_handle()
             raise TileUnreadable(self._words(error)) from error
-        return reduced(to_rgb(region, Colour.RGB, Extra.UNASSOCIATED, fill), reduction)
+        return reduce_pixels(to_rgb(region, Colour.RGB, Extra.UNASSOCIATED, fill), reduction)
 
     def reduces(self, level: int) -> bool:
         return False
 
-    def level_bytes(self, level: int) -> int:
+    def estimate_level_bytes(self, level: int) -> int:
         info = self._inspection.levels[level]
         return info.width * info.height // 4  # As scanners write them: a quarter of a byte a pixel.
 
-    def same_bytes(self, level: int, tiles: NDArray[np.int64]) -> NDArray[np.int64]:
+    def map_duplicates(self, level: int, tiles: NDArray[np.int64]) -> NDArray[np.int64]:
         return tiles
 
-    def index_bytes(self) -> None:
+    def serialize_index(self) -> None:
         return None
 
     def close(self) -> None:
@@ -150,7 +150,7 @@ class OpenSlideReader:
         return handle
 
     def _drop_handle(self) -> None:
-        """An OpenSlide handle that failed once fails for ever; the next read opens another."""
+        """Close this thread's handle. One that failed once fails for ever; the next read opens another."""
         handle: OpenSlide = self._local.handle
         self._local.handle = None
         with self._lock:
@@ -158,7 +158,7 @@ class OpenSlideReader:
         handle.close()
 
     def _words(self, error: OpenSlideError) -> str:
-        """OpenSlide's own words without the file's name, which may name a patient."""
+        """Return OpenSlide's own message without the file's name, which may name a patient."""
         words = re.sub(re.escape(str(self._path.parent)) + r"/[^:]*", "the file", str(error))
         for name in (self._path.name, self._path.stem):
             if len(name) > 3:  # Shorter ones name nobody, and would tear words apart.
@@ -167,9 +167,10 @@ class OpenSlideReader:
 
 
 def _inspection(
-    slide: OpenSlide, override: float | None, reason: str | None, gave_up: bool, beside: Beside | None
+    slide: OpenSlide, override: float | None, reason: str | None, gave_up: bool, beside: OwnReading | None
 ) -> Inspection:
-    """Raises SlideRejected UNSUPPORTED_FORMAT."""
+    """Return the inspection. Raises SlideRejected UNSUPPORTED_FORMAT if OpenSlide shows another image than the
+    slide."""
     vendor = slide.properties.get(openslide.PROPERTY_NAME_VENDOR, "openslide")
     if gave_up and beside is not None and beside.chosen not in (None, slide.dimensions):
         raise SlideRejected(
@@ -195,14 +196,15 @@ def _inspection(
         mpp_source=mpp.source,
         mpp_conflict=mpp.conflict,
         mpp_unread=mpp.unread,
-        warnings=(*mpp.warnings, *_lost(reason if gave_up else None, len(levels), beside)),
+        warnings=(*mpp.warnings, *_warn_of_losses(reason if gave_up else None, len(levels), beside)),
     )
-    return overridden(inspection, override)
+    return override_mpp(inspection, override)
 
 
-def _mpp(vendor: str, properties: Mapping[str, str], beside: Beside | None) -> Mpp:
-    """OpenSlide reads most vendors' own fields; of a generic TIFF it reads the tags alone, and no text."""
-    stated = _stated(properties)
+def _mpp(vendor: str, properties: Mapping[str, str], beside: OwnReading | None) -> Mpp:
+    """Return the scale. OpenSlide reads most vendors' own fields; of a generic TIFF it reads the tags alone, and no
+    text."""
+    stated = _parse_stated_mpp(properties)
     found = resolve((stated, _tiff_resolution(properties)))
     told = stated.x is not None and stated.y is not None
     if beside is None or (told and vendor != "generic-tiff"):
@@ -210,7 +212,7 @@ def _mpp(vendor: str, properties: Mapping[str, str], beside: Beside | None) -> M
     return beside.mpp if beside.mpp.x is not None else replace(found, unread=beside.mpp.unread)
 
 
-def _lost(reason: str | None, levels: int, beside: Beside | None) -> Iterator[str]:
+def _warn_of_losses(reason: str | None, levels: int, beside: OwnReading | None) -> Iterator[str]:
     if reason is not None:
         yield f"OpenSlide reads this slide, because Tessera's own reader cannot. {reason}"
     if beside is not None and beside.levels > levels:
@@ -220,23 +222,25 @@ def _lost(reason: str | None, levels: int, beside: Beside | None) -> Iterator[st
         )
 
 
-def _stated(properties: Mapping[str, str]) -> StatedMpp:
+def _parse_stated_mpp(properties: Mapping[str, str]) -> StatedMpp:
     names = (openslide.PROPERTY_NAME_MPP_X, openslide.PROPERTY_NAME_MPP_Y)
-    across, down = (openslide_mpp(properties.get(name)) for name in names)
+    across, down = (parse_openslide_mpp(properties.get(name)) for name in names)
     return StatedMpp("openslide", across, down)
 
 
 def _tiff_resolution(properties: Mapping[str, str]) -> StatedMpp:
-    """The TIFF's own tags, beside which OpenSlide reads most vendors' fields."""
+    """Return the resolution of the TIFF's own tags. OpenSlide gives them as well as most vendors' fields."""
     unit = {"inch": 2, "centimeter": 3}.get(properties.get("tiff.ResolutionUnit", "inch"), 1)
     across, down = (
-        resolution_mpp(number(properties.get(name)), unit) for name in ("tiff.XResolution", "tiff.YResolution")
+        convert_resolution(parse_number(properties.get(name)), unit)
+        for name in ("tiff.XResolution", "tiff.YResolution")
     )
     return StatedMpp("tiff-resolution", across, down)
 
 
 def _bounds(slide: OpenSlide) -> tuple[int, int, int, int] | None:
-    """x, y, width, height in level-0 px of what was scanned; None where the format does not tell or tells nonsense."""
+    """Return x, y, width, height in level-0 px of the scanned area; None where the format states none, or an impossible
+    one."""
     names = (
         openslide.PROPERTY_NAME_BOUNDS_X,
         openslide.PROPERTY_NAME_BOUNDS_Y,

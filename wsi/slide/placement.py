@@ -1,5 +1,5 @@
-"""Which parts of the file's tiles make which boxes: all of it worked out in arrays before the first tile is decoded,
-so that whoever decodes a tile can copy it straight to where it is wanted."""
+"""The parts of the file's tiles that make up each box. All are computed in arrays before the first tile is decoded, so
+that a decoder can copy a tile straight to where it is wanted."""
 
 from __future__ import annotations
 
@@ -13,36 +13,36 @@ from wsi.records.slides import LevelInfo
 
 
 @dataclass(frozen=True, slots=True)
-class Pieces:
-    """Rectangles of file tiles, by tile, in px of the level as decoded. What a box has of no tile lies past the level's
-    edge. One table, since it travels to the processes that decode."""
+class TileRects:
+    """Rectangles of file tiles, by tile, in px of the level as decoded. The part of a box that no tile covers is past
+    the level's edge. One table, since it travels to the processes that decode."""
 
     table: NDArray[np.int64]  #: [pieces, 7] number of the box; x, y in the tile; x, y in the box; width, height
 
     def __len__(self) -> int:
         return len(self.table)
 
-    def __getitem__(self, part: slice) -> Pieces:
-        return Pieces(self.table[part])
+    def __getitem__(self, part: slice) -> TileRects:
+        return TileRects(self.table[part])
 
     @property
     def box(self) -> NDArray[np.int64]:
-        """[pieces]"""
+        """The number of each piece's box, [pieces]."""
         return self.table[:, 0]
 
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Boxes of one size and what each takes from which tile. Boxes are numbered anew, in the order in which their first
+    """Boxes of one size and what each takes from which tile. Boxes are renumbered in the order in which their first
     tile comes."""
 
     order: NDArray[np.int32]  #: [boxes] the box as it was given that has this number
     tiles: NDArray[np.int64]  #: [tiles] tiles of the file that any box needs, row-major numbers, as they will come
     first: NDArray[np.int64]  #: [tiles + 1] pieces of tile k are `pieces[first[k] : first[k + 1]]`
-    pieces: Pieces
+    pieces: TileRects
     lacking: NDArray[np.int32]  #: [boxes] pieces of each box
     begun: NDArray[np.int64]  #: [tiles + 1] boxes that have a piece of any tile before k: numbers 0 to begun[k]
-    edge: NDArray[np.bool_]  #: [boxes] whether part of it lies past the level's edge
+    edge: NDArray[np.bool_]  #: [boxes] whether part of it is past the level's edge
 
     @property
     def window(self) -> int:
@@ -63,8 +63,9 @@ def place(
     height: int,
     ordered: Callable[[NDArray[np.int64]], NDArray[np.int64]] = np.sort,
 ) -> Placement:
-    """`boxes` is [n, 2], x and y of boxes of `width` x `height` px of `level` (as it is decoded), wholly or partly on
-    it or past it. `ordered` puts the tiles that are needed into the order in which they will come."""
+    """Return the placement of boxes of `width` x `height` px. `boxes` is [n, 2], their x and y in px of `level` (as it
+    is decoded), wholly or partly on it or past it. `ordered` puts the tiles that are needed into the order in which
+    they will come."""
     size = np.array((width, height))
     low, high = boxes.clip(0), np.minimum(boxes + size, (level.width, level.height))
     sides = np.array((level.tile_width, level.tile_height))
@@ -93,7 +94,7 @@ def place(
         order=order.astype(np.int32),
         tiles=tiles,
         first=np.searchsorted(rank[by_tile], np.arange(len(tiles) + 1)),
-        pieces=Pieces(
+        pieces=TileRects(
             np.concatenate(
                 (number[box][:, None], left_top - corner, left_top - boxes[box], right_bottom - left_top), axis=1
             ).astype(np.int64)
@@ -104,7 +105,7 @@ def place(
     )
 
 
-def placements(
+def place_in_strips(
     level: LevelInfo,
     boxes: NDArray[np.int32],
     width: int,
@@ -113,8 +114,8 @@ def placements(
     *,
     most: int,
 ) -> Iterator[tuple[NDArray[np.int64], Placement]]:
-    """(which of `boxes`, their placement): all at once where at most `most` boxes need to be open at a time; otherwise
-    in strips, whose tiles at the borders are decoded once for each side."""
+    """Yield (which of `boxes`, their placement): all at once where at most `most` boxes need to be open at a time;
+    otherwise in strips, whose tiles at the borders are decoded once for each side."""
     yield from _strips(np.arange(len(boxes)), level, boxes, width, height, ordered, most)
 
 
@@ -138,6 +139,6 @@ def _strips(
 
 
 def _ranks(tiles: NDArray[np.int64], asked: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The place of each of `asked` in `tiles`."""
+    """Return the place of each of `asked` in `tiles`."""
     by_number = np.argsort(tiles)
     return by_number[np.searchsorted(tiles[by_number], asked)]

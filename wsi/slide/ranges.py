@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import os
 import stat
+import threading
 import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
 from wsi.errors import SourceChanged, SourceError, SourceMissing, SourceTruncated
 
 #: Bytes as a client library holds them: to copy megabytes costs a fresh page for every four kilobytes.
 Data = bytes | memoryview
+
+#: Without waiting: a named pipe would block its reader until somebody writes. Windows has no such flag, and reads text
+#: unless the binary flag is set.
+_READ: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+_SEEKING: Final = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -36,24 +42,23 @@ class RangeSource(Protocol):
     def etag(self) -> str: ...
 
     def read(self, byte_range: ByteRange) -> bytes:
-        """Exactly `byte_range.size` bytes, or an error."""
+        """Return exactly `byte_range.size` bytes, or raise an error."""
         ...
 
     def read_many(self, ranges: Sequence[ByteRange]) -> Iterator[Data]:
-        """The bytes of each range, in the order asked for; implementations fetch several at a time."""
+        """Return the bytes of each range, in the order requested; implementations fetch several at a time."""
         ...
 
 
 class FileSource:
-    """A file on this disk. The ETag is size and mtime; every read looks whether they still hold, so that a file that is
-    written over while it is read gives no mixed result."""
+    """A file on this disk. The ETag is size and mtime; every read checks that they are unchanged, so that a file that
+    is overwritten while it is read gives no mixed result."""
 
     def __init__(self, path: Path) -> None:
         try:
-            # Without waiting: a named pipe would keep its reader until somebody writes.
-            self._descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+            self._descriptor = os.open(path, _READ)
         except OSError as error:
-            raise SourceMissing("The file does not exist or can not be opened.") from error
+            raise SourceMissing("The file does not exist or cannot be opened.") from error
         #: Closes once: by `close`, or when the last user drops the source.
         self._close = weakref.finalize(self, os.close, self._descriptor)
         facts = os.fstat(self._descriptor)
@@ -72,10 +77,10 @@ class FileSource:
 
     def read(self, byte_range: ByteRange) -> bytes:
         try:
-            data = os.pread(self._descriptor, byte_range.size, byte_range.start)
+            data = _pread(self._descriptor, byte_range.size, byte_range.start)
             facts = os.fstat(self._descriptor)
         except OSError as error:  # a disk that fails, a network mount that went away
-            raise SourceError(f"The slide's file can not be read: {error.strerror}.") from error
+            raise SourceError(f"The slide's file cannot be read: {error.strerror}.") from error
         if _etag(facts) != self._etag:
             raise SourceChanged("The slide's file was changed while it was read: start again when it is complete.")
         if len(data) != byte_range.size:
@@ -87,6 +92,14 @@ class FileSource:
 
     def close(self) -> None:
         self._close()
+
+
+def _pread(descriptor: int, size: int, start: int) -> bytes:
+    if hasattr(os, "pread"):
+        return os.pread(descriptor, size, start)
+    with _SEEKING:  # Windows has one position a descriptor, and several threads read
+        os.lseek(descriptor, start, os.SEEK_SET)
+        return os.read(descriptor, size)
 
 
 def _etag(facts: os.stat_result) -> str:

@@ -1,4 +1,4 @@
-"""How much of a slide was read: range requests and bytes, counted where they are asked for."""
+"""The counts of a slide's range requests and bytes, taken where they are requested."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from wsi.slide.files.source import SlideSource
 from wsi.slide.ranges import ByteRange, Data, RangeSource
-from wsi.slide.source import SlideSource
 
 
 @dataclass(slots=True)
-class Reads:
-    """Grows while the slide is read, from any thread. What OpenSlide reads of a local file passes by."""
+class ReadCounter:
+    """The requests and bytes that were read of a slide, from any thread. OpenSlide's reads of a local file are not
+    counted."""
 
     requests: int = 0  #: of S3, GETs; tries that failed do not count
     bytes: int = 0
@@ -27,7 +28,7 @@ class Reads:
 class CountedSource:
     """A `RangeSource` that counts what is read of another one."""
 
-    def __init__(self, source: RangeSource, reads: Reads) -> None:
+    def __init__(self, source: RangeSource, reads: ReadCounter) -> None:
         self._source = source
         self._reads = reads
 
@@ -50,5 +51,5 @@ class CountedSource:
             yield data
 
 
-def counted(source: SlideSource, reads: Reads) -> SlideSource:
+def attach_counter(source: SlideSource, reads: ReadCounter) -> SlideSource:
     return replace(source, files=tuple((name, CountedSource(file, reads)) for name, file in source.files))

@@ -1,4 +1,4 @@
-"""Pixels averaged over squares: how a tile is shrunk whose codec has no smaller picture of its own."""
+"""Averages of pixels over squares, for tiles whose codec has no smaller image of its own."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from wsi.slide.coding import Reduction
 from wsi.slide.slide import RGB
 
 
-def reduced(pixels: RGB, reduction: Reduction) -> RGB:
-    """[ceil(height / reduction), ceil(width / reduction), 3]: the rounded mean of each square, cut at the edges."""
+def reduce_pixels(pixels: RGB, reduction: Reduction) -> RGB:
+    """Return [ceil(height / reduction), ceil(width / reduction), 3]: the rounded mean of each square, cut at the
+    edges."""
     if reduction == 1:
         return pixels
     height, width = pixels.shape[:2]
@@ -23,7 +24,7 @@ def reduced(pixels: RGB, reduction: Reduction) -> RGB:
 
 
 def _whole_squares(pixels: RGB, reduction: Reduction) -> RGB:
-    """The same without a cut square, in a tenth of the time. 64 samples of 255 fit into 16 bits."""
+    """Return the same where no square is cut, in a tenth of the time. 64 samples of 255 fit into 16 bits."""
     rows = pixels[::reduction].astype(np.uint16)
     for step in range(1, reduction):
         rows += pixels[step::reduction]

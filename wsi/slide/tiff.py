@@ -20,7 +20,7 @@ from wsi.errors import RejectReason, SlideRejected
 from wsi.slide.ranges import ByteRange, RangeSource
 from wsi.slide.windows import Windows
 
-#: Pages, and pictures below one page; the largest pyramid seen has 12 levels; a file with 300 z-planes still passes
+#: Pages, and images below one page; the largest pyramid seen has 12 levels; a file with 300 z-planes still passes
 MAX_DIRECTORIES = 1_000
 MAX_ENTRIES = 4_096  #: tags in a directory
 MAX_TAGS = 100_000  #: tags in all directories; a file with 300 z-planes has about 9,000
@@ -90,27 +90,27 @@ _DANGLING: Final = (
 )
 
 
-def size_of(kind: int, count: int) -> int:
-    """Bytes of so many values of a type."""
+def compute_size(kind: int, count: int) -> int:
+    """Return the size in bytes of the given number of values of a type."""
     return np.dtype(_TYPES[kind]).itemsize * count
 
 
-def damaged(sentence: str) -> SlideRejected:
+def make_damaged_error(sentence: str) -> SlideRejected:
     return SlideRejected(RejectReason.DAMAGED, sentence)
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class TagEntry:
     type: int
     count: int
-    offset: int  #: of the value in the file, also when it lies inside the entry
-    upper: int = 0  #: bits 32 to 63 of a whole number that lies inside an entry of an NDPI
+    offset: int  #: of the value in the file, also when it is inside the entry
+    upper: int = 0  #: bits 32 to 63 of a whole number inside an entry of an NDPI
 
 
 class Directory:
-    """One image of the file. Values are read when they are asked for. Raises SlideRejected DAMAGED or TRUNCATED."""
+    """One image of the file. Values are read when they are requested. Raises SlideRejected DAMAGED or TRUNCATED."""
 
-    def __init__(self, layout: Layout, entries: dict[int, Entry], place: ByteRange) -> None:
+    def __init__(self, layout: Layout, entries: dict[int, TagEntry], place: ByteRange) -> None:
         self._layout = layout
         self._windows = layout.windows
         self._entries = entries
@@ -123,48 +123,48 @@ class Directory:
         return len(self._entries)
 
     @property
-    def entries(self) -> Mapping[int, Entry]:
+    def entries(self) -> Mapping[int, TagEntry]:
         return self._entries
 
-    def integers(self, tag: int) -> NDArray[np.int64] | None:
-        """The tag's values, or None when it is absent."""
+    def read_integers(self, tag: int) -> NDArray[np.int64] | None:
+        """Return the tag's values, or None when it is absent."""
         entry = self._entries.get(tag)
         if entry is None:
             return None
         if entry.type not in _INTEGERS:
-            raise damaged(f"Tag {tag} of the file has type {entry.type} where a whole number belongs.")
+            raise make_damaged_error(f"Tag {tag} of the file has type {entry.type} where a whole number belongs.")
         values = self._array(tag, entry, MAX_ARRAY)
         if values.dtype.itemsize == 8 and values.size and int(values.max()) > np.iinfo(np.int64).max:
-            raise damaged(f"Tag {tag} of the file holds a number that no file can reach.")
+            raise make_damaged_error(f"Tag {tag} of the file holds a number that no file can reach.")
         if entry.upper >= 2**31:
-            raise damaged(f"Tag {tag} of the file holds a number that no file can reach.")
+            raise make_damaged_error(f"Tag {tag} of the file holds a number that no file can reach.")
         return values.astype(np.int64) if not entry.upper else values.astype(np.int64) + (entry.upper << 32)
 
-    def integer(self, tag: int, default: int) -> int:
-        """The tag's first value."""
-        values = self.integers(tag)
+    def read_integer(self, tag: int, default: int) -> int:
+        """Return the tag's first value, or `default` when it is absent or empty."""
+        values = self.read_integers(tag)
         return default if values is None or not values.size else int(values[0])
 
-    def number(self, tag: int) -> float | None:
-        """The tag's first value when it is a whole number, signed or not, or a float; else None."""
+    def read_number(self, tag: int) -> float | None:
+        """Return the tag's first value when it is a whole number, signed or not, or a float; else None."""
         entry = self._entries.get(tag)
         if entry is None or entry.type in (_ASCII, _UNDEFINED, *_RATIONALS) or entry.count < 1:
             return None
         return float(self._array(tag, entry, MAX_ARRAY)[0])
 
-    def ratio(self, tag: int) -> float | None:
+    def read_ratio(self, tag: int) -> float | None:
         """Return the tag's first value as a number, whatever numeric type it has; None when it is absent, a text, or a
         rational over zero. TIFF 6.0 wants rationals for resolutions; writers use all types, and libtiff reads them."""
         entry = self._entries.get(tag)
         if entry is None or entry.type not in _RATIONALS:
-            return self.number(tag)
+            return self.read_number(tag)
         if entry.count < 1:
             return None
         numerator, denominator = (int(part) for part in self._array(tag, entry, MAX_TEXT)[0])
         return numerator / denominator if denominator else None
 
-    def numbers(self, tag: int) -> list[float]:
-        """All rationals or whole numbers of the tag; none when absent, of another type, or one is over zero."""
+    def read_numbers(self, tag: int) -> list[float]:
+        """Return all rationals or whole numbers of the tag; none when absent, of another type, or one is over zero."""
         entry = self._entries.get(tag)
         if entry is None or entry.type not in (5, *_INTEGERS):
             return []
@@ -172,25 +172,26 @@ class Directory:
         pairs = values if entry.type == 5 else [(value, 1) for value in values]
         return [above / below for above, below in pairs] if all(below for _, below in pairs) else []
 
-    def at(self, offset: int, size: int) -> bytes:
-        """What lies there in the file, for tags that point at what is no array."""
+    def read_at(self, offset: int, size: int) -> bytes:
+        """Return the bytes at `offset`, for tags that point at something other than an array."""
         return self._windows.read(offset, size)
 
-    def data(self, tag: int, most: int = MAX_TEXT) -> bytes | None:
+    def read_data(self, tag: int, most: int = MAX_TEXT) -> bytes | None:
         entry = self._entries.get(tag)
         return None if entry is None else self._array(tag, entry, most).tobytes()
 
-    def text(self, tag: int, most: int = MAX_TEXT) -> str:
-        """Up to the first NUL; empty when absent. Raises SlideRejected DAMAGED for more than `most` bytes."""
-        return (self.data(tag, most) or b"").split(b"\0", 1)[0].decode("utf-8", errors="replace")
+    def read_text(self, tag: int, most: int = MAX_TEXT) -> str:
+        """Return the text up to the first NUL; empty when absent. Raises SlideRejected DAMAGED for more than `most`
+        bytes."""
+        return (self.read_data(tag, most) or b"").split(b"\0", 1)[0].decode("utf-8", errors="replace")
 
-    def note(self, tag: int, most: int) -> str:
+    def read_note(self, tag: int, most: int) -> str:
         """Return the first `most` bytes of a text that the file can do without: NULs become line ends, what is no UTF-8
         is Latin-1. It is empty when the tag is absent or lies past the file's end."""
         entry = self._entries.get(tag)
         if entry is None:
             return ""
-        size = size_of(entry.type, entry.count)
+        size = compute_size(entry.type, entry.count)
         if entry.offset + size > self._windows.size:
             return ""
         data = self._windows.read(entry.offset, min(size, most)).replace(b"\0", b"\n")
@@ -199,32 +200,32 @@ class Directory:
         except UnicodeDecodeError:
             return data.decode("latin-1")
 
-    def below(self) -> tuple[Directory, ...]:
-        """The pictures that hang on this one (SubIFDs), in the file's order; none of what may hang on those."""
-        offsets = self.integers(SUB_DIRECTORIES)
+    def read_sub_directories(self) -> tuple[Directory, ...]:
+        """Return the images below this one (SubIFDs), in the file's order, without any that are below those."""
+        offsets = self.read_integers(SUB_DIRECTORIES)
         if offsets is None:
             return ()
         if len(offsets) > MAX_DIRECTORIES:
-            raise damaged(f"A picture of the file holds more than {MAX_DIRECTORIES} smaller ones.")
+            raise make_damaged_error(f"A picture of the file holds more than {MAX_DIRECTORIES} smaller ones.")
         ends = np.minimum(offsets + self._windows.window, self._windows.size).tolist()
         self._windows.prefetch([ByteRange(*place) for place in zip(offsets.tolist(), ends, strict=True)])
-        return tuple(self._layout.directory(offset)[0] for offset in offsets.tolist())
+        return tuple(self._layout.read_directory(offset)[0] for offset in offsets.tolist())
 
     def prefetch(self, others: Sequence[Directory], tags: Sequence[int]) -> None:
-        """Reads `tags` of this directory and of `others` of the same file with as few requests as they lie apart."""
+        """Read `tags` of this directory and of `others` of the same file with as few requests as they lie apart."""
         entries = (directory._entries.get(tag) for directory in (self, *others) for tag in tags)
         places = (
-            ByteRange(entry.offset, entry.offset + size_of(entry.type, entry.count))
+            ByteRange(entry.offset, entry.offset + compute_size(entry.type, entry.count))
             for entry in entries
             if entry is not None
         )
         self._windows.prefetch([place for place in places if place.size <= MAX_ARRAY])
 
-    def _array(self, tag: int, entry: Entry, limit: int) -> NDArray[np.generic]:
+    def _array(self, tag: int, entry: TagEntry, limit: int) -> NDArray[np.generic]:
         kind = np.dtype(_TYPES[entry.type]).newbyteorder(self._layout.order)
         size = kind.itemsize * entry.count
         if size > limit:
-            raise damaged(f"Tag {tag} of the file claims {size:,} bytes.")
+            raise make_damaged_error(f"Tag {tag} of the file claims {size:,} bytes.")
         return np.frombuffer(self._windows.read(entry.offset, size), kind)
 
 
@@ -247,7 +248,7 @@ def is_tiff(head: bytes) -> bool:
 
 
 def parse(source: RangeSource) -> Tiff:
-    """Raises SlideRejected: NOT_A_SLIDE without a TIFF header, TRUNCATED, DAMAGED."""
+    """Parse the directories of a TIFF. Raises SlideRejected: NOT_A_SLIDE without a TIFF header, TRUNCATED, DAMAGED."""
     windows = Windows(source)
     head = windows.read(0, min(16, windows.size))
     if not is_tiff(head) or len(head) < 8:
@@ -255,33 +256,33 @@ def parse(source: RangeSource) -> Tiff:
     order: Literal["<", ">"] = "<" if head[:2] == b"II" else ">"
     layout = Layout(windows, order, big=b"+" in head[2:4])
     layout = layout.as_ndpi() or layout
-    if layout.big and layout.number(4, 4) != (8 if order == "<" else 8 << 16):
-        raise damaged("The file's BigTIFF header is not one.")
-    offset = layout.word(layout.header)
+    if layout.big and layout.read_number(4, 4) != (8 if order == "<" else 8 << 16):
+        raise make_damaged_error("The file's BigTIFF header is not one.")
+    offset = layout.read_offset(layout.header)
     seen: set[int] = set()
     directories: list[Directory] = []
     tags = 0
     while offset:
         if offset in seen:
-            raise damaged("The file's directories point back at each other.")
+            raise make_damaged_error("The file's directories point back at each other.")
         if len(directories) == MAX_DIRECTORIES:
-            raise damaged(f"The file holds more than {MAX_DIRECTORIES} directories.")
+            raise make_damaged_error(f"The file holds more than {MAX_DIRECTORIES} directories.")
         if directories and not 0 < offset < windows.size:
             raise SlideRejected(RejectReason.TRUNCATED, _DANGLING)
         seen.add(offset)
-        directory, offset = layout.directory(offset)
+        directory, offset = layout.read_directory(offset)
         directories.append(directory)
         tags += len(directory)
         if tags > MAX_TAGS:
-            raise damaged(f"The file's directories hold more than {MAX_TAGS:,} tags.")
+            raise make_damaged_error(f"The file's directories hold more than {MAX_TAGS:,} tags.")
     if not directories:
-        raise damaged("The file holds no image.")
+        raise make_damaged_error("The file holds no image.")
     return Tiff(layout, tuple(directories))
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where the three kinds of TIFF put things."""
+    """The places of numbers and directories in the three kinds of TIFF."""
 
     windows: Windows
     order: Literal["<", ">"]
@@ -290,52 +291,53 @@ class Layout:
 
     @property
     def header(self) -> int:
-        """Where the offset of the first directory lies."""
+        """The place of the offset of the first directory."""
         return 8 if self.big else 4
 
     @property
     def wide(self) -> bool:
-        """Offsets of directories take 8 bytes."""
+        """True if offsets of directories take 8 bytes."""
         return self.big or self.ndpi
 
-    def number(self, offset: int, size: int) -> int:
+    def read_number(self, offset: int, size: int) -> int:
         return int.from_bytes(self.windows.read(offset, size), "little" if self.order == "<" else "big")
 
-    def word(self, offset: int) -> int:
-        """The offset of a directory."""
-        return self.number(offset, 8 if self.wide else 4)
+    def read_offset(self, offset: int) -> int:
+        """Read the offset of a directory, which is stored at `offset`."""
+        return self.read_number(offset, 8 if self.wide else 4)
 
     def as_ndpi(self) -> Layout | None:
-        """How an NDPI is laid out, if this is one: the header looks the same, the first directory tells."""
+        """Return the layout of an NDPI if the file is one, else None: the header looks the same, the first directory
+        tells."""
         if self.big or self.order != "<" or self.windows.size < 12:
             return None
         ndpi = replace(self, ndpi=True)
         try:
-            directory, _ = ndpi.directory(ndpi.word(4))
+            directory, _ = ndpi.read_directory(ndpi.read_offset(4))
         except SlideRejected:
             return None
         return ndpi if NDPI_VERSION in directory else None
 
-    def directory(self, offset: int) -> tuple[Directory, int]:
-        """The directory at `offset` and the offset of the next one, 0 at the end."""
+    def read_directory(self, offset: int) -> tuple[Directory, int]:
+        """Return the directory at `offset` and the offset of the next one, 0 at the end."""
         counter, stride, word = (8, 20, 8) if self.big else (2, 12, 4)
-        count = self.number(offset, counter)
+        count = self.read_number(offset, counter)
         if not 0 < count <= MAX_ENTRIES:
-            raise damaged(f"A directory of the file claims {count:,} tags.")
+            raise make_damaged_error(f"A directory of the file claims {count:,} tags.")
         start, size = offset + counter, count * stride
         # NDPI: 8 bytes for the next directory, then the upper half of each tag's value or offset.
         behind = 8 + 4 * count if self.ndpi else word
         block = self.windows.read(start, size + behind)
         uppers = struct.unpack_from(f"<{count}I", block, size + 8) if self.ndpi else (0,) * count
         fields = struct.Struct(f"{self.order}HH{'QQ' if self.big else 'II'}")
-        entries: dict[int, Entry] = {}
+        entries: dict[int, TagEntry] = {}
         for place, (tag, kind, values, value) in enumerate(fields.iter_unpack(block[:size])):
             if kind not in _TYPES:
                 continue  # TIFF 6.0, section 2: readers skip fields of unknown type.
-            if size_of(kind, values) <= word:
+            if compute_size(kind, values) <= word:
                 upper = uppers[place] if kind == _LONG and values == 1 else 0
-                entry = Entry(kind, values, start + place * stride + 4 + word, upper)
+                entry = TagEntry(kind, values, start + place * stride + 4 + word, upper)
             else:
-                entry = Entry(kind, values, value + (uppers[place] << 32))
+                entry = TagEntry(kind, values, value + (uppers[place] << 32))
             entries.setdefault(tag, entry)
-        return Directory(self, entries, ByteRange(offset, start + size + behind)), self.word(start + size)
+        return Directory(self, entries, ByteRange(offset, start + size + behind)), self.read_offset(start + size)

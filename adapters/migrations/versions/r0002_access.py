@@ -1,4 +1,4 @@
-"""Who may do what: roles, grants by need, row-level security by tenant, append-only history."""
+"""Access: roles, grants by need, row-level security by tenant, append-only history."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ended lately is counted each minute: without reading all jobs that ever ended."""
+"""An index on the end of jobs: recent ends are counted each minute, without reading all jobs that ever ended."""
 
 from __future__ import annotations
 

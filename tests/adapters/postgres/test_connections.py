@@ -8,7 +8,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from adapters.postgres.connections import Connections, iam_password
+from adapters.postgres.connections import Connections, make_token_source
 from tests.postgres import Database
 
 
@@ -20,7 +20,7 @@ def connections(database: Database) -> Iterator[Connections]:
 
 
 def backend(connections: Connections) -> int:
-    with connections.transaction() as cursor:
+    with connections.begin_transaction() as cursor:
         row = cursor.execute("SELECT pg_backend_pid() AS pid").fetchone()
         assert row
         return row["pid"]
@@ -38,7 +38,7 @@ def test_connections_of_ended_threads_are_closed(connections: Connections, datab
         thread = threading.Thread(target=backend, args=(connections,))
         thread.start()
         thread.join()
-    with connections.transaction() as cursor:
+    with connections.begin_transaction() as cursor:
         found = cursor.execute(
             "SELECT count(*) AS open FROM pg_stat_activity WHERE datname = %s AND usename = 'tessera_api'",
             (database.name,),
@@ -55,7 +55,7 @@ def test_a_connection_that_the_server_closed_is_replaced(connections: Connection
 
 
 def test_a_connection_lost_inside_a_transaction_is_an_error_once(connections: Connections) -> None:
-    with pytest.raises(psycopg.OperationalError), connections.transaction() as cursor:
+    with pytest.raises(psycopg.OperationalError), connections.begin_transaction() as cursor:
         cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
     backend(connections)
 
@@ -70,20 +70,20 @@ def test_an_exception_rolls_back_and_the_tenant_ends_with_its_transaction(connec
     tenant = uuid4()
 
     def fail() -> None:
-        with connections.transaction(tenant) as cursor:
+        with connections.begin_transaction(tenant) as cursor:
             assert cursor.execute("SELECT tessera.tenant() AS tenant").fetchone() == {"tenant": tenant}
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
         fail()
-    with connections.transaction() as cursor:
+    with connections.begin_transaction() as cursor:
         assert cursor.execute("SELECT tessera.tenant() AS tenant").fetchone() == {"tenant": None}
 
 
 @pytest.mark.parametrize("role", ["api", "system"])
 def test_timeouts_come_with_the_role(database: Database, role: str) -> None:
     connections = Connections(database.api_dsn if role == "api" else database.system_dsn)
-    with connections.transaction() as cursor:
+    with connections.begin_transaction() as cursor:
         for setting in ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"):
             row = cursor.execute("SELECT current_setting(%s) AS value", (setting,)).fetchone()
             assert row
@@ -94,7 +94,7 @@ def test_timeouts_come_with_the_role(database: Database, role: str) -> None:
 def test_iam_token_is_signed_for_host_port_and_role(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "example")
-    token = iam_password("postgresql://tessera_api@db.example:6432/tessera", "eu-central-1")()
+    token = make_token_source("postgresql://tessera_api@db.example:6432/tessera", "eu-central-1")()
     assert token.startswith("db.example:6432/")
     assert "DBUser=tessera_api" in token
     assert "X-Amz-Signature=" in token

@@ -15,9 +15,9 @@ from moto import mock_aws
 from psycopg.conninfo import conninfo_to_dict
 
 from adapters.aws_clients import AwsClients
-from adapters.postgres.migrate import migrate
-from adapters.postgres.owner import owner_dsn, signed_in
-from adapters.settings.processes import Owner
+from adapters.postgres.owner.connection import add_password, make_owner_dsn
+from adapters.postgres.owner.migrate import migrate
+from adapters.settings.processes import OwnerSettings
 from local.postgres import OWNER, SUPERUSER, EmbeddedPostgres
 from tests.adapters.postgres.tls_front import self_signed, tls_front
 
@@ -53,7 +53,7 @@ def rds() -> Iterator[EmbeddedPostgres]:
 
 
 def as_superuser(server: EmbeddedPostgres, *statements: str) -> list[tuple[object, ...]]:
-    with psycopg.connect(server.dsn(SUPERUSER, DATABASE), autocommit=True) as connection:
+    with psycopg.connect(server.make_dsn(SUPERUSER, DATABASE), autocommit=True) as connection:
         cursor = connection.cursor()
         for statement in statements:
             cursor.execute(statement.encode())
@@ -91,7 +91,7 @@ def test_processes_sign_in_by_token_F50(rds: EmbeddedPostgres, role: str) -> Non
 
 def test_the_owner_signs_in_with_its_password(rds: EmbeddedPostgres) -> None:
     ask_for(rds, "scram-sha-256", of=OWNER)
-    opened = signed_in(owner_at(rds), PASSWORD, region=REGION)
+    opened = add_password(owner_at(rds), PASSWORD, region=REGION)
     assert conninfo_to_dict(opened)["password"] == PASSWORD
     with psycopg.connect(opened) as connection:
         assert connection.execute("SELECT current_user").fetchone() == (OWNER,)
@@ -100,14 +100,14 @@ def test_the_owner_signs_in_with_its_password(rds: EmbeddedPostgres) -> None:
 def test_a_wrong_password_is_an_error_and_no_reason_to_try_a_token(rds: EmbeddedPostgres) -> None:
     ask_for(rds, "scram-sha-256", of=OWNER)
     with pytest.raises(psycopg.OperationalError, match="password authentication failed"):
-        signed_in(owner_at(rds), "wrong", region=REGION)
+        add_password(owner_at(rds), "wrong", region=REGION)
 
 
 def test_an_owner_who_counts_as_a_member_of_rds_iam_sends_a_token_and_never_its_password(rds: EmbeddedPostgres) -> None:
     # Whoever makes a role is a member of it, and so of what that role is a member of. RDS asks members for a token
     # by PAM, which on the wire is the method "password".
     ask_for(rds, "password", of="+tessera_api")
-    opened = conninfo_to_dict(signed_in(owner_at(rds), PASSWORD, region=REGION))
+    opened = conninfo_to_dict(add_password(owner_at(rds), PASSWORD, region=REGION))
     assert PASSWORD not in str(opened.values())
     assert str(opened["password"]).startswith(f"127.0.0.1:{rds.port}/?")
     assert f"DBUser={OWNER}" in str(opened["password"])
@@ -119,8 +119,10 @@ def test_the_password_comes_out_of_the_secret_that_RDS_keeps(rds: EmbeddedPostgr
         secrets = boto3.client("secretsmanager", region_name=REGION)
         kept = json.dumps({"username": OWNER, "password": PASSWORD})
         arn = secrets.create_secret(Name="master", SecretString=kept)["ARN"]
-        settings = Owner(region=REGION, database_dsn=f"host=127.0.0.1 port={port} dbname={DATABASE}", owner_secret=arn)
-        with psycopg.connect(owner_dsn(settings, AwsClients(REGION))) as connection:
+        settings = OwnerSettings(
+            region=REGION, database_dsn=f"host=127.0.0.1 port={port} dbname={DATABASE}", owner_secret=arn
+        )
+        with psycopg.connect(make_owner_dsn(settings, AwsClients(REGION))) as connection:
             assert connection.execute("SELECT current_user").fetchone() == (OWNER,)
 
 
@@ -128,6 +130,6 @@ def test_the_owner_speaks_to_an_instance_by_TLS_only(rds: EmbeddedPostgres) -> N
     with mock_aws():
         secrets = boto3.client("secretsmanager", region_name=REGION)
         arn = secrets.create_secret(Name="master", SecretString='{"username": "x", "password": "y"}')["ARN"]
-        settings = Owner(region=REGION, database_dsn=owner_at(rds), owner_secret=arn)
+        settings = OwnerSettings(region=REGION, database_dsn=owner_at(rds), owner_secret=arn)
         with pytest.raises(psycopg.OperationalError, match="does not support SSL"):
-            owner_dsn(settings, AwsClients(REGION))
+            make_owner_dsn(settings, AwsClients(REGION))

@@ -9,8 +9,8 @@ import psycopg
 import pytest
 
 import adapters.migrations.versions
-from adapters.postgres.migrate import migrate
-from adapters.postgres.seeding import SeedKey, SeedTenant, SeedUser, split_key
+from adapters.postgres.owner.migrate import migrate
+from adapters.postgres.owner.seeding import SeedKey, SeedTenant, SeedUser, split_key
 from tests.contracts.ledger_world import MODEL
 from tests.postgres import Database, PostgresServer
 from wsi.records.identity import Role

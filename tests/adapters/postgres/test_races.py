@@ -32,7 +32,7 @@ def test_last_two_shards_at_the_same_moment_stitch_exactly_once(world: PostgresW
             job = running_job(world, (3, 3))
             pair = [lease(world, job, 0), lease(world, job, 1)]
             assert sum(pool.map(deliver, pair + pair)) == 2
-            done = world.tenants.job(world.actor, job.id)
+            done = world.tenants.get_job(world.actor, job.id)
             assert (done.state, done.shards_remaining, done.tiles_inferred) == (JobState.STITCHING, 0, 6)
             assert [body["job_id"] for body in topics(world, "stitch")].count(str(job.id)) == 1
     assert len(topics(world, "stitch")) == REPETITIONS
@@ -72,7 +72,7 @@ def test_commits_leases_sweeps_and_cancels_side_by_side_do_not_deadlock(world: P
         pool.submit(cancel, 0).result()
         for worker in workers:
             worker.result()
-    states = [world.tenants.job(world.actor, job.id) for job in jobs]
+    states = [world.tenants.get_job(world.actor, job.id) for job in jobs]
     assert [job.state for job in states] == [JobState.STITCHING, JobState.STITCHING, JobState.CANCELLED]
     assert [job.tiles_inferred for job in states[:2]] == [24, 24]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from adapters.postgres.connections import Connections, public_authorities
+from adapters.postgres.connections import Connections, locate_public_authorities
 from tests.adapters.postgres.tls_front import self_signed, tls_front
 from tests.postgres import Database
 
@@ -35,7 +35,7 @@ def ask(database: Database, port: int, host: str, authorities: Path | None) -> o
     dsn = f"host={host} hostaddr=127.0.0.1 port={port} dbname={database.name} user=tessera_api"
     connections = Connections(dsn, iam=True, region="eu-central-1", authorities=authorities)
     try:
-        with connections.transaction() as cursor:
+        with connections.begin_transaction() as cursor:
             row = cursor.execute("SELECT current_user AS who").fetchone()
             assert row
             return row["who"]
@@ -65,6 +65,6 @@ def test_no_token_goes_out_in_the_clear(database: Database, certificate: Path) -
 
 
 def test_amazon_whose_certificates_proxies_have_is_among_the_public_authorities() -> None:
-    context = ssl.create_default_context(cafile=str(public_authorities()))
+    context = ssl.create_default_context(cafile=str(locate_public_authorities()))
     names = {dict(part[0] for part in found["subject"]).get("commonName") for found in context.get_ca_certs()}
     assert {f"Amazon Root CA {n}" for n in range(1, 5)} <= names

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from adapters.postgres.connections import Connections
 from adapters.postgres.identities import PostgresIdentities
-from adapters.postgres.seeding import SeedKey, SeedTenant, SeedUser
+from adapters.postgres.owner.seeding import SeedKey, SeedTenant, SeedUser
 from adapters.postgres.system_ledger import PostgresSystemLedger
 from adapters.postgres.tenant_ledger import PostgresTenantLedger
 from tests.contracts.ledger_world import EMAIL, ISSUER, KEY_NAME, KEY_PREFIX, KEY_SECRET, MODEL, SUBJECT
@@ -35,21 +35,21 @@ class PostgresWorld:
         self.pass_time = database.pass_time
 
     def _actor(self, subject: str) -> Actor:
-        actor = self.identities.user(ISSUER, subject)
+        actor = self.identities.find_user(ISSUER, subject)
         assert actor is not None
         return actor
 
     def outbox(self) -> list[tuple[str, dict[str, Any]]]:
-        with self.worker.transaction() as cursor:
+        with self.worker.begin_transaction() as cursor:
             return [(row["topic"], row["body"]) for row in cursor.execute("SELECT * FROM outbox ORDER BY id")]
 
     def audit_lines(self, actor: Actor) -> list[tuple[str, str, str]]:
-        with self.api.transaction(actor.tenant) as cursor:
+        with self.api.begin_transaction(actor.tenant) as cursor:
             lines = cursor.execute("SELECT * FROM audit_log ORDER BY seq")
             return [(line["actor"], line["action"], line["subject"]) for line in lines]
 
     def usage(self, actor: Actor) -> tuple[int, float]:
-        with self.api.transaction(actor.tenant) as cursor:
+        with self.api.begin_transaction(actor.tenant) as cursor:
             used = cursor.execute("SELECT * FROM usage").fetchall()
         return sum(row["tiles"] for row in used), float(sum(row["worker_seconds"] for row in used))
 
@@ -58,5 +58,5 @@ class PostgresWorld:
         self.worker.close()
 
     def forget_stitching(self, job_id: UUID) -> None:
-        with self.worker.transaction() as cursor:
+        with self.worker.begin_transaction() as cursor:
             cursor.execute("UPDATE jobs SET state = 'RUNNING' WHERE id = %s", (job_id,))

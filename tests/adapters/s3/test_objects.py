@@ -49,11 +49,13 @@ class TestOnMiniStack(_OnVersionedBucket):
 
     def test_a_link_gives_the_bytes_under_the_file_name(self, objects):
         objects.put("t/results/tiles.csv", b"minx")
-        answer = httpx.get(objects.link("t/results/tiles.csv", filename="tiles.csv", seconds=60))
+        answer = httpx.get(objects.presign_download("t/results/tiles.csv", filename="tiles.csv", seconds=60))
         assert answer.content == b"minx"
         assert answer.headers["content-disposition"] == 'attachment; filename="tiles.csv"'
 
     def test_a_tampered_link_is_refused(self, objects):
         objects.put("a", b"1")
         objects.put("b", b"2")
-        assert httpx.get(objects.link("a", filename="f", seconds=60).replace("/a?", "/b?")).status_code == 403
+        assert (
+            httpx.get(objects.presign_download("a", filename="f", seconds=60).replace("/a?", "/b?")).status_code == 403
+        )

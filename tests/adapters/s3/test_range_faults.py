@@ -17,13 +17,13 @@ from hypothesis import strategies as st
 
 from adapters.aws_clients import AwsClients
 from adapters.s3.ranges import Allowance, RangeReads, S3RangeSource
-from adapters.settings.reads import Reads
+from adapters.settings.reads import ReadLimits
 from tests.ministack import REGION
 from tests.slides import write_svs
 from tests.wsi.slide.sources import read_level, remote
 from wsi.errors import SourceChanged, SourceError, SourceMissing, SourceTruncated, SourceUnavailable
 from wsi.ports.objects import StoredObject
-from wsi.slide.opening import local_source, open_slide
+from wsi.slide.opening import open_local_source, open_slide
 from wsi.slide.ranges import ByteRange
 
 DATA = bytes(range(256)) * 4096
@@ -137,7 +137,7 @@ class Store:
         self.server.server_close()
 
 
-LIMITS = Reads(read_pause_seconds=0.001, read_request_seconds=0.3)
+LIMITS = ReadLimits(read_pause_seconds=0.001, read_request_seconds=0.3)
 WANTED = ByteRange(1000, 9000)
 
 
@@ -201,7 +201,7 @@ def test_whatever_fails_on_the_way_gives_the_right_bytes_or_a_typed_error(lastin
 def slide(module_credentials, tmp_path_factory):
     """A store that holds a slide, a source of it, its index, and the pixels of its tiles."""
     path = write_svs(tmp_path_factory.mktemp("slide") / "a.svs", width=1000, height=700, levels=(1, 4))
-    reader = open_slide(local_source(path))
+    reader = open_slide(open_local_source(path))
     made = Store(path.read_bytes())
     yield made, opened(made), [read_level(reader, level) for level in (0, 1)]
     made.close()
@@ -261,7 +261,7 @@ def test_many_ranges_fly_together_but_never_more_than_the_bound_of_a_slide(store
 
 
 def test_all_slides_of_a_process_share_its_connections(store):
-    reads = RangeReads(AwsClients(REGION, store.url), Reads(read_connections=6))
+    reads = RangeReads(AwsClients(REGION, store.url), ReadLimits(read_connections=6))
     stored = StoredObject(size=len(DATA), etag=ETAG)
     sources = [S3RangeSource(reads, "bucket", f"key-{n}", stored) for n in range(4)]
     store.faults = ["slow"] * 64
@@ -274,7 +274,7 @@ def test_all_slides_of_a_process_share_its_connections(store):
 
 def test_a_reader_that_pauses_holds_nobody_up(store):
     """Bytes in flight are shared, and one who got none of them still has one range at a time."""
-    reads = RangeReads(AwsClients(REGION, store.url), Reads(read_bytes_in_flight=5000))
+    reads = RangeReads(AwsClients(REGION, store.url), ReadLimits(read_bytes_in_flight=5000))
     stored = StoredObject(size=len(DATA), etag=ETAG)
     first, second = (S3RangeSource(reads, "bucket", key, stored) for key in ("a", "b"))
     ranges = [ByteRange(n * 2000, n * 2000 + 2000) for n in range(8)]

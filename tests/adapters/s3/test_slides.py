@@ -19,7 +19,7 @@ from tests.contracts.slide_archive import ArchivedReadsContract, SlideArchiveCon
 from tests.contracts.slide_store import PART, SlideAccessContract, SlideUploadsContract, upload
 from tests.ministack import REGION
 from wsi.errors import Invalid
-from wsi.ports.objects import Readable, StoredPart
+from wsi.ports.objects import Readable, UploadedPart
 
 
 def put_with_checksum(url: str, data: bytes) -> int:
@@ -91,11 +91,11 @@ class TestOnMoto(_PutsObjects, _Archives, SlideAccessContract, SlideArchiveContr
         return S3SlideStore(clients, "tessera-slides", ["customer-bucket"])
 
     def test_a_small_part_before_the_last_is_refused_with_a_sentence(self, store, put_part):
-        uri = store.uri("small")
+        uri = store.make_uri("small")
         chunks = (b"x" * 1000, b"y")
         upload_id = upload(store, put_part, uri, *chunks)
         parts = [
-            StoredPart(
+            UploadedPart(
                 n=n,
                 size=len(data),
                 sha256=hashlib.sha256(data).hexdigest(),
@@ -107,7 +107,7 @@ class TestOnMoto(_PutsObjects, _Archives, SlideAccessContract, SlideArchiveContr
             store.complete_upload(uri, upload_id, parts)
 
     def test_who_asks_at_the_same_moment_as_somebody_else_hears_that_it_comes(self, store, s3):
-        uri = store.uri("k")
+        uri = store.make_uri("k")
         with Stubber(s3) as said:
             said.add_response("delete_object_tagging", {}, where(uri))
             said.add_response("head_object", {"StorageClass": "DEEP_ARCHIVE"}, where(uri))
@@ -122,13 +122,13 @@ class TestOnMoto(_PutsObjects, _Archives, SlideAccessContract, SlideArchiveContr
             said.assert_no_pending_responses()
 
     def test_instant_retrieval_needs_no_copy(self, store, s3):
-        uri = store.uri("k")
+        uri = store.make_uri("k")
         s3.put_object(**where(uri), Body=b"slide", StorageClass="GLACIER_IR")
         assert restore(store, uri) == Readable(now=True)
 
     def test_the_url_signs_length_and_checksum_with_version_4(self, store):
-        uri = store.uri("k")
-        url = store.part_url(uri, store.begin_upload(uri), n=1, size=7, sha256="ab" * 32, seconds=60)
+        uri = store.make_uri("k")
+        url = store.presign_part(uri, store.begin_upload(uri), n=1, size=7, sha256="ab" * 32, seconds=60)
         query = parse_qs(urlsplit(url).query)
         assert query["X-Amz-Algorithm"] == ["AWS4-HMAC-SHA256"]
         assert query["X-Amz-SignedHeaders"] == ["content-length;host;x-amz-checksum-sha256"]
@@ -151,20 +151,20 @@ class _OnMiniStack(_PutsObjects):
 @pytest.mark.stack
 class TestOnMiniStack(_OnMiniStack, SlideUploadsContract, SlideAccessContract):
     def test_more_parts_than_a_page_are_listed(self, store, put_part, s3):
-        uri = store.uri("many")
+        uri = store.make_uri("many")
         upload_id = upload(store, put_part, uri, b"a" * PART, *[b"b" * PART] * 2, b"c")
-        assert [part.n for part in store.parts(uri, upload_id)] == [1, 2, 3, 4]
+        assert [part.n for part in store.list_parts(uri, upload_id)] == [1, 2, 3, 4]
 
     def test_a_part_of_other_bytes_is_refused(self, store):
-        uri = store.uri("k")
-        url = store.part_url(
+        uri = store.make_uri("k")
+        url = store.presign_part(
             uri, store.begin_upload(uri), n=1, size=3, sha256=hashlib.sha256(b"abc").hexdigest(), seconds=60
         )
         assert put_with_checksum(url, b"abd") in (400, 403)
 
     def test_an_expired_url_is_refused(self, store):
-        uri = store.uri("k")
-        url = store.part_url(uri, store.begin_upload(uri), n=1, size=0, sha256="00" * 32, seconds=0)
+        uri = store.make_uri("k")
+        url = store.presign_part(uri, store.begin_upload(uri), n=1, size=0, sha256="00" * 32, seconds=0)
         assert put_with_checksum(url, b"") in (400, 403)
 
 

@@ -17,7 +17,10 @@ FAULTS = (
     ),
     Fault(
         "an alarm leads to an entry that the runbook has not",
-        set_at("observability/Alarms/api-errors/Resource", AlarmDescription="No. What to do: docs/runbook.md#nowhere"),
+        set_at(
+            "observability/Alarms/api-errors/Resource",
+            AlarmDescription="No. What to do: docs/how-to/runbook.md#nowhere",
+        ),
         (runbook.test_every_alarm_leads_to_an_entry,),
     ),
     Fault(

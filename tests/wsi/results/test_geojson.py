@@ -9,7 +9,7 @@ import numpy as np
 from tests.wsi.plans import inspection, plan, scores_of, shard_results
 from tests.wsi.results.qupath import features
 from wsi.results import geojson
-from wsi.stitching import collect
+from wsi.results.stitching import collect
 
 
 def _bytes(tiles):

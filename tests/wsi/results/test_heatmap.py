@@ -10,10 +10,10 @@ import pytest
 import tifffile
 
 from tests.wsi.plans import inspection, plan, scores_of, shard_results, small_card
-from wsi.model_card import OutputColumn
+from wsi.records.model_card import OutputColumn
 from wsi.results import heatmap
-from wsi.results.heatmap import halved, scaled
-from wsi.stitching import collect
+from wsi.results.heatmap import halve_image, scale_scores
+from wsi.results.stitching import collect
 
 OME = "{http://www.openmicroscopy.org/Schemas/OME/2016-06}"
 
@@ -70,7 +70,7 @@ def test_a_large_one_is_a_pyramid_of_tiles(large):
         assert all(level.keyframe.is_tiled for level in series.levels)
         assert len(tiff.pages) == 4  # the smaller levels are SubIFDs
         for above, below in itertools.pairwise(series.levels):
-            expected = np.stack([halved(channel) for channel in above.asarray()])
+            expected = np.stack([halve_image(channel) for channel in above.asarray()])
             assert np.array_equal(below.asarray(), expected)
 
 
@@ -92,10 +92,10 @@ def test_it_holds_no_date_no_uuid_and_the_same_bytes_every_time(large):
 
 
 def test_scale_is_1_to_255_and_clips():
-    assert scaled(np.array([-9, 0, 1, 2, 9], dtype=np.float32), 0.0, 2.0).tolist() == [1, 1, 128, 255, 255]
+    assert scale_scores(np.array([-9, 0, 1, 2, 9], dtype=np.float32), 0.0, 2.0).tolist() == [1, 1, 128, 255, 255]
 
 
 def test_halving_takes_the_mean_of_what_was_analysed_and_loses_no_lone_pixel():
     image = np.array([[10, 20, 7], [0, 0, 0], [0, 0, 9]], dtype=np.uint8)
-    assert halved(image).tolist() == [[15, 7], [0, 9]]
-    assert halved(np.full((2, 2), 255, dtype=np.uint8)).tolist() == [[255]]
+    assert halve_image(image).tolist() == [[15, 7], [0, 9]]
+    assert halve_image(np.full((2, 2), 255, dtype=np.uint8)).tolist() == [[255]]

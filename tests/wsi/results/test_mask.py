@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.wsi.plans import inspection, plan, scores_of, shard_results
-from wsi.mask import DRAWN, SlideMask
-from wsi.plan import Plan
+from wsi.inspection.mask import DRAWN, SlideMask
+from wsi.planning.plan import Plan
 from wsi.results import mask
 from wsi.results.sink import FolderSink
-from wsi.stitching import collect, stitch
+from wsi.results.stitching import collect, stitch
 
 
 def pixels(height: int, width: int, seed: int) -> np.ndarray:
@@ -37,7 +37,7 @@ def test_the_picture_shows_the_mask_and_the_summary_where_it_lies():
     shown = imagecodecs.png_decode(written[0].getvalue())
     assert made.mask is not None
     assert (shown == 255 * made.mask.pixels).all()
-    place = mask.described(made.mask, made.inspection)["mask"]
+    place = mask.describe_mask(made.mask, made.inspection)["mask"]
     assert place == {"file": "tissue.png", "width": 100, "height": 75, "downsample_x": 20.0, "downsample_y": 20.0}
 
 

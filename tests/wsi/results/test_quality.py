@@ -8,9 +8,9 @@ import numpy as np
 
 from tests.wsi.plans import inspection, plan, scores_of, shard_results
 from wsi.results import quality
+from wsi.results.shard_result import ShardResult
 from wsi.results.sink import FolderSink
-from wsi.shard_result import ShardResult
-from wsi.stitching import collect, stitch
+from wsi.results.stitching import collect, stitch
 
 
 def looks(shard: ShardResult) -> ShardResult:

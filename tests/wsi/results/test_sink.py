@@ -4,7 +4,7 @@ import hashlib
 
 import pytest
 
-from wsi.memory.objects import MemoryObjects
+from tests.fakes.objects import MemoryObjects
 from wsi.results.sink import FolderSink, ObjectSink
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from tests.wsi.plans import inspection, plan, scores_of, shard_results
 from wsi.records.results import ResultFile
 from wsi.results import summary
-from wsi.stitching import collect
+from wsi.results.stitching import collect
 
 CSV = ResultFile(name="tiles.csv", key="t/jobs/j/results/tiles.csv", size=3, sha256="ab", media_type="text/csv")
 

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from tests.wsi.plans import inspection, plan, scores_of, shard_results
-from wsi.builtin_models import STAIN_DENSITY
-from wsi.model_card import OutputColumn
+from wsi.models.builtin import STAIN_DENSITY
+from wsi.records.model_card import OutputColumn
 from wsi.results import tables
-from wsi.stitching import collect
+from wsi.results.stitching import collect
 
 
 def _rows(tiles):

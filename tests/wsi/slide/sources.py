@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from openslide import OpenSlide
 
-from wsi.memory.ranges import MemoryRangeSource
+from tests.fakes.ranges import MemoryRangeSource
+from wsi.slide.files.source import SlideSource
 from wsi.slide.ranges import ByteRange, RangeSource
 from wsi.slide.slide import SlideReader
-from wsi.slide.source import SlideSource
 
 
 class CountingSource(MemoryRangeSource):
@@ -42,7 +42,7 @@ def read_level(reader: SlideReader, level: int) -> NDArray[np.uint8]:
     info = reader.inspection.levels[level]
     columns, rows = -(-info.width // info.tile_width), -(-info.height // info.tile_height)
     canvas = np.zeros((rows * info.tile_height, columns * info.tile_width, 3), np.uint8)
-    for tile in reader.encoded(level, range(rows * columns)):
+    for tile in reader.read_tiles(level, range(rows * columns)):
         row, column = divmod(tile.index, columns)
         y, x = row * info.tile_height, column * info.tile_width
         canvas[y : y + info.tile_height, x : x + info.tile_width] = reader.decode(tile)

@@ -29,12 +29,12 @@ from tests.slides.pages import (
 from tests.wsi.slide.sources import read_level
 from wsi.errors import RejectReason, SlideRejected
 from wsi.records.slides import Choice
-from wsi.slide.opening import local_source, open_slide
+from wsi.slide.opening import open_local_source, open_slide
 from wsi.slide.slide import SlideReader
 
 
 def opened(path: Path, choice: Choice | None = None) -> SlideReader:
-    return open_slide(local_source(path), choice=choice)
+    return open_slide(open_local_source(path), choice=choice)
 
 
 def refused(path: Path, choice: Choice | None = None) -> SlideRejected:

@@ -13,7 +13,7 @@ from tests.slides.bombs import TILE, write_bomb
 from tests.slides.flips import FLIPS, Flip, write_flips
 from tests.wsi.slide.sources import oracle_level
 from wsi.errors import TileUnreadable
-from wsi.slide.opening import local_source, open_slide
+from wsi.slide.opening import open_local_source, open_slide
 from wsi.slide.slide import RGB, SlideReader
 
 
@@ -22,7 +22,7 @@ def test_of_sixty_tiles_with_one_turned_bit_those_that_libjpeg_warns_of_are_unre
 ):
     original = shared_slide("derived/cmu-small-region.pyramid-jpeg-ycbcr.tif")
     flips = write_flips(original, tmp_path / "flips.tif")
-    reader = open_slide(local_source(tmp_path / "flips.tif"))
+    reader = open_slide(open_local_source(tmp_path / "flips.tif"))
     found = _decoded(reader, [flip.tile for flip in flips])
     expected = {flip.tile: _strict(flip) for flip in flips}
     assert len(expected) == FLIPS
@@ -36,7 +36,7 @@ def test_of_sixty_tiles_with_one_turned_bit_those_that_libjpeg_warns_of_are_unre
 @pytest.mark.parametrize("codec", ["jpeg", "jpeg2000"])
 def test_a_tile_that_claims_to_be_larger_is_unreadable_and_its_neighbours_are_not(tmp_path: Path, codec):
     path = write_bomb(tmp_path / "bomb.svs", codec, spared=5)
-    reader = open_slide(local_source(path))
+    reader = open_slide(open_local_source(path))
     found = _decoded(reader, range(16))
     assert [tile for tile in range(16) if found[tile] is not None] == [0, 1, 2, 3, 4]
     whole = oracle_level(write_bomb(tmp_path / "sound.svs", codec, spared=16), 0)
@@ -53,7 +53,7 @@ def _strict(flip: Flip) -> RGB | None:
 
 def _decoded(reader: SlideReader, tiles) -> dict[int, RGB | None]:
     found: dict[int, RGB | None] = {}
-    for tile in reader.encoded(0, tiles):
+    for tile in reader.read_tiles(0, tiles):
         try:
             found[tile.index] = reader.decode(tile)
         except TileUnreadable:

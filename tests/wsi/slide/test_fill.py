@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 import tifffile
 
-from gpu_worker.models.stain_density import densities
-from tests.gpu_worker.cases import run_all, whole_plan
-from wsi.builtin_models import STAIN_DENSITY
-from wsi.model_card import EdgeFill
+from inference.models.stains.density import measure_densities
+from tests.inference.cases import run_all, whole_plan
+from wsi.inspection.thumbnail import make_thumbnail
+from wsi.models.builtin import STAIN_DENSITY
+from wsi.records.model_card import EdgeFill
+from wsi.slide.codecs.samples import to_rgb
 from wsi.slide.coding import Colour, Extra
-from wsi.slide.opening import local_source, open_slide
-from wsi.slide.pixels import to_rgb
-from wsi.slide.thumbnail import thumbnail
+from wsi.slide.opening import open_local_source, open_slide
 
 STAINED = (150, 60, 140)
 
@@ -61,8 +61,8 @@ def test_colours_on_black_and_on_white_are_the_nearest_ones_whoever_read_them(gr
 
 
 def test_the_overview_that_tissue_is_found_on_is_white_where_nothing_was_scanned(half_scanned):
-    reader = open_slide(local_source(half_scanned))
-    seen = thumbnail(reader, 512).pixels
+    reader = open_slide(open_local_source(half_scanned))
+    seen = make_thumbnail(reader, 512).pixels
     assert (seen[:, :256] == STAINED).all()
     assert (seen[:, 256:] == 255).all()
     reader.close()
@@ -70,10 +70,10 @@ def test_the_overview_that_tissue_is_found_on_is_white_where_nothing_was_scanned
 
 @pytest.mark.parametrize(("edge", "grey"), [(EdgeFill.WHITE, 255), (EdgeFill.BLACK, 0)])
 def test_a_model_sees_its_cards_edge_colour_where_nothing_was_scanned(half_scanned, edge, grey):
-    reader = open_slide(local_source(half_scanned))
+    reader = open_slide(open_local_source(half_scanned))
     plan = whole_plan(reader, card=replace(STAIN_DENSITY, edge_fill=edge))
     result = run_all(plan, reader)
     for (x, _), scores in zip(plan.tiles, result.scores, strict=True):
         box = np.full((256, 256, 3), grey if x else STAINED, np.uint8)
-        np.testing.assert_array_equal(scores, densities(box))
+        np.testing.assert_array_equal(scores, measure_densities(box))
     reader.close()

@@ -8,10 +8,10 @@ import tifffile
 
 from tests.slides import write_svs
 from wsi.errors import RejectReason, SlideRejected
-from wsi.examination import examine
+from wsi.inspection.examination import examine
 from wsi.records.slides import Inspection
-from wsi.slide.mpp import StatedMpp, checked_mpp, openslide_mpp, overridden, resolution_mpp, resolve
-from wsi.slide.opening import local_source, open_slide
+from wsi.slide.mpp import StatedMpp, convert_resolution, get_valid_mpp, override_mpp, parse_openslide_mpp, resolve
+from wsi.slide.opening import open_local_source, open_slide
 
 
 def inspection(mpp: float | None, source: str | None = "aperio") -> Inspection:
@@ -47,25 +47,25 @@ def inspection(mpp: float | None, source: str | None = "aperio") -> Inspection:
     ],
 )
 def test_mpp_of_resolution_tags(density: float | None, unit: int, expected: float | None):
-    found = resolution_mpp(density, unit)
+    found = convert_resolution(density, unit)
     assert found == (None if expected is None else pytest.approx(expected))
 
 
 def test_a_screen_resolution_that_openslide_passes_on_counts_as_missing():
-    assert openslide_mpp("352.77777777777777") is None
-    assert openslide_mpp("0.499") == 0.499
-    assert openslide_mpp(None) is None
-    assert openslide_mpp("unknown") is None
+    assert parse_openslide_mpp("352.77777777777777") is None
+    assert parse_openslide_mpp("0.499") == 0.499
+    assert parse_openslide_mpp(None) is None
+    assert parse_openslide_mpp("unknown") is None
 
 
 @pytest.mark.parametrize("value", ["0", "-0.5", "nan", "inf"])
 def test_openslide_scale_that_is_no_positive_number_counts_as_missing(value: str):  # MIRAX writes 0
-    assert openslide_mpp(value) is None
+    assert parse_openslide_mpp(value) is None
 
 
 def test_no_resolution_says_how_to_give_one():
     with pytest.raises(SlideRejected) as caught:
-        checked_mpp(inspection(None, None))
+        get_valid_mpp(inspection(None, None))
     assert caught.value.reason is RejectReason.NO_MPP
     assert "with the slide (`mpp`)" in caught.value.sentence
 
@@ -73,19 +73,19 @@ def test_no_resolution_says_how_to_give_one():
 @pytest.mark.parametrize("mpp", [0.0, -0.5, 0.04, 21.0, 25_400.0, math.inf, math.nan])
 def test_an_absurd_resolution_is_refused(mpp: float):
     with pytest.raises(SlideRejected) as caught:
-        checked_mpp(inspection(mpp))
+        get_valid_mpp(inspection(mpp))
     assert caught.value.reason is RejectReason.ABSURD_MPP
     assert "The file claims" in caught.value.sentence
 
 
 def test_an_absurd_resolution_that_was_given_is_not_blamed_on_the_file():
     with pytest.raises(SlideRejected, match="The resolution given is 500"):
-        checked_mpp(inspection(500.0, "override"))
+        get_valid_mpp(inspection(500.0, "override"))
 
 
 @pytest.mark.parametrize("mpp", [0.05, 0.25, 20.0])
 def test_a_plausible_resolution_passes(mpp: float):
-    assert checked_mpp(inspection(mpp)) == (mpp, mpp)
+    assert get_valid_mpp(inspection(mpp)) == (mpp, mpp)
 
 
 def both(first: float, second: float | tuple[float, float]):
@@ -137,10 +137,10 @@ def test_sources_within_five_percent_agree(factor: float):
 def test_an_override_silences_a_conflict_and_is_authoritative():
     seen = replace(inspection(0.25), mpp_conflict="both")
     with pytest.raises(SlideRejected, match="both") as caught:
-        checked_mpp(seen)
+        get_valid_mpp(seen)
     assert caught.value.reason is RejectReason.MPP_CONFLICT
-    assert checked_mpp(overridden(seen, 0.4)) == (0.4, 0.4)
-    assert overridden(seen, None) is seen
+    assert get_valid_mpp(override_mpp(seen, 0.4)) == (0.4, 0.4)
+    assert override_mpp(seen, None) is seen
 
 
 def test_a_slide_whose_tags_contradict_its_description_is_refused_when_examined_and_not_when_opened(tmp_path):
@@ -150,13 +150,13 @@ def test_a_slide_whose_tags_contradict_its_description_is_refused_when_examined_
         tags["XResolution"].overwrite((20_000, 1))
         tags["YResolution"].overwrite((20_000, 1))
         tags["ResolutionUnit"].overwrite(2)
-    reader = open_slide(local_source(path))
+    reader = open_slide(open_local_source(path))
     assert reader.inspection.mpp_x == 0.5
     with pytest.raises(SlideRejected) as caught:
         examine(reader)
     assert caught.value.reason is RejectReason.MPP_CONFLICT
-    stated = open_slide(local_source(path), mpp=0.5)
+    stated = open_slide(open_local_source(path), mpp=0.5)
     assert examine(stated).inspection.mpp_source == "override"
-    shipped = open_slide(local_source(path), index=reader.index_bytes())
+    shipped = open_slide(open_local_source(path), index=reader.serialize_index())
     with pytest.raises(SlideRejected, match=r"0\.5 \(aperio\) and 1\.27 \(tiff-resolution\)"):
         examine(shipped)

@@ -12,7 +12,7 @@ from tests.shared_slides import shared_slide
 from tests.slides import damage, write_pyramid_tiff, write_svs
 from tests.wsi.slide.sources import CountingSource, oracle_level, read_level, remote
 from wsi.errors import TileUnreadable
-from wsi.slide.opening import local_source, open_slide
+from wsi.slide.opening import open_local_source, open_slide
 from wsi.slide.slide import SlideReader
 
 REAL = [
@@ -25,7 +25,7 @@ REAL = [
 
 
 def assert_equal_to_openslide(path: Path) -> None:
-    reader = open_slide(local_source(path))
+    reader = open_slide(open_local_source(path))
     assert reader.inspection.reading_path == "native"
     with OpenSlide(path) as slide:
         assert [(info.width, info.height) for info in reader.inspection.levels] == list(slide.level_dimensions)
@@ -52,7 +52,7 @@ def test_every_level_of_a_written_pyramid_equals_openslide(tmp_path: Path, rgb: 
 
 
 def test_thumbnail_label_and_macro_are_not_levels(tmp_path: Path):
-    reader = open_slide(local_source(write_svs(tmp_path / "a.svs", width=2400, height=1600, levels=(1, 4))))
+    reader = open_slide(open_local_source(write_svs(tmp_path / "a.svs", width=2400, height=1600, levels=(1, 4))))
     assert [(info.width, info.height) for info in reader.inspection.levels] == [(2400, 1600), (600, 400)]
 
 
@@ -62,7 +62,7 @@ def test_byte_order_changes_nothing(tmp_path: Path, big: bool):
     readers: list[SlideReader] = []
     for order in ("<", ">"):
         path = write_svs(tmp_path / f"{ord(order)}.svs", byte_order=order, **arguments)
-        readers.append(open_slide(local_source(path)))
+        readers.append(open_slide(open_local_source(path)))
     little, other = readers
     assert little.inspection == other.inspection
     for level in (0, 1):
@@ -70,10 +70,10 @@ def test_byte_order_changes_nothing(tmp_path: Path, big: bool):
 
 
 def test_only_the_two_damaged_tiles_are_unreadable():
-    whole = open_slide(local_source(shared_slide("real/aperio-jpeg-20x.CMU-1-Small-Region.svs")))
-    hurt = open_slide(local_source(shared_slide("derived/cmu-small-region.two-tiles-damaged.svs")))
+    whole = open_slide(open_local_source(shared_slide("real/aperio-jpeg-20x.CMU-1-Small-Region.svs")))
+    hurt = open_slide(open_local_source(shared_slide("derived/cmu-small-region.two-tiles-damaged.svs")))
     unreadable: set[int] = set()
-    for good, bad in zip(whole.encoded(0, range(130)), hurt.encoded(0, range(130)), strict=True):
+    for good, bad in zip(whole.read_tiles(0, range(130)), hurt.read_tiles(0, range(130)), strict=True):
         assert good.index == bad.index
         try:
             np.testing.assert_array_equal(hurt.decode(bad), whole.decode(good))
@@ -88,7 +88,7 @@ def test_a_slide_opens_in_few_requests_and_reads_neighbouring_tiles_in_one(tmp_p
     reader = open_slide(remote(source))
     assert len(source.asked) <= 8
     source.asked.clear()
-    assert len(list(reader.encoded(0, range(5, 15)))) == 10
+    assert len(list(reader.read_tiles(0, range(5, 15)))) == 10
     assert len(source.asked) == 1
 
 
@@ -110,8 +110,8 @@ def first_tile_says(tmp_path: Path, *, offset: int | None = None, count: int | N
         if count is not None:
             data[at_count : at_count + count_size] = count.to_bytes(count_size, "little")
 
-    reader = open_slide(local_source(damage(path, change)))
-    tile = next(tile for tile in reader.encoded(0, range(9)) if tile.index == 0)
+    reader = open_slide(open_local_source(damage(path, change)))
+    tile = next(tile for tile in reader.read_tiles(0, range(9)) if tile.index == 0)
     with pytest.raises(TileUnreadable) as caught:
         reader.decode(tile)
     return caught.value.sentence, reader
@@ -120,13 +120,13 @@ def first_tile_says(tmp_path: Path, *, offset: int | None = None, count: int | N
 def test_a_tile_with_zero_bytes_is_missing_not_white(tmp_path: Path):
     said, reader = first_tile_says(tmp_path, count=0)
     assert said == "missing in the file"
-    assert sorted(tile.index for tile in reader.encoded(0, range(9))) == list(range(9))
+    assert sorted(tile.index for tile in reader.read_tiles(0, range(9))) == list(range(9))
 
 
 def test_a_tile_past_the_end_of_the_file_is_unreadable_and_the_others_are_not(tmp_path: Path):
     said, reader = first_tile_says(tmp_path, offset=2**32 - 10)
     assert said == "its bytes lie past the end of the file"
-    others = list(reader.encoded(0, range(1, 9)))
+    others = list(reader.read_tiles(0, range(1, 9)))
     assert all(reader.decode(tile).shape == (240, 240, 3) for tile in others)
 
 
@@ -140,7 +140,7 @@ def test_a_tile_that_claims_more_bytes_than_pixels_can_need_is_never_asked_for(t
     source = CountingSource(bytes(data))
     reader = open_slide(remote(source))
     source.asked.clear()
-    (tile,) = reader.encoded(0, [0])
+    (tile,) = reader.read_tiles(0, [0])
     assert source.asked == []
     with pytest.raises(TileUnreadable, match="more than its pixels can need"):
         reader.decode(tile)

@@ -6,16 +6,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.fakes.ranges import MemoryRangeSource
 from tests.shared_slides import shared_slide
 from tests.slides import write_pyramid_tiff, write_svs
 from tests.slides.scn import write_scn
 from tests.wsi.slide.sources import CountingSource, read_level, remote
 from wsi.errors import RejectReason, SlideRejected, SourceChanged, SourceMissing
-from wsi.memory.ranges import MemoryRangeSource
 from wsi.records.slides import Choice
+from wsi.slide.files.source import SlideSource
 from wsi.slide.index import SlideIndex
-from wsi.slide.opening import local_source, open_slide
-from wsi.slide.source import SlideSource
+from wsi.slide.opening import open_local_source, open_slide
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_what_is_no_readable_slide_is_rejected_with_a_sentence(name: str, reason
     path = shared_slide(name)
     choice = Choice(picture=1) if "imagecodecs" in name else None  # these files hold their image twice
     with pytest.raises(SlideRejected) as caught:
-        open_slide(local_source(path), choice=choice)
+        open_slide(open_local_source(path), choice=choice)
     assert caught.value.reason is reason
     assert words in caught.value.sentence
     assert caught.value.sentence.endswith(".")
@@ -46,15 +46,15 @@ def test_what_is_no_readable_slide_is_rejected_with_a_sentence(name: str, reason
 
 
 def test_formats_without_an_index_of_ours_open_through_openslide(tmp_path: Path):
-    reader = open_slide(local_source(write_scn(tmp_path / "a.scn")))
+    reader = open_slide(open_local_source(write_scn(tmp_path / "a.scn")))
     assert (reader.inspection.format, reader.inspection.reading_path) == ("scn", "scratch")
-    assert reader.index_bytes() is None
+    assert reader.serialize_index() is None
     reader.close()
 
 
 def test_the_mpp_that_is_given_wins_on_both_paths(tmp_path: Path):
-    native = open_slide(local_source(write_svs(tmp_path / "a.svs", width=500, height=500)), mpp=0.3)
-    other = open_slide(local_source(write_scn(tmp_path / "a.scn")), mpp=0.3)
+    native = open_slide(open_local_source(write_svs(tmp_path / "a.svs", width=500, height=500)), mpp=0.3)
+    other = open_slide(open_local_source(write_scn(tmp_path / "a.scn")), mpp=0.3)
     for reader in (native, other):
         found = reader.inspection
         assert (found.mpp_x, found.mpp_y, found.mpp_source) == (0.3, 0.3, "override")
@@ -64,7 +64,7 @@ def test_the_mpp_that_is_given_wins_on_both_paths(tmp_path: Path):
 def test_an_index_opens_the_slide_without_any_request(tmp_path: Path):
     data = write_svs(tmp_path / "a.svs", width=1300, height=900, levels=(1, 4)).read_bytes()
     first = open_slide(remote(CountingSource(data)))
-    index = first.index_bytes()
+    index = first.serialize_index()
     assert index is not None
     source = CountingSource(data)
     second = open_slide(remote(source), index=index)
@@ -72,12 +72,12 @@ def test_an_index_opens_the_slide_without_any_request(tmp_path: Path):
     assert second.inspection == first.inspection
     for level in (0, 1):
         np.testing.assert_array_equal(read_level(second, level), read_level(first, level))
-    assert second.index_bytes() == index
+    assert second.serialize_index() == index
 
 
 def test_an_index_of_another_version_of_the_file_is_refused(tmp_path: Path):
     data = write_svs(tmp_path / "a.svs", width=500, height=500).read_bytes()
-    index = open_slide(remote(CountingSource(data))).index_bytes()
+    index = open_slide(remote(CountingSource(data))).serialize_index()
     other = MemoryRangeSource(lambda: (data, "etag-2"))
     with pytest.raises(SourceChanged):
         open_slide(remote(other), index=index)
@@ -91,7 +91,7 @@ def test_an_index_that_another_version_of_the_program_wrote_is_made_again(tmp_pa
 
 def test_the_index_is_small(tmp_path: Path):
     path = write_svs(tmp_path / "a.svs", width=24_000, height=24_000, levels=(1,))
-    index = open_slide(local_source(path)).index_bytes()
+    index = open_slide(open_local_source(path)).serialize_index()
     assert index is not None
     assert len(index) < 4 * 10_000
     parsed = SlideIndex.from_bytes(index)
@@ -103,7 +103,7 @@ def test_a_remote_slide_is_copied_to_scratch_and_the_copy_dies_with_the_reader(t
     path, scratch = write_scn(tmp_path / "a.scn"), tmp_path / "scratch"
     scratch.mkdir()
     reader = open_slide(remote(CountingSource(path.read_bytes()), "folder/a.scn"), scratch=scratch)
-    local = open_slide(local_source(path))
+    local = open_slide(open_local_source(path))
     np.testing.assert_array_equal(read_level(reader, 1), read_level(local, 1))
     assert len(list(scratch.iterdir())) == 1
     reader.close()
@@ -112,7 +112,7 @@ def test_a_remote_slide_is_copied_to_scratch_and_the_copy_dies_with_the_reader(t
 
 
 def test_a_remote_series_is_read_without_a_copy(tmp_path: Path):
-    source = local_source(shared_slide("derived/cmu-small-region-dicom"))
+    source = open_local_source(shared_slide("derived/cmu-small-region-dicom"))
     assert len(source.files) == 5
     reader = open_slide(replace(source, local_path=None), scratch=tmp_path)
     assert len(reader.inspection.levels) == 5
@@ -145,34 +145,34 @@ def test_a_native_slide_is_never_copied(tmp_path: Path):
 
 
 def test_a_mirax_slide_brings_its_data_folder():
-    source = local_source(shared_slide("broken/mirax-dummy-data/Mirax2-Fluorescence-1.mrxs"))
+    source = open_local_source(shared_slide("broken/mirax-dummy-data/Mirax2-Fluorescence-1.mrxs"))
     assert source.files[0][0] == "Mirax2-Fluorescence-1.mrxs"
     assert "Mirax2-Fluorescence-1/Slidedat.ini" in dict(source.files)
 
 
 def test_what_is_not_there_is_missing(tmp_path: Path):
     with pytest.raises(SourceMissing):
-        local_source(tmp_path / "absent.svs")
+        open_local_source(tmp_path / "absent.svs")
     with pytest.raises(SourceMissing, match="no DICOM files"):
-        local_source(tmp_path)
+        open_local_source(tmp_path)
 
 
 def test_an_empty_file_is_not_a_slide(tmp_path: Path):
     (tmp_path / "a.svs").write_bytes(b"")
     with pytest.raises(SlideRejected) as caught:
-        open_slide(local_source(tmp_path / "a.svs"))
+        open_slide(open_local_source(tmp_path / "a.svs"))
     assert caught.value.reason is RejectReason.NOT_A_SLIDE
 
 
 def test_memory_sources_and_files_read_alike(tmp_path: Path):
     path = write_svs(tmp_path / "a.svs", width=500, height=500)
     source = SlideSource(files=(("a.svs", CountingSource(path.read_bytes())),))
-    np.testing.assert_array_equal(read_level(open_slide(source), 0), read_level(open_slide(local_source(path)), 0))
+    np.testing.assert_array_equal(read_level(open_slide(source), 0), read_level(open_slide(open_local_source(path)), 0))
 
 
 def test_only_files_belong_to_a_slide_of_several_files(tmp_path):
     for name in ("slide.vms", "slide.opt", "slide(1,0).jpg", "other.jpg"):
         (tmp_path / name).write_bytes(b"x")
     (tmp_path / "slide-results").mkdir()
-    found = [name for name, _ in local_source(tmp_path / "slide.vms").files]
+    found = [name for name, _ in open_local_source(tmp_path / "slide.vms").files]
     assert found == ["slide.vms", "slide(1,0).jpg", "slide.opt"]

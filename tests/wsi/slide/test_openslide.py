@@ -36,7 +36,7 @@ def test_edge_tiles_have_full_size_and_the_background_past_the_edge():
 
 def test_threads_read_side_by_side():
     reader = OpenSlideReader(dicom())
-    tiles = list(reader.encoded(0, range(30)))
+    tiles = list(reader.read_tiles(0, range(30)))
     one_by_one = [reader.decode(tile) for tile in tiles]
     with ThreadPoolExecutor(4) as threads:
         for expected, found in zip(one_by_one, threads.map(reader.decode, tiles), strict=True):
@@ -49,7 +49,7 @@ def test_a_region_that_fails_is_unreadable_and_the_next_ones_read_on():
     reader = OpenSlideReader(path)
     unreadable: dict[int, str] = {}
     readable = 0
-    for tile in reader.encoded(0, range(30)):
+    for tile in reader.read_tiles(0, range(30)):
         try:
             readable += reader.decode(tile).size > 0
         except TileUnreadable as error:

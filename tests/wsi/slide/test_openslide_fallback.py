@@ -14,8 +14,8 @@ from tests.slides import he_tissue
 from tests.slides.scn import write_scn
 from wsi.errors import RejectReason, SlideRejected
 from wsi.records.slides import Inspection
-from wsi.slide.mpp import checked_mpp
-from wsi.slide.opening import local_source, open_slide
+from wsi.slide.mpp import get_valid_mpp
+from wsi.slide.opening import open_local_source, open_slide
 
 SUB_DIRECTORIES, TILE_BYTE_COUNTS = 330, 325
 APERIO = "Aperio Image Library v1\r\n320x256|"
@@ -67,7 +67,7 @@ def patch(path: Path, place: int, value: int) -> Path:
 
 
 def inspected(path: Path) -> Inspection:
-    reader = open_slide(local_source(path))
+    reader = open_slide(open_local_source(path))
     try:
         return reader.inspection
     finally:
@@ -98,14 +98,14 @@ def test_tags_and_text_that_contradict_each_other_are_a_conflict_in_a_copy_too(t
         tmp_path / "a.tif", text="Resolution = 0.4 um", resolution=(2_500, 2_500), resolutionunit="CENTIMETER"
     )
     with pytest.raises(SlideRejected, match=r"0\.4 \(huron\) and 4 \(tiff-resolution\)") as caught:
-        checked_mpp(inspected(path))
+        get_valid_mpp(inspected(path))
     assert caught.value.reason is RejectReason.MPP_CONFLICT
 
 
 def test_text_that_is_not_understood_is_quoted_in_a_copy_too(tmp_path: Path):
     path = write_without_a_tile(tmp_path / "a.tif", text="3dh_PixelSizeX = 242534|3dh_PixelSizeY = 242534")
     with pytest.raises(SlideRejected, match="3dh_PixelSizeX = 242534") as caught:
-        checked_mpp(inspected(path))
+        get_valid_mpp(inspected(path))
     assert caught.value.reason is RejectReason.NO_MPP
 
 

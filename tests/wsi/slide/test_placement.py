@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wsi.records.slides import LevelInfo
-from wsi.slide.placement import place, placements
+from wsi.slide.placement import place, place_in_strips
 
 LEVELS = st.builds(
     LevelInfo,
@@ -33,7 +33,7 @@ def test_pieces_make_every_box_once_in_any_order_of_tiles_and_in_strips(level, b
     def ordered(tiles):
         return np.array(random.sample(tiles.tolist(), len(tiles)), np.int64)
 
-    for chosen, placed in placements(level, given, width, height, ordered, most=most):
+    for chosen, placed in place_in_strips(level, given, width, height, ordered, most=most):
         lacking, window = placed.lacking.copy(), 0
         assert placed.begun[0] == np.count_nonzero(lacking == 0)
         for number, tile in enumerate(placed.tiles.tolist()):
@@ -73,9 +73,9 @@ def test_a_row_of_boxes_is_open_at_a_time():
     boxes = np.stack(np.meshgrid(corners, corners[:20]), axis=-1).reshape(-1, 2).astype(np.int32)
     placed = place(level, boxes, 256, 256)
     assert len(corners) <= placed.window <= 2 * len(corners)
-    ((chosen, whole),) = placements(level, boxes, 256, 256, most=placed.window)
+    ((chosen, whole),) = place_in_strips(level, boxes, 256, 256, most=placed.window)
     assert len(chosen) == len(boxes)
     assert len(whole.tiles) == len(placed.tiles)
-    strips = list(placements(level, boxes, 256, 256, most=50))
+    strips = list(place_in_strips(level, boxes, 256, 256, most=50))
     assert sum(len(chosen) for chosen, _ in strips) == len(boxes)
     assert sum(len(strip.tiles) for _, strip in strips) < 1.1 * len(placed.tiles)

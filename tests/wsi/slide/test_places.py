@@ -10,7 +10,7 @@ import pytest
 from tests.cuts import cut
 from tests.slides.address import DOWNSAMPLES, SIDE, address, level_side, write_address_slide
 from tests.slides.scn import REGION, SLIDE, write_scn
-from wsi.slide.opening import local_source, open_slide
+from wsi.slide.opening import open_local_source, open_slide
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +20,7 @@ def address_slide(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("level", range(len(DOWNSAMPLES)))
 def test_every_pixel_of_a_patch_says_its_own_place_and_level(address_slide: Path, level: int):
-    reader = open_slide(local_source(address_slide))
+    reader = open_slide(open_local_source(address_slide))
     info = reader.inspection.levels[level]
     assert (info.width, info.height) == (level_side(level), level_side(level))
     assert info.downsample == pytest.approx(SIDE / level_side(level))
@@ -35,7 +35,7 @@ def test_every_pixel_of_a_patch_says_its_own_place_and_level(address_slide: Path
 
 
 def test_an_scn_is_read_from_a_copy_and_says_where_in_the_slide_it_was_scanned(tmp_path: Path):
-    reader = open_slide(local_source(write_scn(tmp_path / "region.scn")))
+    reader = open_slide(open_local_source(write_scn(tmp_path / "region.scn")))
     found = reader.inspection
     assert (found.format, found.reading_path) == ("scn", "scratch")
     assert (found.width, found.height) == SLIDE

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from wsi.memory.ranges import MemoryRangeSource
+from tests.fakes.ranges import MemoryRangeSource
+from wsi.slide.files.source import SlideSource
 from wsi.slide.ranges import ByteRange
-from wsi.slide.reads import Reads, counted
-from wsi.slide.source import SlideSource
+from wsi.slide.reads import ReadCounter, attach_counter
 
 
 def source_of(*sizes: int) -> SlideSource:
@@ -15,16 +15,16 @@ def source_of(*sizes: int) -> SlideSource:
 
 
 def test_requests_and_bytes_of_all_files_are_counted_together():
-    reads = Reads()
-    (_, first), (_, second) = counted(source_of(100, 50), reads).files
+    reads = ReadCounter()
+    (_, first), (_, second) = attach_counter(source_of(100, 50), reads).files
     assert first.read(ByteRange(10, 20)) == bytes(10)
     assert [len(data) for data in second.read_many([ByteRange(0, 5), ByteRange(20, 50)])] == [5, 30]
     assert (reads.requests, reads.bytes) == (3, 45)
 
 
 def test_what_is_not_fetched_does_not_count():
-    reads = Reads()
-    ((_, only),) = counted(source_of(100), reads).files
+    reads = ReadCounter()
+    ((_, only),) = attach_counter(source_of(100), reads).files
     waiting = only.read_many([ByteRange(0, 5), ByteRange(5, 10)])
     assert (reads.requests, reads.bytes) == (0, 0)
     next(waiting)
@@ -33,5 +33,5 @@ def test_what_is_not_fetched_does_not_count():
 
 def test_a_counted_source_is_the_same_object_to_its_reader():
     plain = source_of(100)
-    ((_, seen),) = counted(plain, Reads()).files
+    ((_, seen),) = attach_counter(plain, ReadCounter()).files
     assert (seen.size, seen.etag) == (plain.files[0][1].size, plain.files[0][1].etag)

@@ -11,13 +11,13 @@ import pytest
 from tests.shared_slides import shared_slide
 from tests.slides import he_tissue, write_svs
 from tests.slides.ome import write_ome
-from wsi.examination import examine
+from wsi.inspection.examination import examine
 from wsi.slide.coalescing import MAX_RUN
+from wsi.slide.files.source import SlideSource
 from wsi.slide.opening import open_slide
 from wsi.slide.ranges import FileSource
-from wsi.slide.reads import Reads, counted
+from wsi.slide.reads import ReadCounter, attach_counter
 from wsi.slide.slide import SlideReader
-from wsi.slide.source import SlideSource
 
 MB = 1_000_000
 
@@ -32,12 +32,12 @@ class Asked:
 
 
 def inspected(path: Path, index: bytes | None = None) -> Asked:
-    reads = Reads()
+    reads = ReadCounter()
     source = SlideSource(files=((path.name, FileSource(path)),))
-    reader = open_slide(counted(source, reads), index=index)
+    reader = open_slide(attach_counter(source, reads), index=index)
     to_open = reads.requests, reads.bytes
     examine(reader)
-    kept = reader.index_bytes()
+    kept = reader.serialize_index()
     assert kept is not None
     return Asked(reads.requests, reads.bytes, to_open, kept, _tiles(reader))
 

@@ -74,34 +74,34 @@ def test_a_value_that_claims_gigabytes_is_refused_without_reading_it(tag: int, k
     directory = tiff.parse(source).directories[0]
     source.asked.clear()
     with pytest.raises(SlideRejected, match="claims"):
-        directory.integers(tag) if tag == 324 else directory.text(tag)
+        directory.read_integers(tag) if tag == 324 else directory.read_text(tag)
     assert source.asked == []
 
 
 def test_a_size_written_as_a_fraction_is_refused():
     directory = tiff.parse(CountingSource(classic([entry(256, 5, 1, 8)]))).directories[0]
     with pytest.raises(SlideRejected, match="whole number"):
-        directory.integer(256, 0)
+        directory.read_integer(256, 0)
 
 
 def test_fields_of_unknown_type_are_skipped():
     directory = tiff.parse(CountingSource(classic([entry(256, 99, 1, 8), entry(257, 4, 1, 5)]))).directories[0]
     assert 256 not in directory
-    assert directory.integer(257, 0) == 5
+    assert directory.read_integer(257, 0) == 5
 
 
 @pytest.mark.parametrize("order", ["<", ">"])
 def test_small_values_lie_inside_the_entry_in_both_byte_orders(order: str):
     raw = struct.pack(order + "HHIHH", 258, 3, 2, 8, 9)
     directory = tiff.parse(CountingSource(classic([raw], order=order))).directories[0]
-    values = directory.integers(258)
+    values = directory.read_integers(258)
     assert values is not None
     assert values.tolist() == [8, 9]
 
 
 def test_a_resolution_over_zero_counts_as_absent():
     data = classic([entry(282, 5, 1, 26)]) + struct.pack("<II", 3, 0)
-    assert tiff.parse(CountingSource(data)).directories[0].ratio(282) is None
+    assert tiff.parse(CountingSource(data)).directories[0].read_ratio(282) is None
 
 
 def tiled(width: int, height: int, *, tiles: int = 1, tile: int = 16) -> bytes:
@@ -161,7 +161,7 @@ def test_a_damaged_file_is_rejected_or_read_and_costs_little_memory(data: st.Dat
     with suppress(SlideRejected):
         source = CountingSource(bytes(hurt))
         reader = NativeReader(remote(source), read_index(source))
-        for tile in reader.encoded(0, range(min(4, len(reader._index.levels[0].pieces.offsets)))):
+        for tile in reader.read_tiles(0, range(min(4, len(reader._index.levels[0].pieces.offsets)))):
             with suppress(TileUnreadable):
                 assert reader.decode(tile).dtype == "u1"
     peak = tracemalloc.get_traced_memory()[1]

@@ -9,11 +9,20 @@ from hypothesis import strategies as st
 from tests.wsi.slide.sources import CountingSource
 from wsi.errors import RejectReason, SlideRejected
 from wsi.slide.ranges import ByteRange
-from wsi.slide.windows import KEPT, LEAST, MAX_PREFETCH, SMALL, EndsHeld, Windows, ends, window
+from wsi.slide.windows import (
+    KEPT,
+    LEAST,
+    MAX_PREFETCH,
+    SMALL,
+    CachedEndsSource,
+    Windows,
+    choose_end_size,
+    choose_window,
+)
 
 SIZE = 1_000_000
 DATA = bytes(at * 7 % 251 for at in range(SIZE))
-WINDOW, ENDS = window(SIZE), ends(SIZE)
+WINDOW, ENDS = choose_window(SIZE), choose_end_size(SIZE)
 
 
 def test_neighbouring_reads_cost_one_request():
@@ -51,7 +60,7 @@ def test_of_what_is_partly_held_only_the_rest_is_asked_for():
 
 @pytest.mark.parametrize(("size", "expected"), [(1, LEAST), (252_000_000, LEAST), (1 << 30, 8192), (1 << 40, 32_768)])
 def test_a_window_grows_with_the_file_as_the_lists_of_its_small_levels_do(size: int, expected: int):
-    assert window(size) == expected
+    assert choose_window(size) == expected
 
 
 def test_what_is_prefetched_is_not_asked_for_again():
@@ -91,7 +100,7 @@ def test_a_prefetch_that_claims_too_much_is_left_alone():
 @pytest.mark.parametrize("size", [1, ENDS, ENDS + 1, SMALL, SMALL + 1, SIZE])
 def test_the_ends_of_a_file_are_asked_for_together_and_each_byte_once(size: int):
     source = CountingSource(DATA[:size])
-    held = EndsHeld(source)
+    held = CachedEndsSource(source)
     assert len(source.asked) == (1 if size <= SMALL else 2)
     assert sum(part.size for part in source.asked) == (size if size <= SMALL else 2 * ENDS)
     asked = list(source.asked)
@@ -102,7 +111,7 @@ def test_the_ends_of_a_file_are_asked_for_together_and_each_byte_once(size: int)
 
 def test_of_many_ranges_those_at_the_ends_are_not_asked_for_again():
     source = CountingSource(DATA)
-    held = EndsHeld(source)
+    held = CachedEndsSource(source)
     source.asked.clear()
     parts = [ByteRange(5, 100), ByteRange(500_000, 500_100), ByteRange(SIZE - 9, SIZE), ByteRange(ENDS - 1, ENDS + 1)]
     assert list(held.read_many(parts)) == [DATA[part.start : part.end] for part in parts]
@@ -112,7 +121,7 @@ def test_of_many_ranges_those_at_the_ends_are_not_asked_for_again():
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, SIZE - 1), st.integers(0, 100_000)), max_size=12), st.booleans())
 def test_windows_over_held_ends_read_what_the_file_holds(reads: list[tuple[int, int]], prefetch: bool):
-    windows = Windows(EndsHeld(CountingSource(DATA)))
+    windows = Windows(CachedEndsSource(CountingSource(DATA)))
     parts = [ByteRange(offset, min(offset + size, SIZE)) for offset, size in reads]
     if prefetch:
         windows.prefetch(parts)

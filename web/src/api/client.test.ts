@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { FakeApi, signedIn } from '../testing/fakes';
+import { FakeApi, makeSession } from '../testing/fakes';
 import { ApiClient } from './client';
 import { ApiProblem } from './problem';
 
@@ -20,13 +20,13 @@ describe('ApiClient', () => {
   it('throws a refusal with the sentence of the API', async () => {
     const body = { type: '/problems/conflict', detail: 'The slide is archived; restore it first.', reason: 'archived' };
     const api = new FakeApi({ 'POST /jobs': { status: 409, body } });
-    const asked = api.client().post('/jobs', { body: { slide_id: 's', model: 'm' } });
-    await expect(asked).rejects.toMatchObject({ status: 409, code: 'conflict', message: body.detail, reason: 'archived' });
+    const answer = api.client().post('/jobs', { body: { slide_id: 's', model: 'm' } });
+    await expect(answer).rejects.toMatchObject({ status: 409, code: 'conflict', message: body.detail, reason: 'archived' });
   });
 
   it('has a sentence for an answer that is no problem document', async () => {
     const api = new FakeApi({ 'GET /me': { status: 403 } });
-    await expect(api.client().get('/me', {})).rejects.toThrow(/^You may not do this/);
+    await expect(api.client().get('/me', {})).rejects.toThrow(/^You do not have permission/);
   });
 
   it('asks again after a busy server and a broken connection', async () => {
@@ -37,14 +37,14 @@ describe('ApiClient', () => {
 
   it('gives up after four tries, with what came last', async () => {
     const api = new FakeApi({ 'GET /slides': new TypeError('Failed to fetch') });
-    await expect(api.client().get('/slides', {})).rejects.toMatchObject({ status: 0, isPassing: true });
+    await expect(api.client().get('/slides', {})).rejects.toMatchObject({ status: 0, isTransient: true });
     expect(api.seen).toHaveLength(4);
   });
 
   it('waits for as long as a server asks, and tells somebody in place of letting them wait for long', async () => {
     const pauses: number[] = [];
     const patient = (api: FakeApi) =>
-      new ApiClient('/api/v1/wsi', signedIn(), api.fetch, (milliseconds) => {
+      new ApiClient('/api/v1/wsi', makeSession(), api.fetch, (milliseconds) => {
         pauses.push(milliseconds);
         return Promise.resolve();
       });
@@ -88,7 +88,7 @@ describe('ApiClient', () => {
 
   it('answers nothing for 204, and stops when the caller goes away', async () => {
     const api = new FakeApi({ 'DELETE /slides/s': { status: 204 } });
-    expect(await api.client(signedIn()).delete('/slides/{slide_id}', { path: { slide_id: 's' } })).toBeUndefined();
+    expect(await api.client(makeSession()).delete('/slides/{slide_id}', { path: { slide_id: 's' } })).toBeUndefined();
     const gone = AbortSignal.abort();
     await expect(api.client().get('/me', { signal: gone })).rejects.toMatchObject({ name: 'AbortError' });
     expect(api.seen).toHaveLength(2);

@@ -1,15 +1,15 @@
-import { type ApiProblem, UNREACHABLE, problemOf } from './problem';
-import type { Answer, Asked, Manner, Method, RouteOf } from './routes';
+import { type ApiProblem, UNREACHABLE, readProblem } from './problem';
+import type { AnswerOf, RequestOf, RequestOptions, Method, RouteOf } from './routes';
 
-/** Who vouches for the caller. */
+/** The caller's tokens. */
 export interface Credentials {
-  /** A token that is valid now. Throws when nobody is signed in. */
+  /** Return a valid token. Throws if nobody is signed in. */
   token(): Promise<string>;
-  /** A new one in place of `refused`. Throws when there is none. */
-  renewed(refused: string): Promise<string>;
+  /** Return a new token in place of `refused`. Throws if there is none. */
+  renew(refused: string): Promise<string>;
 }
 
-interface Call extends Manner {
+interface Call extends RequestOptions {
   path?: Record<string, string | number>;
   query?: Record<string, string | number | boolean | null | undefined>;
   body?: unknown;
@@ -18,13 +18,13 @@ interface Call extends Manner {
 const ATTEMPTS = 4;
 const FIRST_PAUSE = 250; // ms; doubled with each attempt
 const LONGEST_PAUSE = 4000; // ms
-const LONGEST_ASKED = 10_000; // ms of a Retry-After; who is to wait for longer is told, not left before an empty page
+const LONGEST_RETRY_AFTER = 10_000; // ms of a Retry-After; a longer wait is shown as an error, not as an empty page
 
 const sleep = (milliseconds: number) => new Promise<void>((resolve) => setTimeout(resolve, milliseconds));
 
 /**
- * The API's routes by the types of docs/openapi.json. Refusals are thrown as ApiProblem. What does no harm when it is
- * repeated (GET, or a call with an idempotency key) is tried again after a broken connection, 429 and 5xx.
+ * A client of the API, typed by docs/openapi.json. Errors are thrown as ApiProblem. Calls that are safe to repeat (GET,
+ * or with an idempotency key) are retried after a broken connection, 429 and 5xx.
  */
 export class ApiClient {
   constructor(
@@ -34,31 +34,31 @@ export class ApiClient {
     private readonly pause: (milliseconds: number) => Promise<void> = sleep,
   ) {}
 
-  get<R extends RouteOf<'get'>>(route: R, asked: Asked<'get', R>): Promise<Answer<'get', R>> {
-    return this.json('get', route, asked);
+  get<R extends RouteOf<'get'>>(route: R, request: RequestOf<'get', R>): Promise<AnswerOf<'get', R>> {
+    return this.json('get', route, request);
   }
 
-  post<R extends RouteOf<'post'>>(route: R, asked: Asked<'post', R>): Promise<Answer<'post', R>> {
-    return this.json('post', route, asked);
+  post<R extends RouteOf<'post'>>(route: R, request: RequestOf<'post', R>): Promise<AnswerOf<'post', R>> {
+    return this.json('post', route, request);
   }
 
-  patch<R extends RouteOf<'patch'>>(route: R, asked: Asked<'patch', R>): Promise<Answer<'patch', R>> {
-    return this.json('patch', route, asked);
+  patch<R extends RouteOf<'patch'>>(route: R, request: RequestOf<'patch', R>): Promise<AnswerOf<'patch', R>> {
+    return this.json('patch', route, request);
   }
 
-  delete<R extends RouteOf<'delete'>>(route: R, asked: Asked<'delete', R>): Promise<Answer<'delete', R>> {
-    return this.json('delete', route, asked);
+  delete<R extends RouteOf<'delete'>>(route: R, request: RequestOf<'delete', R>): Promise<AnswerOf<'delete', R>> {
+    return this.json('delete', route, request);
   }
 
-  /** Of a route that answers with a picture. */
-  async image<R extends RouteOf<'get'>>(route: R, asked: Asked<'get', R>): Promise<Blob> {
-    const call: Call = asked;
-    const answer = await this.send('get', addressOf(route, call), call, 'image/jpeg');
+  /** Fetch an image from a route. */
+  async image<R extends RouteOf<'get'>>(route: R, request: RequestOf<'get', R>): Promise<Blob> {
+    const call: Call = request;
+    const answer = await this.send('get', buildAddress(route, call), call, 'image/jpeg');
     return answer.blob();
   }
 
   private async json<Value>(method: Method, route: string, call: Call): Promise<Value> {
-    const answer = await this.send(method, addressOf(route, call), call, 'application/json');
+    const answer = await this.send(method, buildAddress(route, call), call, 'application/json');
     return (answer.status === 204 ? undefined : await answer.json()) as Value;
   }
 
@@ -67,24 +67,24 @@ export class ApiClient {
     let token = await this.credentials.token();
     let isRenewed = false;
     for (let attempt = 0; ; ) {
-      const answer = await this.once(method, address, call, { accept, token });
+      const answer = await this.sendOnce(method, address, call, { accept, token });
       if (answer instanceof Response) {
         if (answer.ok) return answer;
         if (answer.status === 401 && !isRenewed) {
-          token = await this.credentials.renewed(token);
+          token = await this.credentials.renew(token);
           isRenewed = true;
           continue;
         }
       }
-      const problem = answer instanceof Response ? await problemOf(answer) : answer;
+      const problem = answer instanceof Response ? await readProblem(answer) : answer;
       attempt += 1;
-      const asked = answer instanceof Response ? Number(answer.headers.get('Retry-After')) * 1000 || 0 : 0;
-      if (!isRepeatable || !problem.isPassing || attempt === ATTEMPTS || asked > LONGEST_ASKED) throw problem;
-      await this.pause(Math.max(asked, pauseBefore(attempt)));
+      const retryAfter = answer instanceof Response ? Number(answer.headers.get('Retry-After')) * 1000 || 0 : 0;
+      if (!isRepeatable || !problem.isTransient || attempt === ATTEMPTS || retryAfter > LONGEST_RETRY_AFTER) throw problem;
+      await this.pause(Math.max(retryAfter, drawPause(attempt)));
     }
   }
 
-  private async once(
+  private async sendOnce(
     method: Method,
     address: string,
     { body, idempotencyKey, signal }: Call,
@@ -107,12 +107,12 @@ export class ApiClient {
   }
 }
 
-/** Full jitter, so that pages that failed together do not come back together. */
-function pauseBefore(attempt: number): number {
+/** Draw a pause with full jitter, so that pages that failed together do not retry together. */
+function drawPause(attempt: number): number {
   return Math.random() * Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** attempt);
 }
 
-function addressOf(route: string, { path = {}, query = {} }: Call): string {
+function buildAddress(route: string, { path = {}, query = {} }: Call): string {
   const filled = route.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(path[name])));
   const given = Object.entries(query).flatMap(([name, value]) =>
     value === undefined || value === null || value === '' ? [] : [[name, String(value)]],

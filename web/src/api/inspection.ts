@@ -1,4 +1,4 @@
-/** What inspection found in a slide: free-form in openapi.json, read here as far as the page shows it. */
+/** The result of a slide's inspection: free-form in openapi.json, parsed here as far as the page shows it. */
 import type { Schema } from './routes';
 
 export interface Inspection {
@@ -7,11 +7,11 @@ export interface Inspection {
   width: number | null; // px of level 0
   height: number | null;
   levels: number;
-  mpp: readonly [number, number] | null; // µm a pixel of level 0, across and down
+  mpp: readonly [number, number] | null; // µm per pixel of level 0, across and down
   mppSource: string | null; // "override", "aperio", "tiff-resolution", …
-  isCopied: boolean; // only OpenSlide reads it, on a copy
+  isCopied: boolean; // only OpenSlide can read it, from a copy
   copyReason: string | null;
-  hasProfile: boolean; // of colour; never applied
+  hasProfile: boolean; // a colour profile; never applied
   tissueUm2: number;
   tissueFraction: number; // of the slide's area
   warnings: readonly string[];
@@ -21,8 +21,8 @@ const text = (value: unknown) => (typeof value === 'string' && value !== '' ? va
 const amount = (value: unknown) => (typeof value === 'number' && Number.isFinite(value) ? value : null);
 const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
-/** Null where the slide was not inspected, or did not pass. */
-export function inspectionOf({ inspection: found }: Pick<Schema<'SlideAnswer'>, 'inspection'>): Inspection | null {
+/** Return null if the slide was not inspected, or was rejected. */
+export function readInspection({ inspection: found }: Pick<Schema<'SlideAnswer'>, 'inspection'>): Inspection | null {
   if (found === null) return null;
   const across = amount(found['mpp_x']);
   const down = amount(found['mpp_y']);
@@ -43,8 +43,8 @@ export function inspectionOf({ inspection: found }: Pick<Schema<'SlideAnswer'>, 
   };
 }
 
-/** "0.5", or "0.5 × 1.0" for pixels that are not square; without the unit. */
-export function mppWords([across, down]: readonly [number, number]): string {
-  const words = (mpp: number) => String(Number(mpp.toPrecision(4)));
-  return Math.abs(across - down) <= 0.01 * Math.min(across, down) ? words(across) : `${words(across)} × ${words(down)}`;
+/** Return "0.5", or "0.5 × 1.0" for pixels that are not square, without the unit. */
+export function formatMpp([across, down]: readonly [number, number]): string {
+  const format = (mpp: number) => String(Number(mpp.toPrecision(4)));
+  return Math.abs(across - down) <= 0.01 * Math.min(across, down) ? format(across) : `${format(across)} × ${format(down)}`;
 }

@@ -1,4 +1,4 @@
-/** What docs/openapi.json says of each route, as types: `RouteOf<'get'>`, `Asked<'get', '/slides'>`, `Answer<…>`. */
+/** The routes of docs/openapi.json as types: `RouteOf<'get'>`, `RequestOf<'get', '/slides'>`, `AnswerOf<…>`. */
 import type { components, paths } from './generated/schema';
 
 type Base = '/api/v1/wsi';
@@ -33,20 +33,20 @@ type Body<O> = O extends { requestBody: { content: { 'application/json': infer B
     ? B | undefined
     : never;
 
-export interface Manner {
+export interface RequestOptions {
   signal?: AbortSignal;
-  /** Makes a repeat harmless, so that the call is tried again; `crypto.randomUUID()` once a user's intent. */
+  /** Makes a repeat harmless, so that the call is retried; one `crypto.randomUUID()` per intent of the user. */
   idempotencyKey?: string;
 }
 
-export type Asked<M extends Method, R extends RouteOf<M>> = Given<'path', Path<Operation<M, R>>> &
+export type RequestOf<M extends Method, R extends RouteOf<M>> = Given<'path', Path<Operation<M, R>>> &
   Given<'query', Query<Operation<M, R>>> &
   Given<'body', Body<Operation<M, R>>> &
-  Manner;
+  RequestOptions;
 
 type Json<Response> = Response extends { content: { 'application/json': infer Value } } ? Value : undefined;
 
-export type Answer<M extends Method, R extends RouteOf<M>> =
+export type AnswerOf<M extends Method, R extends RouteOf<M>> =
   Operation<M, R> extends { responses: infer Responses }
     ? Json<Responses[Extract<keyof Responses, 200 | 201 | 202 | 204>]>
     : never;

@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { Session } from '../session/session';
 import { TokenStore } from '../session/tokens';
 import { expectAccessible } from '../testing/axe';
-import { FakeApi, fakeSignIn, type Reply, signedIn } from '../testing/fakes';
+import { FakeApi, makeFakeSignIn, type Reply, makeSession } from '../testing/fakes';
 import { renderPage } from '../testing/render';
 import { App } from './App';
 
@@ -12,7 +12,7 @@ const ME: Reply = { body: { tenant: 't', subject: 'user:1', role: 'viewer' } };
 const NONE: Reply = { body: { items: [], next_cursor: null } };
 const REFUSED: Reply = { status: 401, body: { type: '/problems/unauthenticated', detail: 'The token is unknown.' } };
 
-const nobody = () => new Session(fakeSignIn(), new TokenStore(sessionStorage));
+const nobody = () => new Session(makeFakeSignIn(), new TokenStore(sessionStorage));
 
 beforeEach(() => {
   window.history.replaceState(null, '', '/slides');
@@ -45,7 +45,7 @@ describe('the page', () => {
   });
 
   it('forgets everything at a sign-out', async () => {
-    const session = signedIn();
+    const session = makeSession();
     render(<App session={session} api={new FakeApi({ 'GET /me': ME, 'GET /slides': NONE }).client(session)} />);
     await userEvent.click(await screen.findByRole('button', { name: 'Sign out' }));
     expect(await screen.findByRole('heading', { name: 'Sign in to Tessera' })).toBeVisible();

@@ -8,17 +8,17 @@ import type { Subscribe } from '../api/live/push';
 import type { Session } from '../session/session';
 import { SessionContext, useSessionState } from '../session/context';
 import { SignInPage } from '../session/SignInPage';
-import { Toasts } from '../ui/Toasts';
+import { Toasts } from '../ui/messages/Toasts';
 import { makeRouter } from './router';
 
-/** `api` asks, and `push` listens, in the name of who is signed in to `session`. */
+/** The whole page. `api` and `push` act for the user who is signed in to `session`. */
 export function App({ api, push = null, session }: { api: ApiClient; push?: Subscribe | null; session: Session }) {
   return (
     <SessionContext value={session}>
       <ApiContext value={api}>
         <PushContext value={push}>
           <Toasts>
-            <Signed />
+            <PagesOrSignIn />
           </Toasts>
         </PushContext>
       </ApiContext>
@@ -26,15 +26,15 @@ export function App({ api, push = null, session }: { api: ApiClient; push?: Subs
   );
 }
 
-/** What one person has seen is kept for nobody else: each sign-in begins with empty caches. */
-function Signed() {
+/** Show the pages, or the sign-in page. Each sign-in starts with empty caches, so that no user sees another one's data. */
+function PagesOrSignIn() {
   const { email } = useSessionState();
   return email === null ? <SignInPage /> : <Pages key={email} />;
 }
 
 function Pages() {
   const [router] = useState(makeRouter);
-  const [queries] = useState(makeQueries);
+  const [queries] = useState(makeQueryClient);
   useEffect(
     () => () => {
       router.dispose();
@@ -49,7 +49,7 @@ function Pages() {
   );
 }
 
-/** The client of the API tries again by itself, and only what does no harm. */
-export function makeQueries(): QueryClient {
+/** Queries do not retry: ApiClient itself retries what is safe to repeat. */
+export function makeQueryClient(): QueryClient {
   return new QueryClient({ defaultOptions: { queries: { retry: false, staleTime: 5000 } } });
 }

@@ -1,20 +1,20 @@
 import { isRouteErrorResponse, useRouteError } from 'react-router';
-import { sentenceOf } from '../api/problem';
+import { messageOf } from '../api/problem';
 import { Button, ButtonLink } from '../ui/Button';
-import { EmptyState } from '../ui/EmptyState';
+import { EmptyState } from '../ui/messages/EmptyState';
 import { Page } from '../ui/Page';
 
 export function NotFound() {
   return (
-    <Page title="There is nothing here">
+    <Page title="Page not found">
       <EmptyState title="This address leads nowhere" action={<ButtonLink to="/slides">Go to the slides</ButtonLink>}>
-        It may have been mistyped, or what was here has been deleted.
+        It may be mistyped, or the page may have been deleted.
       </EmptyState>
     </Page>
   );
 }
 
-/** In place of a page that could not be shown; the header stays. */
+/** Replaces a page that could not be shown; the header stays. */
 export function BrokenPage() {
   const error = useRouteError();
   if (isRouteErrorResponse(error) && error.status === 404) return <NotFound />;
@@ -32,19 +32,19 @@ export function BrokenPage() {
           </Button>
         }
       >
-        Slides and jobs are safe: they go on without the page. {sentenceOf(error)}
+        Slides and jobs are safe: they continue without the page. {messageOf(error)}
       </EmptyState>
     </Page>
   );
 }
 
-/** When the page can not even begin. */
-export function Fatal({ error }: { error: unknown }) {
+/** Shown if the page cannot start at all. */
+export function StartupError({ error }: { error: unknown }) {
   return (
     <main className="mx-auto max-w-lg px-4 py-24">
-      <h1 className="text-xl font-semibold">Tessera can not start</h1>
+      <h1 className="text-xl font-semibold">Tessera cannot start</h1>
       <p role="alert" className="mt-3">
-        {sentenceOf(error)}
+        {messageOf(error)}
       </p>
     </main>
   );

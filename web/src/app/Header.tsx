@@ -1,8 +1,8 @@
 import { useState } from 'react';
 import { NavLink } from 'react-router';
-import { may, useMe } from '../session/roles';
+import { hasRole, useMe } from '../session/roles';
 import { useSession, useSessionState } from '../session/context';
-import { mayLeave } from '../session/leaving';
+import { canLeave } from '../session/leave_guard';
 import { Button } from '../ui/Button';
 import { Dialog } from '../ui/Dialog';
 import { FEATURES } from './feature';
@@ -11,7 +11,7 @@ import { useTheme } from './theme';
 export function Header() {
   const me = useMe();
   const places = FEATURES.flatMap(({ navigation }) => navigation ?? [])
-    .filter(({ role }) => role === 'viewer' || may(me.data?.role, role))
+    .filter(({ role }) => role === 'viewer' || hasRole(me.data?.role, role))
     .sort((one, other) => one.order - other.order);
   return (
     <header className="border-b border-line bg-raised">
@@ -35,13 +35,13 @@ export function Header() {
           </ul>
         </nav>
         {FEATURES.map(({ status: Status }, index) => Status && <Status key={index} />)}
-        <Person />
+        <PersonMenu />
       </div>
     </header>
   );
 }
 
-function Person() {
+function PersonMenu() {
   const { email } = useSessionState();
   const me = useMe();
   const [theme, setTheme] = useTheme();
@@ -76,7 +76,7 @@ function SignOut() {
       <Button
         look="quiet"
         onClick={() => {
-          if (mayLeave()) void session.end();
+          if (canLeave()) void session.end();
           else setAsking(true);
         }}
       >
@@ -95,7 +95,7 @@ function SignOut() {
           </>
         }
       >
-        The uploads stop. They can go on later: sign in again in this browser, and choose the same files.
+        The uploads stop. To continue them later, sign in again in this browser and choose the same files.
       </Dialog>
     </>
   );

@@ -1,15 +1,15 @@
 import type { ReactNode } from 'react';
 import { Outlet, ScrollRestoration } from 'react-router';
 import { useMe } from '../session/roles';
-import { Problem } from '../ui/Problem';
+import { Problem } from '../ui/messages/Problem';
 import { FEATURES } from './feature';
 import { Header } from './Header';
 
-/** What surrounds every page. */
+/** The frame of every page: header, skip link, and the features' providers. */
 export function Shell() {
   const me = useMe();
   return (
-    <Around>
+    <FeatureProviders>
       <a
         href="#main"
         className="sr-only focus:not-sr-only focus:fixed focus:top-2 focus:left-2 focus:z-50 focus:rounded-md focus:bg-raised focus:px-4 focus:py-2"
@@ -25,10 +25,10 @@ export function Shell() {
         )}
       </main>
       <ScrollRestoration />
-    </Around>
+    </FeatureProviders>
   );
 }
 
-function Around({ children }: { children: ReactNode }) {
-  return FEATURES.reduceRight((within, { around: Outer }) => (Outer ? <Outer>{within}</Outer> : within), children);
+function FeatureProviders({ children }: { children: ReactNode }) {
+  return FEATURES.reduceRight((within, { provider: Outer }) => (Outer ? <Outer>{within}</Outer> : within), children);
 }

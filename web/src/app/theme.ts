@@ -1,25 +1,25 @@
-/** Light or dark: as the system says, until somebody chooses. */
+/** Light or dark: the system's setting, until the user chooses. */
 import { useSyncExternalStore } from 'react';
 
 export type Theme = 'light' | 'dark';
 
 const KEY = 'tessera.theme';
 const listeners = new Set<() => void>();
-const system = () => window.matchMedia('(prefers-color-scheme: dark)');
+const systemPrefersDark = () => window.matchMedia('(prefers-color-scheme: dark)');
 
-function chosen(): Theme | null {
+function readChosenTheme(): Theme | null {
   const held = localStorage.getItem(KEY);
   return held === 'light' || held === 'dark' ? held : null;
 }
 
-/** Before the first paint, so that nothing flashes. */
+/** Apply the chosen theme. Call this before the first paint, so that nothing flashes. */
 export function applyTheme(): void {
-  const theme = chosen();
+  const theme = readChosenTheme();
   if (theme) document.documentElement.dataset['theme'] = theme;
 }
 
 function subscribe(listener: () => void): () => void {
-  const query = system();
+  const query = systemPrefersDark();
   listeners.add(listener);
   query.addEventListener('change', listener);
   return () => {
@@ -29,7 +29,7 @@ function subscribe(listener: () => void): () => void {
 }
 
 export function useTheme(): [Theme, (theme: Theme) => void] {
-  const theme = useSyncExternalStore(subscribe, (): Theme => chosen() ?? (system().matches ? 'dark' : 'light'));
+  const theme = useSyncExternalStore(subscribe, (): Theme => readChosenTheme() ?? (systemPrefersDark().matches ? 'dark' : 'light'));
   return [
     theme,
     (next) => {

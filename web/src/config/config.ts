@@ -1,17 +1,17 @@
 /** The addresses of this installation, written by the deployment (cdk/web/stack.py) or by the local stack. */
 export interface Config {
-  apiUrl: string; // where the routes of docs/openapi.json begin, under the page's own origin
+  apiUrl: string; // base of the routes in docs/openapi.json, at the page's own origin
   region: string;
   userPoolId: string;
   clientId: string;
-  signInUrl: string; // Cognito's hosted page; on one machine Cognito's API itself
+  signInUrl: string; // Cognito's hosted page; in the local stack, Cognito's API itself
   realtimeUrl: string;
   signIn: 'hosted' | 'password';
 }
 
 const TEXTS = ['apiUrl', 'region', 'userPoolId', 'clientId', 'signInUrl', 'realtimeUrl'] as const;
 
-/** Throws an Error with a sentence for whoever runs the installation. */
+/** Parse config.json. Throws an Error with a message for the administrator. */
 export function readConfig(found: unknown): Config {
   const fields = (typeof found === 'object' && found !== null ? found : {}) as Record<string, unknown>;
   const missing = TEXTS.filter((name) => typeof fields[name] !== 'string');
@@ -20,7 +20,7 @@ export function readConfig(found: unknown): Config {
   return { ...texts, signIn: fields['signIn'] === 'password' ? 'password' : 'hosted' };
 }
 
-/** Throws an Error with a sentence. */
+/** Load config.json. Throws an Error with a message for the administrator. */
 export async function loadConfig(fetcher: typeof fetch = fetch): Promise<Config> {
   const answer = await fetcher('/config.json', { cache: 'no-store' });
   if (!answer.ok) throw new Error(`This installation has no /config.json (status ${answer.status}).`);

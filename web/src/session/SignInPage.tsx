@@ -1,7 +1,7 @@
 import { type SubmitEvent, useState } from 'react';
-import { sentenceOf } from '../api/problem';
+import { messageOf } from '../api/problem';
 import { Button } from '../ui/Button';
-import { TextField } from '../ui/TextField';
+import { TextField } from '../ui/fields/TextField';
 import { useSession, useSessionState } from './context';
 import type { HostedSignIn, PasswordSignIn } from './sign_in';
 
@@ -18,23 +18,23 @@ export function SignInPage() {
           {notice}
         </p>
       )}
-      {signIn.kind === 'hosted' ? <Hosted signIn={signIn} /> : <Password signIn={signIn} />}
+      {signIn.kind === 'hosted' ? <HostedForm signIn={signIn} /> : <PasswordForm signIn={signIn} />}
       <p className="mt-8 text-sm text-muted">For research. Not a medical device.</p>
     </main>
   );
 }
 
-function Hosted({ signIn }: { signIn: HostedSignIn }) {
+function HostedForm({ signIn }: { signIn: HostedSignIn }) {
   const session = useSession();
   const go = () => {
     const { pathname, search, hash } = window.location;
-    signIn.go(pathname + search + hash).catch((error: unknown) => {
-      session.refuse(sentenceOf(error));
+    signIn.redirect(pathname + search + hash).catch((error: unknown) => {
+      session.endWithNotice(messageOf(error));
     });
   };
   return (
     <div className="mt-4 flex flex-col gap-4">
-      <p className="text-sm text-muted">You sign in on a page of your organisation’s user pool and come back here.</p>
+      <p className="text-sm text-muted">You sign in on your organisation’s sign-in page, and then return here.</p>
       <Button look="primary" onClick={go}>
         Sign in
       </Button>
@@ -42,7 +42,7 @@ function Hosted({ signIn }: { signIn: HostedSignIn }) {
   );
 }
 
-function Password({ signIn }: { signIn: PasswordSignIn }) {
+function PasswordForm({ signIn }: { signIn: PasswordSignIn }) {
   const session = useSession();
   const [isBusy, setBusy] = useState(false);
   const [refusal, setRefusal] = useState<string>();
@@ -53,9 +53,9 @@ function Password({ signIn }: { signIn: PasswordSignIn }) {
     setBusy(true);
     setRefusal(undefined);
     try {
-      session.begin(await signIn.withPassword(textOf(form, 'email'), textOf(form, 'password')));
+      session.begin(await signIn.signIn(readField(form, 'email'), readField(form, 'password')));
     } catch (error) {
-      setRefusal(sentenceOf(error));
+      setRefusal(messageOf(error));
       setBusy(false);
     }
   }
@@ -73,13 +73,13 @@ function Password({ signIn }: { signIn: PasswordSignIn }) {
         Sign in
       </Button>
       <p className="text-sm text-muted">
-        The people of this local stack and their passwords are in <code className="font-mono">.tessera/stack.json</code>.
+        The users of this local stack and their passwords are listed in <code className="font-mono">.tessera/stack.json</code>.
       </p>
     </form>
   );
 }
 
-function textOf(form: FormData, name: string): string {
+function readField(form: FormData, name: string): string {
   const value = form.get(name);
   return typeof value === 'string' ? value : '';
 }

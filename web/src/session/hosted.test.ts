@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Config } from '../config/config';
-import { hostedSignIn } from './hosted';
-import { passwordSignIn } from './password';
+import { makeHostedSignIn } from './hosted';
+import { makePasswordSignIn } from './password';
 import { SignInRefused } from './sign_in';
 
 const CONFIG: Config = {
@@ -31,7 +31,7 @@ function browser(status = 200, body: object = GIVEN) {
     return Promise.resolve(Response.json(body, { status }));
   };
   const go = (url: string) => went.push(url);
-  const signIn = hostedSignIn(CONFIG, { origin: 'https://page.example', storage: sessionStorage, go, fetcher, now: () => NOW });
+  const signIn = makeHostedSignIn(CONFIG, { origin: 'https://page.example', storage: sessionStorage, go, fetcher, now: () => NOW });
   return { signIn, went, posted };
 }
 
@@ -39,7 +39,7 @@ const cameBack = (query: Record<string, string>) =>
   new URL(`https://page.example/?${new URLSearchParams(query).toString()}`);
 
 async function gone(tab: ReturnType<typeof browser>, returnTo = '/jobs/1') {
-  await tab.signIn.go(returnTo);
+  await tab.signIn.redirect(returnTo);
   return new URL(tab.went.at(-1) ?? '').searchParams;
 }
 
@@ -53,7 +53,7 @@ describe('the hosted page', () => {
       redirect_uri: 'https://page.example/',
       code_challenge_method: 'S256',
     });
-    const arrived = await tab.signIn.arrive(cameBack({ code: 'c', state: asked.get('state') ?? '' }));
+    const arrived = await tab.signIn.finish(cameBack({ code: 'c', state: asked.get('state') ?? '' }));
     const form = tab.posted[0]?.form;
     expect(tab.posted[0]?.url).toBe('https://sign-in.example/oauth2/token');
     const verifier = form?.get('code_verifier') ?? '';
@@ -69,15 +69,15 @@ describe('the hosted page', () => {
   });
 
   it('leaves a visit alone that is no return', async () => {
-    expect(await browser().signIn.arrive(cameBack({ q: 'x' }))).toBeNull();
+    expect(await browser().signIn.finish(cameBack({ q: 'x' }))).toBeNull();
   });
 
   it('refuses a code that this tab did not ask for, and one that comes twice', async () => {
     const tab = browser();
     const asked = await gone(tab);
-    await expect(tab.signIn.arrive(cameBack({ code: 'c', state: 'forged' }))).rejects.toBeInstanceOf(SignInRefused);
+    await expect(tab.signIn.finish(cameBack({ code: 'c', state: 'forged' }))).rejects.toBeInstanceOf(SignInRefused);
     await expect(
-      tab.signIn.arrive(cameBack({ code: 'c', state: asked.get('state') ?? '' })),
+      tab.signIn.finish(cameBack({ code: 'c', state: asked.get('state') ?? '' })),
     ).rejects.toBeInstanceOf(SignInRefused);
     expect(tab.posted).toEqual([]);
   });
@@ -86,7 +86,7 @@ describe('the hosted page', () => {
     const tab = browser();
     const asked = await gone(tab);
     const query = { error: 'access_denied', error_description: 'User is disabled', state: asked.get('state') ?? '' };
-    await expect(tab.signIn.arrive(cameBack(query))).rejects.toThrow('User is disabled');
+    await expect(tab.signIn.finish(cameBack(query))).rejects.toThrow('User is disabled');
   });
 
   it('gives tokens that are renewed a minute before their end, short-lived ones after half of it', async () => {
@@ -107,7 +107,7 @@ describe('the hosted page', () => {
 
   it('revokes the refresh token and leaves the session of the hosted page', async () => {
     const tab = browser(200, {});
-    await tab.signIn.leave({ access: 'a', refresh: 'r', email: 'e', renewAt: 0 });
+    await tab.signIn.signOut({ access: 'a', refresh: 'r', email: 'e', renewAt: 0 });
     expect(tab.posted[0]?.url).toBe('https://sign-in.example/oauth2/revoke');
     expect(tab.posted[0]?.form.get('token')).toBe('r');
     expect(tab.went).toEqual([
@@ -118,7 +118,7 @@ describe('the hosted page', () => {
 
 it('leaves the session of the hosted page even when revoking fails', async () => {
   const tab = browser(500, {});
-  await expect(tab.signIn.leave({ access: 'a', refresh: 'r', email: 'e', renewAt: 0 })).rejects.toThrow('status 500');
+  await expect(tab.signIn.signOut({ access: 'a', refresh: 'r', email: 'e', renewAt: 0 })).rejects.toThrow('status 500');
   expect(tab.went).toHaveLength(1);
 });
 
@@ -127,20 +127,20 @@ describe('a password', () => {
   const given = { AccessToken: 'access', IdToken: GIVEN.id_token, ExpiresIn: 3600 };
 
   it('gives tokens, which are renewed without it', async () => {
-    const signIn = passwordSignIn(
+    const signIn = makePasswordSignIn(
       CONFIG,
       answering(200, { AuthenticationResult: { ...given, RefreshToken: 'r' } }),
       () => NOW,
     );
-    const tokens = await signIn.withPassword('a@b.example', 'right');
+    const tokens = await signIn.signIn('a@b.example', 'right');
     expect(tokens).toMatchObject({ access: 'access', refresh: 'r', renewAt: NOW + 3_540_000 });
-    const renewing = passwordSignIn(CONFIG, answering(200, { AuthenticationResult: given }), () => NOW);
+    const renewing = makePasswordSignIn(CONFIG, answering(200, { AuthenticationResult: given }), () => NOW);
     expect((await renewing.refresh(tokens)).refresh).toBe('r');
   });
 
   it('that is wrong is told in one sentence', async () => {
-    const signIn = passwordSignIn(CONFIG, answering(400, { __type: 'NotAuthorizedException' }));
-    await expect(signIn.withPassword('a@b.example', 'wrong')).rejects.toThrow(
+    const signIn = makePasswordSignIn(CONFIG, answering(400, { __type: 'NotAuthorizedException' }));
+    await expect(signIn.signIn('a@b.example', 'wrong')).rejects.toThrow(
       'The e-mail address or the password is wrong.',
     );
   });

@@ -1,13 +1,13 @@
-/** Cognito's own API with a password: for the local stack, whose app client allows it. That of AWS does not. */
+/** Sign-in by password through Cognito's own API. Only the local stack's app client allows it; on AWS it is disabled. */
 import type { Config } from '../config/config';
 import { type PasswordSignIn, SignInRefused } from './sign_in';
-import { tokensOf } from './tokens';
+import { makeTokens } from './tokens';
 
 interface AuthenticationAnswer {
   AuthenticationResult: { AccessToken: string; IdToken: string; RefreshToken?: string; ExpiresIn: number };
 }
 
-export function passwordSignIn(
+export function makePasswordSignIn(
   config: Config,
   fetcher: typeof fetch = fetch,
   now: () => number = Date.now,
@@ -27,19 +27,19 @@ export function passwordSignIn(
   }
 
   async function authenticate(flow: string, parameters: Record<string, string>, refusal: string, refresh = '') {
-    const asked = now();
+    const requestedAt = now();
     const body = { AuthFlow: flow, AuthParameters: parameters };
     const { AuthenticationResult: given } = (await ask('InitiateAuth', body, refusal)) as AuthenticationAnswer;
-    return tokensOf(
+    return makeTokens(
       { access_token: given.AccessToken, id_token: given.IdToken, expires_in: given.ExpiresIn },
       given.RefreshToken ?? refresh,
-      asked,
+      requestedAt,
     );
   }
 
   return {
     kind: 'password',
-    withPassword: (email, password) =>
+    signIn: (email, password) =>
       authenticate(
         'USER_PASSWORD_AUTH',
         { USERNAME: email, PASSWORD: password },
@@ -47,7 +47,7 @@ export function passwordSignIn(
       ),
     refresh: ({ refresh }) =>
       authenticate('REFRESH_TOKEN_AUTH', { REFRESH_TOKEN: refresh }, 'Your session has ended. Sign in again.', refresh),
-    async leave({ refresh }) {
+    async signOut({ refresh }) {
       await ask('RevokeToken', { Token: refresh }, 'The session had ended already.');
     },
   };

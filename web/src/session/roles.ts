@@ -6,8 +6,8 @@ export type Role = Schema<'Role'>;
 
 const RANK: Record<Role, number> = { viewer: 0, analyst: 1, admin: 2 };
 
-/** As the API decides (wsi/access.py): each role may what those below it may. */
-export function may(has: Role | undefined, needed: Role): boolean {
+/** Whether a role includes another one, as in wsi/access.py: each role includes those below it. */
+export function hasRole(has: Role | undefined, needed: Role): boolean {
   return has !== undefined && RANK[has] >= RANK[needed];
 }
 
@@ -16,7 +16,7 @@ export function useMe() {
   return useQuery({ queryKey: ['me'], queryFn: ({ signal }) => api.get('/me', { signal }), staleTime: Infinity });
 }
 
-/** Whether to offer what needs this role; false while the role is not known. */
-export function useMay(needed: Role): boolean {
-  return may(useMe().data?.role, needed);
+/** Whether the user has at least this role; false while the role is not known. */
+export function useHasRole(needed: Role): boolean {
+  return hasRole(useMe().data?.role, needed);
 }

@@ -1,14 +1,14 @@
 import type { Credentials } from '../api/client';
-import { sentenceOf } from '../api/problem';
+import { messageOf } from '../api/problem';
 import { type SignIn, SignInRefused } from './sign_in';
 import type { TokenStore, Tokens } from './tokens';
 
 export interface SessionState {
   email: string | null; // null: nobody is signed in
-  notice: string | null; // why somebody no longer is
+  notice: string | null; // why the session ended
 }
 
-/** Who is signed in in this tab. Tokens are renewed when they are asked for; one renewal serves all who wait. */
+/** The session of this tab. Tokens are renewed on demand; concurrent callers share one renewal. */
 export class Session implements Credentials {
   private tokens: Tokens | null;
   private state: SessionState;
@@ -29,48 +29,48 @@ export class Session implements Credentials {
     return () => this.listeners.delete(listener);
   };
 
-  /** The same object until something changes. */
+  /** Return the current state: the same object until something changes. */
   readonly current = (): SessionState => this.state;
 
   begin(tokens: Tokens): void {
     this.set(tokens, null);
   }
 
-  /** Throws SignInRefused when nobody is signed in. */
+  /** Return a fresh access token. Throws SignInRefused if nobody is signed in. */
   async token(): Promise<string> {
     if (this.tokens === null) throw new SignInRefused('You are not signed in.');
     const isFresh = this.now() < this.tokens.renewAt;
-    return isFresh ? this.tokens.access : (await this.renew(this.tokens)).access;
+    return isFresh ? this.tokens.access : (await this.startRenewal(this.tokens)).access;
   }
 
-  async renewed(refused: string): Promise<string> {
-    if (this.tokens !== null && this.tokens.access !== refused) return this.tokens.access; // somebody else was faster
+  async renew(refused: string): Promise<string> {
+    if (this.tokens !== null && this.tokens.access !== refused) return this.tokens.access; // another caller has already renewed it
     if (this.tokens === null) throw new SignInRefused('You are not signed in.');
-    return (await this.renew(this.tokens)).access;
+    return (await this.startRenewal(this.tokens)).access;
   }
 
-  /** This tab forgets the tokens, whatever the issuer says to it; when it could not be told, the notice says so. */
+  /** Forget the tokens of this tab and revoke them. If revoking fails, the notice says so. */
   async end(): Promise<void> {
     const { tokens } = this;
     this.set(null, null);
     if (tokens === null) return;
     try {
-      await this.signIn.leave(tokens);
+      await this.signIn.signOut(tokens);
     } catch (error) {
-      this.refuse(`You are signed out in this tab, but the sign-in service could not be told: ${sentenceOf(error)}`);
+      this.endWithNotice(`You are signed out in this tab, but the sign-in service did not confirm it: ${messageOf(error)}`);
     }
   }
 
-  /** What the sign-in page tells first. */
-  refuse(notice: string): void {
+  /** End the session; the sign-in page shows `notice`. */
+  endWithNotice(notice: string): void {
     this.set(null, notice);
   }
 
-  private renew(tokens: Tokens): Promise<Tokens> {
+  private startRenewal(tokens: Tokens): Promise<Tokens> {
     this.renewal ??= this.signIn
       .refresh(tokens)
       .then((fresh) => {
-        if (this.tokens === tokens) this.set(fresh, null); // not after a sign-out meanwhile
+        if (this.tokens === tokens) this.set(fresh, null); // unless the user has signed out in the meantime
         return fresh;
       })
       .catch((error: unknown) => {

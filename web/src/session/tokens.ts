@@ -1,9 +1,9 @@
-/** What Cognito gives who has signed in. */
+/** The tokens of a user who has signed in. */
 export interface Tokens {
   access: string; // for the API and for subscriptions
   refresh: string;
   email: string;
-  renewAt: number; // ms since 1970, by this machine’s clock
+  renewAt: number; // ms since 1970, by this machine's clock
 }
 
 interface TokenAnswer {
@@ -12,11 +12,11 @@ interface TokenAnswer {
   expires_in: number; // s
 }
 
-const EARLY = 60_000; // ms before its end that a token is renewed: a request may travel that long
+const EARLY = 60_000; // ms before its expiry that a token is renewed: a request may take that long
 
-/** From the moment of the answer, not from the token's own times: this machine's clock may be off. */
-export function tokensOf(answer: TokenAnswer, refresh: string, now: number): Tokens {
-  const claims = claimsOf(answer.id_token);
+/** Compute the renewal time from the moment of the answer, not from the token's own times: this machine's clock may be wrong. */
+export function makeTokens(answer: TokenAnswer, refresh: string, now: number): Tokens {
+  const claims = decodeClaims(answer.id_token);
   const email = claims['email'];
   const lives = answer.expires_in * 1000;
   return {
@@ -27,8 +27,8 @@ export function tokensOf(answer: TokenAnswer, refresh: string, now: number): Tok
   };
 }
 
-/** Not verified: the page shows them; whoever decides by a token, the API, verifies it. */
-function claimsOf(jwt: string): Record<string, unknown> {
+/** Decode the claims without verifying them: the page only shows them, and the API verifies the token. */
+function decodeClaims(jwt: string): Record<string, unknown> {
   const payload = (jwt.split('.')[1] ?? '').replaceAll('-', '+').replaceAll('_', '/');
   const bytes = Uint8Array.from(atob(payload), (character) => character.charCodeAt(0));
   return JSON.parse(new TextDecoder().decode(bytes)) as Record<string, unknown>;
@@ -36,7 +36,7 @@ function claimsOf(jwt: string): Record<string, unknown> {
 
 const KEY = 'tessera.tokens';
 
-/** In this tab until it is closed: a reload stays signed in, another tab signs in anew. */
+/** Stores tokens in this tab until it is closed: a reload stays signed in, another tab signs in again. */
 export class TokenStore {
   constructor(private readonly storage: Storage) {}
 

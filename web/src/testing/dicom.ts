@@ -1,4 +1,4 @@
-/** The first bytes of a DICOM file, in explicit little endian, as far as grouping reads them. */
+/** Writes the first bytes of a DICOM file, in explicit little endian, as far as the page reads them. */
 
 export interface Written {
   series?: string;

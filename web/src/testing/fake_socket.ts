@@ -22,7 +22,7 @@ export class FakeSocket {
 
   static get last(): FakeSocket {
     const socket = FakeSocket.made.at(-1);
-    if (socket === undefined) throw new Error('Nobody has connected.');
+    if (socket === undefined) throw new Error('No socket was opened.');
     return socket;
   }
 
@@ -43,7 +43,7 @@ export class FakeSocket {
     this.onmessage?.({ data: JSON.stringify(frame) });
   }
 
-  /** Up to where a subscription stands. */
+  /** Play the server up to an active subscription. */
   admit(): void {
     this.open();
     this.say({ type: 'connection_ack', payload: { connectionTimeoutMs: 300_000 } });

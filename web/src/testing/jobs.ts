@@ -1,7 +1,7 @@
 import type { Job } from '../api/live/job_update';
 
-/** A job that runs, 400 of 1,000 tiles done. */
-export function aJob(changes: Partial<Job> = {}): Job {
+/** Make a running job with 400 of 1,000 tiles done. */
+export function makeJob(changes: Partial<Job> = {}): Job {
   return {
     job_id: 'job-1',
     tenant: 'tenant-1',
@@ -39,21 +39,8 @@ export function aJob(changes: Partial<Job> = {}): Job {
   };
 }
 
-/** As AppSync pushes it. */
-export function pushed(job: Job): Record<string, unknown> {
-  return {
-    jobId: job.job_id,
-    tenant: job.tenant,
-    slideId: job.slide_id,
-    status: job.status,
-    version: job.version,
-    progressSeq: job.progress_seq,
-    progress: job.progress,
-    tilesPlanned: job.tiles_planned,
-    tilesInferred: job.tiles_inferred,
-    tilesUnreadable: job.tiles_unreadable,
-    tilesPerSecond: job.tiles_per_second,
-    etaSeconds: job.eta_seconds,
-    reason: job.reason,
-  };
+/** Make the update that AppSync pushes for a job: its fields under GraphQL's names. */
+export function makePushedUpdate(job: Job): Record<string, unknown> {
+  const camel = (name: string) => name.split('_').reduce((text, word) => text + word.charAt(0).toUpperCase() + word.slice(1));
+  return Object.fromEntries(Object.entries(job).map(([name, value]) => [camel(name), value]));
 }

@@ -4,18 +4,18 @@ import { RouterProvider, createMemoryRouter } from 'react-router';
 import { ApiContext } from '../api/context';
 import { PushContext } from '../api/live/context';
 import type { Subscribe } from '../api/live/push';
-import { makeQueries } from '../app/App';
+import { makeQueryClient } from '../app/App';
 import { ROUTES } from '../app/router';
 import { SessionContext } from '../session/context';
 import type { Session } from '../session/session';
-import { Toasts } from '../ui/Toasts';
-import { type FakeApi, signedIn } from './fakes';
+import { Toasts } from '../ui/messages/Toasts';
+import { type FakeApi, makeSession } from './fakes';
 
-/** The whole page at `path`, for somebody who is signed in, on a fake API; without `push` nothing is pushed. */
+/** Render the whole page at `path`, for a signed-in user, on a fake API; without `push`, nothing is pushed. */
 export function renderPage(
   path: string,
   api: FakeApi,
-  session: Session = signedIn(),
+  session: Session = makeSession(),
   push: Subscribe | null = null,
 ): RenderResult {
   return render(
@@ -23,7 +23,7 @@ export function renderPage(
       <ApiContext value={api.client(session)}>
         <PushContext value={push}>
           <Toasts>
-            <QueryClientProvider client={makeQueries()}>
+            <QueryClientProvider client={makeQueryClient()}>
               <RouterProvider router={createMemoryRouter(ROUTES, { initialEntries: [path] })} />
             </QueryClientProvider>
           </Toasts>

@@ -1,11 +1,16 @@
 import '@testing-library/jest-dom/vitest';
 import { cleanup, configure } from '@testing-library/react';
-import { afterEach, beforeEach, expect, vi } from 'vitest';
+import { afterEach, beforeEach, expect, inject, vi } from 'vitest';
 
-// CI runs the page's tests next to others on two cores, where a second, the default, is too short to draw a page.
-configure({ asyncUtilTimeout: 5000 });
+declare module 'vitest' {
+  interface ProvidedContext {
+    patience: number; // ms
+  }
+}
 
-// What jsdom does not have.
+configure({ asyncUtilTimeout: inject('patience') }); // vite.config.ts says why
+
+// Browser features that jsdom lacks.
 window.matchMedia = (media: string) =>
   Object.assign(new EventTarget(), { matches: false, media, onchange: null }) as unknown as MediaQueryList;
 window.scrollTo = () => undefined;
@@ -16,9 +21,9 @@ window.IntersectionObserver = class implements IntersectionObserver {
   readonly rootMargin = '';
   readonly scrollMargin = '';
   readonly thresholds = [];
-  constructor(private readonly told: IntersectionObserverCallback) {}
+  constructor(private readonly callback: IntersectionObserverCallback) {}
   observe(target: Element) {
-    this.told([{ isIntersecting: true, target } as IntersectionObserverEntry], this); // all is in view
+    this.callback([{ isIntersecting: true, target } as IntersectionObserverEntry], this); // everything is in view
   }
   unobserve() {}
   disconnect() {}
@@ -33,13 +38,13 @@ HTMLDialogElement.prototype.close = function () {
   this.open = false;
 };
 
-/** A warning of React is a fault of ours. */
-let complaints: string[] = [];
+/** A warning from React fails the test. */
+let warnings: string[] = [];
 
 beforeEach(() => {
-  complaints = [];
-  vi.spyOn(console, 'error').mockImplementation((...told: unknown[]) => {
-    complaints.push(told.map(String).join(' '));
+  warnings = [];
+  vi.spyOn(console, 'error').mockImplementation((...words: unknown[]) => {
+    warnings.push(words.map(String).join(' '));
   });
 });
 
@@ -47,5 +52,5 @@ afterEach(() => {
   cleanup();
   sessionStorage.clear();
   localStorage.clear();
-  expect(complaints).toEqual([]);
+  expect(warnings).toEqual([]);
 });

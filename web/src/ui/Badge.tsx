@@ -8,7 +8,7 @@ const TONES: Record<Tone, string> = {
   plain: 'bg-sunken text-muted',
 };
 
-/** A status in words; the colour only repeats them. */
+/** A status as text; the colour only repeats it. */
 export function Badge({ tone, children }: { tone: Tone; children: string }) {
   return (
     <span className={`inline-block rounded-full px-2.5 py-0.5 text-xs font-medium whitespace-nowrap ${TONES[tone]}`}>

@@ -16,7 +16,7 @@ const LOOKS: Record<Look, string> = {
 
 type ButtonProps = ComponentProps<'button'> & {
   look?: Look;
-  /** While what it began goes on: it keeps the focus, says so, and does nothing. */
+  /** The action that it started is running: the button keeps the focus and does nothing. */
   busy?: boolean;
   children: ReactNode;
 };
@@ -39,7 +39,7 @@ export function Button({ look = 'secondary', busy = false, className = '', onCli
 
 type ButtonLinkProps = Omit<LinkProps, 'className'> & { look?: Look; className?: string; children: ReactNode };
 
-/** A way to another place that looks like a button. */
+/** A link that looks like a button. */
 export function ButtonLink({ look = 'secondary', className = '', ...rest }: ButtonLinkProps) {
   return <Link {...rest} className={`${SHAPE} ${LOOKS[look]} ${className}`} />;
 }

@@ -3,12 +3,12 @@ import { type ReactNode, useEffect, useId, useRef } from 'react';
 interface Props {
   title: string;
   open: boolean;
-  onClose: () => void; // by Escape too
+  onClose: () => void; // also called on Escape
   children: ReactNode;
-  actions: ReactNode; // buttons; the one that changes nothing first
+  actions: ReactNode; // buttons; the harmless one first
 }
 
-/** The browser's own modal dialog: it keeps the focus inside, and gives it back to where it was. */
+/** The browser's own modal dialog: it keeps the focus inside, and then returns it. */
 export function Dialog({ title, open, onClose, children, actions }: Props) {
   const dialog = useRef<HTMLDialogElement>(null);
   const heading = useId();
@@ -21,7 +21,7 @@ export function Dialog({ title, open, onClose, children, actions }: Props) {
       ref={dialog}
       aria-labelledby={heading}
       onCancel={(event) => {
-        event.preventDefault(); // whoever holds `open` closes it
+        event.preventDefault(); // the owner of `open` closes it
         onClose();
       }}
       className="m-auto w-full max-w-lg rounded-lg border border-line bg-raised p-6 text-ink"

@@ -7,16 +7,16 @@ interface Props {
   children: ReactNode;
 }
 
-/** The path that was seen last; on the first one after a load the browser begins at the top by itself. */
-let shown: string | null = null;
+/** The path of the last page; null after a load, when the browser itself starts at the top. */
+let lastPath: string | null = null;
 
-/** A page below the header: its title goes to the tab too, and takes the focus when one came here by a link. */
+/** A page below the header. Its title names the tab too, and takes the focus after the user followed a link. */
 export function Page({ title, actions, children }: Props) {
   const heading = useRef<HTMLHeadingElement>(null);
   const { pathname } = useLocation();
   useEffect(() => {
-    if (shown !== null && shown !== pathname) heading.current?.focus();
-    shown = pathname;
+    if (lastPath !== null && lastPath !== pathname) heading.current?.focus();
+    lastPath = pathname;
   }, [pathname]);
   return (
     <>

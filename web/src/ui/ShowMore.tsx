@@ -6,7 +6,7 @@ interface Pages {
   fetchNextPage: () => unknown;
 }
 
-/** Below a list with a cursor, while it goes on. */
+/** Loads the next page of a list, if there is one. */
 export function ShowMore({ pages }: { pages: Pages }) {
   if (!pages.hasNextPage) return null;
   return (

@@ -4,15 +4,15 @@ export interface Column<Row> {
   title: string;
   cell: (row: Row) => ReactNode;
   isNumber?: boolean;
-  hideTitle?: boolean; // of a picture or of buttons
-  isForWide?: boolean; // left out where there is little room
-  isRowHeader?: boolean; // what a row is called; one column
+  hideTitle?: boolean; // for images or buttons
+  isForWide?: boolean; // hidden in narrow windows
+  isRowHeader?: boolean; // the column that names a row
 }
 
 const NARROW = 'max-lg:hidden';
 
 interface Props<Row> {
-  caption: string; // for those who do not see the page's title
+  caption: string; // for screen readers
   columns: readonly Column<Row>[];
   rows: readonly Row[];
   keyOf: (row: Row) => string;
@@ -20,7 +20,7 @@ interface Props<Row> {
 
 export function Table<Row>({ caption, columns, rows, keyOf }: Props<Row>) {
   return (
-    // It scrolls by itself where the window is narrow, by keyboard too.
+    // The table scrolls on its own in narrow windows, also by keyboard.
     // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex
     <div role="region" aria-label={caption} tabIndex={0} className="overflow-x-auto rounded-lg border border-line bg-raised">
       <table className="w-full text-sm">

@@ -4,38 +4,38 @@ import { Badge, type Tone } from './Badge';
 export type SlideState = Schema<'SlideState'>;
 export type JobState = Schema<'JobState'>;
 
-export interface Shown {
+export interface StatusDisplay {
   label: string;
   tone: Tone;
-  isPassing: boolean; // it goes on by itself, so that it is worth looking again
+  isTransient: boolean; // it changes without the user, so the page reads it again
 }
 
-const shown = (label: string, tone: Tone, isPassing = false): Shown => ({ label, tone, isPassing });
+const makeDisplay = (label: string, tone: Tone, isTransient = false): StatusDisplay => ({ label, tone, isTransient });
 
-export const SLIDE_STATES: Record<SlideState, Shown> = {
-  UPLOADING: shown('Uploading', 'busy', true),
-  UPLOADED: shown('Being inspected', 'busy', true),
-  READY: shown('Ready', 'good'),
-  REJECTED: shown('Rejected', 'bad'),
-  ARCHIVED: shown('Archived', 'plain'),
-  RESTORING: shown('Being restored', 'busy', true),
-  DELETED: shown('Deleted', 'plain'),
+export const SLIDE_STATES: Record<SlideState, StatusDisplay> = {
+  UPLOADING: makeDisplay('Uploading', 'busy', true),
+  UPLOADED: makeDisplay('Being inspected', 'busy', true),
+  READY: makeDisplay('Ready', 'good'),
+  REJECTED: makeDisplay('Rejected', 'bad'),
+  ARCHIVED: makeDisplay('Archived', 'plain'),
+  RESTORING: makeDisplay('Being restored', 'busy', true),
+  DELETED: makeDisplay('Deleted', 'plain'),
 };
 
-export const JOB_STATES: Record<JobState, Shown> = {
-  QUEUED: shown('Queued', 'plain', true),
-  PLANNING: shown('Planning', 'busy', true),
-  RUNNING: shown('Running', 'busy', true),
-  STITCHING: shown('Putting results together', 'busy', true),
-  COMPLETED: shown('Completed', 'good'),
-  COMPLETED_WITH_UNREADABLE_TILES: shown('Completed, some tiles unreadable', 'warn'),
-  NO_TISSUE: shown('No tissue found', 'warn'),
-  FAILED: shown('Failed', 'bad'),
-  CANCELLED: shown('Cancelled', 'plain'),
+export const JOB_STATES: Record<JobState, StatusDisplay> = {
+  QUEUED: makeDisplay('Queued', 'plain', true),
+  PLANNING: makeDisplay('Planning', 'busy', true),
+  RUNNING: makeDisplay('Running', 'busy', true),
+  STITCHING: makeDisplay('Combining results', 'busy', true),
+  COMPLETED: makeDisplay('Completed', 'good'),
+  COMPLETED_WITH_UNREADABLE_TILES: makeDisplay('Completed, some tiles unreadable', 'warn'),
+  NO_TISSUE: makeDisplay('No tissue found', 'warn'),
+  FAILED: makeDisplay('Failed', 'bad'),
+  CANCELLED: makeDisplay('Cancelled', 'plain'),
 };
 
-/** The one of `statuses` that `text` is; null: none, as of an address that was typed. */
-export function statusIn<Status extends string>(statuses: Record<Status, Shown>, text: string | null): Status | null {
+/** Return the status that `text` names; null for other text, such as a mistyped address. */
+export function parseStatus<Status extends string>(statuses: Record<Status, StatusDisplay>, text: string | null): Status | null {
   return (Object.keys(statuses) as Status[]).find((status) => status === text) ?? null;
 }
 

@@ -5,16 +5,16 @@ import { describe, expect, it, vi } from 'vitest';
 import { ApiProblem } from '../api/problem';
 import { expectAccessible } from '../testing/axe';
 import { Button } from './Button';
-import { Checkbox } from './Checkbox';
+import { Checkbox } from './fields/Checkbox';
 import { Dialog } from './Dialog';
-import { bytes, duration } from './format';
-import { Problem } from './Problem';
-import { ProgressBar } from './ProgressBar';
-import { Select } from './Select';
+import { formatBytes, formatDuration } from './format';
+import { Problem } from './messages/Problem';
+import { ProgressBar } from './messages/ProgressBar';
+import { Select } from './fields/Select';
 import { JOB_STATES, JobStatus, SLIDE_STATES, SlideStatus } from './statuses';
-import { TextField } from './TextField';
-import { Toasts } from './Toasts';
-import { useToasts } from './toast_context';
+import { TextField } from './fields/TextField';
+import { Toasts } from './messages/Toasts';
+import { useToasts } from './messages/toast_context';
 
 describe('controls', () => {
   it('have names, hints and errors that are read with them', async () => {
@@ -84,11 +84,11 @@ describe('a dialog', () => {
 describe('news', () => {
   it('of what went wrong stay until they are closed', async () => {
     function Told() {
-      const say = useToasts();
+      const toasts = useToasts();
       return (
         <Button
           onClick={() => {
-            say.failed('The job could not be cancelled.');
+            toasts.showError('The job could not be cancelled.');
           }}
         >
           Cancel
@@ -131,7 +131,7 @@ describe('statuses', () => {
 
 describe('numbers', () => {
   it('are as people read them', () => {
-    expect([0, 999, 1000, 12_345, 3_210_000_000].map(bytes)).toEqual(['0 bytes', '999 bytes', '1 kB', '12.3 kB', '3.2 GB']);
-    expect([4.4, 59.4, 180, 7800].map(duration)).toEqual(['4 s', '59 s', '3 min', '2 h 10 min']);
+    expect([0, 999, 1000, 12_345, 3_210_000_000].map(formatBytes)).toEqual(['0 bytes', '999 bytes', '1 kB', '12.3 kB', '3.2 GB']);
+    expect([4.4, 59.4, 180, 7800].map(formatDuration)).toEqual(['4 s', '59 s', '3 min', '2 h 10 min']);
   });
 });

@@ -1,1 +1,1 @@
-"""What imagecodecs decodes for us: bytes of a tile to its samples, each size checked first."""
+"""The decoders of tiles, from bytes to samples. Each checks the coded size before it decodes."""

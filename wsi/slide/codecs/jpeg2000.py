@@ -1,7 +1,7 @@
 """JPEG 2000 tiles: a bare code stream (Aperio, DICOM) or one inside JP2 boxes, whose own colours do not count.
 
-Source: ITU-T T.800. OpenJPEG, through imagecodecs, refuses a code stream that was cut off. Bits turned over inside it
-can not be noticed: JPEG 2000 holds no checksums. imagecodecs gives no access to the smaller pictures inside, which
+Source: ITU-T T.800. OpenJPEG, through imagecodecs, refuses a code stream that was cut off. Flipped bits inside it
+cannot be noticed: JPEG 2000 holds no checksums. imagecodecs gives no access to the smaller pictures inside, which
 Pillow's OpenJPEG does: an eighth of a 256-px tile takes 0.3 ms, the whole of it 2.4 ms. Their pixels lie on the corners
 of the squares that a mean is taken of, 3.5 px off at an eighth: nothing that an overview shows.
 """
@@ -17,10 +17,10 @@ import numpy as np
 from PIL import Image
 
 from wsi.errors import TileUnreadable
-from wsi.slide.codecs.library import imagecodecs, is_installed
+from wsi.slide.codecs.library import is_installed, load_imagecodecs
+from wsi.slide.codecs.samples import Samples, convert_ycbcr, make_decoder
 from wsi.slide.coding import Coding, Colour, Reduction
-from wsi.slide.pixels import Samples, decoder, rgb_from_ycbcr
-from wsi.slide.reducing import reduced
+from wsi.slide.reducing import reduce_pixels
 
 _SOC_SIZ: Final = b"\xff\x4f\xff\x51"
 _JP2: Final = b"\0\0\0\x0cjP  \r\n\x87\n"
@@ -36,28 +36,28 @@ _MOST_TILES: Final = 256  #: of a code stream; OpenJPEG holds some 10 KB for eac
 
 
 def unpack(data: bytes, coding: Coding, samples: int, width: int, height: int, reduction: Reduction) -> Samples:
-    """A `wsi.slide.pixels.Unpack`, whose YCbCr is RGB already."""
-    stream = code_stream(data)
-    components, halved = _checked(stream, samples, width, height)
+    """Decode a tile as a `wsi.slide.codecs.samples.Unpack` does, with YCbCr converted to RGB."""
+    stream = extract_code_stream(data)
+    components, halved = _check_components(stream, samples, width, height)
     scales = _check_structure(stream, components, width, height)
     colour = _colour(stream) if coding.colour is Colour.AS_CODED and components == 3 else coding.colour
     if halved and colour is not Colour.YCBCR:
         raise TileUnreadable("the JPEG 2000 data has components of several sizes")
     # Pillow converts halved chroma, takes no smaller picture whose sides had to be rounded up, and an origin other than
     # 0 shifts it.
-    whole = halved or width % reduction or height % reduction or _shifted(stream) or reduction >> scales > 1
+    whole = halved or width % reduction or height % reduction or _is_shifted(stream) or reduction >> scales > 1
     inside: Reduction = 1 if whole else reduction
-    pixels = _decoded(stream, inside)
+    pixels = _decode_stream(stream, inside)
     pixels = pixels.reshape(*pixels.shape[:2], -1)
     if pixels.dtype != np.uint8 or pixels.shape != (-(-height // inside), -(-width // inside), components):
         raise TileUnreadable(f"its JPEG 2000 data decodes to {pixels.shape} of {pixels.dtype}")
     # Where chroma is halved, as Aperio does, OpenJPEG's own tools (and so imagecodecs) convert it while they widen it.
     if colour is Colour.YCBCR and not halved:
-        pixels = rgb_from_ycbcr(pixels)
-    return pixels if inside == reduction else reduced(pixels, reduction)
+        pixels = convert_ycbcr(pixels)
+    return pixels if inside == reduction else reduce_pixels(pixels, reduction)
 
 
-decode_pieces = decoder(unpack, converts=True)  #: a `wsi.slide.decoding.Decoder`
+decode_pieces = make_decoder(unpack, converts=True)  #: a `wsi.slide.decoding.Decoder`
 
 
 def _colour(stream: bytes) -> Colour:
@@ -69,12 +69,12 @@ def _colour(stream: bytes) -> Colour:
     raise TileUnreadable("its JPEG 2000 data is damaged")
 
 
-def _decoded(stream: bytes, reduction: Reduction) -> Samples:
-    """Whole, or the smaller picture that the code stream holds. Both libraries are OpenJPEG and give the same pixels
-    (a test compares them); imagecodecs takes less time."""
+def _decode_stream(stream: bytes, reduction: Reduction) -> Samples:
+    """Decode the whole image, or the smaller one that the code stream holds. Both libraries are OpenJPEG and give the
+    same pixels (a test compares them); imagecodecs takes less time. Raises TileUnreadable."""
     try:
         if reduction == 1 and is_installed():
-            return imagecodecs().jpeg2k_decode(stream)
+            return load_imagecodecs().jpeg2k_decode(stream)
         with Image.open(io.BytesIO(stream), formats=("JPEG2000",)) as picture:
             picture.reduce = reduction.bit_length() - 1  # pyright: ignore[reportAttributeAccessIssue]
             return np.asarray(picture)
@@ -82,13 +82,13 @@ def _decoded(stream: bytes, reduction: Reduction) -> Samples:
         raise TileUnreadable("its JPEG 2000 data is damaged") from error
 
 
-def _shifted(stream: bytes) -> bool:
+def _is_shifted(stream: bytes) -> bool:
     *_, left, top, _, _, _, _, _ = _SIZ.unpack_from(stream, 4)
     return bool(left or top)
 
 
-def code_stream(data: bytes) -> bytes:
-    """Without the boxes of a JP2 around it. Raises TileUnreadable."""
+def extract_code_stream(data: bytes) -> bytes:
+    """Return the code stream without the boxes of a JP2 around it. Raises TileUnreadable."""
     if not data.startswith(_JP2):
         return data
     at = 0
@@ -106,10 +106,10 @@ def code_stream(data: bytes) -> bytes:
     raise TileUnreadable("its JPEG 2000 data is damaged: no whole code stream in it")
 
 
-def _checked(stream: bytes, samples: int, width: int, height: int) -> tuple[int, bool]:
-    """How many components there are, and whether chroma is halved. Raises TileUnreadable unless they are `samples`
-    (any number for 0) of 8 bits, and the picture is the tile's size: a code stream of a KB may claim 60,000 px a side,
-    which costs OpenJPEG 10 GB."""
+def _check_components(stream: bytes, samples: int, width: int, height: int) -> tuple[int, bool]:
+    """Return the number of components, and whether chroma is halved. Raises TileUnreadable unless there are `samples`
+    components (any number for 0) of 8 bits, and the image has the tile's size: a code stream of a KB may claim 60,000
+    px a side, which costs OpenJPEG 10 GB."""
     if not stream.startswith(_SOC_SIZ) or len(stream) < 4 + _SIZ.size:
         raise TileUnreadable("not a JPEG 2000 code stream")
     _, _, right, bottom, left, top, across, down, *_, components = _SIZ.unpack_from(stream, 4)
@@ -131,13 +131,13 @@ def _checked(stream: bytes, samples: int, width: int, height: int) -> tuple[int,
 
 
 def _check_structure(stream: bytes, components: int, width: int, height: int) -> int:
-    """How often the picture can be halved. Raises TileUnreadable for a code stream that is cut into so many parts that
-    these cost more than its pixels."""
+    """Return how often the image can be halved. Raises TileUnreadable for a code stream that is cut into so many parts
+    that these cost more than its pixels."""
     halvings = 32
     for marker, body in _segments(stream):
         if marker not in (_COD, _COC):
             continue
-        # T.800, A.6.1 and A.6.2: what stands before the number of decompositions differs.
+        # T.800, A.6.1 and A.6.2: the fields before the number of decompositions differ.
         style = body[5:] if marker == _COD else body[2:]
         if len(style) < 5 or style[0] > 32:
             raise TileUnreadable("its JPEG 2000 data is damaged")
@@ -155,7 +155,7 @@ def _check_structure(stream: bytes, components: int, width: int, height: int) ->
 
 
 def _segments(stream: bytes) -> Iterator[tuple[int, bytes]]:
-    """(marker, body) of the segments of the main header and of the headers of all tile-parts."""
+    """Yield (marker, body) of the segments of the main header and of the headers of all tile-parts."""
     at, end = 2, 0
     while at + 4 <= len(stream) and stream[at] == 0xFF:
         marker, size = stream[at + 1], int.from_bytes(stream[at + 2 : at + 4], "big")

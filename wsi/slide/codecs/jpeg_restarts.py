@@ -1,7 +1,7 @@
 """Tiles cut out of one huge JPEG along its restart markers, as NDPI keeps its levels.
 
 Each piece is a slice of one row of blocks with the restart marker before it and the one behind it (the first slice:
-the JPEG's header before it; the last: the end-of-image marker). Both are looked at: a list of starts that is off by a
+the JPEG's header before it; the last: the end-of-image marker). Both are checked: a list of starts that is off by a
 few bytes makes tiles unreadable, never wrong. The slices of a tile, one below the other, are joined into a JPEG of the
 tile's size. Whatever the JPEG says of its own size counts for nothing, since NDPI goes beyond the 65,535 px that it can
 say; of its colours it has the last word, since the format says nothing of them.
@@ -17,8 +17,8 @@ from typing import Final
 import numpy as np
 
 from wsi.errors import TileUnreadable
+from wsi.slide.codecs.jpeg import decode_pieces, read_segments
 from wsi.slide.coding import Coding, Reduction
-from wsi.slide.jpeg import decode_pieces, segments
 from wsi.slide.slide import RGB
 
 _SOI: Final = b"\xff\xd8"
@@ -33,8 +33,8 @@ _ASTRAY: Final = "the list of restart markers does not point at them"
 
 
 @dataclass(frozen=True, slots=True)
-class Header:
-    """What stands before the scan of a JPEG of one pass and three components."""
+class JpegHeader:
+    """The header of a JPEG of one pass and three components: everything before its scan."""
 
     data: bytes  #: from the start-of-image marker to the first byte of the scan
     frame: int  #: where the frame header begins
@@ -45,16 +45,16 @@ class Header:
     restart_interval: int  #: MCUs from one restart marker to the next; 0 without markers
 
     def of_size(self, width: int, height: int) -> bytes:
-        """The same header for a picture of another size, each at most 65,500 px."""
+        """Return the same header for an image of another size, each side at most 65,500 px."""
         size = height.to_bytes(2, "big") + width.to_bytes(2, "big")
         return self.data[: self.frame + 5] + size + self.data[self.frame + 9 :]
 
 
-def read_header(data: bytes) -> Header:
-    """`data` begins with a JPEG and may go on behind its header. Raises TileUnreadable for a header that is not whole,
-    and for a JPEG that is not of one pass, three components and 8 bits."""
+def read_header(data: bytes) -> JpegHeader:
+    """Read the header of the JPEG at the start of `data`; more bytes may follow it. Raises TileUnreadable for an
+    incomplete header, and for a JPEG that is not of one pass, three components and 8 bits."""
     frame, restart_interval = 0, 0
-    for marker, start, end in segments(data):
+    for marker, start, end in read_segments(data):
         if marker in _FRAMES:
             if frame or marker not in _BASELINE or end - start != _FRAME_SIZE or data[start + 4] != 8:
                 raise TileUnreadable("the JPEG is not one of a single pass, three components and 8 bits")
@@ -67,29 +67,29 @@ def read_header(data: bytes) -> Header:
             across, down = max(factor >> 4 for factor in factors), max(factor & 15 for factor in factors)
             if not (1 <= across <= 4 and 1 <= down <= 4):
                 raise TileUnreadable("the JPEG's components have no size")
-            return Header(data[:end], frame, width, height, 8 * across, 8 * down, restart_interval)
+            return JpegHeader(data[:end], frame, width, height, 8 * across, 8 * down, restart_interval)
     raise TileUnreadable("the JPEG ends before its scan")
 
 
 def decode_slices(pieces: Sequence[bytes], coding: Coding, width: int, height: int, reduction: Reduction) -> RGB:
-    """A `wsi.slide.decoding.Decoder`. `coding.tables` is the header of the whole JPEG. A tile of the last band has
-    fewer slices than the others: black below them, which lies below the level."""
+    """Decode a tile as a `wsi.slide.decoding.Decoder` does. `coding.tables` is the header of the whole JPEG. A tile of
+    the last band has fewer slices than the others: it is black below them, which is outside of the level."""
     rows = len(pieces) * _header(coding.tables).block_height
     if rows > height:
         raise TileUnreadable(f"has {len(pieces)} slices, too many for {height} px")
-    jpeg = joined_tile(pieces, coding, width)
+    jpeg = join_tile(pieces, coding, width)
     pixels = decode_pieces((jpeg,), replace(coding, tables=b""), width, rows, reduction)
     missing = -(-height // reduction) - len(pixels)
     return pixels if not missing else np.concatenate((pixels, np.zeros((missing, *pixels.shape[1:]), np.uint8)))
 
 
-def joined_tile(pieces: Sequence[bytes], coding: Coding, width: int) -> bytes:
-    """`joined`, with the header of the level's `coding`."""
-    return joined(pieces, _header(coding.tables), width)
+def join_tile(pieces: Sequence[bytes], coding: Coding, width: int) -> bytes:
+    """Join the slices of a tile with the JPEG header of the level's `coding`. Raises TileUnreadable."""
+    return join_slices(pieces, _header(coding.tables), width)
 
 
-def joined(pieces: Sequence[bytes], header: Header, width: int) -> bytes:
-    """A JPEG of `width` px and as many rows of blocks as there are `pieces`. Raises TileUnreadable."""
+def join_slices(pieces: Sequence[bytes], header: JpegHeader, width: int) -> bytes:
+    """Join slices to a JPEG of `width` px and as many rows of blocks as there are `pieces`. Raises TileUnreadable."""
     parts: list[bytes] = []
     for number, piece in enumerate(pieces):
         parts += (_scan(piece, header), _RESTARTS[number % 8])
@@ -102,8 +102,8 @@ def joined(pieces: Sequence[bytes], header: Header, width: int) -> bytes:
     return header.of_size(width, len(pieces) * header.block_height) + scan
 
 
-def _scan(piece: bytes, header: Header) -> bytes:
-    """The coded blocks of a slice, without the markers around them."""
+def _scan(piece: bytes, header: JpegHeader) -> bytes:
+    """Return the coded blocks of a slice, without the markers around them."""
     before, behind = piece[:2], piece[-2:]
     if before in _FOLLOWING and behind in (_FOLLOWING[before], _EOI):
         return piece[2:-2]

@@ -8,15 +8,16 @@ from typing import Any
 
 
 @cache
-def imagecodecs() -> Any:
+def load_imagecodecs() -> Any:
     return import_module("imagecodecs")
 
 
 @cache
 def is_installed() -> bool:
-    """Not where only JPEG and JPEG 2000 are decoded, as on a machine that measures."""
+    """Return whether imagecodecs is installed. It is not where only JPEG and JPEG 2000 are decoded, as on a machine
+    that measures."""
     try:
-        imagecodecs()
+        load_imagecodecs()
     except ModuleNotFoundError:
         return False
     return True

@@ -1,9 +1,9 @@
-"""Tiles that are whole files of a picture format: WebP, PNG, LERC. Each header is read here first, so that nothing is
-allocated by what it claims, and a file that was cut off is told by its own length.
+"""Tiles that are whole files of an image format: WebP, PNG, LERC. Each header is read here first, so that no claimed
+size is allocated, and a file that was cut off is recognised by its own length.
 
-PNG goes through libspng: imagecodecs' libpng decoder dies with the process on damaged data (2026.3.6), as its JPEG XR
-decoder does, which therefore is not used. WebP holds no checksums, so that bits turned over inside it can not be
-noticed; PNG and LERC do.
+PNG goes through libspng: imagecodecs' libpng decoder crashes the process on damaged data (2026.3.6), as its JPEG XR
+decoder does, which therefore is not used. WebP holds no checksums, so that flipped bits inside it cannot be noticed;
+PNG and LERC hold them.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from typing import Any, Final
 import numpy as np
 
 from wsi.errors import TileUnreadable
-from wsi.slide.codecs.library import imagecodecs
+from wsi.slide.codecs.library import load_imagecodecs
+from wsi.slide.codecs.samples import Samples
 from wsi.slide.coding import Codec, Coding, Reduction
-from wsi.slide.pixels import Samples
-from wsi.slide.reducing import reduced
+from wsi.slide.reducing import reduce_pixels
 
 Shape = tuple[int, int, int]  #: width, height, samples of 8 bits
 
 
 def unpack(data: bytes, coding: Coding, samples: int, width: int, height: int, reduction: Reduction) -> Samples:
-    """A `wsi.slide.pixels.Unpack`."""
+    """Decode a tile as a `wsi.slide.codecs.samples.Unpack` does."""
     said, decode = _FORMATS[coding.codec]
     try:
         claimed = said(data)
@@ -44,11 +44,12 @@ def unpack(data: bytes, coding: Coding, samples: int, width: int, height: int, r
     pixels = np.asarray(pixels).reshape(*pixels.shape[:2], -1)
     if pixels.dtype != np.uint8 or pixels.shape != (height, width, samples):
         raise TileUnreadable(f"its {coding.codec} data decodes to {pixels.shape} of {pixels.dtype}")
-    return reduced(pixels, reduction)
+    return reduce_pixels(pixels, reduction)
 
 
 def _png(data: bytes) -> Shape | None:
-    """From IHDR. W3C PNG, section 11.2.1."""
+    """Read the shape from IHDR (W3C PNG, section 11.2.1); None for a file that is cut off or of a kind that is not
+    read."""
     if not (data.startswith(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR") and data.endswith(b"\0\0\0\0IEND\xaeB`\x82")):
         return None
     width, height, bits, colour = struct.unpack_from(">IIBB", data, 16)
@@ -57,7 +58,8 @@ def _png(data: bytes) -> Shape | None:
 
 
 def _webp(data: bytes) -> Shape | None:
-    """RFC 9649. Samples are 3 for VP8, and for VP8L what its alpha flag says; animations are not read."""
+    """Read the shape from a WebP header (RFC 9649). Samples are 3 for VP8, and for VP8L what its alpha flag says;
+    animations are not read."""
     if data[:4] != b"RIFF" or data[8:12] != b"WEBP" or struct.unpack_from("<I", data, 4)[0] + 8 > len(data):
         return None
     kind = data[12:16]
@@ -75,15 +77,16 @@ def _webp(data: bytes) -> Shape | None:
 
 
 def _lerc(data: bytes) -> Shape | None:
-    """Lerc2 of version 4 and later (github.com/Esri/lerc, Lerc2.h), whose checksum the decoder compares."""
+    """Read the shape from Lerc2 of version 4 and later (github.com/Esri/lerc, Lerc2.h), whose checksum the decoder
+    compares."""
     magic, version, _, rows, columns, samples, valid, _, size, kind = struct.unpack_from("<6siIiiiiiii", data)
     whole = magic == b"Lerc2 " and version >= 4 and size == len(data)
     return (columns, rows, samples) if whole and kind == 1 and valid == rows * columns else None
 
 
 _FORMATS: Final[dict[Codec, tuple[Callable[[bytes], Shape | None], Callable[[bytes, int], Any]]]] = {
-    Codec.PNG: (_png, lambda data, _: imagecodecs().spng_decode(data)),
-    Codec.WEBP: (_webp, lambda data, samples: imagecodecs().webp_decode(data, hasalpha=samples == 4)),
-    Codec.LERC: (_lerc, lambda data, _: imagecodecs().lerc_decode(data)),
+    Codec.PNG: (_png, lambda data, _: load_imagecodecs().spng_decode(data)),
+    Codec.WEBP: (_webp, lambda data, samples: load_imagecodecs().webp_decode(data, hasalpha=samples == 4)),
+    Codec.LERC: (_lerc, lambda data, _: load_imagecodecs().lerc_decode(data)),
 }
 CODECS: Final = tuple(_FORMATS)

@@ -1,1 +1,1 @@
-"""Removing what identifies somebody from a slide's files, by writing over bytes where they lie."""
+"""De-identification of a slide's files: the bytes that identify somebody are overwritten in place."""

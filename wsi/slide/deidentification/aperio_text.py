@@ -1,4 +1,4 @@
-"""Aperio's description of a page: what stays of it. All that is not known to be a measure goes.
+"""The parts of Aperio's description of a page that stay. All that is not known to be a measure is removed.
 
     Aperio Image Library v11.2.1
     46000x32914 [42673,5576 2220x2967] (240x240) JPEG/RGB Q=30|AppMag = 20|MPP = 0.4990|User = …|Filename = …
@@ -41,8 +41,9 @@ _MEASURES: Final = frozenset(
 _NUMBER: Final = re.compile(r"[-+]?\d{1,12}(\.\d{1,12})?([eE][-+]?\d{1,3})?")
 
 
-def measures_only(text: str) -> tuple[bytes, int]:
-    """What stays, which begins with "Aperio", as readers expect; and how many values go."""
+def keep_measures(text: str) -> tuple[bytes, int]:
+    """Return the text that stays, which begins with "Aperio" as readers expect, and the number of values that are
+    removed."""
     head, *fields = text.split("|")
     first, _, rest = head.partition("\n")
     library = _LIBRARY.match(first)

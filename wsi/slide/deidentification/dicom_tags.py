@@ -1,7 +1,8 @@
-"""Which elements of a DICOM file stay: those by which its pixels are found, read, coloured and measured. All others are
-blanked, also those that nobody here has heard of.
+"""The elements of a DICOM file that stay: those by which its pixels are found, read, coloured and measured. All others
+are blanked, unknown ones too.
 
-Names are those of PS3.6. More goes than the Basic Application Level Confidentiality Profile lists (PS3.15, annex E).
+Names are those of PS3.6. More is blanked than the Basic Application Level Confidentiality Profile lists (PS3.15, annex
+E).
 """
 
 from __future__ import annotations
@@ -52,8 +53,8 @@ _SEQUENCES: Final = frozenset(
         0x0040_0710,  # WholeSlideMicroscopyImageFrameTypeSequence
     }
 )
-#: Groups that describe light (0022), pixels (0028) and the picture on the glass (0048): all in them stays but words,
-#: which people may have typed.
+#: Groups that describe light (0022), pixels (0028) and the image on the glass (0048). All values in them stay but
+#: text, which people may have typed.
 _OF_PICTURES: Final = frozenset({0x0022, 0x0028, 0x0048, 0x5200})
 _WORDS: Final = frozenset({"LO", "LT", "PN", "SH", "ST", "UC", "UN", "UR", "UT"})
 
@@ -63,7 +64,7 @@ LABEL_IN_IMAGE: Final = 0x0048_0010  #: SpecimenLabelInImage
 
 
 def stays(tag: int, vr: str) -> bool:
-    """Whether a value stays as it is, where it stands among others that do. UIDs are not asked for here."""
+    """Return whether a value stays as it is, if the sequences that hold it may stay. UIDs are not decided here."""
     group = tag >> 16
     if group % 2:
         return False
@@ -75,5 +76,5 @@ def stays(tag: int, vr: str) -> bool:
 
 
 def opens(tag: int) -> bool:
-    """Whether what a sequence holds may stay; of others all is blanked."""
+    """Return whether values inside a sequence may stay; in other sequences all values are blanked."""
     return tag in _SEQUENCES or (tag >> 16) in _OF_PICTURES

@@ -1,4 +1,4 @@
-"""Values of DICOM that say nothing, as long as those before them. Source: PS3.5, section 6.2."""
+"""DICOM values that say nothing, each as long as the value that it replaces. Source: PS3.5, section 6.2."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ROOT: Final = "1.2.826.0.1.3680043.8.498."  #: for UIDs that nobody will look u
 
 
 def blank(vr: str, length: int) -> bytes | None:
-    """None: zeros."""
+    """Return a value of `length` bytes that says nothing; None stands for zeros."""
     if vr in _SPACED:
         return b" " * length
     moment = _MOMENTS.get(vr)
@@ -29,14 +29,14 @@ def says_nothing(value: bytes) -> bool:
     return not value.strip(b" \0")
 
 
-def other_uids(value: bytes, salt: bytes) -> bytes:
-    """UIDs of the same lengths, the same for the same UID and salt; those of the standard stay. One that is too short
-    to be replaced is blanked."""
+def replace_uids(value: bytes, salt: bytes) -> bytes:
+    """Return other UIDs of the same lengths; the same UID and salt give the same result. UIDs of the standard stay. One
+    that is too short to be replaced is blanked."""
     uids = value.rstrip(b"\0 ").split(b"\\")
-    return b"\\".join(_other_uid(uid, salt) for uid in uids).ljust(len(value), b"\0")
+    return b"\\".join(_replace_uid(uid, salt) for uid in uids).ljust(len(value), b"\0")
 
 
-def _other_uid(uid: bytes, salt: bytes) -> bytes:
+def _replace_uid(uid: bytes, salt: bytes) -> bytes:
     if uid.startswith(_STANDARD.encode()):
         return uid
     if len(uid) < _SHORTEST:

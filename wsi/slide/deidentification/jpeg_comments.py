@@ -1,11 +1,11 @@
-"""What is written into the header of a JPEG beside what decodes it: comments, EXIF, and what applications put there."""
+"""The parts of a JPEG header that decoding does not need: comments, EXIF, and segments of applications."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Final
 
-from wsi.slide import jpeg
+from wsi.slide.codecs import jpeg
 
 #: Frames and tables of Huffman and arithmetic coding; scan, quantisation, lines, restarts, hierarchy (T.81, table B.1).
 _DECODING: Final = frozenset({*range(0xC0, 0xD0), *range(0xDA, 0xE0)})
@@ -15,18 +15,19 @@ _ADOBE: Final = 0xEE  #: says the colours
 _PROFILE: Final = b"ICC_PROFILE\0"
 
 
-def comments(data: bytes) -> Iterator[tuple[int, int]]:
-    """(start, end) of each, without marker and length, of a JPEG or of tables alone. Raises TileUnreadable."""
-    for marker, start, end in jpeg.segments(data):
+def locate_comments(data: bytes) -> Iterator[tuple[int, int]]:
+    """Yield (start, end) of each comment, without marker and length, in a JPEG or in tables alone. Raises
+    TileUnreadable."""
+    for marker, start, end in jpeg.read_segments(data):
         if marker == _JFIF and end > start + 2 + _JFIF_SIZE:
             yield start + 2 + _JFIF_SIZE, end
         elif marker not in (*_DECODING, _JFIF, _ADOBE) and not data.startswith(_PROFILE, start + 4):
             yield start + 4, end
 
 
-def without_comments(data: bytes) -> bytes:
-    """With zeros in their places. Raises TileUnreadable."""
+def blank_comments(data: bytes) -> bytes:
+    """Return the JPEG with its comments overwritten by zeros. Raises TileUnreadable."""
     blanked = bytearray(data)
-    for start, end in comments(data):
+    for start, end in locate_comments(data):
         blanked[start:end] = bytes(end - start)
     return bytes(blanked)

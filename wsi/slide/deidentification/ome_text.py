@@ -1,5 +1,5 @@
-"""An OME description that names one picture, its size and its scale, and nothing else: written anew from what was
-understood of the file's own, so that nothing else can come along. Source: OME data model 2016-06."""
+"""An OME description that names one image, its size and its scale, and nothing else. It is rebuilt from what was parsed
+of the file's own, so that nothing else can come along. Source: OME data model 2016-06."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ _NAMESPACE: Final = "http://www.openmicroscopy.org/Schemas/OME/2016-06"
 _COLOURS: Final = frozenset({"red", "r", "green", "g", "blue", "b", "grey", "gray", "brightfield", "bf"})
 
 
-def described(image: OmeImage, places: Sequence[int]) -> bytes:
-    """`places` are the numbers of its pages, one that holds all samples or one a channel."""
+def build_description(image: OmeImage, places: Sequence[int]) -> bytes:
+    """Build the OME-XML of `image`. `places` are the numbers of its pages: one that holds all samples, or one a
+    channel."""
     pixels = {
         "ID": "Pixels:0",
         "DimensionOrder": "XYCZT",
@@ -39,7 +40,7 @@ def described(image: OmeImage, places: Sequence[int]) -> bytes:
 
 
 def _channels(image: OmeImage, pages: int) -> Sequence[OmeChannel]:
-    """Writers that say nothing of channels mean one for all samples of a page."""
+    """Return the channels of `image`. Writers that list none mean one for all samples of a page."""
     if image.channels:
         return image.channels
     return [OmeChannel("", image.samples // pages, None, fluorescent=False)] * pages

@@ -1,4 +1,4 @@
-"""Bytes written over where they lie: a file keeps its size, and all that is left alone keeps its place."""
+"""Bytes overwritten in place: a file keeps its size, and all other bytes keep their places."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from numpy.typing import NDArray
 from wsi.digests import PART_SIZE
 from wsi.slide.ranges import ByteRange, Data, RangeSource
 
-#: Bytes between things that are kept. A single byte is what writers leave to begin at an even offset; to write a zero
-#: over it would mean to write the whole file again, since one stands at every second tile.
+#: Bytes between parts that stay. Writers leave a single byte to begin at an even offset. Overwriting it with a zero
+#: would mean to rewrite the whole file, since there is one at every second tile.
 PADDING: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Overwrite:
     place: ByteRange
-    data: bytes | None = None  #: as long as `place`; None: zeros, which a macro picture has millions of
+    data: bytes | None = None  #: as long as `place`; None: zeros, of which a macro image takes millions
 
     def __post_init__(self) -> None:
         if self.data is not None and len(self.data) != self.place.size:
             raise ValueError("what is written over bytes must be as long as they are")
 
-    def part(self, start: int, end: int) -> bytes:
+    def slice(self, start: int, end: int) -> bytes:
         return bytes(end - start) if self.data is None else self.data[start - self.place.start : end - self.place.start]
 
 
-def in_order(overwrites: Iterable[Overwrite]) -> tuple[Overwrite, ...]:
-    """By place, without those that say the same twice. Raises ValueError where two contradict each other."""
+def sort_overwrites(overwrites: Iterable[Overwrite]) -> tuple[Overwrite, ...]:
+    """Return the overwrites by place, without duplicates. Raises ValueError where two overlap."""
     ordered: list[Overwrite] = []
     for one in sorted(set(overwrites), key=lambda each: each.place):
         if ordered and one.place.start < ordered[-1].place.end:
@@ -42,10 +42,10 @@ def in_order(overwrites: Iterable[Overwrite]) -> tuple[Overwrite, ...]:
 
 
 class OverwrittenSource:
-    """A `RangeSource` that answers as the file will be once it is written over. Raises SourceError."""
+    """A `RangeSource` that returns the file's bytes as they are after the overwrites. Raises SourceError."""
 
     def __init__(self, source: RangeSource, overwrites: Sequence[Overwrite]) -> None:
-        """`overwrites` are `in_order`."""
+        """Take overwrites that `sort_overwrites` has sorted."""
         self._source = source
         self.overwrites: Final = overwrites
         self._starts = [one.place.start for one in overwrites]
@@ -76,21 +76,21 @@ class OverwrittenSource:
         written = bytearray(data)
         for one in meeting:
             start, end = max(one.place.start, byte_range.start), min(one.place.end, byte_range.end)
-            written[start - byte_range.start : end - byte_range.start] = one.part(start, end)
+            written[start - byte_range.start : end - byte_range.start] = one.slice(start, end)
         return bytes(written)
 
     def _meeting(self, byte_range: ByteRange) -> Sequence[Overwrite]:
         return self.overwrites[bisect_right(self._ends, byte_range.start) : bisect_left(self._starts, byte_range.end)]
 
 
-def parts(size: int) -> Iterator[ByteRange]:
-    """The fixed parts of a file, in order."""
+def split_into_parts(size: int) -> Iterator[ByteRange]:
+    """Yield the fixed parts of a file, in order."""
     for start in range(0, size, PART_SIZE):
         yield ByteRange(start, min(start + PART_SIZE, size))
 
 
-def merged(starts: NDArray[np.int64], ends: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The same bytes as ranges in order that neither meet nor touch."""
+def merge_ranges(starts: NDArray[np.int64], ends: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the same bytes as sorted ranges that neither overlap nor touch."""
     order = np.argsort(starts, kind="stable")
     starts, reached = starts[order], np.maximum.accumulate(ends[order])
     opens = np.ones(len(starts), np.bool_)
@@ -99,8 +99,8 @@ def merged(starts: NDArray[np.int64], ends: NDArray[np.int64]) -> tuple[NDArray[
     return starts[opens], reached[closes]
 
 
-def gaps(starts: NDArray[np.int64], ends: NDArray[np.int64], size: int) -> Iterator[ByteRange]:
-    """What lies between ranges that are `merged`, before the first and behind the last."""
+def compute_gaps(starts: NDArray[np.int64], ends: NDArray[np.int64], size: int) -> Iterator[ByteRange]:
+    """Yield the ranges between ranges that `merge_ranges` returned, before the first and after the last."""
     begins, stops = np.append(0, ends), np.append(starts, size)
     wide = stops > begins
     for begin, stop in zip(begins[wide].tolist(), stops[wide].tolist(), strict=True):

@@ -1,14 +1,14 @@
-"""What can not be de-identified is refused whole: a slide is never half clean."""
+"""The refusal of a slide that cannot be de-identified as a whole: a slide is never half clean."""
 
 from __future__ import annotations
 
 from wsi.errors import RejectReason, SlideRejected
 
 
-def can_not(why: str) -> SlideRejected:
-    """`why` is half a sentence, without a stop."""
+def make_deidentification_error(why: str) -> SlideRejected:
+    """Return the refusal of a slide. `why` is the first half of its sentence, without a full stop."""
     return SlideRejected(
         RejectReason.CAN_NOT_DEIDENTIFY,
-        f"{why}, so that its label and identifiers can not be removed: export it as SVS, OME-TIFF, tiled TIFF or "
+        f"{why}, so that its label and identifiers cannot be removed: export it as SVS, OME-TIFF, tiled TIFF or "
         "DICOM, or send it without de-identification.",
     )

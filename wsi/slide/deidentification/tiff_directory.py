@@ -1,5 +1,5 @@
-"""Directories of a TIFF written again with fewer tags, in the place that they have. Source: TIFF 6.0, section 2,
-BigTIFF, and `wsi.slide.tiff` for what NDPI makes of both."""
+"""Directories of a TIFF, rewritten in their places with fewer tags. Source: TIFF 6.0, section 2, BigTIFF, and
+`wsi.slide.tiff` for what NDPI makes of both."""
 
 from __future__ import annotations
 
@@ -28,44 +28,45 @@ class DirectoryWriter:
         """Bytes of a value that fits into its entry."""
         return 8 if self.layout.big else 4
 
-    def standing(self, directory: Directory, tag: int) -> NewEntry:
-        """As it is; a value that lies elsewhere stays there."""
+    def copy_entry(self, directory: Directory, tag: int) -> NewEntry:
+        """Return the tag's entry as it is; a value outside of the entry keeps its place."""
         entry = directory.entries[tag]
-        size = tiff.size_of(entry.type, entry.count)
+        size = tiff.compute_size(entry.type, entry.count)
         if size > self.width:
-            return self.elsewhere(entry.type, entry.count, entry.offset)
-        value = directory.at(entry.offset, size).ljust(self.width, b"\0")
+            return self.make_offset_entry(entry.type, entry.count, entry.offset)
+        value = directory.read_at(entry.offset, size).ljust(self.width, b"\0")
         return NewEntry(entry.type, entry.count, value, entry.upper)
 
-    def inside(self, kind: int, count: int, data: bytes) -> NewEntry:
-        """`data` is no longer than `width`."""
+    def make_inline_entry(self, kind: int, count: int, data: bytes) -> NewEntry:
+        """Return an entry that holds `data`, which is at most `width` bytes."""
         return NewEntry(kind, count, data.ljust(self.width, b"\0"))
 
-    def elsewhere(self, kind: int, count: int, offset: int) -> NewEntry:
+    def make_offset_entry(self, kind: int, count: int, offset: int) -> NewEntry:
         bits = 8 * self.width
-        return NewEntry(kind, count, self.number(offset % 2**bits, self.width), offset >> bits)
+        return NewEntry(kind, count, self.encode_number(offset % 2**bits, self.width), offset >> bits)
 
-    def room(self, directory: Directory) -> int:
-        """How many tags fit in its place."""
+    def count_fitting_tags(self, directory: Directory) -> int:
+        """Return the number of tags that fit in the directory's original space."""
         counter, entry = (8, 20) if self.layout.big else (2, 16 if self.layout.ndpi else 12)
         return (directory.place.size - counter - self.word_size) // entry
 
-    def written(self, directory: Directory, entries: Mapping[int, NewEntry], following: int) -> bytes:
-        """As long as it was: what it no longer needs is zeros. `following` is where the next one lies."""
+    def encode(self, directory: Directory, entries: Mapping[int, NewEntry], following: int) -> bytes:
+        """Return the directory's new bytes, as many as before: zeros fill what it no longer needs. `following` is the
+        offset of the next directory."""
         rows = sorted(entries.items())
         heads = struct.Struct(f"{self.layout.order}HH{'Q' if self.layout.big else 'I'}")
         body = b"".join(heads.pack(tag, entry.kind, entry.count) + entry.value for tag, entry in rows)
-        uppers = b"".join(self.number(entry.upper, 4) for _, entry in rows) if self.layout.ndpi else b""
-        counted = self.number(len(rows), 8 if self.layout.big else 2)
-        return (counted + body + self.word(following) + uppers).ljust(directory.place.size, b"\0")
+        uppers = b"".join(self.encode_number(entry.upper, 4) for _, entry in rows) if self.layout.ndpi else b""
+        counted = self.encode_number(len(rows), 8 if self.layout.big else 2)
+        return (counted + body + self.encode_offset(following) + uppers).ljust(directory.place.size, b"\0")
 
     @property
     def word_size(self) -> int:
         return 8 if self.layout.wide else 4
 
-    def word(self, offset: int) -> bytes:
-        """The offset of a directory."""
-        return self.number(offset, self.word_size)
+    def encode_offset(self, offset: int) -> bytes:
+        """Return a directory's offset as bytes."""
+        return self.encode_number(offset, self.word_size)
 
-    def number(self, value: int, width: int) -> bytes:
+    def encode_number(self, value: int, width: int) -> bytes:
         return value.to_bytes(width, "little" if self.layout.order == "<" else "big")

@@ -1,4 +1,4 @@
-"""Which pages of a TIFF stay, by its layout: those that are read as levels, and an SVS's thumbnail of the scan."""
+"""The pages of a TIFF that stay, by its layout: those that are read as levels, and an SVS's thumbnail of the scan."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import Final
 from wsi.errors import TileUnreadable
 from wsi.records.slides import Choice, Removed
 from wsi.slide import tiff
-from wsi.slide.deidentification.aperio_text import measures_only
-from wsi.slide.deidentification.jpeg_comments import comments
-from wsi.slide.deidentification.ome_text import described
-from wsi.slide.deidentification.overwrites import Overwrite, in_order
-from wsi.slide.deidentification.refusing import can_not
+from wsi.slide.deidentification.aperio_text import keep_measures
+from wsi.slide.deidentification.jpeg_comments import locate_comments
+from wsi.slide.deidentification.ome_text import build_description
+from wsi.slide.deidentification.overwrites import Overwrite, sort_overwrites
+from wsi.slide.deidentification.refusing import make_deidentification_error
 from wsi.slide.deidentification.tiff_pages import KeptPage, clean_pages
 from wsi.slide.layouts import aperio, generic, ndpi, ome
 from wsi.slide.layouts.pyramids import StoredImage, shows_same_field
-from wsi.slide.layouts.tiff_levels import image_size
+from wsi.slide.layouts.tiff_levels import read_image_size
 from wsi.slide.ranges import ByteRange, RangeSource
 from wsi.slide.tiff import Directory, Tiff
 
-#: Of an NDPI: that it is one, the lens, where the picture lies on the glass and in the focus, its restart slices.
+#: Tags of an NDPI: its version, the lens, the image's position on the glass and in focus, its restart slices.
 _NDPI_TAGS: Final = frozenset(
     {
         tiff.NDPI_VERSION,
@@ -40,15 +40,15 @@ _SHOWS_MORE: Final = re.compile(r"label|macro", re.IGNORECASE)  #: than the scan
 
 
 def clean_tiff(source: RangeSource, choice: Choice | None) -> tuple[str, tuple[Overwrite, ...], Removed]:
-    """Return the suffix of such a file's name, what is written over, and what that removes. Only the chosen image
-    stays. For a file whose index was read with the same choice. Raises SlideRejected."""
+    """Return the suffix of the clean file's name, its overwrites, and what they remove. Only the chosen image stays.
+    The caller must have read the file's index with the same choice. Raises SlideRejected."""
     file = tiff.parse(source)
     suffix, pages = next(of_layout(file, choice) for claims, of_layout in _LAYOUTS if claims(file))
     overwrites, removed = clean_pages(file, pages, source.size)
     within = [place for page in pages if file.ndpi for place in _header_comments(page.directory, source)]
     return (
         suffix,
-        in_order((*overwrites, *map(Overwrite, within))),
+        sort_overwrites((*overwrites, *map(Overwrite, within))),
         removed + Removed(tags=len(within)),
     )
 
@@ -56,13 +56,13 @@ def clean_tiff(source: RangeSource, choice: Choice | None) -> tuple[str, tuple[O
 def _aperio(file: Tiff, choice: Choice | None) -> tuple[str, Sequence[KeptPage]]:
     levels = aperio.scan(file, choice).levels
     pages = _pages_of(file, levels, also=lambda page, number: number == 1 and _shows_the_scan(page, levels[0]))
-    return ".svs", [_measured(page) for page in pages]
+    return ".svs", [_keep_page_measures(page) for page in pages]
 
 
-def _measured(page: KeptPage) -> KeptPage:
-    """With what stays of Aperio's description."""
-    text, lost = measures_only(page.directory.text(tiff.IMAGE_DESCRIPTION))
-    return replace(page, text=text, lost=lost, below=tuple(map(_measured, page.below)))
+def _keep_page_measures(page: KeptPage) -> KeptPage:
+    """Return the page with the part of Aperio's description that stays."""
+    text, lost = keep_measures(page.directory.read_text(tiff.IMAGE_DESCRIPTION))
+    return replace(page, text=text, lost=lost, below=tuple(map(_keep_page_measures, page.below)))
 
 
 def _pages_of(
@@ -72,69 +72,69 @@ def _pages_of(
     order. Raises SlideRejected where a level hangs below a page that does not stay: that page cannot go."""
     places = {level.place for level in levels}
     kept = [
-        KeptPage(page, below=tuple(KeptPage(below) for below in page.below() if below.place in places))
+        KeptPage(page, below=tuple(KeptPage(below) for below in page.read_sub_directories() if below.place in places))
         for number, page in enumerate(file.directories)
         if page.place in places or also(page, number)
     ]
     if len(places) > len({one.directory.place for page in kept for one in (page, *page.below)} & places):
-        raise can_not("A level of the slide hangs below an image that is not the slide")
+        raise make_deidentification_error("A level of the slide hangs below an image that is not the slide")
     return kept
 
 
 def _shows_the_scan(page: Directory, base: Directory) -> bool:
-    """An SVS's second page is a smaller image of what was scanned. Those of the whole glass have other proportions,
-    and say what they are."""
-    text = page.text(tiff.IMAGE_DESCRIPTION)
+    """Return whether an SVS's second page is a smaller image of the scan. Images of the whole glass have other
+    proportions, and say what they are."""
+    text = page.read_text(tiff.IMAGE_DESCRIPTION)
     if tiff.TILE_WIDTH in page or not text.startswith("Aperio") or _SHOWS_MORE.search(text):
         return False
-    if page.integer(tiff.NEW_SUBFILE_TYPE, 0):
+    if page.read_integer(tiff.NEW_SUBFILE_TYPE, 0):
         return False
     thumbnail, scan = (
         StoredImage(number=0, width=width, height=height, is_reduced=True)
-        for width, height in map(image_size, (page, base))
+        for width, height in map(read_image_size, (page, base))
     )
     return thumbnail.side < scan.side and shows_same_field(thumbnail, scan)
 
 
 def _ndpi(file: Tiff, choice: Choice | None) -> tuple[str, Sequence[KeptPage]]:
-    levels, _ = ndpi.plane(ndpi.levels(file), choice)
+    levels, _ = ndpi.choose_focal_plane(ndpi.select_levels(file), choice)
     return ".ndpi", [KeptPage(level, more=_NDPI_TAGS | _hamamatsu(level)) for level in levels]
 
 
 def _header_comments(level: Directory, source: RangeSource) -> Iterator[ByteRange]:
-    """In an NDPI, whose levels are one JPEG each, those that say anything."""
-    starts, sizes = (level.integers(tag) for tag in (tiff.STRIP_OFFSETS, tiff.STRIP_BYTE_COUNTS))
+    """Yield the comments that are not blank in the JPEG header of an NDPI's level; each level is one JPEG."""
+    starts, sizes = (level.read_integers(tag) for tag in (tiff.STRIP_OFFSETS, tiff.STRIP_BYTE_COUNTS))
     if starts is None or sizes is None:
         return
     start = int(starts[0])
     data = source.read(ByteRange(start, min(start + min(int(sizes[0]), ndpi.HEADER), source.size)))
     try:
-        for begin, end in comments(data):
+        for begin, end in locate_comments(data):
             if data[begin:end].strip(b"\0"):
                 yield ByteRange(start + begin, start + end)
     except TileUnreadable as error:
-        raise can_not("A level of the file has no JPEG header that can be read") from error
+        raise make_deidentification_error("A level of the file has no JPEG header that can be read") from error
 
 
 def _hamamatsu(level: Directory) -> frozenset[int]:
-    """Readers know the format by its maker, too."""
-    return frozenset({_MAKE}) if level.text(_MAKE).strip().lower() == "hamamatsu" else frozenset()
+    """Return the tag of the maker if it is Hamamatsu: readers know the format by it, too."""
+    return frozenset({_MAKE}) if level.read_text(_MAKE).strip().lower() == "hamamatsu" else frozenset()
 
 
 def _ome(file: Tiff, choice: Choice | None) -> tuple[str, Sequence[KeptPage]]:
     found = ome.scan(file, choice)
     if not found.in_one_image:
-        raise can_not("The slide's levels are listed as images of their own")
+        raise make_deidentification_error("The slide's levels are listed as images of their own")
     image, pages = found.image, [channel[0] for channel in found.channels]
     staying = [directory for directory in file.directories if directory.place in {page.place for page in pages}]
-    text = described(image, [[one.place for one in staying].index(page.place) for page in pages])
+    text = build_description(image, [[one.place for one in staying].index(page.place) for page in pages])
     return ".ome.tif", [
         KeptPage(
             page,
             text=text if number == 0 else None,
-            lost=int(number == 0 and text.decode() != ome.description(file)),
+            lost=int(number == 0 and text.decode() != ome.read_description(file)),
             spare=file.directories[0].entries[tiff.IMAGE_DESCRIPTION] if number == 0 else None,
-            below=tuple(KeptPage(level) for level in ome.levels(page) if level.place != page.place),
+            below=tuple(KeptPage(level) for level in ome.select_levels(page) if level.place != page.place),
         )
         for number, page in enumerate(staying)
     ]
@@ -147,8 +147,8 @@ def _generic(file: Tiff, choice: Choice | None) -> tuple[str, Sequence[KeptPage]
 _Pages = Callable[[Tiff, Choice | None], tuple[str, Sequence[KeptPage]]]
 #: In the order of `layouts.registry.TIFF_LAYOUTS`.
 _LAYOUTS: Final[tuple[tuple[Callable[[Tiff], bool], _Pages], ...]] = (
-    (aperio.claims, _aperio),
-    (ndpi.claims, _ndpi),
-    (ome.claims, _ome),
-    (generic.claims, _generic),
+    (aperio.matches, _aperio),
+    (ndpi.matches, _ndpi),
+    (ome.matches, _ome),
+    (generic.matches, _generic),
 )

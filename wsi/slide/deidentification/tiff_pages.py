@@ -1,8 +1,7 @@
-"""A TIFF without what identifies somebody. The pages of the slide stay, with the tags by which their pixels are read,
-and every byte that belongs to neither is written over with zeros: other pages with their pixels, other tags, and what
-no directory speaks of.
+"""De-identification of a TIFF. The pages of the slide stay, with the tags by which their pixels are read. Zeros
+overwrite every other byte: other pages with their pixels, other tags, and what no directory refers to.
 
-Each directory is written again in its own place with fewer tags, so that nothing moves. Source: TIFF 6.0.
+Each directory is rewritten in its own place with fewer tags, so that nothing moves. Source: TIFF 6.0.
 """
 
 from __future__ import annotations
@@ -17,12 +16,12 @@ from numpy.typing import NDArray
 from wsi.errors import TileUnreadable
 from wsi.records.slides import Removed
 from wsi.slide import tiff
-from wsi.slide.deidentification.jpeg_comments import without_comments
-from wsi.slide.deidentification.overwrites import PADDING, Overwrite, gaps, in_order, merged
-from wsi.slide.deidentification.refusing import can_not
+from wsi.slide.deidentification.jpeg_comments import blank_comments
+from wsi.slide.deidentification.overwrites import PADDING, Overwrite, compute_gaps, merge_ranges, sort_overwrites
+from wsi.slide.deidentification.refusing import make_deidentification_error
 from wsi.slide.deidentification.tiff_directory import DirectoryWriter, NewEntry
 from wsi.slide.ranges import ByteRange
-from wsi.slide.tiff import Directory, Entry, Tiff
+from wsi.slide.tiff import Directory, TagEntry, Tiff
 
 #: How the pixels of a page are laid out, coded, coloured and scaled: numbers, JPEG tables and the colour profile.
 PIXEL_TAGS: Final = frozenset(
@@ -66,16 +65,16 @@ _OLD_JPEG: Final = 6
 @dataclass(frozen=True, slots=True)
 class KeptPage:
     directory: Directory
-    text: bytes | None = None  #: that replaces its description; None: it has none any more
+    text: bytes | None = None  #: its new description; None: it has none any more
     lost: int = 0  #: values that the new description lacks
-    spare: Entry | None = None  #: of a page that goes, whose place the text may take
-    more: frozenset[int] = frozenset()  #: tags of the format that stay too, beside `PIXEL_TAGS`
-    below: tuple[KeptPage, ...] = ()  #: smaller pictures that hang on it (SubIFDs)
+    spare: TagEntry | None = None  #: of a removed page, whose place the text may take
+    more: frozenset[int] = frozenset()  #: tags of the format that stay in addition to `PIXEL_TAGS`
+    below: tuple[KeptPage, ...] = ()  #: smaller images below it (SubIFDs)
 
 
 @dataclass(frozen=True, slots=True)
 class _Gathered:
-    """What becomes of the file's bytes, as its pages are gone through."""
+    """The changes to the file's bytes, collected page by page."""
 
     size: int  #: bytes of the file
     starts: list[NDArray[np.int64]] = field(default_factory=list[NDArray[np.int64]])  #: of what stays as it is
@@ -91,52 +90,54 @@ class _Gathered:
         self.written.append(Overwrite(place, data))
 
     def overwrites(self) -> tuple[Overwrite, ...]:
-        """What is written, and zeros over all that does not stay. Raises SlideRejected where both meet."""
+        """Return what is written, and zeros over all that does not stay. Raises SlideRejected where bytes that change
+        belong to what stays as well."""
         starts, ends = self._staying()
         for place in (*self.gone, *(one.place for one in self.written)):
             if np.any((starts < place.end) & (ends > place.start)):
-                raise can_not("What goes from the file shares its bytes with what stays")
+                raise make_deidentification_error("What goes from the file shares its bytes with what stays")
         self.keep(*zip(*((one.place.start, one.place.end) for one in self.written), strict=True))
         short = [place for place in self.gone if place.size < PADDING]
         zeros = [
             Overwrite(gap)
-            for gap in gaps(*self._staying(), self.size)
+            for gap in compute_gaps(*self._staying(), self.size)
             if gap.size >= PADDING or any(place.start < gap.end and gap.start < place.end for place in short)
         ]
         try:
-            return in_order((*self.written, *zeros))
+            return sort_overwrites((*self.written, *zeros))
         except ValueError:
-            raise can_not("Two of the file's pictures share their tags") from None
+            raise make_deidentification_error("Two of the file's pictures share their tags") from None
 
     def _staying(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        return merged(np.concatenate(self.starts), np.concatenate(self.ends))
+        return merge_ranges(np.concatenate(self.starts), np.concatenate(self.ends))
 
 
 def clean_pages(file: Tiff, pages: Sequence[KeptPage], size: int) -> tuple[tuple[Overwrite, ...], Removed]:
-    """`pages` are those of the file's chain that stay, in the file's order. Raises SlideRejected."""
+    """Return the overwrites of a TIFF and what they remove. `pages` are the pages of the file's chain that stay, in the
+    file's order. Raises SlideRejected."""
     writer, gathered = DirectoryWriter(file.layout), _Gathered(size)
     first, *following = (page.directory.place.start for page in pages)
     header = ByteRange(file.layout.header, file.layout.header + writer.word_size)
     gathered.keep([0], [header.start])
-    gathered.write(header, writer.word(first))
+    gathered.write(header, writer.encode_offset(first))
     tags = sum(_gather(writer, page, place, gathered) for page, place in zip(pages, [*following, 0], strict=True))
     staying = {page.directory.place for page in pages}
     others = [directory for directory in file.directories if directory.place not in staying]
     for directory in others:
         gathered.gone.extend(_words(writer, directory, directory.entries.keys() - PIXEL_TAGS))
         gathered.gone.extend(_pixels(directory, size))
-    pictures = len(others) + sum(map(_dropped_below, pages))
+    pictures = len(others) + sum(map(_count_dropped_below, pages))
     return gathered.overwrites(), Removed(images=pictures, tags=tags)
 
 
 def _gather(writer: DirectoryWriter, page: KeptPage, following: int, gathered: _Gathered) -> int:
-    """How many values the page and those below it lose."""
+    """Collect the changes of the page and of those below it. Return how many values they lose."""
     directory = page.directory
-    if directory.integer(tiff.COMPRESSION, 1) == _OLD_JPEG:
-        raise can_not("The file's tiles are packed as old JPEG, whose tables lie anywhere")
+    if directory.read_integer(tiff.COMPRESSION, 1) == _OLD_JPEG:
+        raise make_deidentification_error("The file's tiles are packed as old JPEG, whose tables lie anywhere")
     tiled = tiff.TILE_WIDTH in directory
     names = PIXEL_TAGS | page.more | (_TILES if tiled else _STRIPS)
-    replaced = dict(_replaced(writer, page))
+    replaced = dict(_list_replacements(writer, page))
     entries = {
         tag: _standing(writer, directory, tag, gathered)
         for tag in directory.entries
@@ -144,12 +145,12 @@ def _gather(writer: DirectoryWriter, page: KeptPage, following: int, gathered: _
     }
     for tag, (kind, count, data) in replaced.items():
         places = [place for place in (directory.entries.get(tag), page.spare) if place is not None]
-        entries[tag] = _placed(writer, places, (kind, count, data), gathered)
-    if len(entries) > writer.room(directory):
-        raise can_not("The file's first page has no room for the description of the slide")
+        entries[tag] = _place_value(writer, places, (kind, count, data), gathered)
+    if len(entries) > writer.count_fitting_tags(directory):
+        raise make_deidentification_error("The file's first page has no room for the description of the slide")
     dropped = directory.entries.keys() - entries.keys()
     gathered.gone.extend(_words(writer, directory, dropped | replaced.keys()))
-    gathered.write(directory.place, writer.written(directory, entries, following))
+    gathered.write(directory.place, writer.encode(directory, entries, following))
     gathered.keep(*_data(directory, tiled=tiled, size=gathered.size))
     below = sum(_gather(writer, smaller, 0, gathered) for smaller in page.below)
     return len(dropped - _UNCOUNTED) + page.lost + below
@@ -157,41 +158,42 @@ def _gather(writer: DirectoryWriter, page: KeptPage, following: int, gathered: _
 
 def _standing(writer: DirectoryWriter, directory: Directory, tag: int, gathered: _Gathered) -> NewEntry:
     entry = directory.entries[tag]
-    size = tiff.size_of(entry.type, entry.count)
+    size = tiff.compute_size(entry.type, entry.count)
     if tag in _FEW_NUMBERS and size > _LONGEST:
-        raise can_not(f"Tag {tag} of the file is longer than it can be")
+        raise make_deidentification_error(f"Tag {tag} of the file is longer than it can be")
     if size > writer.width:
         gathered.keep([entry.offset], [entry.offset + size])
-    return writer.standing(directory, tag)
+    return writer.copy_entry(directory, tag)
 
 
 _Value = tuple[int, int, bytes]  #: type, count, data
 
 
-def _placed(writer: DirectoryWriter, places: Sequence[Entry], value: _Value, gathered: _Gathered) -> NewEntry:
-    """In the entry, or where the first of `places` is that it fits into."""
+def _place_value(writer: DirectoryWriter, places: Sequence[TagEntry], value: _Value, gathered: _Gathered) -> NewEntry:
+    """Write a value into the entry, or over the first of `places` that it fits into. Return the entry. Raises
+    SlideRejected."""
     kind, count, data = value
     if len(data) <= writer.width:
-        return writer.inside(kind, count, data)
+        return writer.make_inline_entry(kind, count, data)
     for place in places:
-        size = tiff.size_of(place.type, place.count)
+        size = tiff.compute_size(place.type, place.count)
         if size >= len(data):
             gathered.write(ByteRange(place.offset, place.offset + size), data.ljust(size, b"\0"))
-            return writer.elsewhere(kind, count, place.offset)
-    raise can_not("The file's description is too short to hold what readers need")
+            return writer.make_offset_entry(kind, count, place.offset)
+    raise make_deidentification_error("The file's description is too short to hold what readers need")
 
 
-def _replaced(writer: DirectoryWriter, page: KeptPage) -> Iterator[tuple[int, _Value]]:
-    """Tags, and what they hold now."""
+def _list_replacements(writer: DirectoryWriter, page: KeptPage) -> Iterator[tuple[int, _Value]]:
+    """Yield the tags whose values change, with their new values."""
     directory = page.directory
     if page.text is not None:
         yield tiff.IMAGE_DESCRIPTION, (_TEXT, len(page.text) + 1, page.text + b"\0")
     if page.below:
         kind = directory.entries[tiff.SUB_DIRECTORIES].type
-        width = tiff.size_of(kind, 1)
-        data = b"".join(writer.number(smaller.directory.place.start, width) for smaller in page.below)
+        width = tiff.compute_size(kind, 1)
+        data = b"".join(writer.encode_number(smaller.directory.place.start, width) for smaller in page.below)
         yield tiff.SUB_DIRECTORIES, (kind, len(page.below), data)
-    tables = directory.data(tiff.JPEG_TABLES)
+    tables = directory.read_data(tiff.JPEG_TABLES)
     if tables is not None:
         entry = directory.entries[tiff.JPEG_TABLES]
         yield tiff.JPEG_TABLES, (entry.type, entry.count, _bare_tables(tables))
@@ -199,37 +201,37 @@ def _replaced(writer: DirectoryWriter, page: KeptPage) -> Iterator[tuple[int, _V
 
 def _bare_tables(tables: bytes) -> bytes:
     try:
-        return without_comments(tables)
+        return blank_comments(tables)
     except TileUnreadable as error:
-        raise tiff.damaged("The JPEG tables that the file's tiles share are damaged.") from error
+        raise tiff.make_damaged_error("The JPEG tables that the file's tiles share are damaged.") from error
 
 
 def _words(writer: DirectoryWriter, directory: Directory, tags: Iterable[int]) -> Iterator[ByteRange]:
-    """Where values that may be words lie, outside of the directory."""
+    """Yield the places of values outside of the directory that may be text."""
     for entry in (directory.entries[tag] for tag in tags if tag in directory.entries):
-        size = tiff.size_of(entry.type, entry.count)
+        size = tiff.compute_size(entry.type, entry.count)
         if entry.type in _WORDS and size > writer.width:
             yield ByteRange(entry.offset, entry.offset + size)
 
 
 def _data(directory: Directory, *, tiled: bool, size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Where the page's tiles or strips begin and end, without those whose bytes no reader would ask for: what such a
-    place claims can be anything, the label too."""
+    """Return where the page's tiles or strips begin and end, without those whose bytes no reader would request: such a
+    place can claim anything, the label too."""
     tags = (tiff.TILE_OFFSETS, tiff.TILE_BYTE_COUNTS) if tiled else (tiff.STRIP_OFFSETS, tiff.STRIP_BYTE_COUNTS)
-    starts, sizes = (directory.integers(tag) for tag in tags)
+    starts, sizes = (directory.read_integers(tag) for tag in tags)
     if starts is None or sizes is None or len(starts) != len(sizes):
-        raise tiff.damaged("A picture of the file does not say where its pixels lie.")
-    width, height = (directory.integer(tag, 0) for tag in (tiff.IMAGE_WIDTH, tiff.IMAGE_LENGTH))
+        raise tiff.make_damaged_error("A picture of the file does not say where its pixels lie.")
+    width, height = (directory.read_integer(tag, 0) for tag in (tiff.IMAGE_WIDTH, tiff.IMAGE_LENGTH))
     if tiled:
-        width, height = (directory.integer(tag, 0) for tag in (tiff.TILE_WIDTH, tiff.TILE_LENGTH))
+        width, height = (directory.read_integer(tag, 0) for tag in (tiff.TILE_WIDTH, tiff.TILE_LENGTH))
     else:
-        height = min(height, directory.integer(tiff.ROWS_PER_STRIP, height))
+        height = min(height, directory.read_integer(tiff.ROWS_PER_STRIP, height))
     asked = (sizes > 0) & (starts > 0) & (starts <= size - sizes) & (sizes <= 12 * width * height + 65_536)
     return starts[asked], starts[asked] + sizes[asked]
 
 
 def _pixels(directory: Directory, size: int) -> Iterator[ByteRange]:
-    """Of a picture that goes, as far as it says where they lie."""
+    """Yield the places of a removed image's pixels, as far as it states them."""
     if not {tiff.TILE_OFFSETS, tiff.STRIP_OFFSETS} & directory.entries.keys():
         return
     starts, ends = _data(directory, tiled=tiff.TILE_WIDTH in directory, size=size)
@@ -237,6 +239,6 @@ def _pixels(directory: Directory, size: int) -> Iterator[ByteRange]:
         yield ByteRange(start, end)
 
 
-def _dropped_below(page: KeptPage) -> int:
-    hanging = page.directory.integers(tiff.SUB_DIRECTORIES)
-    return (0 if hanging is None else len(hanging)) - len(page.below) + sum(map(_dropped_below, page.below))
+def _count_dropped_below(page: KeptPage) -> int:
+    hanging = page.directory.read_integers(tiff.SUB_DIRECTORIES)
+    return (0 if hanging is None else len(hanging)) - len(page.below) + sum(map(_count_dropped_below, page.below))

@@ -1,5 +1,5 @@
-"""Of several pictures that lie at each place (optical paths, planes of focus) the one that was chosen. Source: PS3.3,
-C.7.6.17.3 (the order of frames in TILED_FULL) and C.8.12.5 (optical paths)."""
+"""The choice of one image where several lie at each place (optical paths, planes of focus). Source: PS3.3, C.7.6.17.3
+(the order of frames in TILED_FULL) and C.8.12.5 (optical paths)."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 from wsi.errors import RejectReason, SlideRejected
 from wsi.records.slides import Choice
 from wsi.slide.dicom.header import OpticalPath
-from wsi.slide.dicom.pixels import fluorescence
+from wsi.slide.dicom.pixels import make_fluorescence_error
 
 _MOST_LISTED: Final = 10
 _LONGEST: Final = 16  #: characters of an identifier, by the standard (SH)
 
 
 @dataclass(frozen=True, slots=True)
-class Stack:
-    """What the frames of a level are."""
+class FrameStack:
+    """The tile, optical path and focal plane of each frame of a level."""
 
     places: NDArray[np.int64]  #: [frames] tile, row-major
     path: NDArray[np.int64]  #: [frames] into `paths`
@@ -30,36 +30,36 @@ class Stack:
     planes: int
 
 
-def tiled_full(frames: int, tiles: int, paths: Sequence[OpticalPath]) -> Stack:
-    """Row by row, then plane by plane from the lowest, then path by path."""
+def stack_full(frames: int, tiles: int, paths: Sequence[OpticalPath]) -> FrameStack:
+    """Stack the frames of TILED_FULL: row by row, then plane by plane from the lowest, then path by path."""
     count = len(paths) or 1
     planes = frames // (tiles * count)
     number = np.arange(frames, dtype=np.int64)
-    return Stack(number % tiles, number // (tiles * planes), number // tiles % planes, tuple(paths), planes)
+    return FrameStack(number % tiles, number // (tiles * planes), number // tiles % planes, tuple(paths), planes)
 
 
-def placed(
+def stack_sparse(
     places: NDArray[np.int64], path: NDArray[np.int64], heights: NDArray[np.float64], paths: Sequence[OpticalPath]
-) -> Stack:
-    """Frames that say where they lie. Where no two lie at the same place there is one plane, however high each of its
-    tiles was focused."""
+) -> FrameStack:
+    """Stack frames that state their places. Where no two of a path share a place there is one plane, however high each
+    of its tiles was focused."""
     flat = len(np.unique(places * len(paths) + path)) == len(places)
     known, plane = np.unique(np.zeros(len(places)) if flat else heights, return_inverse=True)
-    return Stack(places, path, plane.astype(np.int64), tuple(paths), len(known))
+    return FrameStack(places, path, plane.astype(np.int64), tuple(paths), len(known))
 
 
-def chosen(stack: Stack, choice: Choice | None) -> tuple[NDArray[np.int64], int]:
-    """The frames of the picture that is meant, and how many places have frames of the chosen path in other planes
-    only. A level that holds one plane has it for every choice. Raises SlideRejected: OPTICAL_PATHS, Z_STACK,
+def choose_frames(stack: FrameStack, choice: Choice | None) -> tuple[NDArray[np.int64], int]:
+    """Return the frames of the chosen image, and the number of places that have frames of the chosen path in other
+    planes only. A level that holds one plane has it for every choice. Raises SlideRejected: OPTICAL_PATHS, Z_STACK,
     NO_SUCH_CHOICE, FLUORESCENCE."""
     path, plane = (choice.optical_path, choice.focal_plane) if choice is not None else (None, None)
     if stack.paths and all(one.fluorescence for one in stack.paths):
-        raise fluorescence(len(stack.paths))
+        raise make_fluorescence_error(len(stack.paths))
     if (len(stack.paths) > 1 and path is None) or (stack.planes > 1 and plane is None):
-        raise several(stack.paths, stack.planes)
+        raise make_ambiguous_error(stack.paths, stack.planes)
     identifiers = [one.identifier for one in stack.paths]
     if path is not None and path not in identifiers:
-        raise no_such_path(stack.paths)
+        raise make_unknown_path_error(stack.paths)
     if plane is not None and stack.planes > 1 and not 1 <= plane <= stack.planes:
         raise SlideRejected(
             RejectReason.NO_SUCH_CHOICE,
@@ -69,7 +69,7 @@ def chosen(stack: Stack, choice: Choice | None) -> tuple[NDArray[np.int64], int]
     if path is not None:
         number = identifiers.index(path)
         if stack.paths[number].fluorescence:
-            raise fluorescence(1)
+            raise make_fluorescence_error(1)
         of_path = stack.path == number
     kept = of_path if stack.planes == 1 or plane is None else of_path & (stack.plane == plane - 1)
     unseen = _distinct(stack.places[of_path]) - _distinct(stack.places[kept]) if stack.planes > 1 else 0
@@ -80,18 +80,19 @@ def _distinct(places: NDArray[np.int64]) -> int:
     return int(np.count_nonzero(np.bincount(places)))
 
 
-def no_such_path(paths: Sequence[OpticalPath]) -> SlideRejected:
+def make_unknown_path_error(paths: Sequence[OpticalPath]) -> SlideRejected:
     return SlideRejected(
-        RejectReason.NO_SUCH_CHOICE, f"The slide holds no optical path of that name: choose one of {_listed(paths)}."
+        RejectReason.NO_SUCH_CHOICE,
+        f"The slide holds no optical path of that name: choose one of {_describe_paths(paths)}.",
     )
 
 
-def several(paths: Sequence[OpticalPath], planes: int) -> SlideRejected:
-    """The refusal of a slide of which something must be chosen."""
+def make_ambiguous_error(paths: Sequence[OpticalPath], planes: int) -> SlideRejected:
+    """Return the refusal of a slide from which an optical path or a plane must be chosen."""
     held, choices = list[str](), list[str]()
     if len(paths) > 1:
         held.append(f"{len(paths):,} optical paths")
-        choices.append(f"one of {_listed(paths)} (`optical_path`)")
+        choices.append(f"one of {_describe_paths(paths)} (`optical_path`)")
     if planes > 1:
         held.append(f"{planes:,} planes of focus")
         choices.append(f"one of planes 1 to {planes:,}, from the glass upwards (`focal_plane`)")
@@ -103,8 +104,8 @@ def several(paths: Sequence[OpticalPath], planes: int) -> SlideRejected:
     )
 
 
-def _listed(paths: Sequence[OpticalPath]) -> str:
-    """The identifiers of those in brightfield; free text in their place is cut off."""
+def _describe_paths(paths: Sequence[OpticalPath]) -> str:
+    """Return the identifiers of the brightfield paths as text. Long ones, and a long list, are cut off."""
     names = [path.identifier for path in paths if not path.fluorescence]
     shown = ["".join(filter(str.isprintable, name))[:_LONGEST] or "''" for name in names[:_MOST_LISTED]]
     more = len(names) - len(shown)

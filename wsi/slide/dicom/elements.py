@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from wsi.slide.dicom.passage import Passage, cut_short
-from wsi.slide.tiff import damaged
+from wsi.slide.dicom.buffered_range_reader import BufferedRangeReader, make_truncated_error
+from wsi.slide.tiff import make_damaged_error
 
 ITEM: Final = 0xFFFE_E000
 ITEM_END: Final = 0xFFFE_E00D
@@ -39,25 +39,25 @@ _FEW_FRAMES: Final = 256  #: a file of fewer may say as much as these: private g
 
 
 @dataclass(frozen=True, slots=True)
-class Limit:
-    """Of what one element may hold."""
+class ElementLimit:
+    """The limits on the content of one element."""
 
     elements: int = _MAX_INSIDE
     size: int | None = None  #: bytes
     item_elements: int = _MAX_INSIDE  #: of one of its items
 
     @staticmethod
-    def of_frames(frames: int) -> Limit:
-        """Of the groups of `frames` frames."""
+    def of_frames(frames: int) -> ElementLimit:
+        """Return the limits on the groups of `frames` frames."""
         counted = max(frames, _FEW_FRAMES)
         elements = min(_FRAME_ELEMENTS * counted, _MAX_DESCRIBING)
-        return Limit(elements, _FRAME_BYTES * counted, _FRAME_ELEMENTS * _FEW_FRAMES)
+        return ElementLimit(elements, _FRAME_BYTES * counted, _FRAME_ELEMENTS * _FEW_FRAMES)
 
     def check(self, elements: int, item_elements: int, size: int) -> None:
-        """Raises SlideRejected DAMAGED."""
+        """Raise SlideRejected DAMAGED if a limit is exceeded."""
         long = self.size is not None and size > self.size
         if long or elements > self.elements or item_elements > self.item_elements:
-            raise damaged("The slide's DICOM files say more of their frames than can be read.")
+            raise make_damaged_error("The slide's DICOM files say more of their frames than can be read.")
 
 
 class Element(NamedTuple):
@@ -72,46 +72,47 @@ class Element(NamedTuple):
         return implicit or self.vr == b"UN"
 
 
-def element(passage: Passage, at: int, *, implicit: bool) -> Element:
-    """Raises SlideRejected TRUNCATED."""
-    head = passage.read(at, 8)
+def read_element(reader: BufferedRangeReader, at: int, *, implicit: bool) -> Element:
+    """Read the head of the element at `at`. Raises SlideRejected TRUNCATED."""
+    head = reader.read(at, 8)
     tag = int.from_bytes(head[:2], "little") << 16 | int.from_bytes(head[2:4], "little")
     start = at + 8
     if implicit or tag >> 16 == 0xFFFE:
         length = int.from_bytes(head[4:], "little")
         return Element(tag, start, UNDEFINED if length == 0xFFFF_FFFF else length)
     if head[4:6] in _LONG:
-        length = int.from_bytes(passage.read(start, 4), "little")
+        length = int.from_bytes(reader.read(start, 4), "little")
         return Element(tag, start + 4, UNDEFINED if length == 0xFFFF_FFFF else length, head[4:6])
     return Element(tag, start, int.from_bytes(head[6:], "little"), head[4:6])
 
 
-def inside(passage: Passage, outer: Element, limit: Limit, *, implicit: bool) -> Iterator[tuple[int, Element]]:
-    """(depth, element) of what `outer` holds, in the file's order: its items, what they hold, and the delimiters.
-    Fragments of encapsulated pixels are jumped over.
-    Sequences of known length are entered only when they say where a frame lies. The last one yielded ends `outer` when
-    its length is undefined. An `outer` that says itself that it is larger than `limit` is refused before it is read.
-    Raises SlideRejected DAMAGED, TRUNCATED."""
+def walk_elements(
+    reader: BufferedRangeReader, outer: Element, limit: ElementLimit, *, implicit: bool
+) -> Iterator[tuple[int, Element]]:
+    """Yield (depth, element) of what `outer` holds, in the file's order: its items, what they hold, and the delimiters.
+    Fragments of encapsulated pixels are skipped. Sequences of known length are entered only when they say where a frame
+    lies. The last one yielded ends `outer` when its length is undefined. An `outer` that states itself that it is
+    larger than `limit` is refused before it is read. Raises SlideRejected DAMAGED, TRUNCATED."""
     at = outer.start
     levels = [_Level.of(outer, implicit=implicit)]
     count = of_item = fragments = 0
     limit.check(count, of_item, outer.length)
-    if outer.start + outer.length > passage.size:
-        raise cut_short()
+    if outer.start + outer.length > reader.size:
+        raise make_truncated_error()
     while levels:
         end, within, of_fragments = levels[-1]
         if end is not None and at >= end:
             if at > end:
-                raise damaged("An element in the slide's DICOM files reaches past the one that holds it.")
+                raise make_damaged_error("An element in the slide's DICOM files reaches past the one that holds it.")
             levels.pop()
             continue
-        inner = element(passage, at, implicit=within)
+        inner = read_element(reader, at, implicit=within)
         at = inner.start
         if of_fragments and inner.tag == ITEM:
             at += max(inner.length, 0)
             fragments += 1
             if fragments > _MAX_FRAGMENTS:
-                raise damaged("The slide's DICOM files hold more beside its pixels than can be read.")
+                raise make_damaged_error("The slide's DICOM files hold more beside its pixels than can be read.")
             continue
         yield len(levels), inner
         count += 1
@@ -119,22 +120,22 @@ def inside(passage: Passage, outer: Element, limit: Limit, *, implicit: bool) ->
         limit.check(count, of_item, inner.start - outer.start)
         if inner.tag in (ITEM_END, SEQUENCE_END):
             if end is not None:
-                raise damaged("A delimiter in the slide's DICOM files ends nothing.")
+                raise make_damaged_error("A delimiter in the slide's DICOM files ends nothing.")
             levels.pop()
         elif inner.tag in _ENTERED or inner.length == UNDEFINED:
             if len(levels) == _MAX_DEPTH:
-                raise damaged("The slide's DICOM files hold sequences within sequences without end.")
+                raise make_damaged_error("The slide's DICOM files hold sequences within sequences without end.")
             levels.append(_Level.of(inner, implicit=within))
         else:
             at += inner.length
 
 
-def after(passage: Passage, outer: Element, limit: Limit, *, implicit: bool) -> int:
-    """Where the next element starts."""
+def find_end(reader: BufferedRangeReader, outer: Element, limit: ElementLimit, *, implicit: bool) -> int:
+    """Return where the element after `outer` starts."""
     if outer.length != UNDEFINED:
         return outer.start + outer.length
     end = outer.start
-    for _, inner in inside(passage, outer, limit, implicit=implicit):
+    for _, inner in walk_elements(reader, outer, limit, implicit=implicit):
         end = inner.start
     return end
 

@@ -1,5 +1,5 @@
-"""The wanted values of a DICOM header, found by walking over its elements. All other values are jumped over, however
-large: colour profiles of 13 MB and more are real."""
+"""The wanted values of a DICOM header, found by walking over its elements. All other values are skipped, however large:
+colour profiles of 13 MB and more are real."""
 
 from __future__ import annotations
 
@@ -7,9 +7,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from wsi.slide.dicom.elements import ITEM, ITEM_END, SEQUENCE_END, UNDEFINED, Element, Limit, after, element
-from wsi.slide.dicom.passage import Passage, cut_short
-from wsi.slide.tiff import damaged
+from wsi.slide.dicom.buffered_range_reader import BufferedRangeReader, make_truncated_error
+from wsi.slide.dicom.elements import (
+    ITEM,
+    ITEM_END,
+    SEQUENCE_END,
+    UNDEFINED,
+    Element,
+    ElementLimit,
+    find_end,
+    read_element,
+)
+from wsi.slide.tiff import make_damaged_error
 
 #: Tags of wanted values, and of sequences with what is wanted of each of their items.
 Wanted = Mapping[int, "Wanted | None"]
@@ -25,33 +34,33 @@ class Fields:
     values: dict[int, bytes] = field(default_factory=dict[int, bytes])
     sequences: dict[int, list[Fields]] = field(default_factory=dict[int, "list[Fields]"])
 
-    def text(self, tag: int) -> str:
+    def get_text(self, tag: int) -> str:
         """Return the value as text; empty where there is none."""
-        return decoded(self.values.get(tag, b""))
+        return decode_text(self.values.get(tag, b""))
 
-    def texts(self, tag: int) -> Sequence[str]:
+    def get_texts(self, tag: int) -> Sequence[str]:
         """Return the values of an element that holds several."""
-        return [value.strip() for value in self.text(tag).split("\\")]
+        return [value.strip() for value in self.get_text(tag).split("\\")]
 
-    def integer(self, tag: int) -> int | None:
+    def parse_integer(self, tag: int) -> int | None:
         """Return a binary number (US, UL); None where there is none. Raises SlideRejected DAMAGED."""
         value = self.values.get(tag, b"")
         if len(value) not in (0, 2, 4):
-            raise _damaged()
+            raise _make_header_error()
         return int.from_bytes(value, "little") if value else None
 
-    def decimal(self, tag: int) -> int | None:
+    def parse_decimal(self, tag: int) -> int | None:
         """Return a number that is stored as text (IS); None where there is none. Raises SlideRejected DAMAGED."""
         try:
-            return int(text) if (text := self.text(tag)) else None
+            return int(text) if (text := self.get_text(tag)) else None
         except ValueError:
-            raise _damaged() from None
+            raise _make_header_error() from None
 
-    def items(self, tag: int) -> Sequence[Fields]:
+    def get_items(self, tag: int) -> Sequence[Fields]:
         return self.sequences.get(tag, [])
 
 
-def decoded(value: bytes) -> str:
+def decode_text(value: bytes) -> str:
     """Return a value as text without its padding."""
     try:
         text = value.decode("utf-8")
@@ -60,17 +69,19 @@ def decoded(value: bytes) -> str:
     return text.strip(" \0")
 
 
-def read_fields(passage: Passage, at: int, wanted: Wanted, *, implicit: bool, until: int) -> tuple[Fields, int]:
+def read_fields(
+    reader: BufferedRangeReader, at: int, wanted: Wanted, *, implicit: bool, until: int
+) -> tuple[Fields, int]:
     """Return the wanted values from `at` on, and where the first element starts whose tag is `until` or a later one
     (the file's end where there is none). Raises SlideRejected DAMAGED, TRUNCATED; SourceError."""
-    if at > passage.size:
-        raise cut_short()
-    return _Walk(passage, until).fields(Element(0, at, passage.size - at), wanted, implicit=implicit, top=True)
+    if at > reader.size:
+        raise make_truncated_error()
+    return _FieldReader(reader, until).fields(Element(0, at, reader.size - at), wanted, implicit=implicit, top=True)
 
 
 @dataclass(slots=True)
-class _Walk:
-    passage: Passage
+class _FieldReader:
+    reader: BufferedRangeReader
     until: int
     elements: int = 0
     items: int = 0
@@ -88,11 +99,11 @@ class _Walk:
             if below is not None:
                 found.sequences[one.tag], at = self.sequence(one, below, implicit=implicit)
             elif one.tag in wanted:
-                found.values[one.tag] = self.passage.read(one.start, min(max(one.length, 0), _MAX_VALUE))
-                at = after(self.passage, one, Limit(), implicit=implicit)
+                found.values[one.tag] = self.reader.read(one.start, min(max(one.length, 0), _MAX_VALUE))
+                at = find_end(self.reader, one, ElementLimit(), implicit=implicit)
             else:
-                at = after(self.passage, one, Limit(), implicit=implicit)
-        return found, _checked_end(outer, at)
+                at = find_end(self.reader, one, ElementLimit(), implicit=implicit)
+        return found, _check_end(outer, at)
 
     def sequence(self, outer: Element, wanted: Wanted, *, implicit: bool) -> tuple[list[Fields], int]:
         found, at = list[Fields](), outer.start
@@ -103,28 +114,28 @@ class _Walk:
                 return found, item.start
             self.items += 1
             if item.tag != ITEM:
-                raise _damaged()
+                raise _make_header_error()
             if self.items > _MAX_ITEMS:
-                raise damaged("The header of a DICOM file of the slide lists more than any slide has.")
+                raise make_damaged_error("The header of a DICOM file of the slide lists more than any slide has.")
             values, at = self.fields(item, wanted, implicit=implicit)
             found.append(values)
-        return found, _checked_end(outer, at)
+        return found, _check_end(outer, at)
 
     def element(self, at: int, *, implicit: bool) -> Element:
         self.elements += 1
-        if self.elements > _MAX_ELEMENTS or self.passage.fetched > _MAX_FETCHED:
-            raise damaged("The header of a DICOM file of the slide is too long to be one.")
-        found = element(self.passage, at, implicit=implicit)
-        if found.length != UNDEFINED and found.start + found.length > self.passage.size:
-            raise cut_short()
+        if self.elements > _MAX_ELEMENTS or self.reader.fetched > _MAX_FETCHED:
+            raise make_damaged_error("The header of a DICOM file of the slide is too long to be one.")
+        found = read_element(self.reader, at, implicit=implicit)
+        if found.length != UNDEFINED and found.start + found.length > self.reader.size:
+            raise make_truncated_error()
         return found
 
 
-def _checked_end(outer: Element, at: int) -> int:
+def _check_end(outer: Element, at: int) -> int:
     if at > outer.start + outer.length:
-        raise damaged("An element in the slide's DICOM files reaches past the one that holds it.")
+        raise make_damaged_error("An element in the slide's DICOM files reaches past the one that holds it.")
     return at
 
 
-def _damaged() -> Exception:
-    return damaged("The header of a DICOM file of the slide is damaged.")
+def _make_header_error() -> Exception:
+    return make_damaged_error("The header of a DICOM file of the slide is damaged.")

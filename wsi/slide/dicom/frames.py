@@ -1,4 +1,4 @@
-"""Where the bytes of each frame of one DICOM file lie. Source: PS3.5, A.4 (encapsulated pixel data) and 8.2; PS3.3,
+"""The places of each frame's bytes in one DICOM file. Source: PS3.5, A.4 (encapsulated pixel data) and 8.2; PS3.3,
 C.7.6.3.1.8 (extended offset table)."""
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wsi.errors import RejectReason, SlideRejected
-from wsi.slide.dicom.elements import ITEM, SEQUENCE_END, element
-from wsi.slide.dicom.passage import Passage, cut_short
-from wsi.slide.tiff import damaged
+from wsi.slide.dicom.buffered_range_reader import BufferedRangeReader, make_truncated_error
+from wsi.slide.dicom.elements import ITEM, SEQUENCE_END, read_element
+from wsi.slide.tiff import make_damaged_error
 
 MAX_FRAMES: Final = 4_000_000  #: of a file; 500,000 px a side in tiles of 256
 MAX_WALK: Final = 8 * 1024**3  #: bytes; what a slide without an index of ours may have at most elsewhere, too
@@ -23,8 +23,8 @@ _STARTS: Final = (b"\xff\xd8", b"\xff\x4f")  #: of a JPEG and of a JPEG 2000 cod
 
 @dataclass(frozen=True, slots=True)
 class Frames:
-    """Frame f is the pieces `first[f]` to `first[f + 1]`. See `wsi.slide.index.Pieces`. Pieces of packed frames are
-    whole items with their headers."""
+    """The places of each frame's bytes: frame f is the pieces `first[f]` to `first[f + 1]`, as in
+    `wsi.slide.index.TileExtents`. Pieces of packed frames are whole items with their headers."""
 
     first: NDArray[np.int64]  #: [frames + 1]
     offsets: NDArray[np.int64]  #: [pieces] bytes from the file's start
@@ -35,82 +35,85 @@ class Frames:
         return len(self.first) - 1
 
 
-def native_frames(start: int, length: int, size: int, *, frames: int, piece: int, pieces: int) -> Frames:
-    """Frames that are not packed: one after another from `start`, each of `pieces` pieces of `piece` bytes. `size` is
-    the file's. Raises SlideRejected DAMAGED, TRUNCATED."""
+def locate_native_frames(start: int, length: int, size: int, *, frames: int, piece: int, pieces: int) -> Frames:
+    """Locate frames that are not packed: one after another from `start`, each of `pieces` pieces of `piece` bytes.
+    `size` is the file's. Raises SlideRejected DAMAGED, TRUNCATED."""
     if length < frames * pieces * piece:
-        raise damaged(f"A DICOM file of the slide claims {frames:,} frames, more than its pixels' bytes.")
+        raise make_damaged_error(f"A DICOM file of the slide claims {frames:,} frames, more than its pixels' bytes.")
     if start + length > size:
-        raise cut_short()
+        raise make_truncated_error()
     offsets = start + piece * np.arange(frames * pieces, dtype=np.int64)
     return Frames(pieces * np.arange(frames + 1, dtype=np.int64), offsets, np.full(frames * pieces, piece, np.int64))
 
 
-def packed_frames(
-    passage: Passage, start: int, frames: int, extended: tuple[NDArray[np.uint64], NDArray[np.uint64]] | None
+def locate_packed_frames(
+    reader: BufferedRangeReader, start: int, frames: int, extended: tuple[NDArray[np.uint64], NDArray[np.uint64]] | None
 ) -> Frames:
-    """Frames in items: by the extended offset table (offsets and lengths) when there is one, else by the basic one,
-    else by walking over all items. Raises SlideRejected DAMAGED, TRUNCATED, TOO_LARGE_FOR_FORMAT."""
-    table = element(passage, start, implicit=True)
+    """Locate frames in items: by the extended offset table (offsets and lengths) when there is one, else by the basic
+    one, else by walking over all items. Raises SlideRejected DAMAGED, TRUNCATED, TOO_LARGE_FOR_FORMAT."""
+    table = read_element(reader, start, implicit=True)
     if table.tag != ITEM or table.length < 0:
-        raise damaged("The pixels in a DICOM file of the slide do not begin with a table of their offsets.")
+        raise make_damaged_error("The pixels in a DICOM file of the slide do not begin with a table of their offsets.")
     base = table.start + table.length
-    if base > passage.size:
-        raise cut_short()
+    if base > reader.size:
+        raise make_truncated_error()
     if extended is not None:
-        return _extended(passage.size, base, *extended)
+        return _read_extended_table(reader.size, base, *extended)
     if table.length == 4 * frames:
-        starts = base + np.frombuffer(passage.read(table.start, table.length), "<u4").astype(np.int64)
+        starts = base + np.frombuffer(reader.read(table.start, table.length), "<u4").astype(np.int64)
         if starts[0] == base and (np.diff(starts) > 8).all():  # More than 4 GiB wraps around.
-            return _one_each(starts, np.diff(starts, append=_frame_end(passage, int(starts[-1]))))
-    return _grouped(*_walked(passage, base, frames), frames)
+            return _one_each(starts, np.diff(starts, append=_frame_end(reader, int(starts[-1]))))
+    return _group_items(*_walk_items(reader, base, frames), frames)
 
 
-def _extended(size: int, base: int, offsets: NDArray[np.uint64], lengths: NDArray[np.uint64]) -> Frames:
-    """Each frame is one item (PS3.3 allows no other); lengths are without its padding."""
+def _read_extended_table(size: int, base: int, offsets: NDArray[np.uint64], lengths: NDArray[np.uint64]) -> Frames:
+    """Locate frames by the extended offset table. Each is one item (PS3.3 allows no other); lengths are without its
+    padding."""
     if max(int(offsets.max()), int(lengths.max())) > size:
-        raise cut_short()
+        raise make_truncated_error()
     starts, sizes = base + offsets.astype(np.int64), 8 + lengths.astype(np.int64)
     if (starts + sizes > size).any():
-        raise cut_short()
+        raise make_truncated_error()
     return _one_each(starts, sizes)
 
 
-def _item_end(passage: Passage, at: int) -> int | None:
-    """None where no item starts."""
-    if at + 8 > passage.size:
-        raise cut_short()
-    item = element(passage, at, implicit=True)
+def _item_end(reader: BufferedRangeReader, at: int) -> int | None:
+    """Return where the item at `at` ends; None where no item starts."""
+    if at + 8 > reader.size:
+        raise make_truncated_error()
+    item = read_element(reader, at, implicit=True)
     if item.tag != ITEM or item.length < 0:
         return None
-    if item.start + item.length > passage.size:
-        raise cut_short()
+    if item.start + item.length > reader.size:
+        raise make_truncated_error()
     return item.start + item.length
 
 
-def _frame_end(passage: Passage, last: int) -> int:
-    """Of the last frame, whose items no offset ends."""
-    end = _item_end(passage, last)
+def _frame_end(reader: BufferedRangeReader, last: int) -> int:
+    """Return the end of the last frame, which no further offset marks."""
+    end = _item_end(reader, last)
     if end is None:
-        raise damaged("The offsets of the frames in a DICOM file of the slide lead to something else.")
-    while end + 8 <= passage.size and (further := _item_end(passage, end)) is not None:
+        raise make_damaged_error("The offsets of the frames in a DICOM file of the slide lead to something else.")
+    while end + 8 <= reader.size and (further := _item_end(reader, end)) is not None:
         end = further
     return end
 
 
-def _walked(passage: Passage, base: int, frames: int) -> tuple[Sequence[int], Sequence[int], Sequence[int]]:
-    """(start, size, 1 if it begins a code stream) of every item."""
+def _walk_items(
+    reader: BufferedRangeReader, base: int, frames: int
+) -> tuple[Sequence[int], Sequence[int], Sequence[int]]:
+    """Return the starts and sizes of all items, and 1 for each one that begins a code stream."""
     starts, sizes, begins = array("q"), array("q"), array("b")
     at = base
-    while at < passage.size:
-        start, item = at, element(passage, at, implicit=True)
+    while at < reader.size:
+        start, item = at, read_element(reader, at, implicit=True)
         if item.tag == SEQUENCE_END:
             break
         if item.tag != ITEM or item.length < 0 or len(starts) == MAX_FRAMES:
-            raise damaged("The pixels in a DICOM file of the slide are cut into something else than frames.")
+            raise make_damaged_error("The pixels in a DICOM file of the slide are cut into something else than frames.")
         at = item.start + item.length
-        if at > passage.size:
-            raise cut_short()
+        if at > reader.size:
+            raise make_truncated_error()
         if at - base > MAX_WALK:
             raise SlideRejected(
                 RejectReason.TOO_LARGE_FOR_FORMAT,
@@ -119,23 +122,23 @@ def _walked(passage: Passage, base: int, frames: int) -> tuple[Sequence[int], Se
             )
         starts.append(start)
         sizes.append(at - start)
-        begins.append(item.length > 1 and passage.read(item.start, 2) in _STARTS)
+        begins.append(item.length > 1 and reader.read(item.start, 2) in _STARTS)
     return starts, sizes, begins
 
 
-def _grouped(
+def _group_items(
     starts: Sequence[int],
     sizes: Sequence[int],
     begins: Sequence[int],
     frames: int,
 ) -> Frames:
-    """Items to frames: one each, or by how code streams begin."""
+    """Group items into frames: one each, or by where code streams begin."""
     offsets, lengths = np.array(starts, np.int64), np.array(sizes, np.int64)
     if len(offsets) == frames:
         return _one_each(offsets, lengths)
     first = np.zeros(1, np.int64) if frames == 1 else np.flatnonzero(np.array(begins, bool))
     if len(first) != frames or not len(offsets) or first[0] != 0:
-        raise damaged(
+        raise make_damaged_error(
             f"A DICOM file of the slide claims {frames:,} frames and holds {min(len(offsets), len(first)):,}."
         )
     return Frames(np.append(first, len(offsets)).astype(np.int64), offsets, lengths)
@@ -145,8 +148,8 @@ def _one_each(offsets: NDArray[np.int64], sizes: NDArray[np.int64]) -> Frames:
     return Frames(np.arange(len(offsets) + 1, dtype=np.int64), offsets, sizes)
 
 
-def joined(parts: Sequence[Frames]) -> Frames:
-    """The frames of `parts` one after another; whose file a piece lies in is the caller's to know."""
+def join_frames(parts: Sequence[Frames]) -> Frames:
+    """Return the frames of `parts` one after another. The caller must know which file each piece is in."""
     pieces = np.cumsum([0, *(len(part.offsets) for part in parts)])
     first = np.concatenate([part.first[:-1] + at for part, at in zip(parts, pieces, strict=False)])
     return Frames(

@@ -1,5 +1,5 @@
-"""What the header of one DICOM file says, as far as reading needs it. Names, dates and numbers of patients are never
-read. Names of elements are those of PS3.6."""
+"""The header of one DICOM file, as far as reading needs it. Names, dates and numbers of patients are never read. Names
+of elements are those of PS3.6."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
+from wsi.slide.dicom.buffered_range_reader import BufferedRangeReader
 from wsi.slide.dicom.elements import OPTICAL_PATH_IDENTIFIER, PER_FRAME_GROUPS, PIXEL_MEASURES, PIXEL_SPACING
 from wsi.slide.dicom.fields import Fields, Wanted, read_fields
-from wsi.slide.dicom.identity import IMAGE_TYPE, INSTANCE, SERIES, image_kind
-from wsi.slide.dicom.meta import Meta, states_no_representations
-from wsi.slide.dicom.passage import Passage
-from wsi.slide.dicom.positions import spacing
-from wsi.slide.tiff import damaged
+from wsi.slide.dicom.identity import IMAGE_TYPE, INSTANCE, SERIES, read_image_kind
+from wsi.slide.dicom.meta import Meta, is_implicit_vr
+from wsi.slide.dicom.positions import parse_spacing
+from wsi.slide.tiff import make_damaged_error
 
 _EPIFLUORESCENCE: Final = "111743"  #: DCM code of the illumination (PS3.16, CID 8123)
 _CODE_VALUE: Final = 0x0008_0100
@@ -55,7 +55,7 @@ _WANTED: Final[Wanted] = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Part:
-    """Of a picture that several files hold together (concatenation)."""
+    """The place of one file in a concatenation, which is an image that several files hold together."""
 
     picture: str
     number: int  #: from 1
@@ -70,7 +70,7 @@ class OpticalPath:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Header:
+class DicomHeader:
     syntax: str
     implicit: bool  #: the elements state no value representations
     kind: str  #: third value of ImageType
@@ -83,12 +83,12 @@ class Header:
     tile_width: int
     tile_height: int
     frames: int
-    tiled_full: bool  #: frames lie row by row and none is left out
+    tiled_full: bool  #: frames are stored row by row and none is left out
     samples: int
     bits: tuple[int, int]  #: allocated, stored
     signed: bool
     photometric: str
-    by_plane: bool  #: samples of a colour lie together
+    by_plane: bool  #: samples of a colour are stored together
     spacing: tuple[float, float] | None  #: mm between rows and between columns
     stray_spacing: tuple[float, float] | None  #: the same, outside of the functional groups, where it does not belong
     focal_planes: int  #: as it says; some writers say 1 of several
@@ -97,21 +97,21 @@ class Header:
     end: int  #: where the first element that was not read starts
 
 
-def read_header(passage: Passage, meta: Meta) -> Header:
+def read_header(reader: BufferedRangeReader, meta: Meta) -> DicomHeader:
     """Return the header of a file of `SLIDE_CLASS` whose elements are readable. Raises SlideRejected DAMAGED,
     TRUNCATED; SourceError."""
-    implicit = states_no_representations(passage, meta)
-    found, end = read_fields(passage, meta.end, _WANTED, implicit=implicit, until=PER_FRAME_GROUPS)
+    implicit = is_implicit_vr(reader, meta)
+    found, end = read_fields(reader, meta.end, _WANTED, implicit=implicit, until=PER_FRAME_GROUPS)
     rows, columns = _number(found, "Rows"), _number(found, "Columns")
-    paths = found.items(_OPTICAL_PATHS)
-    measures = [group for groups in found.items(_SHARED_GROUPS) for group in groups.items(PIXEL_MEASURES)]
-    frames = found.decimal(_TAGS["NumberOfFrames"])
-    return Header(
+    paths = found.get_items(_OPTICAL_PATHS)
+    measures = [group for groups in found.get_items(_SHARED_GROUPS) for group in groups.get_items(PIXEL_MEASURES)]
+    frames = found.parse_decimal(_TAGS["NumberOfFrames"])
+    return DicomHeader(
         syntax=meta.syntax,
         implicit=implicit,
-        kind=image_kind(found),
-        series=found.text(SERIES),
-        instance=found.text(INSTANCE) or meta.instance,
+        kind=read_image_kind(found),
+        series=found.get_text(SERIES),
+        instance=found.get_text(INSTANCE) or meta.instance,
         place=_text(found, "FrameOfReferenceUID") or None,
         part=_part(found),
         width=_number(found, "TotalPixelMatrixColumns", columns),
@@ -125,8 +125,8 @@ def read_header(passage: Passage, meta: Meta) -> Header:
         signed=_number(found, "PixelRepresentation", 0) != 0,
         photometric=_text(found, "PhotometricInterpretation").upper(),
         by_plane=_number(found, "PlanarConfiguration", 0) == 1,
-        spacing=spacing(measures[0].texts(PIXEL_SPACING)) if measures else None,
-        stray_spacing=spacing(found.texts(PIXEL_SPACING)),
+        spacing=parse_spacing(measures[0].get_texts(PIXEL_SPACING)) if measures else None,
+        stray_spacing=parse_spacing(found.get_texts(PIXEL_SPACING)),
         focal_planes=_number(found, "TotalPixelMatrixFocalPlanes", 1),
         paths=tuple({path.identifier: path for path in map(_optical_path, paths)}.values()),
         icc=any(_ICC_PROFILE in path.values for path in paths),
@@ -136,8 +136,8 @@ def read_header(passage: Passage, meta: Meta) -> Header:
 
 def _optical_path(item: Fields) -> OpticalPath:
     return OpticalPath(
-        item.text(OPTICAL_PATH_IDENTIFIER),
-        any(code.text(_CODE_VALUE) == _EPIFLUORESCENCE for code in item.items(_ILLUMINATION)),
+        item.get_text(OPTICAL_PATH_IDENTIFIER),
+        any(code.get_text(_CODE_VALUE) == _EPIFLUORESCENCE for code in item.get_items(_ILLUMINATION)),
     )
 
 
@@ -148,19 +148,19 @@ def _part(found: Fields) -> Part | None:
     return Part(
         picture=picture,
         number=_number(found, "InConcatenationNumber"),
-        total=found.integer(_TAGS["InConcatenationTotalNumber"]),
-        first=found.integer(_TAGS["ConcatenationFrameOffsetNumber"]),
+        total=found.parse_integer(_TAGS["InConcatenationTotalNumber"]),
+        first=found.parse_integer(_TAGS["ConcatenationFrameOffsetNumber"]),
     )
 
 
 def _text(found: Fields, name: str) -> str:
-    return found.text(_TAGS[name])
+    return found.get_text(_TAGS[name])
 
 
 def _number(found: Fields, name: str, default: int | None = None) -> int:
-    value = found.integer(_TAGS[name])
+    value = found.parse_integer(_TAGS[name])
     if value is None:
         value = default
     if value is None:
-        raise damaged("A DICOM file of the slide does not say how its picture is laid out.")
+        raise make_damaged_error("A DICOM file of the slide does not say how its picture is laid out.")
     return value

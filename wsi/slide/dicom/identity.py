@@ -1,4 +1,4 @@
-"""What a DICOM file is and which series it belongs to, read from its first elements.
+"""The identity of a DICOM file: what it is and which series it belongs to, read from its first elements.
 
 Files are grouped into slides by `Identity.series`, whatever their names and folders:
 
@@ -17,9 +17,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from wsi.slide.dicom.buffered_range_reader import HEAD, BufferedRangeReader
 from wsi.slide.dicom.fields import Fields, Wanted, read_fields
-from wsi.slide.dicom.meta import SLIDE_CLASS, is_dicom, read_meta, states_no_representations
-from wsi.slide.dicom.passage import HEAD, Passage
+from wsi.slide.dicom.meta import SLIDE_CLASS, is_dicom, is_implicit_vr, read_meta
 from wsi.slide.ranges import ByteRange, RangeSource
 
 VOLUME: Final = "VOLUME"  #: third value of ImageType: a level; the others are LABEL, OVERVIEW and THUMBNAIL
@@ -32,7 +32,8 @@ _WANTED: Final[Wanted] = {IMAGE_TYPE: None, INSTANCE: None, STUDY: None, SERIES:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Identity:
-    """Texts are empty where the file does not say. UIDs can lead to a patient: never log or show them."""
+    """The class, the UIDs and the kind of a DICOM file. Texts are empty where the file does not say. UIDs can lead to a
+    patient: never log or show them."""
 
     sop_class: str
     study: str  #: StudyInstanceUID
@@ -42,12 +43,12 @@ class Identity:
 
     @property
     def is_slide(self) -> bool:
-        """Whether the file holds an image of a slide, of any kind."""
+        """True if the file holds an image of a slide, of any kind."""
         return self.sop_class == SLIDE_CLASS
 
     @property
     def is_level(self) -> bool:
-        """Whether the file holds a level of the slide, or a part of one."""
+        """True if the file holds a level of the slide, or a part of one."""
         return self.is_slide and self.kind == VOLUME
 
 
@@ -61,22 +62,22 @@ def read_identity(source: RangeSource, head: bytes | None = None) -> Identity | 
         head = source.read(ByteRange(0, min(HEAD, source.size))) if source.size else b""
     if not is_dicom(head):
         return None
-    passage = Passage(source, head)
-    meta = read_meta(passage)
+    reader = BufferedRangeReader(source, head)
+    meta = read_meta(reader)
     found = Fields()
     if meta.is_readable:
-        implicit = states_no_representations(passage, meta)
-        found, _ = read_fields(passage, meta.end, _WANTED, implicit=implicit, until=SERIES + 1)
+        implicit = is_implicit_vr(reader, meta)
+        found, _ = read_fields(reader, meta.end, _WANTED, implicit=implicit, until=SERIES + 1)
     return Identity(
         sop_class=meta.sop_class,
-        study=found.text(STUDY),
-        series=found.text(SERIES),
-        instance=found.text(INSTANCE) or meta.instance,
-        kind=image_kind(found),
+        study=found.get_text(STUDY),
+        series=found.get_text(SERIES),
+        instance=found.get_text(INSTANCE) or meta.instance,
+        kind=read_image_kind(found),
     )
 
 
-def image_kind(fields: Fields) -> str:
+def read_image_kind(fields: Fields) -> str:
     """Return the third value of ImageType; empty where there is none."""
-    kinds = fields.texts(IMAGE_TYPE)
+    kinds = fields.get_texts(IMAGE_TYPE)
     return kinds[2].upper() if len(kinds) > 2 else ""

@@ -11,9 +11,9 @@ _ITEM: Final = bytes.fromhex("feff00e0")
 _END: Final = bytes.fromhex("feffdde0")
 
 
-def unwrapped(pieces: Sequence[bytes]) -> tuple[bytes, ...]:
-    """What the items in `pieces` hold, joined: tables of offsets tell where a frame's items begin and end, but not how
-    many they are, and an item's header left inside a JPEG decodes to wrong pixels without a complaint. Raises
+def unwrap_items(pieces: Sequence[bytes]) -> tuple[bytes, ...]:
+    """Return what the items in `pieces` hold, joined. Tables of offsets tell where a frame's items begin and end, but
+    not how many they are; an item's header left inside a JPEG decodes to wrong pixels without an error. Raises
     TileUnreadable."""
     return (b"".join(fragment for piece in pieces for fragment in _fragments(piece)),)
 

@@ -1,4 +1,4 @@
-"""From DICOM files to the levels of a slide: each is one file, or the parts of a concatenation."""
+"""The levels of a slide, from DICOM files: each is one file, or the parts of a concatenation."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from wsi.errors import RejectReason, SlideRejected
 from wsi.records.slides import Choice
 from wsi.slide.coding import Codec, Coding
 from wsi.slide.dicom import elements
-from wsi.slide.dicom.choosing import Stack, chosen, placed, tiled_full
-from wsi.slide.dicom.elements import UNDEFINED, Element, Limit, after, element
-from wsi.slide.dicom.frames import MAX_FRAMES, Frames, joined, native_frames, packed_frames
-from wsi.slide.dicom.header import Header, OpticalPath
-from wsi.slide.dicom.passage import Passage
-from wsi.slide.dicom.pixels import coding
+from wsi.slide.dicom.buffered_range_reader import BufferedRangeReader
+from wsi.slide.dicom.choosing import FrameStack, choose_frames, stack_full, stack_sparse
+from wsi.slide.dicom.elements import UNDEFINED, Element, ElementLimit, find_end, read_element
+from wsi.slide.dicom.frames import MAX_FRAMES, Frames, join_frames, locate_native_frames, locate_packed_frames
+from wsi.slide.dicom.header import DicomHeader, OpticalPath
+from wsi.slide.dicom.pixels import read_coding
 from wsi.slide.dicom.positions import Positions, read_positions
-from wsi.slide.index import Pieces
-from wsi.slide.tiff import damaged
+from wsi.slide.index import TileExtents
+from wsi.slide.tiff import make_damaged_error
 
 MAX_SIDE: Final = 2**31 - 1  #: px
 _MAX_ELEMENTS: Final = 1_000  #: between the groups of the frames and the pixels; there are at most a dozen
@@ -29,10 +29,10 @@ _MAX_ELEMENTS: Final = 1_000  #: between the groups of the frames and the pixels
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PartialLevel:
-    """What one file holds of a level."""
+    """The part of a level that one file holds."""
 
     file: int  #: its place among the slide's files
-    header: Header
+    header: DicomHeader
     coding: Coding
     frames: Frames
     positions: Positions | None
@@ -45,9 +45,9 @@ class PartialLevel:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Level:
-    header: Header  #: of its first part
+    header: DicomHeader  #: of its first part
     coding: Coding
-    pieces: Pieces
+    pieces: TileExtents
     holes: bool
     spacing: tuple[float, float] | None  #: mm between rows and between columns
     paths: tuple[OpticalPath, ...]  #: that it holds
@@ -55,12 +55,15 @@ class Level:
     unseen: int  #: places that only other planes than the chosen one have
 
 
-def read_part(passage: Passage, file: int, header: Header) -> PartialLevel:
-    """Raises SlideRejected: what `coding` raises, DAMAGED, TRUNCATED, TOO_LARGE_FOR_FORMAT."""
-    packing = coding(header)
+def read_part(reader: BufferedRangeReader, file: int, header: DicomHeader) -> PartialLevel:
+    """Read the part of a level in one file. Raises SlideRejected: what `coding` raises, DAMAGED, TRUNCATED,
+    TOO_LARGE_FOR_FORMAT, CLAIMS_TOO_MUCH."""
+    packing = read_coding(header)
     sides = (header.width, header.height)
     if not all(0 < side <= MAX_SIDE for side in sides) or not 0 < header.frames <= MAX_FRAMES:
-        raise damaged(f"A DICOM file of the slide claims {header.frames:,} frames of {sides[0]:,} x {sides[1]:,} px.")
+        raise make_damaged_error(
+            f"A DICOM file of the slide claims {header.frames:,} frames of {sides[0]:,} x {sides[1]:,} px."
+        )
     if _tiles(header) > MAX_FRAMES:
         raise SlideRejected(
             RejectReason.CLAIMS_TOO_MUCH, f"The slide claims {sides[0]:,} x {sides[1]:,} px, more than can be read."
@@ -70,39 +73,41 @@ def read_part(passage: Passage, file: int, header: Header) -> PartialLevel:
     positions: Positions | None = None
     at = header.end
     for _ in range(_MAX_ELEMENTS):
-        found = element(passage, at, implicit=implicit)
+        found = read_element(reader, at, implicit=implicit)
         if found.tag >= elements.PIXELS:
             break
         at = 0
         if found.tag == elements.PER_FRAME_GROUPS and not (header.tiled_full and header.spacing):
-            positions, at = read_positions(passage, found, header.frames, implicit=implicit)
+            positions, at = read_positions(reader, found, header.frames, implicit=implicit)
         elif found.tag in (elements.OFFSETS, elements.LENGTHS):
             tables[found.tag] = found
         described = found.tag == elements.PER_FRAME_GROUPS
-        limit = Limit.of_frames(header.frames) if described else Limit()
-        at = at or after(passage, found, limit, implicit=implicit)
+        limit = ElementLimit.of_frames(header.frames) if described else ElementLimit()
+        at = at or find_end(reader, found, limit, implicit=implicit)
     else:
-        raise damaged("A DICOM file of the slide hides its pixels behind too much else.")
+        raise make_damaged_error("A DICOM file of the slide hides its pixels behind too much else.")
     if found.tag != elements.PIXELS:
-        raise damaged("A DICOM file of the slide holds no pixels.")
+        raise make_damaged_error("A DICOM file of the slide holds no pixels.")
     return PartialLevel(
         file=file,
         header=header,
         coding=packing,
-        frames=_frames(passage, header, packing, found, tables),
+        frames=_frames(reader, header, packing, found, tables),
         positions=positions,
     )
 
 
-def _frames(passage: Passage, header: Header, packing: Coding, pixels: Element, tables: dict[int, Element]) -> Frames:
+def _frames(
+    reader: BufferedRangeReader, header: DicomHeader, packing: Coding, pixels: Element, tables: dict[int, Element]
+) -> Frames:
     if (packing.codec is Codec.NONE) != (pixels.length != UNDEFINED):
-        raise damaged("The pixels in a DICOM file of the slide are not packed as it says.")
+        raise make_damaged_error("The pixels in a DICOM file of the slide are not packed as it says.")
     if packing.codec is Codec.NONE:
         pieces = header.samples if packing.planes else 1
-        return native_frames(
+        return locate_native_frames(
             pixels.start,
             pixels.length,
-            passage.size,
+            reader.size,
             frames=header.frames,
             piece=header.tile_width * header.tile_height * header.samples // pieces,
             pieces=pieces,
@@ -110,18 +115,18 @@ def _frames(passage: Passage, header: Header, packing: Coding, pixels: Element, 
     extended = None
     if len(tables) == 2:
         if any(table.length != 8 * header.frames for table in tables.values()):
-            raise damaged("A DICOM file of the slide lists another number of frames than it claims.")
+            raise make_damaged_error("A DICOM file of the slide lists another number of frames than it claims.")
         offsets, lengths = (
-            np.frombuffer(passage.read(tables[tag].start, tables[tag].length), "<u8")
+            np.frombuffer(reader.read(tables[tag].start, tables[tag].length), "<u8")
             for tag in (elements.OFFSETS, elements.LENGTHS)
         )
         extended = offsets, lengths
-    return packed_frames(passage, pixels.start, header.frames, extended)
+    return locate_packed_frames(reader, pixels.start, header.frames, extended)
 
 
-def pictures(parts: Sequence[PartialLevel]) -> list[list[PartialLevel]]:
-    """Return the files of each image: the parts of a concatenation, and files of the same size whose frames say where
-    they are and never lie at the same place. Orthanc's converter cuts levels into such files of 10 MB each."""
+def group_parts(parts: Sequence[PartialLevel]) -> list[list[PartialLevel]]:
+    """Group the files by image: the parts of a concatenation, and files of the same size whose frames state their
+    places and never share one. Orthanc's converter cuts levels into such files of 10 MB each."""
     found: dict[object, list[PartialLevel]] = {}
     for part in parts:
         header = part.header
@@ -143,7 +148,7 @@ def _each(parts: Sequence[PartialLevel]) -> list[list[PartialLevel]]:
 
 
 def _apart(parts: Sequence[PartialLevel]) -> bool:
-    """Whether no two frames are of the same place, height and optical path."""
+    """Return whether no two frames are of the same place, height and optical path."""
     known = [part.positions for part in parts if part.positions is not None]
     names = list(dict.fromkeys(name for one in known for name in one.identifiers))
     paths = [np.array([*map(names.index, one.identifiers), -1], np.int64)[one.paths] for one in known]
@@ -153,27 +158,28 @@ def _apart(parts: Sequence[PartialLevel]) -> bool:
     return len(np.unique(places, axis=1).T) == len(columns)
 
 
-def level(parts: Sequence[PartialLevel], choice: Choice | None) -> Level:
-    """Raises SlideRejected: MISSING_FILES, DAMAGED, UNSUPPORTED_FORMAT, what `chosen` raises."""
+def build_level(parts: Sequence[PartialLevel], choice: Choice | None) -> Level:
+    """Build a level from the files of one image. Raises SlideRejected: MISSING_FILES, DAMAGED, UNSUPPORTED_FORMAT, what
+    `chosen` raises."""
     parts = _in_order(parts)
     first = parts[0]
     shapes = {(part.coding, part.header.width, part.header.height, *_tile(part.header)) for part in parts}
     if len(shapes) > 1:
-        raise damaged("Files that should hold parts of one picture disagree about it.")
-    frames = joined([part.frames for part in parts])
+        raise make_damaged_error("Files that should hold parts of one picture disagree about it.")
+    frames = join_frames([part.frames for part in parts])
     files = np.repeat([part.file for part in parts], [len(part.frames.offsets) for part in parts]).astype(np.int32)
     tiles = _tiles(first.header)
     total = len(frames.first) - 1
     if first.header.tiled_full or (first.positions is None and total == tiles):
         _check_count(first.header, total, tiles)
-        stack = tiled_full(total, tiles, first.header.paths)
+        stack = stack_full(total, tiles, first.header.paths)
     else:
         stack = _stack(parts)
-    kept, unseen = chosen(stack, choice)
+    kept, unseen = choose_frames(stack, choice)
     if len(kept) == total == tiles and first.positions is None:
-        pieces = Pieces(frames.first, files, frames.offsets, frames.sizes)
+        pieces = TileExtents(frames.first, files, frames.offsets, frames.sizes)
     else:
-        pieces = _placed(frames, files, kept, stack.places[kept], tiles)
+        pieces = _place_frames(frames, files, kept, stack.places[kept], tiles)
     holes = len(kept) < tiles
     if holes and first.header.part is not None and first.header.part.total is None:
         raise _missing("The slide's picture lies in several files, which do not say how many there are")
@@ -190,7 +196,7 @@ def level(parts: Sequence[PartialLevel], choice: Choice | None) -> Level:
 
 
 def cut(one: Level, width: int, height: int) -> Level:
-    """Return the level with the tiles that its upper left `width` x `height` px need."""
+    """Return the level with only the tiles that its upper left `width` x `height` px need."""
     header, pieces = one.header, one.pieces
     columns = -(-header.width // header.tile_width)
     kept = np.arange(len(pieces.first) - 1).reshape(-1, columns)
@@ -200,16 +206,17 @@ def cut(one: Level, width: int, height: int) -> Level:
     each = np.diff(pieces.first)[kept]
     first = np.concatenate((np.zeros(1, np.int64), np.cumsum(each)))
     chosen = np.repeat(pieces.first[:-1][kept] - first[:-1], each) + np.arange(int(each.sum()))
-    return replace(one, pieces=Pieces(first, pieces.files[chosen], pieces.offsets[chosen], pieces.sizes[chosen]))
+    return replace(one, pieces=TileExtents(first, pieces.files[chosen], pieces.offsets[chosen], pieces.sizes[chosen]))
 
 
 def _in_order(parts: Sequence[PartialLevel]) -> list[PartialLevel]:
-    """The parts of a concatenation by number; all of them must be there, once. Others as they are."""
+    """Return the parts of a concatenation by number; other parts stay as they are. Raises SlideRejected unless each
+    part is there once."""
     numbered = {part.header.part.number: part for part in parts if part.header.part is not None}
     if not numbered:
         return list(parts)
     if len(numbered) != len(parts):
-        raise damaged("Two of the slide's DICOM files are the same part of one picture.")
+        raise make_damaged_error("Two of the slide's DICOM files are the same part of one picture.")
     ordered = [numbered[number] for number in sorted(numbered)]
     says = {part.header.part.total for part in ordered if part.header.part is not None} - {None}
     count = max([len(ordered), *numbered, *(total for total in says if total is not None)])
@@ -218,26 +225,26 @@ def _in_order(parts: Sequence[PartialLevel]) -> list[PartialLevel]:
     before = 0
     for part in ordered:
         if part.header.part is not None and part.header.part.first not in (None, before):
-            raise damaged("The parts of a picture of the slide do not follow each other.")
+            raise make_damaged_error("The parts of a picture of the slide do not follow each other.")
         before += part.header.frames
     return ordered
 
 
-def _stack(parts: Sequence[PartialLevel]) -> Stack:
-    """By what each frame says of itself."""
+def _stack(parts: Sequence[PartialLevel]) -> FrameStack:
+    """Stack the frames by the places that each states. Raises SlideRejected."""
     header = parts[0].header
     known = [part.positions for part in parts if part.positions is not None]
     if len(known) != len(parts):
-        raise damaged("A DICOM file of the slide does not say where its frames lie.")
+        raise make_damaged_error("A DICOM file of the slide does not say where its frames lie.")
     described = {path.identifier: path for path in header.paths}
     names = list(dict.fromkeys(name for one in known for name in one.identifiers)) or list(described)
     said = [one.paths for one in known]
     if len(names) > 1 and any((paths < 0).any() for paths in said):
-        raise damaged("Frames of the slide's DICOM files do not say of which optical path they are.")
+        raise make_damaged_error("Frames of the slide's DICOM files do not say of which optical path they are.")
     # A frame that says nothing is of the only path.
     numbers = [np.array([*map(names.index, one.identifiers), 0], np.int64) for one in known]
     dark = any(path.fluorescence for path in header.paths)
-    return placed(
+    return stack_sparse(
         _places(header, known),
         np.concatenate([number[paths] for number, paths in zip(numbers, said, strict=True)]),
         np.concatenate([one.heights for one in known]),
@@ -245,13 +252,13 @@ def _stack(parts: Sequence[PartialLevel]) -> Stack:
     )
 
 
-def _places(header: Header, known: Sequence[Positions]) -> NDArray[np.int64]:
-    """[frames] tile of each frame, row-major."""
+def _places(header: DicomHeader, known: Sequence[Positions]) -> NDArray[np.int64]:
+    """Return the row-major tile of each frame, [frames]. Raises SlideRejected."""
     columns = np.concatenate([one.columns for one in known]) - 1
     rows = np.concatenate([one.rows for one in known]) - 1
     inside = (columns >= 0) & (rows >= 0) & (columns < header.width) & (rows < header.height)
     if not inside.all():
-        raise damaged("Frames of the slide's DICOM files lie outside its picture.")
+        raise make_damaged_error("Frames of the slide's DICOM files lie outside its picture.")
     if (columns % header.tile_width).any() or (rows % header.tile_height).any():
         raise SlideRejected(
             RejectReason.UNSUPPORTED_FORMAT,
@@ -260,12 +267,13 @@ def _places(header: Header, known: Sequence[Positions]) -> NDArray[np.int64]:
     return rows // header.tile_height * -(-header.width // header.tile_width) + columns // header.tile_width
 
 
-def _placed(
+def _place_frames(
     frames: Frames, files: NDArray[np.int32], kept: NDArray[np.int64], places: NDArray[np.int64], tiles: int
-) -> Pieces:
-    """The pieces of the frames `kept`, which lie at `places`, in the order of the tiles."""
+) -> TileExtents:
+    """Return the pieces of the frames `kept`, which are at `places`, in the order of the tiles. Raises
+    SlideRejected."""
     if len(np.unique(places)) != len(places):
-        raise damaged("Two frames of the slide's DICOM files lie at the same place.")
+        raise make_damaged_error("Two frames of the slide's DICOM files lie at the same place.")
     order = np.argsort(places)
     each = np.diff(frames.first)[kept][order]
     counts = np.zeros(tiles, np.int64)
@@ -273,11 +281,11 @@ def _placed(
     starts = np.cumsum(each) - each
     pieces = np.repeat(frames.first[:-1][kept][order] - starts, each) + np.arange(int(each.sum()))
     first = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
-    return Pieces(first, files[pieces], frames.offsets[pieces], frames.sizes[pieces])
+    return TileExtents(first, files[pieces], frames.offsets[pieces], frames.sizes[pieces])
 
 
-def _check_count(header: Header, total: int, tiles: int) -> None:
-    """Whether that many frames fill the picture once for each optical path and plane."""
+def _check_count(header: DicomHeader, total: int, tiles: int) -> None:
+    """Raise SlideRejected unless that many frames fill the image once for each optical path and plane."""
     each = tiles * (len(header.paths) or 1)
     needed = each * max(header.focal_planes, 1)
     is_part = header.part is not None
@@ -288,16 +296,16 @@ def _check_count(header: Header, total: int, tiles: int) -> None:
         raise _missing(
             f"One picture of the slide lies in several DICOM files, and {needed - total:,} of its frames in none"
         )
-    raise damaged(f"A DICOM file of the slide holds {total:,} frames where its size needs {needed:,}.")
+    raise make_damaged_error(f"A DICOM file of the slide holds {total:,} frames where its size needs {needed:,}.")
 
 
 def _missing(sentence: str) -> SlideRejected:
     return SlideRejected(RejectReason.MISSING_FILES, f"{sentence}: send all files of the series together.")
 
 
-def _tile(header: Header) -> tuple[int, int]:
+def _tile(header: DicomHeader) -> tuple[int, int]:
     return header.tile_width, header.tile_height
 
 
-def _tiles(header: Header) -> int:
+def _tiles(header: DicomHeader) -> int:
     return -(-header.width // header.tile_width) * -(-header.height // header.tile_height)

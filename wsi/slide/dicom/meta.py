@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from wsi.slide.dicom.elements import element
-from wsi.slide.dicom.passage import Passage
-from wsi.slide.tiff import damaged
+from wsi.slide.dicom.buffered_range_reader import BufferedRangeReader
+from wsi.slide.dicom.elements import read_element
+from wsi.slide.tiff import make_damaged_error
 
 SLIDE_CLASS: Final = "1.2.840.10008.5.1.4.1.1.77.1.6"  #: VL Whole Slide Microscopy Image Storage
 IMPLICIT: Final = "1.2.840.10008.1.2"
@@ -29,7 +29,7 @@ class Meta:
 
     @property
     def is_readable(self) -> bool:
-        """Whether the elements of the data set can be walked: most compressions leave them alone."""
+        """True if the elements of the data set can be walked: most compressions leave them alone."""
         return self.syntax not in (DEFLATED, BIG_ENDIAN)
 
 
@@ -38,26 +38,27 @@ def is_dicom(head: bytes) -> bool:
     return head[128:132] == b"DICM"
 
 
-def read_meta(passage: Passage) -> Meta:
-    """Return what a DICOM file of any class says first. Raises SlideRejected TRUNCATED, DAMAGED; SourceError."""
+def read_meta(reader: BufferedRangeReader) -> Meta:
+    """Return the file meta information of a DICOM file of any class. Raises SlideRejected TRUNCATED, DAMAGED;
+    SourceError."""
     at, found = DATA, dict[int, str]()
     for _ in range(_MAX_META):
-        if at + 8 > passage.size:
+        if at + 8 > reader.size:
             break
-        entry = element(passage, at, implicit=False)
+        entry = read_element(reader, at, implicit=False)
         if entry.tag >> 16 != 2 or entry.length < 0:
             break
         if entry.tag in (_CLASS, _INSTANCE, _SYNTAX):
-            found[entry.tag] = passage.read(entry.start, min(entry.length, 64)).decode("ascii", "replace").strip("\0 ")
+            found[entry.tag] = reader.read(entry.start, min(entry.length, 64)).decode("ascii", "replace").strip("\0 ")
         at = entry.start + entry.length
     if not {_CLASS, _SYNTAX} <= found.keys():
-        raise damaged("A DICOM file of the slide does not say what it holds.")
+        raise make_damaged_error("A DICOM file of the slide does not say what it holds.")
     return Meta(found[_CLASS], found.get(_INSTANCE, ""), found[_SYNTAX], at)
 
 
-def states_no_representations(passage: Passage, meta: Meta) -> bool:
+def is_implicit_vr(reader: BufferedRangeReader, meta: Meta) -> bool:
     """Return whether the elements of the data set state no value representations. The first element decides, as some
-    writers name the other transfer syntax."""
-    if meta.end + 8 > passage.size:
+    writers name the wrong transfer syntax."""
+    if meta.end + 8 > reader.size:
         return meta.syntax == IMPLICIT
-    return not passage.read(meta.end + 4, 2).isupper()
+    return not reader.read(meta.end + 4, 2).isupper()

@@ -1,4 +1,4 @@
-"""What the pixels of a level are: refused with a reason, or a `Coding`. The container's photometric interpretation
+"""The coding of a level's pixels, or the reason why they are refused. The container's photometric interpretation
 decides the colours."""
 
 from __future__ import annotations
@@ -7,9 +7,9 @@ from typing import Final
 
 from wsi.errors import RejectReason, SlideRejected
 from wsi.slide.coding import Codec, Coding, Colour
-from wsi.slide.dicom.header import Header
+from wsi.slide.dicom.header import DicomHeader
 from wsi.slide.dicom.meta import BIG_ENDIAN, DEFLATED, IMPLICIT, Meta
-from wsi.slide.tiff import damaged
+from wsi.slide.tiff import make_damaged_error
 
 EXPLICIT: Final = "1.2.840.10008.1.2.1"
 MAX_TILE: Final = 4096 * 4096  #: px; decoded, 48 MiB
@@ -57,15 +57,16 @@ REFUSED: Final = {
 
 
 def check_header(meta: Meta) -> None:
-    """Whether the header can be read, which most packings leave alone. Raises SlideRejected UNSUPPORTED_COMPRESSION."""
+    """Raise SlideRejected UNSUPPORTED_COMPRESSION unless the header can be read, which most packings leave alone."""
     if not meta.is_readable:
-        raise _packed(meta.syntax)
+        raise _make_compression_error(meta.syntax)
 
 
-def coding(header: Header) -> Coding:
-    """Raises SlideRejected: UNSUPPORTED_COMPRESSION, BIT_DEPTH, FLUORESCENCE, UNSUPPORTED_PIXELS, DAMAGED."""
+def read_coding(header: DicomHeader) -> Coding:
+    """Return the coding of a level's pixels. Raises SlideRejected: UNSUPPORTED_COMPRESSION, BIT_DEPTH, FLUORESCENCE,
+    UNSUPPORTED_PIXELS, DAMAGED."""
     if header.syntax not in SYNTAXES:
-        raise _packed(header.syntax)
+        raise _make_compression_error(header.syntax)
     codec, colours = SYNTAXES[header.syntax]
     if header.bits != (8, 8) or header.signed:
         raise SlideRejected(
@@ -73,22 +74,22 @@ def coding(header: Header) -> Coding:
             f"The slide stores {header.bits[1]} {'signed ' * header.signed}bits a sample where models expect 8.",
         )
     if header.paths and all(path.fluorescence for path in header.paths):
-        raise fluorescence(len(header.paths))
+        raise make_fluorescence_error(len(header.paths))
     colour = colours.get(header.photometric)
     if colour is None or header.samples != (1 if colour is Colour.GREY else 3):
         raise SlideRejected(
             RejectReason.UNSUPPORTED_PIXELS,
-            f"The slide stores {header.samples} samples a pixel in colours that can not be read: export it as RGB.",
+            f"The slide stores {header.samples} samples a pixel in colours that cannot be read: export it as RGB.",
         )
     if header.tile_width < 1 or header.tile_height < 1 or header.tile_width * header.tile_height > MAX_TILE:
-        raise damaged(f"The slide claims tiles of {header.tile_width:,} x {header.tile_height:,} px.")
+        raise make_damaged_error(f"The slide claims tiles of {header.tile_width:,} x {header.tile_height:,} px.")
     packed = codec is not Codec.NONE
     return Coding(
         codec=codec, colour=colour, planes=not packed and header.by_plane and header.samples == 3, items=packed
     )
 
 
-def fluorescence(paths: int) -> SlideRejected:
+def make_fluorescence_error(paths: int) -> SlideRejected:
     many = f"{paths} optical paths, all" if paths > 1 else "a picture"
     return SlideRejected(
         RejectReason.FLUORESCENCE,
@@ -97,10 +98,10 @@ def fluorescence(paths: int) -> SlideRejected:
     )
 
 
-def _packed(syntax: str) -> SlideRejected:
+def _make_compression_error(syntax: str) -> SlideRejected:
     how = REFUSED.get(syntax, "an unknown one")
     return SlideRejected(
         RejectReason.UNSUPPORTED_COMPRESSION,
-        f"The slide's DICOM files are packed in a way that can not be read ({how}): export them as JPEG, JPEG 2000 or "
+        f"The slide's DICOM files are packed in a way that cannot be read ({how}): export them as JPEG, JPEG 2000 or "
         "uncompressed.",
     )

@@ -1,4 +1,4 @@
-"""Where each frame lies in the picture, when the file says so frame by frame (TILED_SPARSE)."""
+"""The place of each frame in the image, when the file states it frame by frame (TILED_SPARSE)."""
 
 from __future__ import annotations
 
@@ -11,86 +11,92 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wsi.slide.dicom import elements
-from wsi.slide.dicom.elements import ITEM, SEQUENCE_END, Element, Limit, inside
-from wsi.slide.dicom.fields import decoded
-from wsi.slide.dicom.passage import Passage
-from wsi.slide.tiff import damaged
+from wsi.slide.dicom.buffered_range_reader import BufferedRangeReader
+from wsi.slide.dicom.elements import ITEM, SEQUENCE_END, Element, ElementLimit, walk_elements
+from wsi.slide.dicom.fields import decode_text
+from wsi.slide.tiff import make_damaged_error
 
 _MAX_TEXT = 64  #: bytes of a number or an identifier
 
 
 @dataclass(frozen=True, slots=True)
 class Positions:
-    """What the groups of each frame say. A frame without a place has column and row 0."""
+    """The places, heights and optical paths that the groups of each frame state. A frame without a place has column and
+    row 0."""
 
     columns: NDArray[np.int64]  #: [frames] px, from 1
     rows: NDArray[np.int64]  #: [frames] px, from 1
-    heights: NDArray[np.float64]  #: [frames] um of the focus above the glass; 0 where nothing is said
-    paths: NDArray[np.int32]  #: [frames] into `identifiers`; -1 where nothing is said
+    heights: NDArray[np.float64]  #: [frames] um of the focus above the glass; 0 where none is stated
+    paths: NDArray[np.int32]  #: [frames] into `identifiers`; -1 where none is stated
     identifiers: tuple[str, ...]  #: of optical paths, as they come
     spacing: tuple[float, float] | None  #: mm between rows and between columns, if all frames have the same
 
 
-def read_positions(passage: Passage, groups: Element, frames: int, *, implicit: bool) -> tuple[Positions, int]:
-    """Also where the element after `groups` starts. Raises SlideRejected DAMAGED, TRUNCATED."""
+def read_positions(
+    reader: BufferedRangeReader, groups: Element, frames: int, *, implicit: bool
+) -> tuple[Positions, int]:
+    """Return the positions of all frames, and where the element after `groups` starts. Raises SlideRejected DAMAGED,
+    TRUNCATED."""
     places = {elements.COLUMN_POSITION: array("q"), elements.ROW_POSITION: array("q")}
-    # Each text is kept once, and of each frame its number.
+    # Each text is stored once, and its number for each frame.
     texts: dict[int, dict[bytes, int]] = {elements.Z_OFFSET: {}, elements.OPTICAL_PATH_IDENTIFIER: {}}
     said = {tag: array("i") for tag in texts}
     spacings: set[bytes] = set()
     count, end = 0, groups.start
-    for depth, inner in inside(passage, groups, Limit.of_frames(frames), implicit=implicit):
+    for depth, inner in walk_elements(reader, groups, ElementLimit.of_frames(frames), implicit=implicit):
         end = inner.start
         if depth == 1 and inner.tag == ITEM:
             count += 1
             if count > frames:
-                raise damaged(f"A DICOM file of the slide describes more frames than the {frames:,} it claims.")
+                raise make_damaged_error(
+                    f"A DICOM file of the slide describes more frames than the {frames:,} it claims."
+                )
             for values in places.values():
                 values.append(0)
             for numbers in said.values():
                 numbers.append(-1)
         elif depth == 1 and inner.tag != SEQUENCE_END:
-            raise damaged("The description of the frames in a DICOM file of the slide is damaged.")
+            raise make_damaged_error("The description of the frames in a DICOM file of the slide is damaged.")
         elif inner.tag in places:
             if inner.length != 4:
-                raise damaged("A frame of the slide's DICOM files has no readable place.")
-            places[inner.tag][-1] = int.from_bytes(passage.read(inner.start, 4), "little", signed=True)
+                raise make_damaged_error("A frame of the slide's DICOM files has no readable place.")
+            places[inner.tag][-1] = int.from_bytes(reader.read(inner.start, 4), "little", signed=True)
         elif inner.tag in texts and 0 <= inner.length <= _MAX_TEXT:
             known = texts[inner.tag]
-            said[inner.tag][-1] = known.setdefault(_text(passage, inner), len(known))
+            said[inner.tag][-1] = known.setdefault(_text(reader, inner), len(known))
         elif inner.tag == elements.PIXEL_SPACING and 0 <= inner.length <= _MAX_TEXT:
-            spacings.add(_text(passage, inner))
+            spacings.add(_text(reader, inner))
     if count != frames:
-        raise damaged(f"A DICOM file of the slide describes {count:,} of its {frames:,} frames.")
+        raise make_damaged_error(f"A DICOM file of the slide describes {count:,} of its {frames:,} frames.")
     columns, rows = (np.array(values, np.int64) for values in places.values())
-    heights = np.array([*map(_height, texts[elements.Z_OFFSET]), 0.0])  # -1 is the last
+    heights = np.array([*map(_parse_height, texts[elements.Z_OFFSET]), 0.0])  # -1 is the last
     found = Positions(
         columns,
         rows,
         heights=heights[np.array(said[elements.Z_OFFSET], np.int64)],
         paths=np.array(said[elements.OPTICAL_PATH_IDENTIFIER], np.int32),
-        identifiers=tuple(decoded(text) for text in texts[elements.OPTICAL_PATH_IDENTIFIER]),
-        spacing=spacing(spacings.pop().decode("ascii", "replace").split("\\")) if len(spacings) == 1 else None,
+        identifiers=tuple(decode_text(text) for text in texts[elements.OPTICAL_PATH_IDENTIFIER]),
+        spacing=parse_spacing(spacings.pop().decode("ascii", "replace").split("\\")) if len(spacings) == 1 else None,
     )
     return found, groups.start + groups.length if groups.length != elements.UNDEFINED else end
 
 
-def _text(passage: Passage, inner: Element) -> bytes:
-    return passage.read(inner.start, inner.length).strip(b" \0")
+def _text(reader: BufferedRangeReader, inner: Element) -> bytes:
+    return reader.read(inner.start, inner.length).strip(b" \0")
 
 
-def _height(text: bytes) -> float:
+def _parse_height(text: bytes) -> float:
     try:
         height = float(text)
     except ValueError:
         height = math.nan
     if not math.isfinite(height):
-        raise damaged("A frame of the slide's DICOM files has no readable height of focus.")
+        raise make_damaged_error("A frame of the slide's DICOM files has no readable height of focus.")
     return height
 
 
-def spacing(values: Sequence[str]) -> tuple[float, float] | None:
-    """(mm between rows, mm between columns) of a PixelSpacing; None for what is none."""
+def parse_spacing(values: Sequence[str]) -> tuple[float, float] | None:
+    """Return (mm between rows, mm between columns) of a PixelSpacing; None if it is not valid."""
     try:
         down, across = (float(value) for value in values)
     except ValueError:

@@ -1,4 +1,4 @@
-"""A DICOM slide: the files of one series. Only VOLUME pictures are levels; label, overview and thumbnail never."""
+"""A DICOM slide: the files of one series. Only VOLUME images are levels; label, overview and thumbnail never are."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from wsi import side_by_side
+from wsi.concurrency import map_concurrently
 from wsi.errors import RejectReason, SlideRejected
 from wsi.records.slides import Choice, Inspection, LevelInfo
-from wsi.slide.copies import same_bytes
-from wsi.slide.dicom.choosing import no_such_path, several
-from wsi.slide.dicom.header import Header, read_header
+from wsi.slide.dicom.buffered_range_reader import HEAD, BufferedRangeReader
+from wsi.slide.dicom.choosing import make_ambiguous_error, make_unknown_path_error
+from wsi.slide.dicom.header import DicomHeader, read_header
 from wsi.slide.dicom.identity import VOLUME
-from wsi.slide.dicom.levels import Level, cut, level, pictures, read_part
+from wsi.slide.dicom.levels import Level, build_level, cut, group_parts, read_part
 from wsi.slide.dicom.meta import SLIDE_CLASS, is_dicom, read_meta
-from wsi.slide.dicom.passage import HEAD, Passage
 from wsi.slide.dicom.pixels import check_header
-from wsi.slide.files import is_named_dicom, left_out_warnings, several_slides
+from wsi.slide.files.choosing import describe_left_out, is_named_dicom, make_several_slides_error
+from wsi.slide.files.copies import are_copies
 from wsi.slide.index import IndexedFile, LevelIndex, SlideIndex
 from wsi.slide.mpp import StatedMpp, is_unit_mistake, resolve
 from wsi.slide.ranges import ByteRange, RangeSource
-from wsi.slide.tiff import damaged
+from wsi.slide.tiff import make_damaged_error
 
 _COMPARABLE = 256  #: px; the scale of a smaller level says little, as its sides are rounded
 _ROUNDING = 2  #: px by which the sizes of levels and their PixelSpacing differ where nothing is filled up
@@ -31,31 +31,32 @@ _ROUNDING = 2  #: px by which the sizes of levels and their PixelSpacing differ 
 class SeriesFile:
     number: int  #: its place among the slide's files
     source: RangeSource
-    passage: Passage
-    header: Header
+    reader: BufferedRangeReader
+    header: DicomHeader
 
 
 def read_index(files: Sequence[tuple[str, RangeSource]], choice: Choice | None = None) -> SlideIndex:
-    """Of all files that were sent for the slide, in that order. Other objects that lie among them are left out with a
-    warning, and files of other optical paths than the chosen one without. Raises SlideRejected, SourceError."""
+    """Return the index of the slide in all files that were sent for it, in that order. Other objects among them are
+    left out with a warning, and files of other optical paths than the chosen one without. Raises SlideRejected,
+    SourceError."""
     if choice is not None and choice.picture is not None:
         raise SlideRejected(
             RejectReason.NO_SUCH_CHOICE, "A DICOM series holds one image of the slide: leave the choice of one out."
         )
-    every = slide_files(files)
-    found = without_copies(every)
+    every = read_slide_files(files)
+    found = drop_copies(every)
     _check_flavours(found)
     volumes = [file for file in found if file.header.kind == VOLUME]
     _check_one_scan(found, volumes)
-    left_out = left_out_warnings(len(files) - len(every), len(every) - len(found))
-    warnings = (*left_out, *_told_of_places(volumes))
+    left_out = describe_left_out(len(files) - len(every), len(every) - len(found))
+    warnings = (*left_out, *_warn_of_places(volumes))
     volumes = _of_path(volumes, choice)
-    parts = side_by_side.each(lambda file: read_part(file.passage, file.number, file.header), volumes)
-    levels = sorted((level(group, choice) for group in pictures(parts)), key=_order)
-    sizes = [_filled_size(one, levels[0]) for one in levels]
+    parts = map_concurrently(lambda file: read_part(file.reader, file.number, file.header), volumes)
+    levels = sorted((build_level(group, choice) for group in group_parts(parts)), key=_order)
+    sizes = [_compute_unpadded_size(one, levels[0]) for one in levels]
     levels = [cut(one, *size) for one, size in zip(levels, sizes, strict=True)]
     _check_pyramid(levels, sizes)
-    warnings = (*_told_of_planes(levels, choice), *warnings)
+    warnings = (*_warn_of_planes(levels, choice), *warnings)
     infos = tuple(_info(one.header, size, sizes[0]) for one, size in zip(levels, sizes, strict=True))
     return SlideIndex(
         tuple(IndexedFile(source.etag, source.size) for _, source in files),
@@ -64,9 +65,9 @@ def read_index(files: Sequence[tuple[str, RangeSource]], choice: Choice | None =
     )
 
 
-def without_copies(files: Sequence[SeriesFile]) -> list[SeriesFile]:
-    """Return each image of the series once: a file that came twice says so by its SOPInstanceUID. Raises SlideRejected
-    DAMAGED where two files with the same one differ, SourceError."""
+def drop_copies(files: Sequence[SeriesFile]) -> list[SeriesFile]:
+    """Return each image of the series once: copies have the same SOPInstanceUID. Raises SlideRejected DAMAGED where two
+    files with the same one differ, SourceError."""
     first: dict[str, SeriesFile] = {}
     kept = list[SeriesFile]()
     for file in files:
@@ -74,17 +75,17 @@ def without_copies(files: Sequence[SeriesFile]) -> list[SeriesFile]:
         known = first.setdefault(instance, file) if instance else file
         if known is file:
             kept.append(file)
-        elif not same_bytes(known.source, file.source):
-            raise damaged(
+        elif not are_copies(known.source, file.source):
+            raise make_damaged_error(
                 "Two of the slide's DICOM files have the same SOPInstanceUID and hold different bytes: send the right "
                 "one alone."
             )
     return kept
 
 
-def slide_files(files: Sequence[tuple[str, RangeSource]]) -> list[SeriesFile]:
-    """Those that hold a picture of a slide, of whatever kind. Raises SlideRejected, SourceError."""
-    heads = side_by_side.each(_head, [source for _, source in files])
+def read_slide_files(files: Sequence[tuple[str, RangeSource]]) -> list[SeriesFile]:
+    """Return the files that hold an image of a slide, of any kind. Raises SlideRejected, SourceError."""
+    heads = map_concurrently(_head, [source for _, source in files])
     looked = (
         _slide_file(number, name, source, head)
         for number, ((name, source), head) in enumerate(zip(files, heads, strict=True))
@@ -97,21 +98,22 @@ def _head(source: RangeSource) -> bytes:
 
 
 def _slide_file(number: int, name: str, source: RangeSource, head: bytes) -> SeriesFile | None:
-    """None for what is clearly something else: no DICOM by content and name, or DICOM of another class."""
+    """Return the file; None for what is clearly something else: no DICOM by content and name, or DICOM of another
+    class. Raises SlideRejected, SourceError."""
     if not is_dicom(head):
         if not is_named_dicom(name):
             return None
-        raise damaged("A .dcm file of the slide is no DICOM file: the upload or copy went wrong.")
-    passage = Passage(source, head)
-    meta = read_meta(passage)
+        raise make_damaged_error("A .dcm file of the slide is no DICOM file: the upload or copy went wrong.")
+    reader = BufferedRangeReader(source, head)
+    meta = read_meta(reader)
     if meta.sop_class != SLIDE_CLASS:
         return None
     check_header(meta)
-    return SeriesFile(number, source, passage, read_header(passage, meta))
+    return SeriesFile(number, source, reader, read_header(reader, meta))
 
 
 def _check_flavours(found: Sequence[SeriesFile]) -> None:
-    """Raises SlideRejected where nothing tells the slide from its label (PS3.3, C.8.12.4.1.1)."""
+    """Raise SlideRejected if nothing tells the slide from its label (PS3.3, C.8.12.4.1.1)."""
     if found and not any(file.header.kind for file in found):
         raise SlideRejected(
             RejectReason.UNSUPPORTED_FORMAT,
@@ -133,11 +135,12 @@ def _check_one_scan(found: Sequence[SeriesFile], volumes: Sequence[SeriesFile]) 
         )
     scans = {file.header.series for file in volumes}
     if len(scans) > 1:
-        raise several_slides(len(scans))
+        raise make_several_slides_error(len(scans))
 
 
-def _told_of_places(volumes: Sequence[SeriesFile]) -> Iterator[str]:
-    """Writers that put levels together give each a frame of reference of its own (dicom-microscopy-viewer#94)."""
+def _warn_of_places(volumes: Sequence[SeriesFile]) -> Iterator[str]:
+    """Yield a warning if the levels name several frames of reference. Writers that put levels together give each one of
+    its own (dicom-microscopy-viewer#94)."""
     places = {file.header.place for file in volumes} - {None}
     if len(places) > 1:
         yield (
@@ -147,23 +150,24 @@ def _told_of_places(volumes: Sequence[SeriesFile]) -> Iterator[str]:
 
 
 def _of_path(volumes: Sequence[SeriesFile], choice: Choice | None) -> list[SeriesFile]:
-    """Those that hold the chosen optical path: scanners write each into files of its own, or all into one."""
+    """Return the files that hold the chosen optical path: scanners write each into files of its own, or all into
+    one."""
     held = {path.identifier: path for file in volumes for path in file.header.paths}
     if choice is None or choice.optical_path is None:
         dark = [file for file in volumes if file.header.paths and all(path.fluorescence for path in file.header.paths)]
         if dark and not all(path.fluorescence for path in held.values()):
-            raise several(tuple(held.values()), 1)
+            raise make_ambiguous_error(tuple(held.values()), 1)
         return list(volumes)
     if len(held) < 2:
         raise SlideRejected(
             RejectReason.NO_SUCH_CHOICE, "The slide holds one optical path: leave the choice of an optical path out."
         )
     if choice.optical_path not in held:
-        raise no_such_path(tuple(held.values()))
+        raise make_unknown_path_error(tuple(held.values()))
     return [file for file in volumes if choice.optical_path in {path.identifier for path in file.header.paths}]
 
 
-def _told_of_planes(levels: Sequence[Level], choice: Choice | None) -> Iterator[str]:
+def _warn_of_planes(levels: Sequence[Level], choice: Choice | None) -> Iterator[str]:
     if choice is None or choice.focal_plane is None:
         return
     flat = sum(one.planes == 1 for one in levels)
@@ -179,12 +183,12 @@ def _told_of_planes(levels: Sequence[Level], choice: Choice | None) -> Iterator[
 
 
 def _order(one: Level) -> tuple[int, tuple[float, ...]]:
-    """Largest first; of levels that fill up one tile each, the finest."""
+    """Return a key that sorts the largest level first; of levels that are padded to one tile each, the finest."""
     return -one.header.width, one.spacing or ()
 
 
-def _filled_size(one: Level, base: Level) -> tuple[int, int]:
-    """Return width and height in px without what only fills up the last tiles.
+def _compute_unpadded_size(one: Level, base: Level) -> tuple[int, int]:
+    """Return width and height in px without the padding of the last tiles.
 
     Philips stores whole tiles in every level, and in some a row or column of tiles more, so that sizes say nothing of
     the scale between levels and PixelSpacing says it (openslide PR#576: 53,248 px where half the base is 52,224).
@@ -215,7 +219,7 @@ def _check_pyramid(levels: Sequence[Level], sizes: Sequence[tuple[int, int]]) ->
         if size[0] == other_size[0]:
             held = {path.identifier: path for level in levels for path in level.paths}
             if one.paths != other.paths and len(held) > 1:
-                raise several(tuple(held.values()), 1)
+                raise make_ambiguous_error(tuple(held.values()), 1)
             raise SlideRejected(
                 RejectReason.UNSUPPORTED_FORMAT,
                 "Two of the slide's DICOM files hold the same level (a copy or another plane of focus): send one of "
@@ -230,7 +234,7 @@ def _check_pyramid(levels: Sequence[Level], sizes: Sequence[tuple[int, int]]) ->
             )
 
 
-def _info(header: Header, size: tuple[int, int], base: tuple[int, int]) -> LevelInfo:
+def _info(header: DicomHeader, size: tuple[int, int], base: tuple[int, int]) -> LevelInfo:
     (width, height), (base_width, base_height) = size, base
     return LevelInfo(
         width=width,
@@ -244,7 +248,7 @@ def _info(header: Header, size: tuple[int, int], base: tuple[int, int]) -> Level
 
 def _inspection(levels: Sequence[Level], infos: tuple[LevelInfo, ...], warnings: tuple[str, ...]) -> Inspection:
     base = infos[0]
-    said = (_stated(number, one, infos[number], base) for number, one in enumerate(levels))
+    said = (_compute_stated_mpp(number, one, infos[number], base) for number, one in enumerate(levels))
     mpp = resolve([stated for stated in said if stated is not None])
     return Inspection(
         format="dicom",
@@ -262,8 +266,8 @@ def _inspection(levels: Sequence[Level], infos: tuple[LevelInfo, ...], warnings:
     )
 
 
-def _stated(number: int, one: Level, info: LevelInfo, base: LevelInfo) -> StatedMpp | None:
-    """What a level says of level 0."""
+def _compute_stated_mpp(number: int, one: Level, info: LevelInfo, base: LevelInfo) -> StatedMpp | None:
+    """Return the scale of level 0 that a level states; None if it states none or is too small to count."""
     if one.spacing is None or (number and min(info.width, info.height) < _COMPARABLE):
         return None
     down, across = (1_000 * spacing for spacing in one.spacing)

@@ -1,1 +1,1 @@
-"""The layouts that are read natively, one a file. `registry` lists them in the order in which they are asked."""
+"""The layouts that are read natively, one a file. `registry` lists them in the order in which they are tried."""

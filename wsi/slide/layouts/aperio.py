@@ -14,36 +14,37 @@ from wsi.records.slides import Choice
 from wsi.slide import tiff
 from wsi.slide.index import SlideIndex
 from wsi.slide.layouts.tiff_images import TiffScan, find_scan
-from wsi.slide.layouts.tiff_levels import slide_index
+from wsi.slide.layouts.tiff_levels import build_slide_index
 from wsi.slide.ranges import RangeSource
-from wsi.slide.scales.pages import page_mpp
+from wsi.slide.scales.pages import read_page_mpp
 from wsi.slide.tiff import Directory, Tiff
 
 _HEIGHT: Final = re.compile(r"\|\s*OffsetZ\s*=\s*([-+]?\d{1,6}(?:[.,]\d{1,6})?)\s*(?:\||$)")
 
 
-def claims(file: Tiff) -> bool:
-    return any(page.note(tiff.IMAGE_DESCRIPTION, 64).startswith("Aperio") for page in file.directories[:2])
+def matches(file: Tiff) -> bool:
+    return any(page.read_note(tiff.IMAGE_DESCRIPTION, 64).startswith("Aperio") for page in file.directories[:2])
 
 
 def scan(file: Tiff, choice: Choice | None) -> TiffScan:
-    """Raises SlideRejected: what `find_scan` raises."""
-    return find_scan(file, choice, plane_of=_height)
+    """Return the slide among the images. Raises SlideRejected: what `find_scan` raises."""
+    return find_scan(file, choice, plane_of=_read_plane_height)
 
 
 def index(file: Tiff, source: RangeSource, choice: Choice | None) -> SlideIndex:
-    """Raises SlideRejected."""
+    """Return the index of the slide. Raises SlideRejected."""
     found = scan(file, choice)
-    return slide_index(
+    return build_slide_index(
         source,
         found.levels,
         format="svs",
         vendor="aperio",
-        mpp=page_mpp(file, found.base),
+        mpp=read_page_mpp(file, found.base),
         warnings=found.warnings,
     )
 
 
-def _height(page: Directory) -> float:
-    found = _HEIGHT.search(page.text(tiff.IMAGE_DESCRIPTION))
+def _read_plane_height(page: Directory) -> float:
+    """Return the height of the page's focal plane (OffsetZ, in um); 0.0 if its description states none."""
+    found = _HEIGHT.search(page.read_text(tiff.IMAGE_DESCRIPTION))
     return float(found[1].replace(",", ".")) if found else 0.0

@@ -19,14 +19,14 @@ from numpy.typing import NDArray
 from wsi.errors import RejectReason, SlideRejected, TileUnreadable
 from wsi.records.slides import Choice, Inspection, LevelInfo
 from wsi.slide import tiff
-from wsi.slide.codecs.jpeg_restarts import Header, read_header
+from wsi.slide.codecs.jpeg_restarts import JpegHeader, read_header
 from wsi.slide.coding import Codec, Coding, Colour
-from wsi.slide.index import IndexedFile, LevelIndex, Pieces, SlideIndex
-from wsi.slide.layouts.pyramids import StoredImage, choose_plane, one_image
-from wsi.slide.layouts.tiff_levels import MAX_TILE_PIXELS, image_size, unsupported
+from wsi.slide.index import IndexedFile, LevelIndex, SlideIndex, TileExtents
+from wsi.slide.layouts.pyramids import StoredImage, choose_plane, make_one_image_error
+from wsi.slide.layouts.tiff_levels import MAX_TILE_PIXELS, make_unsupported_error, read_image_size
 from wsi.slide.ranges import ByteRange, RangeSource
-from wsi.slide.scales.pages import page_mpp, resolution
-from wsi.slide.tiff import Directory, Tiff, damaged
+from wsi.slide.scales.pages import read_page_mpp, read_resolution
+from wsi.slide.tiff import Directory, Tiff, make_damaged_error
 from wsi.slide.windows import CUT_SHORT
 
 SOURCE_LENS: Final = 65421  #: magnification of a level
@@ -54,33 +54,33 @@ class _Page:
         return ByteRange(self.jpeg.start, min(self.jpeg.start + HEADER, self.jpeg.end))
 
 
-def claims(file: Tiff) -> bool:
+def matches(file: Tiff) -> bool:
     return file.ndpi
 
 
-def levels(file: Tiff) -> list[Directory]:
-    """Of all planes of focus, in the file's order. Raises SlideRejected."""
-    found = [directory for directory in file.directories if (directory.number(SOURCE_LENS) or 0) > 0]
+def select_levels(file: Tiff) -> list[Directory]:
+    """Return the levels of all planes of focus, in the file's order. Raises SlideRejected."""
+    found = [directory for directory in file.directories if (directory.read_number(SOURCE_LENS) or 0) > 0]
     if not found:
-        raise unsupported("The file holds no picture of the slide, only an overview.")
+        raise make_unsupported_error("The file holds no picture of the slide, only an overview.")
     return found
 
 
 def index(file: Tiff, source: RangeSource, choice: Choice | None) -> SlideIndex:
-    """Raises SlideRejected: Z_STACK without a plane at height 0 or a choice, NO_SUCH_CHOICE, BIT_DEPTH,
-    UNSUPPORTED_FORMAT for what OpenSlide may read."""
-    in_focus, of_plane = plane(levels(file), choice)
-    if (in_focus[0].number(CAPTURE_MODE) or 0) >= _GREY_16:
+    """Return the index of the slide. Raises SlideRejected: Z_STACK without a plane at height 0 or a choice,
+    NO_SUCH_CHOICE, BIT_DEPTH, UNSUPPORTED_FORMAT for what OpenSlide may read."""
+    in_focus, of_plane = choose_focal_plane(select_levels(file), choice)
+    if (in_focus[0].read_number(CAPTURE_MODE) or 0) >= _GREY_16:
         raise SlideRejected(
             RejectReason.BIT_DEPTH, "The file stores grey of 16 bits where models expect red, green and blue of 8."
         )
     in_focus[0].prefetch(in_focus[1:], (STARTS, STARTS_UPPER))
     pages = sorted((_page(directory, source.size) for directory in in_focus), key=lambda page: -page.width)
     if any(after.width == before.width for before, after in pairwise(pages)):
-        raise unsupported("Two levels of the file have the same size: it may hold two scans.")
+        raise make_unsupported_error("Two levels of the file have the same size: it may hold two scans.")
     heads = source.read_many([page.head for page in pages])
     found, left_out = _readable(pages, [bytes(head) for head in heads])
-    said = page_mpp(file, pages[0].directory, (replace(resolution(pages[0].directory), source="hamamatsu"),))
+    said = read_page_mpp(file, pages[0].directory, (replace(read_resolution(pages[0].directory), source="hamamatsu"),))
     inspection = Inspection(
         format="ndpi",
         reading_path="native",
@@ -100,8 +100,8 @@ def index(file: Tiff, source: RangeSource, choice: Choice | None) -> SlideIndex:
 
 
 def _readable(pages: Sequence[_Page], heads: Sequence[bytes]) -> tuple[tuple[LevelIndex, ...], tuple[str, ...]]:
-    """Return the levels that can be read, and a warning of each other one. Raises SlideRejected for the first one: its
-    pixels are in no other level."""
+    """Return the levels that can be read, and a warning for each other one. Raises SlideRejected if the first one
+    cannot: its pixels are in no other level."""
     found, warnings = [_level(pages[0], pages[0], heads[0])], list[str]()
     for page, head in zip(pages[1:], heads[1:], strict=True):
         try:
@@ -111,36 +111,38 @@ def _readable(pages: Sequence[_Page], heads: Sequence[bytes]) -> tuple[tuple[Lev
     return tuple(found), tuple(warnings)
 
 
-def plane(directories: Sequence[Directory], choice: Choice | None) -> tuple[list[Directory], tuple[str, ...]]:
+def choose_focal_plane(
+    directories: Sequence[Directory], choice: Choice | None
+) -> tuple[list[Directory], tuple[str, ...]]:
     """Return the levels of the focal plane that is read, and warnings. Raises SlideRejected Z_STACK, NO_SUCH_CHOICE."""
     if choice is not None and choice.picture is not None:
-        raise one_image()
+        raise make_one_image_error()
     images = [
-        StoredImage(number=number, width=width, height=height, plane=directory.number(Z_OFFSET) or 0.0)
+        StoredImage(number=number, width=width, height=height, plane=directory.read_number(Z_OFFSET) or 0.0)
         for number, directory in enumerate(directories)
-        for width, height in [image_size(directory)]
+        for width, height in [read_image_size(directory)]
     ]
     kept, warnings = choose_plane(images, choice)
     return [directories[image.number] for image in kept], warnings
 
 
 def _page(directory: Directory, file_size: int) -> _Page:
-    width, height = image_size(directory)
-    if directory.integer(tiff.COMPRESSION, 1) != _JPEG:
-        raise unsupported("The file's levels are not packed as JPEG.")
-    offsets, sizes = (directory.integers(tag) for tag in (tiff.STRIP_OFFSETS, tiff.STRIP_BYTE_COUNTS))
+    width, height = read_image_size(directory)
+    if directory.read_integer(tiff.COMPRESSION, 1) != _JPEG:
+        raise make_unsupported_error("The file's levels are not packed as JPEG.")
+    offsets, sizes = (directory.read_integers(tag) for tag in (tiff.STRIP_OFFSETS, tiff.STRIP_BYTE_COUNTS))
     if offsets is None or sizes is None or len(offsets) != 1 or len(sizes) != 1:
-        raise unsupported("The file's levels are not one JPEG each.")
+        raise make_unsupported_error("The file's levels are not one JPEG each.")
     jpeg = ByteRange(int(offsets[0]), int(offsets[0] + sizes[0]))
     if not 0 < jpeg.start < jpeg.end:
-        raise damaged("The file claims a picture without a place.")
+        raise make_damaged_error("The file claims a picture without a place.")
     if jpeg.end > file_size:
         raise SlideRejected(RejectReason.TRUNCATED, CUT_SHORT)
-    lower, upper = directory.integers(STARTS), directory.integers(STARTS_UPPER)
+    lower, upper = directory.read_integers(STARTS), directory.read_integers(STARTS_UPPER)
     if lower is None or upper is None:
         return _Page(directory, width, height, jpeg, lower)
     if len(lower) != len(upper) or (len(upper) and int(upper.max()) >= 2**31):
-        raise damaged("The file's list of restart markers has two halves that do not fit each other.")
+        raise make_damaged_error("The file's list of restart markers has two halves that do not fit each other.")
     return _Page(directory, width, height, jpeg, lower + (upper << 32))
 
 
@@ -148,18 +150,18 @@ def _level(page: _Page, first: _Page, head: bytes) -> LevelIndex:
     try:
         header = read_header(head)
     except TileUnreadable as error:
-        raise unsupported("A level of the file has no JPEG header that can be read.") from error
+        raise make_unsupported_error("A level of the file has no JPEG header that can be read.") from error
     blocks = -(-page.width // header.block_width) * -(-page.height // header.block_height)
     cut = 0 < header.restart_interval < blocks
     if not cut and page is not first:
         page = _as_its_jpeg(page, header)
-    # A side that a JPEG can not say is written as 0, or cut to 16 bits: the directory's counts.
+    # A side that a JPEG cannot say is written as 0, or cut to 16 bits: the directory's counts.
     sides = ((page.width, header.width), (page.height, header.height))
     if any(said not in (0, side) for side, said in sides if side <= MAX_JPEG_SIDE):
-        raise unsupported("A level of the file has another size than its JPEG.")
+        raise make_unsupported_error("A level of the file has another size than its JPEG.")
     tile_width, tile_height, pieces = _bands(page, header) if cut else (page.width, page.height, _whole(page))
     if tile_width * tile_height > MAX_TILE_PIXELS:
-        raise unsupported("The file's levels are not cut into slices by restart markers.")
+        raise make_unsupported_error("The file's levels are not cut into slices by restart markers.")
     coding = Coding(
         codec=Codec.JPEG_RESTARTS if cut else Codec.JPEG,
         colour=Colour.AS_CODED,
@@ -175,30 +177,30 @@ def _level(page: _Page, first: _Page, head: bytes) -> LevelIndex:
     return LevelIndex(info, coding, pieces)
 
 
-def _as_its_jpeg(page: _Page, header: Header) -> _Page:
-    """Return the page with the size of its JPEG where that is a pixel off: scanners round the two differently in small
+def _as_its_jpeg(page: _Page, header: JpegHeader) -> _Page:
+    """Return the page with the size of its JPEG if they differ by a pixel: scanners round the two differently in small
     levels, and only the JPEG's is true (OpenSlide PR 729)."""
     off = abs(page.width - header.width), abs(page.height - header.height)
     return replace(page, width=header.width, height=header.height) if max(off) == 1 else page
 
 
-def _whole(page: _Page) -> Pieces:
-    """A level of one tile: small ones have no restart markers."""
-    return Pieces.one_each(np.array([page.jpeg.start]), np.array([page.jpeg.size]))
+def _whole(page: _Page) -> TileExtents:
+    """Return a level of one tile: small ones have no restart markers."""
+    return TileExtents.of_single_pieces(np.array([page.jpeg.start]), np.array([page.jpeg.size]))
 
 
-def _bands(page: _Page, header: Header) -> tuple[int, int, Pieces]:
-    """(tile width, tile height, slices): tiles as wide as a slice and some rows of blocks high."""
+def _bands(page: _Page, header: JpegHeader) -> tuple[int, int, TileExtents]:
+    """Return (tile width, tile height, slices): tiles as wide as a slice and some rows of blocks high."""
     width, height = header.restart_interval * header.block_width, header.block_height
     if page.width % width or width > MAX_JPEG_SIDE:
-        raise unsupported("The file's restart markers do not cut its levels into equal slices.")
+        raise make_unsupported_error("The file's restart markers do not cut its levels into equal slices.")
     down, across = -(-page.height // height), page.width // width
     starts = page.starts
     if starts is None or len(starts) != down * across:
-        raise unsupported("The file does not list where the slices of its levels start.")
+        raise make_unsupported_error("The file does not list where the slices of its levels start.")
     edges = np.append(starts, page.jpeg.size)
     if starts[0] != len(header.data) or np.diff(edges).min() <= 2:
-        raise unsupported("The file's list of where the slices of its levels start contradicts itself.")
+        raise make_unsupported_error("The file's list of where the slices of its levels start contradicts itself.")
     # With the markers on both sides, by which a start is known to be one; the first has the header before it.
     begin, end = page.jpeg.start + starts - 2, page.jpeg.start + edges[1:]
     begin[0] = page.jpeg.start
@@ -207,5 +209,5 @@ def _bands(page: _Page, header: Header) -> tuple[int, int, Pieces]:
     order = np.concatenate([numbers[top : top + rows].T.ravel() for top in range(0, down, rows)])
     each = np.repeat([min(rows, down - top) for top in range(0, down, rows)], across)
     first = np.concatenate((np.zeros(1, np.int64), np.cumsum(each)))
-    pieces = Pieces(first, np.zeros(len(order), np.int32), begin[order], (end - begin)[order])
+    pieces = TileExtents(first, np.zeros(len(order), np.int32), begin[order], (end - begin)[order])
     return width, rows * height, pieces

@@ -1,5 +1,5 @@
-"""What an OME-XML says of the pictures of a TIFF. It is read as a stream, so that its size bounds its cost; one with a
-document type (the only way to define entities) is refused.
+"""The images of a TIFF, as its OME-XML describes them. It is read as a stream, so that its size bounds its cost; one
+with a document type (the only way to define entities) is refused.
 
 Source: OME data model 2016-06 and the OME-TIFF specification (docs.openmicroscopy.org/ome-model).
 """
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from xml.parsers import expat
 
-from wsi.slide.tiff import damaged
+from wsi.slide.tiff import make_damaged_error
 
 MAX_IMAGES = 1_000
 MAX_PLANES = 100_000  #: channels, or places of planes, of all images
@@ -23,7 +23,7 @@ _UNITS: Final = {
     "µm": 1.0, "\u03bcm": 1.0, "um": 1.0, "\ufffdm": 1.0,
     "mm": 1e3, "cm": 1e4, "dm": 1e5, "m": 1e6, "in": 25_400.0, "thou": 25.4,
 }  # fmt: skip
-_DEEPEST: Final = 5  #: OME, Image, Pixels, TiffData, UUID; what lies deeper is annotation
+_DEEPEST: Final = 5  #: OME, Image, Pixels, TiffData, UUID; anything deeper is annotation
 _FLUORESCENT: Final = ("EmissionWavelength", "ExcitationWavelength", "Fluor")
 
 
@@ -37,12 +37,12 @@ class OmeChannel:
 
 @dataclass(slots=True)
 class OmePlanes:
-    """Where planes that follow each other lie (TiffData)."""
+    """The place of planes that follow each other (TiffData)."""
 
     directory: int | None
     channel: int
     count: int | None
-    uuid: str | None = None  #: of the file that holds them, when it is said
+    uuid: str | None = None  #: of the file that holds them, if stated
 
 
 @dataclass(slots=True)
@@ -63,12 +63,12 @@ class OmeImage:
 @dataclass(slots=True)
 class Ome:
     uuid: str | None = None  #: of this file
-    elsewhere: bool = False  #: the description itself lies in another file (BinaryOnly)
+    elsewhere: bool = False  #: the description itself is in another file (BinaryOnly)
     images: list[OmeImage] = field(default_factory=list[OmeImage])
 
 
 def parse(text: str) -> Ome:
-    """Raises SlideRejected DAMAGED."""
+    """Parse an OME-XML. Raises SlideRejected DAMAGED."""
     reader = _Reader()
     parser = expat.ParserCreate("utf-8")
     parser.buffer_text = True
@@ -79,12 +79,12 @@ def parse(text: str) -> Ome:
     try:
         parser.Parse(text.lstrip("\ufeff \r\n\t").encode(), True)
     except (expat.ExpatError, ValueError) as error:  # ValueError: a number that is none
-        raise damaged("The OME description in the file is damaged.") from error
+        raise make_damaged_error("The OME description in the file is damaged.") from error
     return reader.ome
 
 
 def _refuse_document_type(*_: object) -> None:
-    raise damaged("The OME description in the file has a document type, which no OME writer makes.")
+    raise make_damaged_error("The OME description in the file has a document type, which no OME writer makes.")
 
 
 class _Reader:
@@ -107,7 +107,9 @@ class _Reader:
                 self.ome.elsewhere = True
             case ["Image"]:
                 if len(images) == MAX_IMAGES:
-                    raise damaged(f"The OME description in the file lists more than {MAX_IMAGES:,} pictures.")
+                    raise make_damaged_error(
+                        f"The OME description in the file lists more than {MAX_IMAGES:,} pictures."
+                    )
                 images.append(OmeImage(name=values.get("Name", "")))
             case ["Image", "Pixels"]:
                 _read_pixels(images[-1], values)
@@ -137,7 +139,7 @@ class _Reader:
     def _count(self) -> None:
         self._planes += 1
         if self._planes > MAX_PLANES:
-            raise damaged(f"The OME description in the file lists more than {MAX_PLANES:,} planes.")
+            raise make_damaged_error(f"The OME description in the file lists more than {MAX_PLANES:,} planes.")
 
 
 def _read_pixels(image: OmeImage, values: dict[str, str]) -> None:
@@ -158,13 +160,13 @@ def _channel(values: dict[str, str]) -> OmeChannel:
 
 
 def _number(values: dict[str, str], name: str) -> int | None:
-    """A whole number, None when absent. Raises ValueError or SlideRejected."""
+    """Return a whole number, None when absent. Raises ValueError or SlideRejected."""
     said = values.get(name)
     if said is None:
         return None
     number = int(said)
     if not 0 <= number < 2**31:
-        raise damaged("The OME description in the file holds a number that no picture can have.")
+        raise make_damaged_error("The OME description in the file holds a number that no picture can have.")
     return number
 
 

@@ -1,4 +1,5 @@
-"""Which of the images in a file is the slide: images are grouped into pyramids, and the finest pyramid is chosen.
+"""The choice of the slide among the images of a file: images are grouped into pyramids, and the finest pyramid is
+chosen.
 
 A writer may store a thumbnail, a label or a macro first, leave out the flag that marks a smaller version, or store two
 scans in one file. So neither the order nor the flag decides, but what each image says and measures. Pure.
@@ -27,7 +28,7 @@ _MOST_HALVINGS: Final = 16
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StoredImage:
-    """One image of a file, as far as choosing needs it."""
+    """One image of a file, with what choosing needs of it."""
 
     number: int  #: in the file's order
     width: int  #: px
@@ -48,7 +49,7 @@ class StoredImage:
 
 
 @dataclass(frozen=True, slots=True)
-class Pyramid:
+class ImagePyramid:
     """Images of one field of view, the largest first."""
 
     levels: tuple[StoredImage, ...]
@@ -58,11 +59,11 @@ class Pyramid:
         return self.levels[0]
 
     def takes(self, image: StoredImage) -> bool:
-        """Whether `image` can be a level of it: same focal plane and field of view, and a size of its own."""
+        """Return whether `image` can be a level of it: same focal plane and field of view, and a size of its own."""
         base = self.base
         if image.plane != base.plane or not image.is_tiled or image.side >= base.side:
             return False
-        if not shows_same_field(image, base) and len(_filled(image, base)) != 1:
+        if not shows_same_field(image, base) and len(_list_unpadded_sizes(image, base)) != 1:
             return False
         if image.is_reduced:
             return all(image.side != level.side for level in self.levels)
@@ -72,7 +73,7 @@ class Pyramid:
 
 @dataclass(frozen=True, slots=True)
 class ChosenPyramid:
-    pyramid: Pyramid
+    pyramid: ImagePyramid
     warnings: tuple[str, ...]
 
 
@@ -86,19 +87,19 @@ def shows_same_field(image: StoredImage, base: StoredImage) -> bool:
     return abs(shorter - expected) <= allowed
 
 
-def filled_size(image: StoredImage, base: StoredImage) -> tuple[int, int]:
-    """Return width and height in px of what `image` shows of `base`, without what only fills up its last tiles.
+def compute_unpadded_size(image: StoredImage, base: StoredImage) -> tuple[int, int]:
+    """Return width and height in px of what `image` shows of `base`, without the padding of its last tiles.
 
     Some writers store whole tiles in every level (exports of Philips and Ventana: openslide#137, openslide#153), so
     that sizes say nothing of the scale between levels. Each of these is a power of two smaller than the base.
     """
-    found = _filled(image, base)
+    found = _list_unpadded_sizes(image, base)
     return found[0] if len(found) == 1 else (image.width, image.height)
 
 
-def _filled(image: StoredImage, base: StoredImage) -> list[tuple[int, int]]:
-    """Every size that fills up to the tiles of `image`: none where its size is the scale's own, several where it is so
-    small that nothing tells the scale."""
+def _list_unpadded_sizes(image: StoredImage, base: StoredImage) -> list[tuple[int, int]]:
+    """Return every size that is padded to the tiles of `image`. There is none where its size is the scale's own, and
+    several where it is so small that nothing tells the scale."""
     if image.tile is None or base.tile is None or base.width % base.tile[0] or base.height % base.tile[1]:
         return []
     found: list[tuple[int, int]] = []
@@ -112,19 +113,19 @@ def _filled(image: StoredImage, base: StoredImage) -> list[tuple[int, int]]:
     return found
 
 
-def find_pyramids(images: Sequence[StoredImage]) -> tuple[Pyramid, ...]:
+def find_pyramids(images: Sequence[StoredImage]) -> tuple[ImagePyramid, ...]:
     """Return every image in exactly one pyramid, in the order in which the file stores their largest images.
 
     An image joins the pyramid whose base precedes it most closely, else one whose base follows it.
     """
-    pyramids: list[Pyramid] = []
+    pyramids: list[ImagePyramid] = []
     for image in sorted(images, key=lambda one: (-one.side, -one.area, one.number)):
         fitting = [place for place, pyramid in enumerate(pyramids) if pyramid.takes(image)]
         if not fitting:
-            pyramids.append(Pyramid((image,)))
+            pyramids.append(ImagePyramid((image,)))
             continue
         place = min(fitting, key=lambda each: _distance(image, pyramids[each].base))
-        pyramids[place] = Pyramid((*pyramids[place].levels, image))
+        pyramids[place] = ImagePyramid((*pyramids[place].levels, image))
     return tuple(sorted(pyramids, key=lambda pyramid: pyramid.base.number))
 
 
@@ -155,15 +156,16 @@ def choose_plane(images: Sequence[StoredImage], choice: Choice | None) -> tuple[
     return [image for image in images if image.plane == plane], told
 
 
-def choose_pyramid(pyramids: Sequence[Pyramid], choice: Choice | None) -> ChosenPyramid:
+def choose_pyramid(pyramids: Sequence[ImagePyramid], choice: Choice | None) -> ChosenPyramid:
     """Return the one that the user chose by its number, or the only fine one. All are of one focal plane. Raises
     SlideRejected SEVERAL_PICTURES with the list where several are fine, NO_SUCH_CHOICE."""
     if choice is not None and choice.picture is not None:
         if len(pyramids) == 1:
-            raise one_image()
+            raise make_one_image_error()
         if choice.picture > len(pyramids):
             raise SlideRejected(
-                RejectReason.NO_SUCH_CHOICE, f"The file holds {_listed(pyramids, range(len(pyramids)))}: choose one."
+                RejectReason.NO_SUCH_CHOICE,
+                f"The file holds {_describe_pyramids(pyramids, range(len(pyramids)))}: choose one.",
             )
         chosen = choice.picture - 1
     else:
@@ -172,33 +174,33 @@ def choose_pyramid(pyramids: Sequence[Pyramid], choice: Choice | None) -> Chosen
         if len(fine) > 1:
             raise SlideRejected(
                 RejectReason.SEVERAL_PICTURES,
-                f"The file holds {len(fine)} scans, and models expect one: choose one of {_listed(pyramids, fine)} "
-                "(`picture`).",
+                f"The file holds {len(fine)} scans, and models expect one: choose one of "
+                f"{_describe_pyramids(pyramids, fine)} (`picture`).",
             )
         chosen = finest
     others = [place for place in range(len(pyramids)) if place != chosen]
-    warnings = (f"The file also holds {_listed(pyramids, others)}, which is not read.",) if others else ()
+    warnings = (f"The file also holds {_describe_pyramids(pyramids, others)}, which is not read.",) if others else ()
     return ChosenPyramid(pyramids[chosen], warnings)
 
 
-def one_image() -> SlideRejected:
-    """The refusal of a choice where there is none: the same question has one spelling (decision 53)."""
+def make_one_image_error() -> SlideRejected:
+    """Return the refusal of a choice where there is none: the same question has one spelling (decision 53)."""
     return SlideRejected(RejectReason.NO_SUCH_CHOICE, "The file holds one image: leave the choice of an image out.")
 
 
 def _contradicts(image: StoredImage, base: StoredImage) -> bool:
-    """Whether both scales are known and not in the ratio of the sizes: the image shows another area."""
+    """Return whether both scales are known and not in the ratio of the sizes: the image shows another area."""
     if image.mpp is None or base.mpp is None:
         return False
     return abs(math.log(image.mpp / base.mpp * image.side / base.side)) > _SAME_SCALE
 
 
 def _distance(image: StoredImage, base: StoredImage) -> tuple[bool, int]:
-    """Order by: whether the base follows the image in the file, how many images lie between."""
+    """Return a sort key: whether the base follows the image in the file, and the number of images between."""
     return base.number > image.number, abs(base.number - image.number)
 
 
-def _finest(pyramids: Sequence[Pyramid]) -> int:
+def _finest(pyramids: Sequence[ImagePyramid]) -> int:
     """Return the place of the one with the finest scale, or of the largest where scales are equal or not all known."""
     scales = [pyramid.base.mpp for pyramid in pyramids if pyramid.base.mpp is not None]
     places = range(len(pyramids))
@@ -208,14 +210,17 @@ def _finest(pyramids: Sequence[Pyramid]) -> int:
     return max(places, key=lambda place: pyramids[place].base.area)
 
 
-def _is_fine(pyramid: Pyramid, finest: Pyramid) -> bool:
-    """Whether it may be another scan: no overview by its scale or size, and not one more image of the same field."""
+def _is_fine(pyramid: ImagePyramid, finest: ImagePyramid) -> bool:
+    """Return whether it may be another scan: no overview by its scale or size, and not one more image of the same
+    field."""
     if pyramid is finest:
         return True
     image, base = pyramid.base, finest.base
     if image.is_reduced and not base.is_reduced:
         return False
-    is_smaller = image.side * _LEAST_STEP <= base.side and (shows_same_field(image, base) or _filled(image, base))
+    is_smaller = image.side * _LEAST_STEP <= base.side and (
+        shows_same_field(image, base) or _list_unpadded_sizes(image, base)
+    )
     if len(pyramid.levels) == 1 and is_smaller:
         return False
     if image.mpp is not None and base.mpp is not None:
@@ -223,13 +228,13 @@ def _is_fine(pyramid: Pyramid, finest: Pyramid) -> bool:
     return image.side * _SMALL > base.side or image.side > _LARGE
 
 
-def _listed(pyramids: Sequence[Pyramid], places: Sequence[int]) -> str:
-    told = [_told(place + 1, pyramids[place].base) for place in places[:_MOST_LISTED]]
+def _describe_pyramids(pyramids: Sequence[ImagePyramid], places: Sequence[int]) -> str:
+    told = [_describe_image(place + 1, pyramids[place].base) for place in places[:_MOST_LISTED]]
     more = len(places) - len(told)
     return ", ".join(told) + f" and {more:,} more" * (more > 0)
 
 
-def _told(number: int, image: StoredImage) -> str:
+def _describe_image(number: int, image: StoredImage) -> str:
     scale = f", {image.mpp:.4g} um per pixel" if image.mpp is not None else ""
     tiles = "" if image.is_tiled else ", without tiles"
     return f"image {number} ({image.width:,} x {image.height:,} px{scale}{tiles})"

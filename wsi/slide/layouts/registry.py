@@ -1,4 +1,4 @@
-"""Which layout reads a TIFF: the first one that claims it. What none claims goes to OpenSlide."""
+"""The layouts of TIFFs: the first one that claims a file reads it. A file that none claims goes to OpenSlide."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from wsi.slide.coding import Codec
 from wsi.slide.index import SlideIndex
 from wsi.slide.layouts import aperio, generic, ndpi, ome
 from wsi.slide.layouts.tiff_coding import CODECS
-from wsi.slide.layouts.tiff_levels import image_size, unsupported
+from wsi.slide.layouts.tiff_levels import make_unsupported_error, read_image_size
 from wsi.slide.ranges import RangeSource
 from wsi.slide.tiff import Tiff
 
@@ -27,14 +27,14 @@ _CLASSIC_LIMIT = 2**32  #: bytes; only NDPI stretches a classic TIFF beyond it, 
 
 @dataclass(frozen=True, slots=True)
 class TiffLayout:
-    """The last two are what docs/formats.md says of it."""
+    """One layout of TIFFs. `codecs` and `refuses` are what docs/reference/formats.md says of it."""
 
     name: str
     claims: Callable[[Tiff], bool]
     index: Callable[[Tiff, RangeSource, Choice | None], SlideIndex]  #: raises SlideRejected
     size: Callable[[Tiff], tuple[int, int]]  #: px of the image that it takes for the slide; raises SlideRejected
     codecs: frozenset[Codec]
-    refuses: str  #: beside what no TIFF may hold
+    refuses: str  #: in addition to what no TIFF may hold
 
 
 _TAGGED: Final = frozenset(CODECS.values())  #: what the tags of any TIFF may name
@@ -42,35 +42,35 @@ _TAGGED: Final = frozenset(CODECS.values())  #: what the tags of any TIFF may na
 TIFF_LAYOUTS: Final = (
     TiffLayout(
         "Aperio SVS",
-        aperio.claims,
+        aperio.matches,
         aperio.index,
-        lambda file: image_size(aperio.scan(file, None).base),
+        lambda file: read_image_size(aperio.scan(file, None).base),
         _TAGGED,
-        "planes of focus without one at height 0 of which none is chosen (`focal_plane`)",
+        "focal planes without one at height 0 of which none is chosen (`focal_plane`)",
     ),
     TiffLayout(
         "Hamamatsu NDPI",
-        ndpi.claims,
+        ndpi.matches,
         ndpi.index,
-        lambda file: image_size(ndpi.levels(file)[0]),
+        lambda file: read_image_size(ndpi.select_levels(file)[0]),
         frozenset({Codec.JPEG_RESTARTS, Codec.JPEG}),
-        "grey of 16 bits, planes of focus without one at height 0; restart markers of the first level that no list "
+        "grey of 16 bits, focal planes without one at height 0; restart markers of the first level that no list "
         "tells, or that do not cut its width into equal slices, are left to OpenSlide",
     ),
     TiffLayout(
         "OME-TIFF",
-        ome.claims,
+        ome.matches,
         ome.index,
-        lambda file: image_size(ome.scan(file, None).channels[0][0]),
+        lambda file: read_image_size(ome.scan(file, None).channels[0][0]),
         _TAGGED,
-        "planes of focus, times and channels other than red, green and blue; images kept in other files; several "
+        "focal planes, times and channels other than red, green and blue; images kept in other files; several "
         "scans of which none is chosen (`picture`)",
     ),
     TiffLayout(
         "Generic tiled TIFF",
-        generic.claims,
+        generic.matches,
         generic.index,
-        lambda file: image_size(generic.scan(file, None).base),
+        lambda file: read_image_size(generic.scan(file, None).base),
         _TAGGED,
         "strips; several scans of which none is chosen, and grey pages of one size",
     ),
@@ -87,14 +87,14 @@ def read_index(source: RangeSource, choice: Choice | None = None) -> SlideIndex:
         )
     parsed = tiff.parse(source)
     if not (parsed.big or parsed.ndpi) and source.size > _CLASSIC_LIMIT:
-        raise unsupported("The file is larger than a classic TIFF can be: save it as BigTIFF.")
+        raise make_unsupported_error("The file is larger than a classic TIFF can be: save it as BigTIFF.")
     layout = _layout(parsed)
     if layout is None:
-        raise unsupported(UNCLAIMED)
+        raise make_unsupported_error(UNCLAIMED)
     return layout.index(parsed, source, choice)
 
 
-def chosen_size(file: Tiff) -> tuple[int, int] | None:
+def find_chosen_size(file: Tiff) -> tuple[int, int] | None:
     """Return the size in px of the image that a layout takes for the slide; None where none claims the file. Raises
     SlideRejected."""
     layout = _layout(file)

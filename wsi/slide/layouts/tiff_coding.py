@@ -1,6 +1,7 @@
-"""What the tags of a TIFF say of its pixels, as the `Coding` of a level, or why they can not be read.
+"""The `Coding` of a level by the tags of a TIFF, or the reason why its pixels cannot be read.
 
-The tags rule, not what a codec believes. Where tags are missing or vague, what libtiff does counts, and so OpenSlide.
+The tags rule, not what a codec believes. Where tags are missing or vague, libtiff's behaviour counts, and so
+OpenSlide's.
 """
 
 from __future__ import annotations
@@ -8,11 +9,11 @@ from __future__ import annotations
 from typing import Final
 
 from wsi.errors import RejectReason, SlideRejected, TileUnreadable
-from wsi.slide import jpeg, tiff
-from wsi.slide.codecs import packed
+from wsi.slide import tiff
+from wsi.slide.codecs import jpeg, packed
 from wsi.slide.coding import Codec, Coding, Colour, Extra
 from wsi.slide.layouts import old_jpeg
-from wsi.slide.tiff import Directory, damaged
+from wsi.slide.tiff import Directory, make_damaged_error
 
 _APERIO_YCBCR: Final = 33003
 CODECS: Final = {
@@ -54,10 +55,11 @@ _SAMPLE_KINDS: Final = {2: "signed ", 3: "floating-point "}  #: SampleFormat
 _EXPECTED: Final = "where models expect red, green and blue of 8"
 
 
-def coding(directory: Directory) -> Coding:
-    """Raises SlideRejected: BIT_DEPTH, FLUORESCENCE, UNSUPPORTED_PIXELS, UNSUPPORTED_COMPRESSION, DAMAGED."""
-    samples = directory.integer(tiff.SAMPLES_PER_PIXEL, 1)
-    photometric = directory.integer(tiff.PHOTOMETRIC, -1)
+def read_coding(directory: Directory) -> Coding:
+    """Return the coding of a page's pixels. Raises SlideRejected: BIT_DEPTH, FLUORESCENCE, UNSUPPORTED_PIXELS,
+    UNSUPPORTED_COMPRESSION, DAMAGED."""
+    samples = directory.read_integer(tiff.SAMPLES_PER_PIXEL, 1)
+    photometric = directory.read_integer(tiff.PHOTOMETRIC, -1)
     _check_depth(directory, samples)
     colours = 1 if photometric in _GREY else 3
     if samples > 4 or (photometric in _GREY and samples > 2):
@@ -71,13 +73,13 @@ def coding(directory: Directory) -> Coding:
         unknown = f"colours of kind {photometric}" if photometric >= 0 else "samples without saying of what"
         stored = OTHER_COLOURS.get(photometric, unknown)
         raise _pixels(f"The file stores {stored} {_EXPECTED} bits: save it as RGB.")
-    if directory.integer(tiff.ORIENTATION, 1) != 1:
+    if directory.read_integer(tiff.ORIENTATION, 1) != 1:
         raise _pixels("The file's picture is stored turned or mirrored: save it upright.")
-    if directory.integer(tiff.FILL_ORDER, 1) != 1:
+    if directory.read_integer(tiff.FILL_ORDER, 1) != 1:
         raise _pixels("The file stores the bits of each byte in reverse (FillOrder 2): save it anew.")
     codec, colour = _packing(directory, colour)
     extra = _extra(directory, samples) if samples > colours else Extra.NONE
-    planes = samples > 1 and directory.integer(tiff.PLANAR_CONFIGURATION, 1) == 2
+    planes = samples > 1 and directory.read_integer(tiff.PLANAR_CONFIGURATION, 1) == 2
     odd = planes or extra is not Extra.NONE
     grey_alpha = samples == 2 and codec is Codec.PNG  # libspng gives it in no form that imagecodecs takes.
     if (planes and codec not in _ONE_BY_ONE) or (odd and colour is Colour.YCBCR) or grey_alpha:
@@ -87,16 +89,16 @@ def coding(directory: Directory) -> Coding:
         colour=colour,
         tables=_tables(directory, codec),
         planes=planes,
-        predictor=codec in _PREDICTED and directory.integer(tiff.PREDICTOR, 1) == 2,
+        predictor=codec in _PREDICTED and directory.read_integer(tiff.PREDICTOR, 1) == 2,
         extra=extra,
-        reference=old_jpeg.reference(directory) if codec is Codec.OLD_JPEG else (),
+        reference=old_jpeg.read_reference(directory) if codec is Codec.OLD_JPEG else (),
     )
 
 
 def _check_depth(directory: Directory, samples: int) -> None:
-    bits = directory.integers(tiff.BITS_PER_SAMPLE)
+    bits = directory.read_integers(tiff.BITS_PER_SAMPLE)
     depths = {1} if bits is None or not bits.size else set(bits.tolist())
-    kinds = directory.integers(tiff.SAMPLE_FORMAT)
+    kinds = directory.read_integers(tiff.SAMPLE_FORMAT)
     odd = "".join(name for kind, name in _SAMPLE_KINDS.items() if kinds is not None and kind in kinds)
     if depths != {8} or odd:
         depth = "/".join(str(depth) for depth in sorted(depths))
@@ -107,7 +109,7 @@ def _check_depth(directory: Directory, samples: int) -> None:
 
 
 def _packing(directory: Directory, colour: Colour) -> tuple[Codec, Colour]:
-    compression = directory.integer(tiff.COMPRESSION, 1)
+    compression = directory.read_integer(tiff.COMPRESSION, 1)
     codec = CODECS.get(compression)
     name = OTHER_CODECS.get(compression, "") if codec is None else _not_read(directory, codec, colour)
     if codec is None or name:
@@ -116,11 +118,11 @@ def _packing(directory: Directory, colour: Colour) -> tuple[Codec, Colour]:
             f"The file's tiles are packed with compression {compression}{f' ({name})' if name else ''}, which is not "
             "read: save it with JPEG, JPEG 2000, LZW, Deflate or ZSTD.",
         )
-    if codec in _PREDICTED and directory.integer(tiff.PREDICTOR, 1) not in (1, 2):
+    if codec in _PREDICTED and directory.read_integer(tiff.PREDICTOR, 1) not in (1, 2):
         raise SlideRejected(
             RejectReason.UNSUPPORTED_COMPRESSION,
-            f"The file's tiles are packed with predictor {directory.integer(tiff.PREDICTOR, 1)}, which is for floating "
-            "point: save it anew.",
+            f"The file's tiles are packed with predictor {directory.read_integer(tiff.PREDICTOR, 1)}, which is for "
+            "floating point: save it anew.",
         )
     if compression == _APERIO_YCBCR and colour is Colour.RGB:
         return codec, Colour.YCBCR  # Aperio's number says it, whatever the tag does.
@@ -130,33 +132,33 @@ def _packing(directory: Directory, colour: Colour) -> tuple[Codec, Colour]:
 
 
 def _not_read(directory: Directory, codec: Codec, colour: Colour) -> str:
-    """The kind of packing, where the codec reads others."""
-    lerc = directory.integers(tiff.LERC_PARAMETERS) if codec is Codec.LERC else None
+    """Return the kind of packing that is not read although its codec is; empty for what is read."""
+    lerc = directory.read_integers(tiff.LERC_PARAMETERS) if codec is Codec.LERC else None
     if lerc is not None and len(lerc) > 1 and lerc[1] != 0:
         return "LERC packed once more"
-    if codec is Codec.OLD_JPEG and (colour is not Colour.YCBCR or old_jpeg.tables(directory) is None):
+    if codec is Codec.OLD_JPEG and (colour is not Colour.YCBCR or old_jpeg.read_tables(directory) is None):
         return "old JPEG without tables of its own, or not in YCbCr"
     return ""
 
 
 def _extra(directory: Directory, samples: int) -> Extra:
-    kinds = directory.integers(tiff.EXTRA_SAMPLES)
+    kinds = directory.read_integers(tiff.EXTRA_SAMPLES)
     kind = 0 if kinds is None or not kinds.size else int(kinds[0])
     if kind == 2:
         return Extra.UNASSOCIATED
-    # libtiff takes a fourth sample of which nothing is said for alpha, and a second one for nothing.
+    # Where the file does not say, libtiff takes a fourth sample for alpha, and ignores a second one.
     return Extra.ASSOCIATED if kind == 1 or samples == 4 else Extra.IGNORED
 
 
 def _tables(directory: Directory, codec: Codec) -> bytes:
     if codec is Codec.OLD_JPEG:
-        return old_jpeg.tables(directory) or b""
+        return old_jpeg.read_tables(directory) or b""
     if codec is not Codec.JPEG:
         return b""
     try:
-        return jpeg.shared_tables(directory.data(tiff.JPEG_TABLES) or b"\xff\xd8\xff\xd9")
+        return jpeg.extract_tables(directory.read_data(tiff.JPEG_TABLES) or b"\xff\xd8\xff\xd9")
     except TileUnreadable as error:
-        raise damaged("The JPEG tables that the file's tiles share are damaged.") from error
+        raise make_damaged_error("The JPEG tables that the file's tiles share are damaged.") from error
 
 
 def _pixels(sentence: str) -> SlideRejected:

@@ -12,7 +12,7 @@ from wsi.errors import RejectReason, SlideRejected
 from wsi.records.slides import Choice
 from wsi.slide import tiff
 from wsi.slide.layouts.pyramids import StoredImage, choose_plane, choose_pyramid, find_pyramids
-from wsi.slide.layouts.tiff_levels import image_size, unsupported
+from wsi.slide.layouts.tiff_levels import make_unsupported_error, read_image_size
 from wsi.slide.tiff import Directory, Tiff
 
 _REDUCED, _MASK = 1, 4  #: bits of NewSubfileType
@@ -57,27 +57,27 @@ def find_scan(
     scale_of: Scale = lambda _: None,
 ) -> TiffScan:
     """Return the slide among the images. `plane_of` is the height of an image's focal plane, `scale_of` its um per px
-    where the file says it of this image alone. Raises SlideRejected: NOT_A_SLIDE for a label or an overview alone,
+    where the file states it for this image alone. Raises SlideRejected: NOT_A_SLIDE for a label or an overview alone,
     SEVERAL_PICTURES, Z_STACK, NO_SUCH_CHOICE, UNSUPPORTED_FORMAT for an image without tiles."""
     found = [
         replace(one, image=replace(one.image, plane=plane_of(one.directory), mpp=scale_of(one.directory)))
-        for one in candidates(file)
+        for one in select_candidates(file)
     ]
     images, of_plane = choose_plane([one.image for one in found], choice)
     chosen = choose_pyramid(find_pyramids(images), choice)
     if not chosen.pyramid.base.is_tiled:
-        raise without_tiles()
+        raise make_untiled_error()
     directories = {one.image.number: one.directory for one in found}
     levels = tuple(directories[level.number] for level in chosen.pyramid.levels)
     return TiffScan(levels, (*of_plane, *chosen.warnings))
 
 
-def candidates(file: Tiff) -> list[TiffImage]:
+def select_candidates(file: Tiff) -> list[TiffImage]:
     """Return the images that may be a scan or a level of one. Images without tiles are thumbnails, labels and macros,
     unless they are larger than every image with tiles. Raises SlideRejected NOT_A_SLIDE, UNSUPPORTED_FORMAT."""
     found = list(_images(file))
     if not any(one.image.is_tiled for one in found):
-        raise without_tiles()
+        raise make_untiled_error()
     scans = [one for one in found if not is_beside(one.directory)]
     largest = max((one.image.area for one in scans if one.image.is_tiled), default=0)
     kept = [
@@ -98,19 +98,23 @@ def is_beside(directory: Directory) -> bool:
     flags = _flags(directory)
     if flags & _MASK or flags == _APERIO_MACRO:
         return True
-    texts = (directory.note(tag, _MOST_TEXT) for tag in (tiff.IMAGE_DESCRIPTION, tiff.PAGE_NAME) if tag in directory)
-    # Behind the first "|" of Aperio's description lie fields that people fill in.
+    texts = (
+        directory.read_note(tag, _MOST_TEXT) for tag in (tiff.IMAGE_DESCRIPTION, tiff.PAGE_NAME) if tag in directory
+    )
+    # After the first "|" of Aperio's description come fields that people fill in.
     return any(_BESIDE.search(text.partition("|")[0]) for text in texts)
 
 
-def without_tiles() -> SlideRejected:
-    return unsupported("The file is a TIFF without tiles: save it as a tiled pyramid, or send the scanner's file.")
+def make_untiled_error() -> SlideRejected:
+    return make_unsupported_error(
+        "The file is a TIFF without tiles: save it as a tiled pyramid, or send the scanner's file."
+    )
 
 
 def _images(file: Tiff) -> Iterator[TiffImage]:
     """Yield every image once, numbered in the file's order; those below a page behind it."""
     number, seen = 0, set[int]()
-    pages = [(page, page.below()) for page in file.directories]
+    pages = [(page, page.read_sub_directories()) for page in file.directories]
     below = {level.place.start for _, levels in pages for level in levels}
     for page, levels in pages:
         for directory in (page, *levels):
@@ -118,8 +122,8 @@ def _images(file: Tiff) -> Iterator[TiffImage]:
                 continue
             seen.add(directory.place.start)
             if len(seen) > MAX_IMAGES:
-                raise unsupported(f"The file holds more than {MAX_IMAGES:,} images: export the slide alone.")
-            width, height = image_size(directory)
+                raise make_unsupported_error(f"The file holds more than {MAX_IMAGES:,} images: export the slide alone.")
+            width, height = read_image_size(directory)
             hangs = directory.place.start in below and width * height < _area(page)
             yield TiffImage(
                 directory,
@@ -136,14 +140,14 @@ def _images(file: Tiff) -> Iterator[TiffImage]:
 
 
 def _tile(directory: Directory) -> tuple[int, int] | None:
-    width, height = (directory.integer(tag, 0) for tag in (tiff.TILE_WIDTH, tiff.TILE_LENGTH))
+    width, height = (directory.read_integer(tag, 0) for tag in (tiff.TILE_WIDTH, tiff.TILE_LENGTH))
     return (width, height) if width > 0 and height > 0 else None
 
 
 def _area(directory: Directory) -> int:
-    width, height = image_size(directory)
+    width, height = read_image_size(directory)
     return width * height
 
 
 def _flags(directory: Directory) -> int:
-    return directory.integer(tiff.NEW_SUBFILE_TYPE, 0)
+    return directory.read_integer(tiff.NEW_SUBFILE_TYPE, 0)

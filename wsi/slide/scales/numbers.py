@@ -23,12 +23,12 @@ UNIT: Final = "|".join(pattern for pattern, _ in UNITS)
 NUMBER: Final = r"[+-]?(?:\d{1,12}(?:[.,]\d{1,12}){0,4}[.,]?|[.,]\d{1,12})(?:[eE][+-]?\d{1,3})?"
 
 
-def microns(unit: str) -> float | None:
+def find_microns(unit: str) -> float | None:
     """Return the um in a unit, or None for an unknown name."""
     return next((um for pattern, um in UNITS if re.fullmatch(pattern, unit.strip(), re.IGNORECASE)), None)
 
 
-def positive(text: str) -> float | None:
+def parse_positive(text: str) -> float | None:
     """Return the number that `text`, which matches `NUMBER`, holds; None where it is not positive or not one number.
 
     One comma is a decimal comma, as "0,5000" is written in French. Of several marks the last one is the decimal mark if

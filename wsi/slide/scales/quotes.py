@@ -1,4 +1,4 @@
-"""What a message quotes of a text that looks like a scale and is not understood.
+"""The piece that a message quotes of a text that looks like a scale and is not understood.
 
 The text may hold a patient's name, so that nothing free is quoted: the field's name, a word in place of a number and
 the unit are among those listed here, and the number has at most seven digits before its decimal mark.
@@ -38,7 +38,7 @@ _PATTERNS: Final = tuple(
 _ALONE: Final = re.compile(rf"(?<![\w.,])(?P<value>{_NUMBER})\s{{0,2}}(?P<unit>{MICRON}(?![a-z]))", re.IGNORECASE)
 
 
-def quoted(text: str) -> str | None:
+def quote_scale(text: str) -> str | None:
     """Return the first piece that looks like a scale, as "MPP = 0.25", at most 80 characters; None without one."""
     for pattern in _PATTERNS:
         if found := pattern.search(text):

@@ -10,8 +10,8 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from wsi.slide.mpp import possible
-from wsi.slide.scales.numbers import MICRON, NUMBER, UNIT, microns, positive
+from wsi.slide.mpp import is_possible
+from wsi.slide.scales.numbers import MICRON, NUMBER, UNIT, find_microns, parse_positive
 
 _BEGIN: Final = r"(?:^|[|;,{(<>\"'\r\n])[ \t]{0,8}"
 #: " = ", ": ", and the marks of XML and JSON between a field's name and its value.
@@ -29,8 +29,8 @@ class ScaleText:
     number for the vertical axis."""
 
     source: str  #: the source's name in results
-    writers: str  #: who writes it, for docs/formats.md
-    example: str  #: of 0.25 um per px, for docs/formats.md
+    writers: str  #: who writes it, for docs/reference/formats.md
+    example: str  #: of 0.25 um per px, for docs/reference/formats.md
     pattern: re.Pattern[str]
     unit: float | None = 1.0  #: um in a number without a unit; None: such a number does not count
     inherited: bool = False  #: copied from the slide that the file was made from, which may have had another scale
@@ -116,8 +116,8 @@ def read(row: ScaleText, text: str) -> tuple[tuple[float, float], ...]:
     along: dict[str, list[float]] = {"x": [], "y": []}
     for match in row.pattern.finditer(text):
         groups = match.groupdict()
-        um = microns(groups["unit"]) if groups.get("unit") else row.unit
-        values = [positive(groups[name]) for name in ("number", "down") if groups.get(name)]
+        um = find_microns(groups["unit"]) if groups.get("unit") else row.unit
+        values = [parse_positive(groups[name]) for name in ("number", "down") if groups.get(name)]
         if um is None or None in values:
             continue
         scale = [value * um for value in values if value is not None]
@@ -128,5 +128,5 @@ def read(row: ScaleText, text: str) -> tuple[tuple[float, float], ...]:
             both.append((scale[0], scale[-1]))
     found = tuple(dict.fromkeys((*both, *zip(along["x"], along["y"], strict=False))))
     if row.possible:
-        found = tuple(scale for scale in found if all(map(possible, scale)))
+        found = tuple(scale for scale in found if all(map(is_possible, scale)))
     return found if len(found) == 1 or not row.alone else ()

@@ -13,10 +13,10 @@ import tifffile
 from tests.slides import GLASS
 from wsi.errors import RejectReason, SlideRejected
 from wsi.records.slides import Inspection
-from wsi.slide.mpp import checked_mpp
-from wsi.slide.opening import local_source, open_slide
+from wsi.slide.mpp import get_valid_mpp
+from wsi.slide.opening import open_local_source, open_slide
 from wsi.slide.ranges import FileSource
-from wsi.slide.scales.pages import resolution
+from wsi.slide.scales.pages import read_resolution
 from wsi.slide.tiff import parse
 
 PIXELS = np.full((128, 192, 3), GLASS, np.uint8)
@@ -56,19 +56,19 @@ def write_entry(path: Path, tag: int, kind: int, value: bytes) -> None:
 
 
 def inspected(path: Path) -> Inspection:
-    reader = open_slide(local_source(path))
+    reader = open_slide(open_local_source(path))
     assert reader.inspection.reading_path == "native", reader.inspection.path_reason
     return reader.inspection
 
 
 def scale(path: Path) -> tuple[str | None, float, float]:
     found = inspected(path)
-    return found.mpp_source, *checked_mpp(found)
+    return found.mpp_source, *get_valid_mpp(found)
 
 
 def refusal(path: Path) -> str:
     with pytest.raises(SlideRejected) as caught:
-        checked_mpp(inspected(path))
+        get_valid_mpp(inspected(path))
     assert caught.value.reason is RejectReason.NO_MPP
     return caught.value.sentence
 
@@ -117,7 +117,7 @@ def test_resolution_tag_of_a_byte_is_read(tmp_path: Path):
 def test_resolution_that_is_no_positive_number_counts_as_missing(tmp_path: Path, kind: int, value: bytes):
     path = write(tmp_path / "a.tif", "x", **CENTIMETRES)
     write_entry(path, X, kind, value)
-    assert resolution(parse(FileSource(path)).directories[0]).x is None
+    assert read_resolution(parse(FileSource(path)).directories[0]).x is None
     refusal(path)
 
 
@@ -185,7 +185,7 @@ def test_scale_in_the_text_of_the_page_is_read(tmp_path: Path, text: str | bytes
 def test_text_that_contradicts_the_tags_by_a_unit_is_a_conflict(tmp_path: Path):
     path = write(tmp_path / "a.tif", "Resolution = 2.5 um", **CENTIMETRES)
     with pytest.raises(SlideRejected) as caught:
-        checked_mpp(inspected(path))
+        get_valid_mpp(inspected(path))
     assert caught.value.reason is RejectReason.MPP_CONFLICT
 
 

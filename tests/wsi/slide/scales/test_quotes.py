@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from tests.wsi.plans import inspection
 from wsi.errors import RejectReason, SlideRejected
 from wsi.records.slides import Inspection
-from wsi.slide.mpp import checked_mpp
-from wsi.slide.scales.quotes import quoted
+from wsi.slide.mpp import get_valid_mpp
+from wsi.slide.scales.quotes import quote_scale
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ from wsi.slide.scales.quotes import quoted
     ],
 )
 def test_quote_holds_the_field_the_number_and_a_known_unit(text: str, quote: str | None):
-    assert quoted(text) == quote
+    assert quote_scale(text) == quote
 
 
 WORDS = re.compile(
@@ -55,7 +55,7 @@ PIECES = ["MPP", "Resolution", "pixel size", "microns", "um", "px", "/", " per "
 
 @given(st.lists(st.sampled_from([*PIECES, "Miller", "Ng", "Li", "17.05.1970"]) | st.text(max_size=4)).map("".join))
 def test_quote_of_any_text_is_short_and_holds_no_word_but_those_of_scales(text: str):
-    quote = quoted(text)
+    quote = quote_scale(text)
     if quote is not None:
         assert len(quote) <= 80
         assert not re.search(r"[^\W\d_]", WORDS.sub("", quote)), quote
@@ -64,7 +64,7 @@ def test_quote_of_any_text_is_short_and_holds_no_word_but_those_of_scales(text: 
 def test_quote_stands_in_the_message_and_says_what_to_do():
     seen = replace(inspection(100, 100), mpp_x=None, mpp_y=None, mpp_unread="MPP = 0")
     with pytest.raises(SlideRejected) as caught:
-        checked_mpp(seen)
+        get_valid_mpp(seen)
     assert caught.value.reason is RejectReason.NO_MPP
     assert '"MPP = 0", which is not understood' in caught.value.sentence
     assert "with the slide (`mpp`)" in caught.value.sentence

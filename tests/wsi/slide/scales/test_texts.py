@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wsi.slide.scales.numbers import positive
+from wsi.slide.scales.numbers import parse_positive
 from wsi.slide.scales.texts import SCALE_TEXTS, ScaleText, read
 
 APERIO = "Aperio Image Library v10.2.41\r\n46000x32914 [0,100 46000x32814] (256x256) JPEG/RGB Q=30|AppMag = 20|"
@@ -123,7 +123,7 @@ def test_every_different_scale_of_a_text_is_read_and_a_repeated_one_once():
     ],
 )
 def test_number_is_read_with_a_decimal_point_or_comma(text: str, value: float | None):
-    assert positive(text) == value
+    assert parse_positive(text) == value
 
 
 @given(

@@ -182,7 +182,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** All model versions */
+        /** All model versions that take jobs */
         get: operations["list_all_api_v1_wsi_models_get"];
         put?: never;
         post?: never;
@@ -203,6 +203,76 @@ export interface paths {
         get: operations["get_api_v1_wsi_models__name__get"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/wsi/models/{name}/default": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Choose the version that jobs take */
+        put: operations["choose_api_v1_wsi_models__name__default_put"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/wsi/models/{name}/versions/{version}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How a version stands */
+        get: operations["get_version_api_v1_wsi_models__name__versions__version__get"];
+        /** Add a version, or go on with adding it */
+        put: operations["add_api_v1_wsi_models__name__versions__version__put"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/wsi/models/{name}/versions/{version}/complete": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Have the package tried */
+        post: operations["complete_api_v1_wsi_models__name__versions__version__complete_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/wsi/models/{name}/versions/{version}/parts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The parts that have arrived */
+        get: operations["stored_api_v1_wsi_models__name__versions__version__parts_get"];
+        put?: never;
+        /** URLs for up to 100 parts */
+        post: operations["grant_api_v1_wsi_models__name__versions__version__parts_post"];
         delete?: never;
         options?: never;
         head?: never;
@@ -554,11 +624,11 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /**
-         * Channel
-         * @enum {string}
-         */
-        Channel: "email" | "webhook";
+        /** DefaultVersion */
+        DefaultVersion: {
+            /** Version */
+            version: string;
+        };
         /** DeliveryAnswer */
         DeliveryAnswer: {
             /**
@@ -566,7 +636,7 @@ export interface components {
              * @description Tries so far.
              */
             attempt: number;
-            channel: components["schemas"]["Channel"];
+            channel: components["schemas"]["NoticeChannel"];
             /** Delivered At */
             delivered_at: string | null;
             /** Error */
@@ -600,6 +670,11 @@ export interface components {
              * @description The tiles are those that the job will have. False for a near count: planning will look for tissue anew, since the job states another mpp than the slide or an older version inspected it; or the drawn region has more edges than a dry run takes time for.
              */
             exact: boolean;
+            /**
+             * Measured
+             * @description By a rate that was measured. False: nobody measured the model's, and seconds and dollars are those of a slow one.
+             */
+            measured: boolean;
             /**
              * Seconds
              * @description Of one worker, all shards one after the other.
@@ -655,7 +730,7 @@ export interface components {
         };
         /**
          * Frame
-         * @description What coordinates count from.
+         * @description The origin of coordinates.
          * @enum {string}
          */
         Frame: "full" | "qupath";
@@ -909,6 +984,44 @@ export interface components {
              */
             tenant: string;
         };
+        /**
+         * MeasuredAnswer
+         * @description The measurements of the worker that tried the model.
+         */
+        MeasuredAnswer: {
+            /** Device */
+            device: string;
+            /**
+             * Device Bytes
+             * @description Most that it held of a GPU's memory.
+             */
+            device_bytes: number | null;
+            /**
+             * Doubts
+             * @description What is probably not meant, a sentence each.
+             */
+            doubts: string[];
+            /**
+             * Golden
+             * @description The package has golden tiles, and they were reproduced.
+             */
+            golden: boolean;
+            /**
+             * Load Seconds
+             * @description With the check of the network and its golden tiles.
+             */
+            load_seconds: number;
+            /**
+             * Memory Bytes
+             * @description Most that the process held.
+             */
+            memory_bytes: number;
+            /**
+             * Tiles Per Second
+             * @description Of the model with its copies, without reading.
+             */
+            tiles_per_second: number;
+        };
         /** ModelAnswer */
         ModelAnswer: {
             /** Card */
@@ -933,6 +1046,53 @@ export interface components {
             items: components["schemas"]["ModelAnswer"][];
             /** Next Cursor */
             next_cursor: string | null;
+        };
+        /** ModelVersionAnswer */
+        ModelVersionAnswer: {
+            /** Card */
+            card?: {
+                [key: string]: unknown;
+            } | null;
+            /**
+             * Digest
+             * @description Of the package, once READY.
+             */
+            digest?: string | null;
+            /**
+             * Files
+             * @description Names of the files that are uploaded, numbered from 0.
+             * @default []
+             */
+            files?: string[];
+            /**
+             * Is Default
+             * @description The version that a job takes when it names only the model.
+             * @default false
+             */
+            is_default?: boolean;
+            measured?: components["schemas"]["MeasuredAnswer"] | null;
+            /** Name */
+            name: string;
+            /**
+             * Part Size
+             * @description Bytes of every part but a file's last.
+             * @default 16777216
+             */
+            part_size?: number;
+            /**
+             * Reason
+             * @description Of a REJECTED version.
+             */
+            reason?: string | null;
+            /**
+             * Sentence
+             * @description Why it is REJECTED, for people.
+             */
+            sentence?: string | null;
+            /** @description Only READY versions take jobs. */
+            status: components["schemas"]["RegistrationState"];
+            /** Version */
+            version: string;
         };
         /** NewJobBody */
         NewJobBody: {
@@ -1002,11 +1162,25 @@ export interface components {
              */
             slide_id: string;
         };
+        /** NewModelVersion */
+        NewModelVersion: {
+            /**
+             * Default
+             * @description Jobs that name only the model take this version, once it is READY. The first version of a name is the default in any case.
+             * @default false
+             */
+            default?: boolean;
+            /**
+             * Files
+             * @description All files of the package.
+             */
+            files: components["schemas"]["PackageFileToSend"][];
+        };
         /** NewUpload */
         NewUpload: {
             /**
              * Deidentify
-             * @description Label, macro and what else identifies somebody are removed from the files before the slide is READY, and the files as they came are deleted. A slide of which that can not be done is REJECTED.
+             * @description Label, macro and what else identifies somebody are removed from the files before the slide is READY, and the files as they came are deleted. A slide of which that cannot be done is REJECTED.
              * @default false
              */
             deidentify?: boolean;
@@ -1024,6 +1198,11 @@ export interface components {
             /** Picture */
             picture?: number | null;
         };
+        /**
+         * NoticeChannel
+         * @enum {string}
+         */
+        NoticeChannel: "email" | "webhook";
         /** NotifyBody */
         NotifyBody: {
             /**
@@ -1081,6 +1260,24 @@ export interface components {
             min_tissue?: number;
             /** @description suitable: the coarsest level that is fine enough for the model; finest: level 0, slower. Without it, what the model's card says. */
             read_level?: components["schemas"]["ReadLevel"] | null;
+        };
+        /** PackageFileToSend */
+        PackageFileToSend: {
+            /**
+             * Name
+             * @description card.json, config.json, model.safetensors …: docs/reference/models.md lists them.
+             */
+            name: string;
+            /**
+             * Sha256
+             * @description Hex SHA-256.
+             */
+            sha256: string;
+            /**
+             * Size
+             * @description Bytes.
+             */
+            size: number;
         };
         /** PartToUpload */
         PartToUpload: {
@@ -1162,7 +1359,7 @@ export interface components {
             }[] | null;
             /**
              * Reason
-             * @description Why a slide can not be analysed.
+             * @description Why a slide cannot be analysed.
              * @default null
              */
             reason?: string | null;
@@ -1274,10 +1471,16 @@ export interface components {
         };
         /**
          * ReadLevel
-         * @description Which level of the slide's pyramid a model's tiles are read from.
+         * @description The level of the slide's pyramid that a model's tiles are read from.
          * @enum {string}
          */
         ReadLevel: "suitable" | "finest";
+        /**
+         * RegistrationState
+         * @description The state of a model package that is being registered.
+         * @enum {string}
+         */
+        RegistrationState: "UPLOADING" | "CHECKING" | "READY" | "REJECTED";
         /** RemovedParts */
         RemovedParts: {
             /**
@@ -1298,7 +1501,7 @@ export interface components {
         };
         /**
          * RestoreTier
-         * @description How fast S3 brings a file back from Deep Archive; the slow way costs an eighth of the other.
+         * @description The speed at which S3 restores a file from Deep Archive; the slow way costs an eighth of the other.
          * @enum {string}
          */
         RestoreTier: "standard" | "bulk";
@@ -1391,7 +1594,7 @@ export interface components {
             restored_until: string | null;
             /**
              * Sentence
-             * @description Why it can not be analysed, when REJECTED, ARCHIVED or RESTORING.
+             * @description Why it cannot be analysed, when REJECTED, ARCHIVED or RESTORING.
              */
             sentence: string | null;
             /**
@@ -1435,7 +1638,8 @@ export interface components {
         };
         /**
          * SlideToRestate
-         * @description What is left out stays; null takes back what was stated, so that the file's own word holds again.
+         * @description A new statement about a slide. Fields that are left out stay; null takes back what was stated, so that the file's
+         *     own value holds again.
          */
         SlideToRestate: {
             /** Focal Plane */
@@ -1933,6 +2137,225 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ModelAnswer"];
+                };
+            };
+            /** @description What went wrong, in one sentence. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    choose_api_v1_wsi_models__name__default_put: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Of the model. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DefaultVersion"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelAnswer"];
+                };
+            };
+            /** @description What went wrong, in one sentence. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_version_api_v1_wsi_models__name__versions__version__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Of the model. */
+                name: string;
+                /** @description Of the model. */
+                version: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelVersionAnswer"];
+                };
+            };
+            /** @description What went wrong, in one sentence. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    add_api_v1_wsi_models__name__versions__version__put: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Of the model. */
+                name: string;
+                /** @description Of the model. */
+                version: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewModelVersion"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelVersionAnswer"];
+                };
+            };
+            /** @description What went wrong, in one sentence. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    complete_api_v1_wsi_models__name__versions__version__complete_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Of the model. */
+                name: string;
+                /** @description Of the model. */
+                version: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelVersionAnswer"];
+                };
+            };
+            /** @description What went wrong, in one sentence. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    stored_api_v1_wsi_models__name__versions__version__parts_get: {
+        parameters: {
+            query?: {
+                /** @description `next_cursor` of the page before. */
+                cursor?: string | null;
+                /** @description Most items of the page. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Of the model. */
+                name: string;
+                /** @description Of the model. */
+                version: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StoredParts"];
+                };
+            };
+            /** @description What went wrong, in one sentence. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    grant_api_v1_wsi_models__name__versions__version__parts_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Of the model. */
+                name: string;
+                /** @description Of the model. */
+                version: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PartsToUpload"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GrantedParts"];
                 };
             };
             /** @description What went wrong, in one sentence. */

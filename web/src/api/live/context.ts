@@ -1,5 +1,5 @@
 import { createContext } from 'react';
 import type { Subscribe } from './push';
 
-/** null where nothing is pushed: jobs are asked for then. */
+/** The subscription to pushed updates; null: jobs are polled instead. */
 export const PushContext = createContext<Subscribe | null>(null);

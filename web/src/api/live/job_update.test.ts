@@ -1,15 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { aJob, pushed } from '../../testing/jobs';
-import { type Job, SUBSCRIPTION, isFinal, updateOf, withSnapshot, withUpdate } from './job_update';
+import { makeJob, makePushedUpdate } from '../../testing/jobs';
+import { type Job, SUBSCRIPTION, isFinal, parseUpdate, mergeSnapshot, mergeUpdate } from './job_update';
 
 const STEPS: readonly Job[] = [
-  aJob({ status: 'PLANNING', version: 2, progress_seq: 0, progress: 0, tiles_inferred: 0 }),
-  aJob({ version: 3, progress_seq: 0, progress: 0, tiles_inferred: 0, waiting_for_capacity: true }),
-  aJob({ progress_seq: 1, progress: 0.1, tiles_inferred: 100 }),
-  aJob({ progress_seq: 2, progress: 0.9, tiles_inferred: 900 }),
-  aJob({ status: 'STITCHING', version: 4, progress_seq: 2, progress: 1, tiles_inferred: 1000 }),
-  aJob({ status: 'COMPLETED', version: 5, progress_seq: 2, progress: 1, tiles_inferred: 1000 }),
+  makeJob({ status: 'PLANNING', version: 2, progress_seq: 0, progress: 0, tiles_inferred: 0 }),
+  makeJob({ version: 3, progress_seq: 0, progress: 0, tiles_inferred: 0, waiting_for_capacity: true }),
+  makeJob({ progress_seq: 1, progress: 0.1, tiles_inferred: 100 }),
+  makeJob({ progress_seq: 2, progress: 0.9, tiles_inferred: 900 }),
+  makeJob({ status: 'STITCHING', version: 4, progress_seq: 2, progress: 1, tiles_inferred: 1000 }),
+  makeJob({ status: 'COMPLETED', version: 5, progress_seq: 2, progress: 1, tiles_inferred: 1000 }),
 ];
 
 function permutations<Item>(items: readonly Item[]): Item[][] {
@@ -21,11 +21,11 @@ function permutations<Item>(items: readonly Item[]): Item[][] {
 
 describe('merging what is seen of a job', () => {
   const [first] = STEPS as [Job];
-  const updates = STEPS.map((step) => updateOf(pushed(step)));
+  const updates = STEPS.map((step) => parseUpdate(makePushedUpdate(step)));
 
   it('ends at the newest update seen, in any order, with any repetition', () => {
     for (const order of permutations(updates)) {
-      const merged = [...order, ...order].reduce(withUpdate, first);
+      const merged = [...order, ...order].reduce(mergeUpdate, first);
       expect(merged).toMatchObject({ status: 'COMPLETED', version: 5, tiles_inferred: 1000 });
     }
   });
@@ -34,7 +34,7 @@ describe('merging what is seen of a job', () => {
     for (const order of permutations(updates)) {
       let known = first;
       for (const update of order) {
-        const next = withUpdate(known, update);
+        const next = mergeUpdate(known, update);
         expect(next.version * 1000 + next.progress_seq).toBeGreaterThanOrEqual(known.version * 1000 + known.progress_seq);
         known = next;
       }
@@ -42,23 +42,23 @@ describe('merging what is seen of a job', () => {
   });
 
   it('keeps the very object when an update brings nothing, so that nothing is drawn again', () => {
-    const known = aJob();
-    expect(withUpdate(known, updateOf(pushed(aJob())))).toBe(known);
-    expect(withUpdate(known, updateOf(pushed(aJob({ job_id: 'another', version: 9 }))))).toBe(known);
+    const known = makeJob();
+    expect(mergeUpdate(known, parseUpdate(makePushedUpdate(makeJob())))).toBe(known);
+    expect(mergeUpdate(known, parseUpdate(makePushedUpdate(makeJob({ job_id: 'another', version: 9 }))))).toBe(known);
   });
 
   it('leaves what a push does not say, and knows that a job which moves waits for nobody', () => {
-    const known = aJob({ label: 'study 4', waiting_for_capacity: true, progress_seq: 0 });
-    const merged = withUpdate(known, updateOf(pushed(aJob({ progress_seq: 1 }))));
+    const known = makeJob({ label: 'study 4', waiting_for_capacity: true, progress_seq: 0 });
+    const merged = mergeUpdate(known, parseUpdate(makePushedUpdate(makeJob({ progress_seq: 1 }))));
     expect(merged).toMatchObject({ label: 'study 4', waiting_for_capacity: false, progress_seq: 1 });
   });
 
   it('drops a stale answer of the API, and takes one of the same moment for saying more', () => {
-    const known = aJob({ status: 'FAILED', version: 6, reason: 'poison_shard' });
-    expect(withSnapshot(known, aJob())).toBe(known);
-    const told = aJob({ status: 'FAILED', version: 6, reason: 'poison_shard', sentence: 'Part 2 failed 3 times.' });
-    expect(withSnapshot(known, told)).toBe(told);
-    expect(withSnapshot(undefined, told)).toBe(told);
+    const known = makeJob({ status: 'FAILED', version: 6, reason: 'poison_shard' });
+    expect(mergeSnapshot(known, makeJob())).toBe(known);
+    const snapshot = makeJob({ status: 'FAILED', version: 6, reason: 'poison_shard', sentence: 'Part 2 failed 3 times.' });
+    expect(mergeSnapshot(known, snapshot)).toBe(snapshot);
+    expect(mergeSnapshot(undefined, snapshot)).toBe(snapshot);
   });
 });
 

@@ -1,48 +1,51 @@
-/** What is pushed of a job (cdk/appsync/schema.graphql), and how it merges with what the API says. */
+/** Updates of a job that are pushed (cdk/appsync/schema.graphql), and how they merge with the API's answers. */
 import type { Schema } from '../routes';
 
 export type Job = Schema<'JobAnswer'>;
 
-/** GraphQL's name of each field → the API's. */
-const NAMES = {
-  jobId: 'job_id',
-  tenant: 'tenant',
-  slideId: 'slide_id',
-  status: 'status',
-  version: 'version',
-  progressSeq: 'progress_seq',
-  progress: 'progress',
-  tilesPlanned: 'tiles_planned',
-  tilesInferred: 'tiles_inferred',
-  tilesUnreadable: 'tiles_unreadable',
-  tilesPerSecond: 'tiles_per_second',
-  etaSeconds: 'eta_seconds',
-  reason: 'reason',
-} as const satisfies Record<string, keyof Job>;
+/** The fields that are pushed, by the API's names. */
+const FIELDS = [
+  'job_id',
+  'tenant',
+  'slide_id',
+  'status',
+  'version',
+  'progress_seq',
+  'progress',
+  'tiles_planned',
+  'tiles_inferred',
+  'tiles_unreadable',
+  'tiles_per_second',
+  'eta_seconds',
+  'reason',
+] as const satisfies readonly (keyof Job)[];
 
-export type JobUpdate = Pick<Job, (typeof NAMES)[keyof typeof NAMES]>;
+export type JobUpdate = Pick<Job, (typeof FIELDS)[number]>;
 
-export const SUBSCRIPTION = `subscription Watch($jobId: ID) { onJobUpdate(jobId: $jobId) { ${Object.keys(NAMES).join(' ')} } }`;
+/** Return GraphQL's name of a field: `jobId` for `job_id`. */
+const toCamelCase = (field: string) => field.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
 
-/** From GraphQL's type of that name. */
-export function updateOf(pushed: Record<string, unknown>): JobUpdate {
-  return Object.fromEntries(Object.entries(NAMES).map(([camel, name]) => [name, pushed[camel]])) as JobUpdate;
+export const SUBSCRIPTION = `subscription Watch($jobId: ID) { onJobUpdate(jobId: $jobId) { ${FIELDS.map(toCamelCase).join(' ')} } }`;
+
+/** Parse GraphQL's JobUpdate. */
+export function parseUpdate(pushed: Record<string, unknown>): JobUpdate {
+  return Object.fromEntries(FIELDS.map((field) => [field, pushed[toCamelCase(field)]])) as JobUpdate;
 }
 
-type Ordered = Pick<Job, 'version' | 'progress_seq'>;
+type Versioned = Pick<Job, 'version' | 'progress_seq'>;
 
-/** Below zero where `one` was seen of the job before `other`. */
-const order = (one: Ordered, other: Ordered) => one.version - other.version || one.progress_seq - other.progress_seq;
+/** Return a negative number if `one` is older than `other`. */
+const compareAge = (one: Versioned, other: Versioned) => one.version - other.version || one.progress_seq - other.progress_seq;
 
-/** With a pushed update, where it is newer. Any order, repetition or loss of updates ends at the newest one seen. */
-export function withUpdate(known: Job, update: JobUpdate): Job {
-  if (update.job_id !== known.job_id || order(update, known) <= 0) return known;
-  return { ...known, ...update, waiting_for_capacity: false }; // it has moved just now
+/** Apply a pushed update if it is newer. Whatever the order, repetition or loss of updates, the newest one seen wins. */
+export function mergeUpdate(known: Job, update: JobUpdate): Job {
+  if (update.job_id !== known.job_id || compareAge(update, known) <= 0) return known;
+  return { ...known, ...update, waiting_for_capacity: false }; // it has just changed
 }
 
-/** With what the API says: it says more than a push of the same moment, and a stale answer says nothing. */
-export function withSnapshot(known: Job | undefined, snapshot: Job): Job {
-  return known === undefined || order(snapshot, known) >= 0 ? snapshot : known;
+/** Apply the API's answer unless it is stale. At equal age it replaces a push, since it contains more. */
+export function mergeSnapshot(known: Job | undefined, snapshot: Job): Job {
+  return known === undefined || compareAge(snapshot, known) >= 0 ? snapshot : known;
 }
 
 const LIVE: ReadonlySet<Job['status']> = new Set(['QUEUED', 'PLANNING', 'RUNNING', 'STITCHING']);

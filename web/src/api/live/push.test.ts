@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { FakeSocket } from '../../testing/fake_socket';
-import { aJob, pushed } from '../../testing/jobs';
+import { makeJob, makePushedUpdate } from '../../testing/jobs';
 import type { Credentials } from '../client';
-import { pushFrom } from './push';
+import { makeSubscribe } from './push';
 
 const URL_OF_AWS = 'wss://abc.appsync-realtime-api.eu-central-1.amazonaws.com/graphql';
 const HOST = 'abc.appsync-api.eu-central-1.amazonaws.com';
@@ -10,13 +10,13 @@ const REFUSED = { payload: { errors: [{ errorType: 'UnauthorizedException', erro
 
 function credentials() {
   let count = 1;
-  const renewed = vi.fn(() => Promise.resolve(`token-${++count}`));
-  return { token: () => Promise.resolve(`token-${count}`), renewed } satisfies Credentials;
+  const renew = vi.fn(() => Promise.resolve(`token-${++count}`));
+  return { token: () => Promise.resolve(`token-${count}`), renew } satisfies Credentials;
 }
 
 function subscribed(vouching: Credentials = credentials()) {
   const hearing = { started: vi.fn(), update: vi.fn(), ended: vi.fn() };
-  const stop = pushFrom(URL_OF_AWS, vouching, FakeSocket.connect)('job-1', hearing);
+  const stop = makeSubscribe(URL_OF_AWS, vouching, FakeSocket.connect)('job-1', hearing);
   return { ...hearing, stop };
 }
 
@@ -37,13 +37,13 @@ describe('a subscription', () => {
     const [protocol, header = ''] = FakeSocket.last.protocols;
     expect(protocol).toBe('graphql-ws');
     expect(header).toMatch(/^header-[\w-]+$/);
-    const said: unknown = JSON.parse(atob(header.slice('header-'.length).replaceAll('-', '+').replaceAll('_', '/')));
-    expect(said).toEqual({ host: HOST, Authorization: 'token-1' });
+    const credential: unknown = JSON.parse(atob(header.slice('header-'.length).replaceAll('-', '+').replaceAll('_', '/')));
+    expect(credential).toEqual({ host: HOST, Authorization: 'token-1' });
     FakeSocket.last.admit();
     expect(started).toHaveBeenCalledOnce();
     const [init, start] = FakeSocket.last.sent;
     expect(init).toEqual({ type: 'connection_init' });
-    expect(start).toMatchObject({ id: '1', type: 'start', payload: { extensions: { authorization: said } } });
+    expect(start).toMatchObject({ id: '1', type: 'start', payload: { extensions: { authorization: credential } } });
     expect(JSON.parse(start?.payload?.data ?? '')).toMatchObject({ variables: { jobId: 'job-1' } });
   });
 
@@ -52,7 +52,7 @@ describe('a subscription', () => {
     await settled();
     FakeSocket.last.admit();
     FakeSocket.last.say({ type: 'data', id: '1', payload: { data: { onJobUpdate: null } } });
-    FakeSocket.last.push(pushed(aJob()));
+    FakeSocket.last.push(makePushedUpdate(makeJob()));
     expect(update).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ job_id: 'job-1', progress_seq: 4 }));
   });
 
@@ -104,12 +104,12 @@ describe('a subscription', () => {
     FakeSocket.last.say({ type: 'connection_error', ...REFUSED });
     FakeSocket.last.drop();
     await settled();
-    expect(vouching.renewed).toHaveBeenCalledExactlyOnceWith('token-1');
+    expect(vouching.renew).toHaveBeenCalledExactlyOnceWith('token-1');
     expect(ended).toHaveBeenCalledOnce();
   });
 
   it('ends without a word of its own when there is no token, and says nothing once it is stopped', async () => {
-    const nobody = { token: () => Promise.reject(new Error('You are not signed in.')), renewed: vi.fn() };
+    const nobody = { token: () => Promise.reject(new Error('You are not signed in.')), renew: vi.fn() };
     const { ended } = subscribed(nobody);
     await settled();
     expect(ended).toHaveBeenCalledOnce();
@@ -119,7 +119,7 @@ describe('a subscription', () => {
     await settled();
     FakeSocket.last.admit();
     other.stop();
-    FakeSocket.last.push(pushed(aJob()));
+    FakeSocket.last.push(makePushedUpdate(makeJob()));
     FakeSocket.last.drop();
     expect(other.update).not.toHaveBeenCalled();
     expect(other.ended).not.toHaveBeenCalled();

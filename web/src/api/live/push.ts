@@ -1,20 +1,20 @@
 /**
- * AppSync's realtime protocol, as much as one subscription needs (decision 73).
+ * AppSync's realtime protocol, as far as one subscription needs it (decision 73).
  * https://docs.aws.amazon.com/appsync/latest/devguide/real-time-websocket-client.html
  */
 import type { Credentials } from '../client';
-import { type JobUpdate, SUBSCRIPTION, updateOf } from './job_update';
+import { type JobUpdate, SUBSCRIPTION, parseUpdate } from './job_update';
 
-export interface Hearing {
-  /** The subscription stands: what happens from now on is pushed. */
+export interface SubscriptionCallbacks {
+  /** The subscription is active: from now on, updates are pushed. */
   started: () => void;
   update: (update: JobUpdate) => void;
-  /** It is over, or could not begin; once, and last. */
+  /** The subscription has ended, or could not start. Called once, and last. */
   ended: () => void;
 }
 
-/** Hears of a job until it ends by itself or the function returned is called. */
-export type Subscribe = (jobId: string, hearing: Hearing) => () => void;
+/** Subscribes to a job's updates, until the subscription ends or the returned function is called. */
+export type Subscribe = (jobId: string, callbacks: SubscriptionCallbacks) => () => void;
 
 interface Frame {
   type: string;
@@ -25,58 +25,58 @@ interface Frame {
   };
 }
 
-const BEGIN = 10_000; // ms from the call to `start_ack`: a proxy that swallows WebSockets says nothing at all
-const SILENCE = 300_000; // ms without even a `ka`, where the server names no other time
+const START_TIMEOUT = 10_000; // ms from the call to `start_ack`: a proxy that swallows WebSockets never answers
+const DEFAULT_SILENCE = 300_000; // ms without even a `ka`, unless the server names another time
 const UNAUTHORIZED = 401;
 const OPEN = 1; // readyState
-const ID = '1'; // of the one subscription of the connection
+const SUBSCRIPTION_ID = '1'; // the only subscription of its connection
 
-/** `url`: wss://….appsync-realtime-api.…/graphql, or the local stack's. */
-export function pushFrom(
+/** Make a function that subscribes to jobs. `url`: wss://….appsync-realtime-api.…/graphql, or the local stack's. */
+export function makeSubscribe(
   url: string,
   credentials: Credentials,
   connect: (url: string, protocols: string[]) => WebSocket = (...where) => new WebSocket(...where),
 ): Subscribe {
-  // AppSync speaks at one host and has callers sign in for the other.
+  // AppSync serves WebSockets at one host and authorises callers for the other.
   const host = new URL(url).host.replace('.appsync-realtime-api.', '.appsync-api.');
 
-  return (jobId, hearing) => {
+  return (jobId, callbacks) => {
     let socket: WebSocket | null = null;
-    let silence = SILENCE;
+    let silence = DEFAULT_SILENCE;
     let isStarted = false;
     let isOver = false;
-    let timer = setTimeout(end, BEGIN);
+    let timer = setTimeout(end, START_TIMEOUT);
 
     function stop(): void {
       isOver = true;
       clearTimeout(timer);
-      if (socket?.readyState === OPEN) socket.close(); // one that connects still is closed by `onopen`
+      if (socket?.readyState === OPEN) socket.close(); // `onopen` closes a socket that is still connecting
     }
 
     function end(): void {
       if (isOver) return;
       stop();
-      hearing.ended();
+      callbacks.ended();
     }
 
     function take({ type, payload }: Frame, token: string): void {
       if (isStarted) wait();
       switch (type) {
         case 'connection_ack':
-          silence = payload?.connectionTimeoutMs ?? SILENCE;
+          silence = payload?.connectionTimeoutMs ?? DEFAULT_SILENCE;
           start(token);
           break;
         case 'start_ack':
           isStarted = true;
           wait();
-          hearing.started();
+          callbacks.started();
           break;
         case 'data':
-          if (payload?.data?.onJobUpdate) hearing.update(updateOf(payload.data.onJobUpdate));
+          if (payload?.data?.onJobUpdate) callbacks.update(parseUpdate(payload.data.onJobUpdate));
           break;
         case 'error':
         case 'connection_error':
-          if (payload?.errors?.some(({ errorCode }) => errorCode === UNAUTHORIZED)) credentials.renewed(token).then(end, end);
+          if (payload?.errors?.some(({ errorCode }) => errorCode === UNAUTHORIZED)) credentials.renew(token).then(end, end);
           else end();
           break;
         case 'complete':
@@ -87,7 +87,7 @@ export function pushFrom(
     function start(token: string): void {
       const data = JSON.stringify({ query: SUBSCRIPTION, variables: { jobId } });
       const extensions = { authorization: { host, Authorization: token } };
-      socket?.send(JSON.stringify({ id: ID, type: 'start', payload: { data, extensions } }));
+      socket?.send(JSON.stringify({ id: SUBSCRIPTION_ID, type: 'start', payload: { data, extensions } }));
     }
 
     function wait(): void {
@@ -97,7 +97,7 @@ export function pushFrom(
 
     function open(token: string): void {
       if (isOver) return;
-      const header = base64url(JSON.stringify({ host, Authorization: token }));
+      const header = toBase64Url(JSON.stringify({ host, Authorization: token }));
       socket = connect(url, ['graphql-ws', `header-${header}`]);
       socket.onopen = () => {
         if (isOver) socket?.close();
@@ -115,5 +115,5 @@ export function pushFrom(
   };
 }
 
-/** Of ASCII, as tokens and hosts are; in a subprotocol neither "+" nor "/" nor "=" may stand. */
-const base64url = (text: string) => btoa(text).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
+/** Encode ASCII, such as tokens and hosts: a subprotocol must not contain "+", "/" or "=". */
+const toBase64Url = (text: string) => btoa(text).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');

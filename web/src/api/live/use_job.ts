@@ -2,19 +2,19 @@ import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
 import { use, useEffect, useMemo, useState } from 'react';
 import { useApi } from '../context';
 import { PushContext } from './context';
-import { type Job, isFinal, withSnapshot, withUpdate } from './job_update';
-import { type Link, watch } from './watch';
+import { type Job, isFinal, mergeSnapshot, mergeUpdate } from './job_update';
+import { type Link, watchJob } from './watch';
 
 export interface LiveJob {
   job: Job | undefined;
-  error: Error | null; // of the last read; `job` is what was known before
-  at: number; // ms since 1970 of what `job` says
+  error: Error | null; // of the last read; `job` is then the state before
+  at: number; // ms since 1970 at which `job` was read or pushed
   link: Link;
-  again: () => void; // watches anew, after a refusal
+  restart: () => void; // watches again, after an error
 }
 
-/** A job as it is now, for as long as the component is there; null watches nothing. Once a job and page: each call has a
- * connection. */
+/** Watches a job while the component is mounted; null watches nothing. Call it once per job and page, since each call
+ * opens a connection. */
 export function useJob(jobId: string | null): LiveJob {
   const api = useApi();
   const queries = useQueryClient();
@@ -27,9 +27,9 @@ export function useJob(jobId: string | null): LiveJob {
         queryKey: ['job', jobId],
         queryFn: async ({ signal }) => {
           const snapshot = await api.get('/jobs/{job_id}', { path: { job_id: jobId ?? '' }, signal });
-          return withSnapshot(queries.getQueryData<Job>(['job', jobId]), snapshot);
+          return mergeSnapshot(queries.getQueryData<Job>(['job', jobId]), snapshot);
         },
-        enabled: false, // by itself: it is asked when the watch says so
+        enabled: false, // only `watchJob` decides when to read
         staleTime: 0,
       }),
     [api, queries, jobId],
@@ -38,12 +38,12 @@ export function useJob(jobId: string | null): LiveJob {
 
   useEffect(() => {
     if (jobId === null) return undefined;
-    return watch({
+    return watchJob({
       jobId,
       read: async () => isFinal(await queries.query(query)),
       subscribe,
       onUpdate: (update) => {
-        queries.setQueryData(query.queryKey, (known) => known && withUpdate(known, update));
+        queries.setQueryData(query.queryKey, (known) => known && mergeUpdate(known, update));
       },
       onLink: setLink,
     });
@@ -54,7 +54,7 @@ export function useJob(jobId: string | null): LiveJob {
     error,
     at: dataUpdatedAt,
     link,
-    again: () => {
+    restart: () => {
       setRound(round + 1);
     },
   };

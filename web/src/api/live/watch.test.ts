@@ -1,19 +1,19 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { aJob } from '../../testing/jobs';
+import { makeJob } from '../../testing/jobs';
 import { ApiProblem, UNREACHABLE } from '../problem';
 import type { Job } from './job_update';
-import type { Hearing } from './push';
-import { type Link, PACE, type Surroundings, pauseBefore, watch } from './watch';
+import type { SubscriptionCallbacks } from './push';
+import { type Link, INTERVALS, type BrowserEvents, drawPause, watchJob } from './watch';
 
-/** A server that pushes when it is told to. */
+/** A server that pushes when the test says so. */
 class Server {
-  hearing: Hearing | null = null;
+  hearing: SubscriptionCallbacks | null = null;
   connections = 0;
   reads = 0;
   links: Link[] = [];
   answers: (() => Promise<boolean>)[] = [];
 
-  readonly subscribe = (_: string, hearing: Hearing) => {
+  readonly subscribe = (_: string, hearing: SubscriptionCallbacks) => {
     this.connections += 1;
     this.hearing = hearing;
     return () => {
@@ -33,7 +33,7 @@ class Server {
   }
 }
 
-class Tab implements Surroundings {
+class Tab implements BrowserEvents {
   private hidden = false;
   private readonly listeners = new Set<() => void>();
   readonly isHidden = () => this.hidden;
@@ -58,13 +58,13 @@ async function begun({ pushes = true, random = (): number => 0.5 } = {}) {
   const server = new Server();
   const tab = new Tab();
   const seen: Job['status'][] = [];
-  const stop = watch({
+  const stop = watchJob({
     jobId: 'job-1',
     read: server.read,
     subscribe: pushes ? server.subscribe : null,
     onUpdate: ({ status }) => seen.push(status),
     onLink: (link) => server.links.push(link),
-    around: tab,
+    browser: tab,
     random,
   });
   await pass(0);
@@ -92,15 +92,15 @@ describe('watching a job', () => {
     server.hearing?.started();
     await pass(0);
     expect(server).toMatchObject({ reads: 2, links: ['live'] });
-    await pass(PACE.settle);
+    await pass(INTERVALS.settle);
     expect(server.reads).toBe(3);
   });
 
   it('asks every half minute while the subscription stands, however much is pushed', async () => {
     const { server, seen } = await live();
-    await pass(PACE.settle);
+    await pass(INTERVALS.settle);
     for (let second = 0; second < 29; second++) {
-      server.hearing?.update(aJob({ progress_seq: second }));
+      server.hearing?.update(makeJob({ progress_seq: second }));
       await pass(1000);
     }
     expect(server.reads).toBe(3);
@@ -112,7 +112,7 @@ describe('watching a job', () => {
   it('has the last word from the API, and then leaves everything', async () => {
     const { server, tab } = await live();
     server.answers = [() => Promise.resolve(true)];
-    server.hearing?.update(aJob({ status: 'COMPLETED' }));
+    server.hearing?.update(makeJob({ status: 'COMPLETED' }));
     await pass(0);
     expect(server).toMatchObject({ reads: 3, hearing: null });
     expect(tab.isLeftAlone).toBe(true);
@@ -124,25 +124,25 @@ describe('watching a job', () => {
     const server = new Server();
     server.answers = [() => Promise.resolve(true)];
     const { read, subscribe } = server;
-    watch({ jobId: 'job-1', read, subscribe, onUpdate: vi.fn(), onLink: vi.fn(), around: new Tab() });
+    watchJob({ jobId: 'job-1', read, subscribe, onUpdate: vi.fn(), onLink: vi.fn(), browser: new Tab() });
     await pass(60_000);
     expect(server).toMatchObject({ reads: 1, connections: 0 });
   });
 
-  it('polls while it can not subscribe, and stops polling when it can', async () => {
+  it('polls while it cannot subscribe, and stops polling when it can', async () => {
     const { server } = await begun();
     server.drop();
     await pass(0);
     expect(server.links).toEqual(['polling']);
     const before = server.reads;
-    await pass(PACE.firstPause / 2 - 1);
+    await pass(INTERVALS.firstPause / 2 - 1);
     expect(server.connections).toBe(1);
     await pass(1);
     expect(server.connections).toBe(2);
-    await pass(PACE.poll * 3);
+    await pass(INTERVALS.poll * 3);
     expect(server.reads - before).toBe(3);
     server.hearing?.started();
-    await pass(PACE.settle);
+    await pass(INTERVALS.settle);
     const then = server.reads;
     await pass(20_000);
     expect(server.reads).toBe(then);
@@ -160,10 +160,10 @@ describe('watching a job', () => {
       expect(server.connections).toBe(connections + 1);
     }
     server.hearing?.started();
-    await pass(PACE.steady);
+    await pass(INTERVALS.steady);
     const { connections } = server;
     server.drop();
-    await pass(PACE.firstPause);
+    await pass(INTERVALS.firstPause);
     expect(server.connections).toBe(connections + 1);
   });
 
@@ -183,14 +183,14 @@ describe('watching a job', () => {
     const { server } = await begun({ random: () => 0.1 });
     for (let tried = 0; tried < 4; tried += 1) {
       server.drop();
-      await pass(PACE.poll / 4);
+      await pass(INTERVALS.poll / 4);
     }
     expect(server).toMatchObject({ connections: 4, reads: 2 });
   });
 
   it('polls where nothing is pushed', async () => {
     const { server } = await begun({ pushes: false });
-    await pass(PACE.poll * 5);
+    await pass(INTERVALS.poll * 5);
     expect(server).toMatchObject({ reads: 6, links: ['polling'] });
   });
 
@@ -210,7 +210,7 @@ describe('watching a job', () => {
     await pass(600_000);
     const { reads } = server;
     expect(reads).toBeLessThanOrEqual(3); // the one that settles the subscription
-    server.hearing?.update(aJob({ status: 'STITCHING', version: 4 }));
+    server.hearing?.update(makeJob({ status: 'STITCHING', version: 4 }));
     server.drop();
     await pass(600_000);
     expect(server).toMatchObject({ reads, connections: 1 });
@@ -222,7 +222,7 @@ describe('watching a job', () => {
 
   it('does not ask at each glance while the subscription stands', async () => {
     const { server, tab } = await live();
-    await pass(PACE.settle);
+    await pass(INTERVALS.settle);
     tab.turn(true);
     tab.turn(false);
     await pass(1000);
@@ -234,7 +234,7 @@ describe('watching a job', () => {
     let answer: (isFinal: boolean) => void = () => undefined;
     server.answers = [() => new Promise((resolve) => (answer = resolve)), () => Promise.resolve(true)];
     server.hearing?.started();
-    server.hearing?.update(aJob({ status: 'FAILED' }));
+    server.hearing?.update(makeJob({ status: 'FAILED' }));
     await pass(0);
     expect(server.reads).toBe(2);
     answer(false);
@@ -244,14 +244,14 @@ describe('watching a job', () => {
 
   it('goes on when the API is away, and ends when the API refuses', async () => {
     const { server, tab } = await live();
-    await pass(PACE.settle);
+    await pass(INTERVALS.settle);
     server.answers = [
       () => Promise.reject(UNREACHABLE),
       () => Promise.reject(new ApiProblem(404, 'not_found', 'There is no job with this id.')),
     ];
-    await pass(PACE.reread);
+    await pass(INTERVALS.reread);
     expect(tab.isLeftAlone).toBe(false);
-    await pass(PACE.reread);
+    await pass(INTERVALS.reread);
     expect(tab.isLeftAlone).toBe(true);
   });
 
@@ -265,6 +265,6 @@ describe('watching a job', () => {
 });
 
 it('waits at most a minute, anywhere between nothing and all of it', () => {
-  expect(pauseBefore(20, () => 1)).toBe(60_000);
-  expect(pauseBefore(20, () => 0)).toBe(0);
+  expect(drawPause(20, () => 1)).toBe(60_000);
+  expect(drawPause(20, () => 0)).toBe(0);
 });

@@ -1,9 +1,9 @@
 /**
- * When to ask the API of a job, and when to rely on what is pushed: docs/flow.md, client/watch.py.
+ * Decides when to read a job from the API, and when to rely on pushed updates: docs/explanation/flow.md, tessera/api/watch.py.
  *
  * Read, subscribe, read again on `start_ack` and some seconds later (an event right after it can be lost:
- * aws-appsync-community#405), then every 30 s; every two seconds while nothing is pushed. A push that says that the job
- * has ended is followed by a read: the last word is the API's. Nobody looks at a hidden tab, so it asks for nothing.
+ * aws-appsync-community#405), then every 30 s; every two seconds while nothing is pushed. A push that reports the job's
+ * end is followed by a read, since the API's answer is final. A hidden tab reads nothing.
  */
 import { ApiProblem } from '../problem';
 import { type JobUpdate, isFinal } from './job_update';
@@ -11,24 +11,24 @@ import type { Subscribe } from './push';
 
 export type Link = 'connecting' | 'live' | 'polling';
 
-/** ms */
-export const PACE = {
+/** Intervals in ms. */
+export const INTERVALS = {
   poll: 2000, // between reads while nothing is pushed
-  reread: 30_000, // between reads while the subscription stands
+  reread: 30_000, // between reads while the subscription is active
   settle: 3000, // after `start_ack` until events are no longer lost
-  steady: 30_000, // what a subscription must have stood for its end to be news, and no part of a series
+  steady: 30_000, // after a subscription of this length, the pauses start again from the first
   firstPause: 1000, // before subscribing again, doubled with each failure
   longestPause: 60_000,
 } as const;
 
-/** What the browser says of the tab and the network. */
-export interface Surroundings {
+/** What the browser reports about the tab and the network. */
+export interface BrowserEvents {
   isHidden: () => boolean;
-  /** Calls back when the tab was hidden or shown, or the network came back; returns what ends that. */
+  /** Calls `changed` when the tab is hidden or shown, or the network is back. Returns a function that stops listening. */
   listen: (changed: () => void) => () => void;
 }
 
-export const BROWSER: Surroundings = {
+export const BROWSER_EVENTS: BrowserEvents = {
   isHidden: () => document.hidden,
   listen: (changed) => {
     document.addEventListener('visibilitychange', changed);
@@ -40,26 +40,26 @@ export const BROWSER: Surroundings = {
   },
 };
 
-interface Watched {
+interface WatchOptions {
   jobId: string;
-  /** Asks the API, keeps and shows the answer or the error; whether the job has ended. Rejects as ApiClient does. */
+  /** Reads the job, shows the answer or the error, and returns whether the job has ended. Rejects like ApiClient. */
   read: () => Promise<boolean>;
   subscribe: Subscribe | null; // null: nothing is pushed here
   onUpdate: (update: JobUpdate) => void;
   onLink: (link: Link) => void;
-  around?: Surroundings;
+  browser?: BrowserEvents;
   random?: () => number;
 }
 
-/** Watches until the API says that the job has ended, or refuses; the function returned ends it before. */
-export function watch({ jobId, read, subscribe, onUpdate, onLink, around = BROWSER, random = Math.random }: Watched) {
+/** Watch a job until the API reports its end, or refuses. Return a function that stops watching. */
+export function watchJob({ jobId, read, subscribe, onUpdate, onLink, browser = BROWSER_EVENTS, random = Math.random }: WatchOptions) {
   let isOver = false;
   let isReading = false;
-  let looks = 0;
-  let hasBegun = false; // with subscribing
+  let requests = 0;
+  let hasSubscribed = false;
   let isLive = false;
   let readAt = 0;
-  let failures = 0; // of subscribing, in a row
+  let failures = 0; // failed subscriptions in a row
   let hangUp: (() => void) | null = null;
   const timers = { read: 0, settle: 0, connect: 0 };
 
@@ -68,42 +68,42 @@ export function watch({ jobId, read, subscribe, onUpdate, onLink, around = BROWS
     timers[timer] = window.setTimeout(act, milliseconds);
   }
 
-  function look(): void {
+  function requestRead(): void {
     window.clearTimeout(timers.read);
-    looks += 1;
+    requests += 1;
     if (!isReading) void readAll();
   }
 
-  /** What is on its way when somebody asks again may have been said before that. */
+  /** Read until no further read was requested: an answer that was on its way may be older than the request. */
   async function readAll(): Promise<void> {
     isReading = true;
-    for (let seen = -1; seen !== looks && !isOver; ) {
-      seen = looks;
+    for (let seen = -1; seen !== requests && !isOver; ) {
+      seen = requests;
       if (await hasEnded()) stop();
     }
     isReading = false;
     readAt = Date.now();
-    later();
-    if (!hasBegun) connect(); // now, so that a job which has ended takes no connection
-    hasBegun = true;
+    scheduleRead();
+    if (!hasSubscribed) connect(); // after the first read, so that a job that has ended needs no connection
+    hasSubscribed = true;
   }
 
-  /** The job, or the watching: what the API refuses now it will refuse again. */
+  /** Whether to stop watching: the job has ended, or the API refuses it for good. */
   async function hasEnded(): Promise<boolean> {
     try {
       return await read();
     } catch (error) {
-      return error instanceof ApiProblem && !error.isPassing;
+      return error instanceof ApiProblem && !error.isTransient;
     }
   }
 
-  function later(): void {
-    if (isOver || around.isHidden()) return;
-    after('read', isLive ? PACE.reread : PACE.poll, look);
+  function scheduleRead(): void {
+    if (isOver || browser.isHidden()) return;
+    after('read', isLive ? INTERVALS.reread : INTERVALS.poll, requestRead);
   }
 
   function connect(): void {
-    if (isOver || around.isHidden()) return;
+    if (isOver || browser.isHidden()) return;
     if (subscribe === null) {
       onLink('polling');
       return;
@@ -114,23 +114,23 @@ export function watch({ jobId, read, subscribe, onUpdate, onLink, around = BROWS
         startedAt = Date.now();
         isLive = true;
         onLink('live');
-        look();
-        after('settle', PACE.settle, look);
+        requestRead();
+        after('settle', INTERVALS.settle, requestRead);
       },
       update: (update) => {
         onUpdate(update);
-        if (isFinal(update)) look();
+        if (isFinal(update)) requestRead();
       },
       ended: () => {
-        const hasStood = startedAt !== null && Date.now() - startedAt >= PACE.steady;
+        const hasStood = startedAt !== null && Date.now() - startedAt >= INTERVALS.steady;
         failures = hasStood ? 1 : failures + 1;
         isLive = false;
         hangUp = null;
         window.clearTimeout(timers.settle);
         onLink('polling');
-        if (around.isHidden()) return; // until it is shown
-        if (startedAt !== null) look(); // otherwise it polls already
-        after('connect', pauseBefore(failures, random), connect);
+        if (browser.isHidden()) return; // until the tab is shown
+        if (startedAt !== null) requestRead(); // otherwise it is polling already
+        after('connect', drawPause(failures, random), connect);
       },
     });
   }
@@ -142,22 +142,22 @@ export function watch({ jobId, read, subscribe, onUpdate, onLink, around = BROWS
     for (const timer of Object.values(timers)) window.clearTimeout(timer);
   }
 
-  const unlisten = around.listen(() => {
-    if (around.isHidden()) {
+  const unlisten = browser.listen(() => {
+    if (browser.isHidden()) {
       window.clearTimeout(timers.read);
       window.clearTimeout(timers.connect);
       return;
     }
-    if (hasBegun && hangUp === null) connect();
-    if (isLive && Date.now() - readAt < PACE.reread) later();
-    else look();
+    if (hasSubscribed && hangUp === null) connect();
+    if (isLive && Date.now() - readAt < INTERVALS.reread) scheduleRead();
+    else requestRead();
   });
 
-  look();
+  requestRead();
   return stop;
 }
 
-/** Full jitter: pages that lost the server together do not come back together. */
-export function pauseBefore(failures: number, random: () => number): number {
-  return random() * Math.min(PACE.longestPause, PACE.firstPause * 2 ** (failures - 1));
+/** Draw a pause with full jitter: pages that lost the server together do not return together. */
+export function drawPause(failures: number, random: () => number): number {
+  return random() * Math.min(INTERVALS.longestPause, INTERVALS.firstPause * 2 ** (failures - 1));
 }

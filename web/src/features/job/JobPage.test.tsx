@@ -2,18 +2,18 @@ import { act, fireEvent, screen, waitFor, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Job } from '../../api/live/job_update';
-import { pushFrom } from '../../api/live/push';
+import { makeSubscribe } from '../../api/live/push';
 import { expectAccessible } from '../../testing/axe';
-import { FakeApi, type Reply, signedIn } from '../../testing/fakes';
+import { FakeApi, type Reply, makeSession } from '../../testing/fakes';
 import { FakeSocket } from '../../testing/fake_socket';
-import { aJob, pushed } from '../../testing/jobs';
+import { makeJob, makePushedUpdate } from '../../testing/jobs';
 import { renderPage } from '../../testing/render';
-import type { JobEvent } from './history';
-import type { ResultFile, Summary } from './outcome';
+import type { JobEvent } from './events/use_events';
+import type { ResultFile, Summary } from './results/queries';
 
 const ENDED = { finished_at: '2026-11-28T12:05:00Z', shards_remaining: 0 } satisfies Partial<Job>;
-const COMPLETED = aJob({ ...ENDED, status: 'COMPLETED', version: 5, progress: 1, tiles_inferred: 1000 });
-const FAILED = aJob({
+const COMPLETED = makeJob({ ...ENDED, status: 'COMPLETED', version: 5, progress: 1, tiles_inferred: 1000 });
+const FAILED = makeJob({
   ...ENDED,
   status: 'FAILED',
   version: 4,
@@ -66,8 +66,8 @@ function api(jobs: Job[], replies: Record<string, Reply | Reply[]> = {}, role = 
 const show = (fake: FakeApi) => renderPage('/jobs/job-1', fake);
 
 async function showLive(fake: FakeApi): Promise<FakeSocket> {
-  const session = signedIn();
-  renderPage('/jobs/job-1', fake, session, pushFrom('ws://push.example/graphql/realtime', session, FakeSocket.connect));
+  const session = makeSession();
+  renderPage('/jobs/job-1', fake, session, makeSubscribe('ws://push.example/graphql/realtime', session, FakeSocket.connect));
   await waitFor(() => {
     expect(FakeSocket.made).toHaveLength(1);
   });
@@ -85,7 +85,7 @@ describe('a job that runs', () => {
   });
 
   it('shows its stage, its tiles and what is known of the time, which is nothing at first', async () => {
-    show(api([aJob({ tiles_per_second: null, eta_seconds: null })]));
+    show(api([makeJob({ tiles_per_second: null, eta_seconds: null })]));
     expect(await screen.findByRole('heading', { level: 1, name: 'stain-density on prostate.svs' })).toBeVisible();
     expect(screen.getByRole('progressbar', { name: 'Tiles' })).toHaveValue(40);
     expect(screen.getByText('400 of 1,000 · 40 %')).toBeVisible();
@@ -97,7 +97,7 @@ describe('a job that runs', () => {
 
   it('follows what is pushed without asking, and asks for the last word', async () => {
     const results = page([file('tiles.csv')]);
-    const fake = api([aJob(), aJob(), COMPLETED], { 'GET /jobs/job-1/results': results });
+    const fake = api([makeJob(), makeJob(), COMPLETED], { 'GET /jobs/job-1/results': results });
     const socket = await showLive(fake);
     expect(await screen.findByText('Live')).toBeVisible();
     await waitFor(() => {
@@ -110,7 +110,7 @@ describe('a job that runs', () => {
     ] as const) {
       const counts = { progress: tiles / 1000, tiles_inferred: tiles - 7, tiles_unreadable: 7 };
       act(() => {
-        socket.push(pushed(aJob({ progress_seq: seq, ...counts })));
+        socket.push(makePushedUpdate(makeJob({ progress_seq: seq, ...counts })));
       });
       expect(await screen.findByText(shown)).toBeVisible();
     }
@@ -118,7 +118,7 @@ describe('a job that runs', () => {
     expect(screen.getByText('about 20 s')).toBeVisible();
     expect(readings(fake)).toBe(2);
     act(() => {
-      socket.push(pushed(COMPLETED));
+      socket.push(makePushedUpdate(COMPLETED));
     });
     expect(await screen.findByRole('link', { name: 'Download tiles.csv' })).toBeVisible();
     expect(readings(fake)).toBe(3);
@@ -133,30 +133,30 @@ describe('a job that runs', () => {
   });
 
   it('says so when it looks by itself, and when a machine is waited for', async () => {
-    show(api([aJob({ waiting_for_capacity: true })]));
-    expect(await screen.findByText('Looking every 2 seconds')).toBeVisible();
+    show(api([makeJob({ waiting_for_capacity: true })]));
+    expect(await screen.findByText('Checking every 2 seconds')).toBeVisible();
     expect(screen.getByText(/a machine is being started/)).toBeVisible();
     await expectAccessible();
   });
 
   it('reads the stage aloud, and no number that changes each second', async () => {
-    const socket = await showLive(api([aJob({ status: 'PLANNING', version: 2, progress: 0 })]));
+    const socket = await showLive(api([makeJob({ status: 'PLANNING', version: 2, progress: 0 })]));
     const spoken = await screen.findByText('Planning.');
     expect(spoken).toHaveAttribute('role', 'status');
     act(() => {
-      socket.push(pushed(aJob()));
+      socket.push(makePushedUpdate(makeJob()));
     });
     expect(await screen.findByText('400 of 1,000 · 40 %')).toBeVisible();
     act(() => {
-      socket.push(pushed(aJob({ progress_seq: 5, progress: 0.5, tiles_inferred: 500 })));
+      socket.push(makePushedUpdate(makeJob({ progress_seq: 5, progress: 0.5, tiles_inferred: 500 })));
     });
     expect(await screen.findByText('500 of 1,000 · 50 %')).toBeVisible();
     expect(spoken).toHaveTextContent(/^Running\.$/);
   });
 
   it('is cancelled after a question', async () => {
-    const cancelled = aJob({ ...ENDED, status: 'CANCELLED', version: 4 });
-    const fake = api([aJob()], { 'POST /jobs/job-1/cancel': { body: cancelled } });
+    const cancelled = makeJob({ ...ENDED, status: 'CANCELLED', version: 4 });
+    const fake = api([makeJob()], { 'POST /jobs/job-1/cancel': { body: cancelled } });
     show(fake);
     await userEvent.click(await screen.findByRole('button', { name: 'Cancel the job' }));
     const dialog = screen.getByRole('dialog', { name: 'Cancel this job?' });
@@ -169,8 +169,8 @@ describe('a job that runs', () => {
   });
 
   it('is not to be cancelled by who may only look', async () => {
-    show(api([aJob()], {}, 'viewer'));
-    expect(await screen.findByRole('link', { name: 'Look at it on the slide' })).toHaveAttribute(
+    show(api([makeJob()], {}, 'viewer'));
+    expect(await screen.findByRole('link', { name: 'View it on the slide' })).toHaveAttribute(
       'href',
       '/view/slide-1?job=job-1',
     );
@@ -178,9 +178,9 @@ describe('a job that runs', () => {
   });
 
   it('stays on screen when the API is away', async () => {
-    const fake = api([], { 'GET /jobs/job-1': [{ body: aJob() }, new TypeError('Failed to fetch')] });
+    const fake = api([], { 'GET /jobs/job-1': [{ body: makeJob() }, new TypeError('Failed to fetch')] });
     await showLive(fake);
-    expect(await screen.findByRole('alert')).toHaveTextContent('The server can not be reached.');
+    expect(await screen.findByRole('alert')).toHaveTextContent('The server cannot be reached.');
     expect(screen.getByText('400 of 1,000 · 40 %')).toBeVisible();
   });
 });
@@ -190,7 +190,7 @@ describe('a job that failed', () => {
     show(api([FAILED]));
     const failure = await screen.findByRole('region', { name: 'The job failed' });
     expect(failure).toHaveTextContent('Part 2 of the slide failed 3 times, so the job was stopped.');
-    expect(failure).toHaveTextContent('Try again: the parts that are done are kept.');
+    expect(failure).toHaveTextContent('Try again: finished parts are kept.');
     expect(failure).toHaveTextContent('poison_shard');
     expect(failure).toHaveTextContent(FAILED.traceparent);
     await expectAccessible();
@@ -199,13 +199,13 @@ describe('a job that failed', () => {
   it('is tried again as a new job, one however often it is pressed', async () => {
     const busy = { status: 503, body: { type: '/problems/busy', detail: 'Try again in a minute.' } };
     const fake = api([FAILED], {
-      'POST /jobs/job-1/retry': [busy, { status: 202, body: aJob({ job_id: 'job-2' }) }],
-      'GET /jobs/job-2': { body: aJob({ job_id: 'job-2', retry_of: 'job-1' }) },
+      'POST /jobs/job-1/retry': [busy, { status: 202, body: makeJob({ job_id: 'job-2' }) }],
+      'GET /jobs/job-2': { body: makeJob({ job_id: 'job-2', retry_of: 'job-1' }) },
       'GET /jobs/job-2/events': page([]),
     });
     show(fake);
     await userEvent.click(await screen.findByRole('button', { name: 'Try again' }));
-    expect(await screen.findByRole('link', { name: 'the job before' })).toHaveAttribute('href', '/jobs/job-1');
+    expect(await screen.findByRole('link', { name: 'an earlier job' })).toHaveAttribute('href', '/jobs/job-1');
     const keys = fake.seen.filter(({ method }) => method === 'POST').map(({ headers }) => headers.get('Idempotency-Key'));
     expect(keys).toHaveLength(2);
     expect(new Set(keys).size).toBe(1);
@@ -231,7 +231,7 @@ describe('a job that ended well', () => {
     expect(screen.getByRole('link', { name: 'Download tiles.csv' })).toHaveAttribute('href', file('tiles.csv').url);
     expect(await screen.findByText('91.2 mm², 25 % of the slide')).toBeVisible();
     expect(screen.getByText(/3 of 1,000 tiles could not be read .* the JPEG ends early \(3\)/)).toBeVisible();
-    expect(screen.getByText(/Of 997 tiles 12 are mostly glass; .* tile_quality\.csv/)).toBeVisible();
+    expect(screen.getByText(/Of 997 tiles, 12 are mostly glass; tile_quality\.csv lists/)).toBeVisible();
     expect(screen.getByText('Pen marks were left out.')).toBeVisible();
     await expectAccessible();
   });
@@ -240,12 +240,12 @@ describe('a job that ended well', () => {
     const fake = api([COMPLETED], { 'GET /jobs/job-1/results': results });
     show(fake);
     const link = await screen.findByRole('link', { name: 'Download tiles.csv' });
-    const asked = () => fake.seen.filter(({ address }) => address.endsWith('/results')).length;
-    expect(asked()).toBe(1);
+    const requests = () => fake.seen.filter(({ address }) => address.endsWith('/results')).length;
+    expect(requests()).toBe(1);
     vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 15 * 60_000);
     expect(fireEvent.click(link), 'the browser does not follow it').toBe(false);
     await waitFor(() => {
-      expect(asked()).toBe(2);
+      expect(requests()).toBe(2);
     });
   });
 
@@ -257,7 +257,7 @@ describe('a job that ended well', () => {
   });
 
   it('found no tissue, in words', async () => {
-    const none = aJob({ ...ENDED, status: 'NO_TISSUE', tiles_planned: 0, tiles_inferred: 0, progress: 1, shards_total: 0 });
+    const none = makeJob({ ...ENDED, status: 'NO_TISSUE', tiles_planned: 0, tiles_inferred: 0, progress: 1, shards_total: 0 });
     show(api([none], { 'GET /jobs/job-1/results': results }));
     expect(await screen.findByText('none, since no tissue was found')).toBeVisible();
     expect(screen.getAllByText(/, not needed/)).toHaveLength(2);
@@ -277,49 +277,49 @@ describe('what happened', () => {
       event(8, 'shard_failed', { shard: 1, attempt: 1, reason: 'The fetch stage hangs.' }),
       event(9, 'shard_leased', { shard: 2, attempt: 1 }),
     ];
-    const fake = api([aJob({ shards_remaining: 4 })], { 'GET /jobs/job-1/events': [page(first, '2'), page(second)] });
+    const fake = api([makeJob({ shards_remaining: 4 })], { 'GET /jobs/job-1/events': [page(first, '2'), page(second)] });
     show(fake);
     const log = await screen.findByRole('region', { name: 'What happened' });
     await userEvent.click(await within(log).findByRole('button', { name: 'Show all 9' }));
     expect(within(log).getAllByRole('listitem').map((item) => item.textContent.slice(8))).toEqual([
-      'Part 3 begun',
+      'Part 3 started',
       'Part 2 failed: The fetch stage hangs.',
       'Part 1 done: 2,048 tiles, 4 of them unreadable',
-      'Part 1 begun again, attempt 2',
-      'Part 1 given back: The worker’s lease ran out.',
-      'Part 1 begun',
-      'Planned; its parts wait for workers',
-      'Planning began',
-      'Asked for',
+      'Part 1 restarted, attempt 2',
+      'Part 1 released: The worker’s lease ran out.',
+      'Part 1 started',
+      'Planned; its parts are waiting for workers',
+      'Planning started',
+      'Requested',
     ]);
-    expect(screen.getByText('Begun again').nextSibling).toHaveTextContent('1 part');
+    expect(screen.getByText('Restarted').nextSibling).toHaveTextContent('1 part');
     expect(screen.getByText('Parts done').nextSibling).toHaveTextContent('1 of 4');
-    const asked = fake.seen.map(({ address }) => address).filter((address) => address.includes('events'));
-    expect(asked).toEqual(['/jobs/job-1/events?limit=100', '/jobs/job-1/events?cursor=2&limit=100']);
+    const requests = fake.seen.map(({ address }) => address).filter((address) => address.includes('events'));
+    expect(requests).toEqual(['/jobs/job-1/events?limit=100', '/jobs/job-1/events?cursor=2&limit=100']);
     await expectAccessible();
   });
 
   it('goes on at its last page when the job has moved', async () => {
-    const fake = api([aJob()], {
+    const fake = api([makeJob()], {
       'GET /jobs/job-1/events': [page([event(1, 'moved', { state: 'QUEUED' })], '1'), page([event(2, 'moved', { state: 'RUNNING' })])],
     });
     FakeSocket.made.length = 0;
     const socket = await showLive(fake);
-    expect(await screen.findByText('Planned; its parts wait for workers')).toBeVisible();
-    const asked = () => fake.seen.map(({ address }) => address).filter((address) => address.includes('events'));
-    const before = asked().length;
+    expect(await screen.findByText('Planned; its parts are waiting for workers')).toBeVisible();
+    const requests = () => fake.seen.map(({ address }) => address).filter((address) => address.includes('events'));
+    const before = requests().length;
     const hidden = vi.spyOn(document, 'hidden', 'get').mockReturnValue(true);
     act(() => {
-      socket.push(pushed(aJob({ status: 'STITCHING', version: 4 })));
+      socket.push(makePushedUpdate(makeJob({ status: 'STITCHING', version: 4 })));
     });
-    expect((await screen.findAllByText('Putting results together'))[0]).toBeVisible();
-    expect(asked(), 'nobody looks at a hidden tab').toHaveLength(before);
+    expect((await screen.findAllByText('Combining results'))[0]).toBeVisible();
+    expect(requests(), 'nobody looks at a hidden tab').toHaveLength(before);
     hidden.mockReturnValue(false);
     act(() => {
       document.dispatchEvent(new Event('visibilitychange'));
     });
     await waitFor(() => {
-      expect(asked().slice(before)).toEqual(['/jobs/job-1/events?cursor=1&limit=100']);
+      expect(requests().slice(before)).toEqual(['/jobs/job-1/events?cursor=1&limit=100']);
     });
   });
 });

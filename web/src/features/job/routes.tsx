@@ -1,4 +1,4 @@
 import type { Feature } from '../../app/feature';
-import { page } from '../../app/page';
+import { lazyPage } from '../../app/page';
 
-export const feature: Feature = { routes: [{ path: 'jobs/:jobId', ...page(() => import('./JobPage')) }] };
+export const feature: Feature = { routes: [{ path: 'jobs/:jobId', ...lazyPage(() => import('./JobPage')) }] };

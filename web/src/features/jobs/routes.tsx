@@ -1,10 +1,10 @@
 import type { Feature } from '../../app/feature';
-import { page } from '../../app/page';
+import { lazyPage } from '../../app/page';
 
 export const feature: Feature = {
   navigation: { label: 'Jobs', to: '/jobs', order: 2, role: 'viewer' },
   routes: [
-    { path: 'jobs', ...page(() => import('./JobsPage')) },
-    { path: 'jobs/new', ...page(() => import('./NewJobPage')) },
+    { path: 'jobs', ...lazyPage(() => import('./list/JobsPage')) },
+    { path: 'jobs/new', ...lazyPage(() => import('./new_job/NewJobPage')) },
   ],
 };

@@ -1,25 +1,25 @@
 import { type SubmitEvent, useId, useState } from 'react';
 import { Button } from '../../ui/Button';
 import { Dialog } from '../../ui/Dialog';
-import { Problem } from '../../ui/Problem';
-import { TextField } from '../../ui/TextField';
-import { useToasts } from '../../ui/toast_context';
-import { useRegistration } from './slides';
+import { Problem } from '../../ui/messages/Problem';
+import { TextField } from '../../ui/fields/TextField';
+import { useToasts } from '../../ui/messages/toast_context';
+import { useRegistration } from './queries';
 
-const BUCKET_AND_KEY = /^s3:\/\/[^/]+\/.+/;
+const S3_URI = /^s3:\/\/[^/]+\/.+/;
 
-/** For slides that lie in a bucket of the organisation already: their bytes stay there. */
+/** Registers a slide that is already in a bucket of the organisation: its bytes stay there. */
 export function RegisterDialog({ isOpen, onClose }: { isOpen: boolean; onClose: () => void }) {
   const form = useId();
-  const say = useToasts();
+  const toasts = useToasts();
   const [address, setAddress] = useState('');
   const [mpp, setMpp] = useState('');
   const [isTried, setTried] = useState(false);
   const registration = useRegistration(({ name }) => {
-    say.done(`${name} was registered and is being inspected.`);
+    toasts.showSuccess(`${name} was registered and is being inspected.`);
     close();
   });
-  const faults = faultsOf(address, mpp);
+  const faults = findFaults(address, mpp);
 
   function close() {
     onClose();
@@ -33,7 +33,7 @@ export function RegisterDialog({ isOpen, onClose }: { isOpen: boolean; onClose: 
     event.preventDefault();
     setTried(true);
     if (registration.isPending || faults.address || faults.mpp) return;
-    registration.mutate({ s3_uri: address.trim(), mpp: numberIn(mpp) });
+    registration.mutate({ s3_uri: address.trim(), mpp: parseNumber(mpp) });
   };
   return (
     <Dialog
@@ -49,7 +49,7 @@ export function RegisterDialog({ isOpen, onClose }: { isOpen: boolean; onClose: 
               if (!registration.isPending) close();
             }}
           >
-            Leave it
+            Cancel
           </Button>
           <Button look="primary" type="submit" form={form} busy={registration.isPending}>
             Register
@@ -58,7 +58,7 @@ export function RegisterDialog({ isOpen, onClose }: { isOpen: boolean; onClose: 
       }
     >
       <p className="mb-4">
-        It stays where it is, and is read there. The bucket must be one that this installation is allowed to read.
+        The slide stays in its bucket and is read there. This installation must be allowed to read the bucket.
       </p>
       <form id={form} noValidate onSubmit={submit} className="flex flex-col gap-4">
         <TextField
@@ -75,8 +75,8 @@ export function RegisterDialog({ isOpen, onClose }: { isOpen: boolean; onClose: 
           }}
         />
         <TextField
-          label="Scale (µm a pixel)"
-          hint="Leave it empty where the file says it itself."
+          label="Scale (µm per pixel)"
+          hint="Leave it empty to use what the file states."
           inputMode="decimal"
           autoComplete="off"
           value={mpp}
@@ -95,13 +95,13 @@ export function RegisterDialog({ isOpen, onClose }: { isOpen: boolean; onClose: 
   );
 }
 
-const numberIn = (typed: string) => (typed.trim() === '' ? null : Number(typed.trim().replace(',', '.')));
+const parseNumber = (typed: string) => (typed.trim() === '' ? null : Number(typed.trim().replace(',', '.')));
 
 /** Limits are those of the API: docs/openapi.json, SlideToRegister. */
-function faultsOf(address: string, typed: string): { address?: string; mpp?: string } {
-  const mpp = numberIn(typed);
+function findFaults(address: string, typed: string): { address?: string; mpp?: string } {
+  const mpp = parseNumber(typed);
   return {
-    ...(BUCKET_AND_KEY.test(address.trim()) ? {} : { address: 'Give its address, such as s3://bucket/folder/slide.svs.' }),
-    ...(mpp === null || (mpp > 0 && mpp <= 100) ? {} : { mpp: 'Give microns a pixel, such as 0.25.' }),
+    ...(S3_URI.test(address.trim()) ? {} : { address: 'Enter an address such as s3://bucket/folder/slide.svs.' }),
+    ...(mpp === null || (mpp > 0 && mpp <= 100) ? {} : { mpp: 'Enter microns per pixel, such as 0.25.' }),
   };
 }

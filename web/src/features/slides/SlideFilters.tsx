@@ -1,8 +1,8 @@
 import { useCallback } from 'react';
-import { SearchField } from '../../ui/SearchField';
-import { StatusSelect } from '../../ui/StatusSelect';
+import { SearchField } from '../../ui/fields/SearchField';
+import { StatusSelect } from '../../ui/fields/StatusSelect';
 import { SLIDE_STATES } from '../../ui/statuses';
-import type { SlideFilter } from './slides';
+import type { SlideFilter } from './queries';
 
 interface Props {
   filter: SlideFilter;

@@ -1,12 +1,12 @@
 import { Link } from 'react-router';
-import { EmptyState } from '../../ui/EmptyState';
-import { moment, number } from '../../ui/format';
-import { Loading } from '../../ui/Loading';
-import { Problem } from '../../ui/Problem';
+import { EmptyState } from '../../ui/messages/EmptyState';
+import { formatMoment, formatNumber } from '../../ui/format';
+import { Loading } from '../../ui/messages/Loading';
+import { Problem } from '../../ui/messages/Problem';
 import { ShowMore } from '../../ui/ShowMore';
 import { JOB_STATES, JobStatus } from '../../ui/statuses';
 import { type Column, Table } from '../../ui/Table';
-import { type Job, useJobsOf } from './slides';
+import { type Job, useSlideJobs } from './queries';
 
 const COLUMNS: readonly Column<Job>[] = [
   {
@@ -26,15 +26,15 @@ const COLUMNS: readonly Column<Job>[] = [
     cell: ({ status, progress }) => (
       <>
         <JobStatus status={status} />
-        {JOB_STATES[status].isPassing && <span className="ml-2 tabular-nums">{number(progress * 100)} %</span>}
+        {JOB_STATES[status].isTransient && <span className="ml-2 tabular-nums">{formatNumber(progress * 100)} %</span>}
       </>
     ),
   },
   {
-    title: 'Asked for',
+    title: 'Requested',
     cell: ({ created_at, created_by }) => (
       <>
-        <time dateTime={created_at}>{moment(created_at)}</time>
+        <time dateTime={created_at}>{formatMoment(created_at)}</time>
         {created_by !== null && <p className="wrap-anywhere text-muted">{created_by}</p>}
       </>
     ),
@@ -42,14 +42,14 @@ const COLUMNS: readonly Column<Job>[] = [
 ];
 
 export function SlideJobs({ slideId }: { slideId: string }) {
-  const jobs = useJobsOf(slideId);
+  const jobs = useSlideJobs(slideId);
   return (
     <section aria-labelledby="jobs" className="mt-8">
       <h2 id="jobs" className="mb-3 text-base font-semibold">
-        Its jobs
+        Jobs of this slide
       </h2>
       {jobs.isError && <Problem error={jobs.error} onRetry={() => void jobs.refetch()} />}
-      {jobs.isPending && <Loading label="Loading its jobs" />}
+      {jobs.isPending && <Loading label="Loading the jobs" />}
       {jobs.isSuccess && jobs.items.length === 0 && (
         <EmptyState title="No jobs yet">Nobody in your organisation has analysed this slide.</EmptyState>
       )}

@@ -3,17 +3,18 @@ import userEvent from '@testing-library/user-event';
 import { describe, expect, it } from 'vitest';
 import { expectAccessible } from '../../testing/axe';
 import { FakeApi } from '../../testing/fakes';
+import { ME, VIEWER, makePage } from '../../testing/replies';
 import { renderPage } from '../../testing/render';
-import type { Slide } from './slides';
-import { INSPECTION, ME, VIEWER, page, slide } from './testing';
+import type { Slide } from './queries';
+import { INSPECTION, makeListedSlide } from './testing';
 
 function api(changes: Partial<Slide> = {}, replies: ConstructorParameters<typeof FakeApi>[0] = {}): FakeApi {
   return new FakeApi({
     'GET /me': ME,
-    'GET /slides': page([]),
-    'GET /slides/id-a.svs': { body: slide('a.svs', { inspection: INSPECTION, digest: 'f00d', ...changes }) },
+    'GET /slides': makePage([]),
+    'GET /slides/id-a.svs': { body: makeListedSlide('a.svs', { inspection: INSPECTION, digest: 'f00d', ...changes }) },
     'GET /slides/id-a.svs/thumbnail': { body: 'bytes' },
-    'GET /jobs': page([]),
+    'GET /jobs': makePage([]),
     ...replies,
   });
 }
@@ -23,13 +24,13 @@ const JOB = { job_id: 'j1', model: 'stain-density', model_version: '1.0', label:
 describe('the page of a slide', () => {
   it('tells what inspection found in words, with its warnings', async () => {
     renderPage('/slides/id-a.svs', api());
-    expect(await screen.findByText('0.499 µm per pixel, as the scanner wrote it')).toBeVisible();
+    expect(await screen.findByText('0.499 µm per pixel, from the scanner')).toBeVisible();
     expect(screen.getByText('46,000 × 32,914 pixels, 23 × 16.4 mm')).toBeVisible();
     expect(screen.getByText('123 mm², 33 % of the slide')).toBeVisible();
     expect(screen.getByText('Aperio SVS, 4 levels of zoom')).toBeVisible();
     expect(screen.getByText(/colour profile/)).toBeVisible();
     expect(screen.getByText('f00d')).toBeVisible();
-    const warnings = screen.getByRole('region', { name: 'What inspection noticed' });
+    const warnings = screen.getByRole('region', { name: 'Warnings from inspection' });
     expect(warnings).toHaveTextContent('Pen marks cover 3.1%');
     await expectAccessible();
   });
@@ -37,21 +38,21 @@ describe('the page of a slide', () => {
   it('tells what was stated, and why it is read from a copy', async () => {
     const inspection = { ...INSPECTION, mpp_source: 'override', reading_path: 'scratch', path_reason: 'JPEG 2000 with gaps.' };
     renderPage('/slides/id-a.svs', api({ inspection, mpp: 0.499, focal_plane: 3, picture: 2 }));
-    expect(await screen.findByText('0.499 µm per pixel, as it was stated')).toBeVisible();
+    expect(await screen.findByText('0.499 µm per pixel, as stated by a user')).toBeVisible();
     expect(screen.getByText(/read from a copy, which takes longer: JPEG 2000 with gaps/)).toBeVisible();
-    expect(screen.getByText('3, as it was chosen')).toBeVisible();
-    expect(screen.getByText('2 of those in the file, as it was chosen')).toBeVisible();
+    expect(screen.getByText('3, as chosen by a user')).toBeVisible();
+    expect(screen.getByText('2 in the file, as chosen by a user')).toBeVisible();
   });
 
   it('says of a de-identified slide what was removed, as counts', async () => {
     renderPage('/slides/id-a.svs', api({ deidentify: true, deidentified: true, removed: { images: 2, tags: 33, files: 0 } }));
-    expect(await screen.findByText('Label and identifiers were removed: 2 pictures and 33 values')).toBeVisible();
+    expect(await screen.findByText('Label and identifiers were removed: 2 images and 33 values')).toBeVisible();
     await expectAccessible();
   });
 
   it('says when there was nothing to remove, and nothing of it for other slides', async () => {
     const { unmount } = renderPage('/slides/id-a.svs', api({ deidentify: true, deidentified: true, removed: { images: 0, tags: 0, files: 0 } }));
-    expect(await screen.findByText('The file held no label and no identifiers')).toBeVisible();
+    expect(await screen.findByText('The file contained no label and no identifiers')).toBeVisible();
     unmount();
     renderPage('/slides/id-a.svs', api());
     expect(await screen.findByText('Fingerprint')).toBeVisible();
@@ -59,9 +60,9 @@ describe('the page of a slide', () => {
   });
 
   it('leads to the viewer, to a new job and to its jobs', async () => {
-    const jobs = page([{ ...JOB, status: 'RUNNING', progress: 0.42 }]);
+    const jobs = makePage([{ ...JOB, status: 'RUNNING', progress: 0.42 }]);
     renderPage('/slides/id-a.svs', api({}, { 'GET /jobs?slide_id=id-a.svs&limit=10': jobs }));
-    expect(await screen.findByRole('link', { name: 'Look at it' })).toHaveAttribute('href', '/view/id-a.svs');
+    expect(await screen.findByRole('link', { name: 'View it' })).toHaveAttribute('href', '/view/id-a.svs');
     expect(screen.getByRole('link', { name: 'Analyse it' })).toHaveAttribute('href', '/jobs/new?slide=id-a.svs');
     expect(await screen.findByRole('link', { name: 'stain-density 1.0' })).toHaveAttribute('href', '/jobs/j1');
     expect(screen.getByRole('row', { name: /study 7.*Running42 %/ })).toBeVisible();
@@ -70,7 +71,7 @@ describe('the page of a slide', () => {
 
   it('offers a viewer nothing that the API would refuse', async () => {
     renderPage('/slides/id-a.svs', api({}, { 'GET /me': VIEWER }));
-    expect(await screen.findByRole('link', { name: 'Look at it' })).toBeVisible();
+    expect(await screen.findByRole('link', { name: 'View it' })).toBeVisible();
     for (const name of ['Archive', 'Delete']) expect(screen.queryByRole('button', { name })).toBeNull();
     expect(screen.queryByRole('link', { name: 'Analyse it' })).toBeNull();
   });
@@ -80,7 +81,7 @@ describe('the page of a slide', () => {
     renderPage('/slides/id-a.svs', api({ status: 'REJECTED', sentence, inspection: null }));
     expect(await screen.findByText(sentence)).toBeVisible();
     expect(screen.getByRole('link', { name: 'Upload it again' })).toHaveAttribute('href', '/upload');
-    expect(screen.queryByRole('link', { name: 'Look at it' })).toBeNull();
+    expect(screen.queryByRole('link', { name: 'View it' })).toBeNull();
     await expectAccessible();
   });
 });
@@ -91,9 +92,9 @@ describe('what is done with a slide', () => {
     renderPage('/slides/id-a.svs', fake);
     await userEvent.click(await screen.findByRole('button', { name: 'Delete' }));
     const dialog = screen.getByRole('dialog', { name: 'Delete this slide?' });
-    expect(dialog).toHaveTextContent(/a.svs.*deleted for good.*can not be undone/);
+    expect(dialog).toHaveTextContent(/a.svs.*deleted permanently.*cannot be undone/);
     await expectAccessible(dialog);
-    await userEvent.click(within(dialog).getByRole('button', { name: 'Leave it as it is' }));
+    await userEvent.click(within(dialog).getByRole('button', { name: 'Keep it as it is' }));
     expect(screen.queryByRole('dialog')).toBeNull();
     expect(fake.seen.filter(({ method }) => method !== 'GET')).toEqual([]);
   });
@@ -117,12 +118,12 @@ describe('what is done with a slide', () => {
   });
 
   it('restores it as soon as is chosen', async () => {
-    const restoring = { status: 202, body: slide('a.svs', { status: 'RESTORING' }) };
+    const restoring = { status: 202, body: makeListedSlide('a.svs', { status: 'RESTORING' }) };
     const fake = api({ status: 'ARCHIVED' }, { 'POST /slides/id-a.svs/restore': restoring });
     renderPage('/slides/id-a.svs', fake);
     await userEvent.click(await screen.findByRole('button', { name: 'Restore' }));
     const dialog = within(screen.getByRole('dialog'));
-    await userEvent.selectOptions(dialog.getByLabelText('How soon it is needed'), 'bulk');
+    await userEvent.selectOptions(dialog.getByLabelText('When you need it'), 'bulk');
     await userEvent.click(dialog.getByRole('button', { name: 'Restore' }));
     expect(await screen.findByText('a.svs is being restored.')).toBeVisible();
     await waitFor(() => {

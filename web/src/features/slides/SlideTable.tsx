@@ -1,13 +1,13 @@
 import { Link } from 'react-router';
-import { bytes, moment } from '../../ui/format';
+import { formatBytes, formatMoment } from '../../ui/format';
 import { ShowMore } from '../../ui/ShowMore';
 import { SlideStatus } from '../../ui/statuses';
 import { type Column, Table } from '../../ui/Table';
 import { Thumbnail } from '../../ui/Thumbnail';
-import { type Selection, canBeChosen, toggled } from './selection';
-import { type Slide, sentenceOn, type useSlides } from './slides';
+import { type Selection, canBeChosen, toggleSlide } from './selection';
+import { type Slide, explainStatus, type useSlides } from './queries';
 
-/** What takes the focus is scrolled to below the bar of choices, which stays at the top (WCAG 2.4.11). */
+/** Focused elements scroll to below the selection bar, which stays at the top (WCAG 2.4.11). */
 const BELOW_BAR = 'scroll-mt-20';
 
 const COLUMNS: readonly Column<Slide>[] = [
@@ -20,7 +20,7 @@ const COLUMNS: readonly Column<Slide>[] = [
     title: 'Slide',
     isRowHeader: true,
     cell: (slide) => {
-      const sentence = sentenceOn(slide);
+      const sentence = explainStatus(slide);
       return (
         <div className="min-w-40">
           <Link to={`/slides/${slide.slide_id}`} className={`${BELOW_BAR} wrap-anywhere text-accent hover:underline`}>
@@ -32,18 +32,18 @@ const COLUMNS: readonly Column<Slide>[] = [
     },
   },
   { title: 'Status', cell: ({ status }) => <SlideStatus status={status} /> },
-  { title: 'Size', isNumber: true, cell: ({ size }) => bytes(size) },
-  { title: 'Added', cell: ({ created_at }) => <time dateTime={created_at}>{moment(created_at)}</time> },
+  { title: 'Size', isNumber: true, cell: ({ size }) => formatBytes(size) },
+  { title: 'Added', cell: ({ created_at }) => <time dateTime={created_at}>{formatMoment(created_at)}</time> },
 ];
 
 interface Props {
   slides: ReturnType<typeof useSlides>;
   chosen: Selection;
-  onChoose: ((chosen: Selection) => void) | undefined; // for those who may analyse
+  onChoose: ((chosen: Selection) => void) | undefined; // undefined: the user may not analyse
 }
 
 export function SlideTable({ slides, chosen, onChoose }: Props) {
-  const choice = onChoose && choiceColumn(chosen, onChoose);
+  const choice = onChoose && makeChoiceColumn(chosen, onChoose);
   return (
     <>
       <Table
@@ -57,19 +57,19 @@ export function SlideTable({ slides, chosen, onChoose }: Props) {
   );
 }
 
-function choiceColumn(chosen: Selection, onChoose: (chosen: Selection) => void): Column<Slide> {
+function makeChoiceColumn(chosen: Selection, onChoose: (chosen: Selection) => void): Column<Slide> {
   return {
     title: 'Choice',
     hideTitle: true,
     cell: (slide) => (
       <input
         type="checkbox"
-        aria-label={`Choose ${slide.name}`}
+        aria-label={`Select ${slide.name}`}
         className={`${BELOW_BAR} block size-6 accent-accent disabled:opacity-40`}
         checked={chosen.has(slide.slide_id)}
         disabled={!canBeChosen(slide)}
         onChange={() => {
-          onChoose(toggled(chosen, slide.slide_id));
+          onChoose(toggleSlide(chosen, slide.slide_id));
         }}
       />
     ),

@@ -3,14 +3,15 @@ import userEvent from '@testing-library/user-event';
 import { describe, expect, it, vi } from 'vitest';
 import { expectAccessible } from '../../testing/axe';
 import { FakeApi } from '../../testing/fakes';
+import { ME, VIEWER, makePage } from '../../testing/replies';
 import { renderPage } from '../../testing/render';
-import { MOST, newJobAddress, toggled, withAll } from './selection';
-import { ME, VIEWER, page, slide } from './testing';
+import { MOST_SLIDES, makeNewJobAddress, toggleSlide, addAll } from './selection';
+import { makeListedSlide } from './testing';
 
 describe('the list of slides', () => {
   it('shows each with its status in words, its size and why it was rejected', async () => {
-    const rejected = slide('b.svs', { status: 'REJECTED', sentence: 'The file does not say its scale: state it with the slide (`mpp`).' });
-    renderPage('/slides', new FakeApi({ 'GET /me': ME, 'GET /slides': page([slide('a.svs'), rejected]) }));
+    const rejected = makeListedSlide('b.svs', { status: 'REJECTED', sentence: 'The file does not say its scale: state it with the slide (`mpp`).' });
+    renderPage('/slides', new FakeApi({ 'GET /me': ME, 'GET /slides': makePage([makeListedSlide('a.svs'), rejected]) }));
     expect(await screen.findByRole('row', { name: /a\.svs.*Ready.*3\.2 GB/ })).toBeVisible();
     const row = screen.getByRole('row', { name: /b\.svs/ });
     expect(within(row).getByText('Rejected')).toBeVisible();
@@ -24,10 +25,10 @@ describe('the list of slides', () => {
   });
 
   it('shows what a slide looks like, and keeps the place where there is no picture', async () => {
-    const rejected = slide('b.svs', { status: 'REJECTED' });
+    const rejected = makeListedSlide('b.svs', { status: 'REJECTED' });
     const api = new FakeApi({
       'GET /me': ME,
-      'GET /slides': page([slide('a.svs'), rejected]),
+      'GET /slides': makePage([makeListedSlide('a.svs'), rejected]),
       'GET /slides/id-a.svs/thumbnail': { body: 'bytes' },
     });
     const { container } = renderPage('/slides', api);
@@ -42,14 +43,14 @@ describe('the list of slides', () => {
 
   it('fetches no picture before its row comes into view', async () => {
     vi.spyOn(window.IntersectionObserver.prototype, 'observe').mockImplementation(() => undefined);
-    const api = new FakeApi({ 'GET /me': ME, 'GET /slides': page([slide('a.svs')]) });
+    const api = new FakeApi({ 'GET /me': ME, 'GET /slides': makePage([makeListedSlide('a.svs')]) });
     renderPage('/slides', api);
     expect(await screen.findByText('a.svs')).toBeVisible();
     expect(api.seen.map(({ address }) => address)).not.toContain('/slides/id-a.svs/thumbnail?v=1');
   });
 
   it('goes on at the cursor when more are asked for', async () => {
-    const api = new FakeApi({ 'GET /me': ME, 'GET /slides': [page([slide('a.svs')], 'c1'), page([slide('b.svs')])] });
+    const api = new FakeApi({ 'GET /me': ME, 'GET /slides': [makePage([makeListedSlide('a.svs')], 'c1'), makePage([makeListedSlide('b.svs')])] });
     renderPage('/slides', api);
     await userEvent.click(await screen.findByRole('button', { name: 'Show more' }));
     expect(await screen.findByText('b.svs')).toBeVisible();
@@ -59,7 +60,7 @@ describe('the list of slides', () => {
   });
 
   it('asks by name and status, and says so when nothing matches', async () => {
-    const api = new FakeApi({ 'GET /me': ME, 'GET /slides': [page([slide('a.svs')]), page([])] });
+    const api = new FakeApi({ 'GET /me': ME, 'GET /slides': [makePage([makeListedSlide('a.svs')]), makePage([])] });
     renderPage('/slides?status=READY', api);
     await userEvent.type(await screen.findByLabelText('Name'), 'zz ');
     expect(await screen.findByRole('heading', { name: 'No slide matches' })).toBeVisible();
@@ -68,14 +69,14 @@ describe('the list of slides', () => {
   });
 
   it('is empty in the words of a new organisation', async () => {
-    renderPage('/slides', new FakeApi({ 'GET /me': ME, 'GET /slides': page([]) }));
+    renderPage('/slides', new FakeApi({ 'GET /me': ME, 'GET /slides': makePage([]) }));
     expect(await screen.findByRole('heading', { name: 'No slides yet' })).toBeVisible();
     await expectAccessible();
   });
 
   it('shows the sentence of a refusal, and asks again when told to', async () => {
     const refused = { status: 403, body: { type: '/problems/forbidden', detail: 'Ask an admin for access.' } };
-    renderPage('/slides', new FakeApi({ 'GET /me': ME, 'GET /slides': [refused, page([slide('a.svs')])] }));
+    renderPage('/slides', new FakeApi({ 'GET /me': ME, 'GET /slides': [refused, makePage([makeListedSlide('a.svs')])] }));
     expect(await screen.findByRole('alert')).toHaveTextContent('Ask an admin for access.');
     await expectAccessible();
     await userEvent.click(screen.getByRole('button', { name: 'Try again' }));
@@ -83,7 +84,7 @@ describe('the list of slides', () => {
   });
 
   it('leads to the slide, whose title takes the focus', async () => {
-    const replies = { 'GET /me': ME, 'GET /slides': page([slide('a.svs')]), 'GET /slides/id-a.svs': { body: slide('a.svs') } };
+    const replies = { 'GET /me': ME, 'GET /slides': makePage([makeListedSlide('a.svs')]), 'GET /slides/id-a.svs': { body: makeListedSlide('a.svs') } };
     renderPage('/slides', new FakeApi(replies));
     await userEvent.click(await screen.findByRole('link', { name: 'a.svs' }));
     const title = await screen.findByRole('heading', { level: 1, name: 'a.svs' });
@@ -105,13 +106,13 @@ describe('registering a slide in S3', () => {
   it('sends its address and the scale that is stated, and says that it is being inspected', async () => {
     const api = new FakeApi({
       'GET /me': ME,
-      'GET /slides': [page([]), page([slide('case-7.svs', { status: 'UPLOADED' })])],
-      'POST /slides': { status: 201, body: slide('case-7.svs', { status: 'UPLOADED' }) },
+      'GET /slides': [makePage([]), makePage([makeListedSlide('case-7.svs', { status: 'UPLOADED' })])],
+      'POST /slides': { status: 201, body: makeListedSlide('case-7.svs', { status: 'UPLOADED' }) },
     });
     const dialog = await opened(api);
     await expectAccessible();
     await userEvent.type(within(dialog).getByLabelText('Address'), 's3://archive/2026/case-7.svs');
-    await userEvent.type(within(dialog).getByLabelText('Scale (µm a pixel)'), '0,25');
+    await userEvent.type(within(dialog).getByLabelText('Scale (µm per pixel)'), '0,25');
     await userEvent.click(within(dialog).getByRole('button', { name: 'Register' }));
     expect(await screen.findByText('case-7.svs was registered and is being inspected.')).toBeVisible();
     const sent = api.seen.find(({ method }) => method === 'POST');
@@ -124,13 +125,13 @@ describe('registering a slide in S3', () => {
     const detail = 'This bucket is not on the list of buckets that slides may be registered from. Ask an admin.';
     const api = new FakeApi({
       'GET /me': ME,
-      'GET /slides': page([]),
+      'GET /slides': makePage([]),
       'POST /slides': { status: 403, body: { type: '/problems/forbidden', detail } },
     });
     const dialog = await opened(api);
     await userEvent.type(within(dialog).getByLabelText('Address'), 'C:\\slides\\case-7.svs');
     await userEvent.click(within(dialog).getByRole('button', { name: 'Register' }));
-    expect(within(dialog).getByLabelText('Address')).toHaveAccessibleDescription(/Give its address/);
+    expect(within(dialog).getByLabelText('Address')).toHaveAccessibleDescription(/Enter an address/);
     expect(api.seen.some(({ method }) => method === 'POST')).toBe(false);
     await userEvent.clear(within(dialog).getByLabelText('Address'));
     await userEvent.type(within(dialog).getByLabelText('Address'), 's3://theirs/case-7.svs');
@@ -140,39 +141,39 @@ describe('registering a slide in S3', () => {
   });
 
   it('is not offered to who only looks', async () => {
-    renderPage('/slides', new FakeApi({ 'GET /me': VIEWER, 'GET /slides': page([slide('a.svs')]) }));
+    renderPage('/slides', new FakeApi({ 'GET /me': VIEWER, 'GET /slides': makePage([makeListedSlide('a.svs')]) }));
     await screen.findByText('a.svs');
     expect(screen.queryByRole('button', { name: 'Register a slide in S3' })).toBeNull();
   });
 });
 
 describe('choosing slides', () => {
-  const archived = slide('c.svs', { status: 'ARCHIVED', sentence: 'Restore it with POST /slides/c/restore.' });
+  const archived = makeListedSlide('c.svs', { status: 'ARCHIVED', sentence: 'Restore it with POST /slides/c/restore.' });
   const replies = {
     'GET /me': ME,
-    'GET /slides': page([slide('a.svs'), slide('b.svs'), archived]),
-    'GET /slides?q=zz&limit=50': page([]),
+    'GET /slides': makePage([makeListedSlide('a.svs'), makeListedSlide('b.svs'), archived]),
+    'GET /slides?q=zz&limit=50': makePage([]),
   };
 
   it('leads to a job each, and holds while the list is searched', async () => {
     renderPage('/slides', new FakeApi(replies));
-    await userEvent.click(await screen.findByRole('checkbox', { name: 'Choose a.svs' }));
-    expect(screen.getByText('1 slide chosen')).toBeVisible();
+    await userEvent.click(await screen.findByRole('checkbox', { name: 'Select a.svs' }));
+    expect(screen.getByText('1 slide selected')).toBeVisible();
     expect(screen.getByRole('link', { name: 'Analyse it' })).toHaveAttribute('href', '/jobs/new?slide=id-a.svs');
-    await userEvent.click(screen.getByRole('button', { name: 'Choose all shown' }));
+    await userEvent.click(screen.getByRole('button', { name: 'Select all shown' }));
     await userEvent.type(screen.getByLabelText('Name'), 'zz');
     expect(await screen.findByRole('heading', { name: 'No slide matches' })).toBeVisible();
     const both = '/jobs/new?slide=id-a.svs&slide=id-b.svs';
     expect(screen.getByRole('link', { name: 'Analyse them' })).toHaveAttribute('href', both);
     await expectAccessible();
-    await userEvent.click(screen.getByRole('button', { name: 'Choose none' }));
+    await userEvent.click(screen.getByRole('button', { name: 'Clear selection' }));
     expect(screen.queryByRole('link', { name: 'Analyse them' })).toBeNull();
   });
 
-  it('is not offered for what can not be analysed, and the page says why in its own words', async () => {
+  it('is not offered for what cannot be analysed, and the page says why in its own words', async () => {
     renderPage('/slides', new FakeApi(replies));
-    expect(await screen.findByRole('checkbox', { name: 'Choose c.svs' })).toBeDisabled();
-    expect(screen.getByText(/It lies in the archive/)).toBeVisible();
+    expect(await screen.findByRole('checkbox', { name: 'Select c.svs' })).toBeDisabled();
+    expect(screen.getByText(/This slide is archived/)).toBeVisible();
     expect(screen.queryByText(/POST/)).toBeNull();
   });
 
@@ -184,11 +185,11 @@ describe('choosing slides', () => {
   });
 
   it('ends at so many as one submission takes', () => {
-    const many = Array.from({ length: MOST + 10 }, (_, at) => slide(String(at)));
-    const all = withAll(new Set(), many);
-    expect(all.size).toBe(MOST);
-    expect(toggled(all, 'one more')).toEqual(all);
-    expect(toggled(all, 'id-0').size).toBe(MOST - 1);
-    expect(newJobAddress(all).length).toBeLessThan(4000);
+    const many = Array.from({ length: MOST_SLIDES + 10 }, (_, at) => makeListedSlide(String(at)));
+    const all = addAll(new Set(), many);
+    expect(all.size).toBe(MOST_SLIDES);
+    expect(toggleSlide(all, 'one more')).toEqual(all);
+    expect(toggleSlide(all, 'id-0').size).toBe(MOST_SLIDES - 1);
+    expect(makeNewJobAddress(all).length).toBeLessThan(4000);
   });
 });

@@ -1,32 +1,34 @@
 import { useState } from 'react';
-import { useMay } from '../../session/roles';
+import { useHasRole } from '../../session/roles';
 import { Button, ButtonLink } from '../../ui/Button';
-import { EmptyState } from '../../ui/EmptyState';
-import { Loading } from '../../ui/Loading';
+import { EmptyState } from '../../ui/messages/EmptyState';
+import { formatFilter, isFiltered, parseFilter } from '../../ui/list_filter';
+import { Loading } from '../../ui/messages/Loading';
 import { Page } from '../../ui/Page';
-import { Problem } from '../../ui/Problem';
-import { useSearchState } from '../../ui/search_state';
-import { SLIDE_STATES, statusIn } from '../../ui/statuses';
+import { Problem } from '../../ui/messages/Problem';
+import { useSearchState } from '../../ui/use_search_state';
 import { RegisterDialog } from './RegisterDialog';
 import { SelectionBar } from './SelectionBar';
-import { type Selection, withAll } from './selection';
+import { type Selection, addAll } from './selection';
 import { SlideFilters } from './SlideFilters';
 import { SlideTable } from './SlideTable';
-import { type SlideFilter, useSlides } from './slides';
+import { SLIDE_FILTERS, type SlideFilter, useSlides } from './queries';
+
+const readFilter = (search: URLSearchParams) => parseFilter(SLIDE_FILTERS, search);
 
 export default function SlidesPage() {
-  const [filter, change] = useSearchState(filterOf, searchOf);
+  const [filter, change] = useSearchState(readFilter, formatFilter);
   const slides = useSlides(filter);
   const [chosen, setChosen] = useState<Selection>(new Set());
-  const mayWrite = useMay('analyst');
+  const mayWrite = useHasRole('analyst');
   return (
-    <Page title="Slides" actions={mayWrite && <WaysIn />}>
+    <Page title="Slides" actions={mayWrite && <AddSlideButtons />}>
       <SlideFilters filter={filter} onChange={change} />
       {mayWrite && (slides.items.length > 0 || chosen.size > 0) && (
         <SelectionBar
           chosen={chosen}
           onChooseShown={() => {
-            setChosen(withAll(chosen, slides.items));
+            setChosen(addAll(chosen, slides.items));
           }}
           onChooseNone={() => {
             setChosen(new Set());
@@ -35,7 +37,7 @@ export default function SlidesPage() {
       )}
       {slides.isError && <Problem error={slides.error} onRetry={() => void slides.refetch()} />}
       {slides.isPending && <Loading label="Loading slides" className="h-96" />}
-      {slides.isSuccess && slides.items.length === 0 && <Nothing filter={filter} />}
+      {slides.isSuccess && slides.items.length === 0 && <NoSlides filter={filter} />}
       {slides.items.length > 0 && (
         <SlideTable slides={slides} chosen={chosen} onChoose={mayWrite ? setChosen : undefined} />
       )}
@@ -43,7 +45,7 @@ export default function SlidesPage() {
   );
 }
 
-function WaysIn() {
+function AddSlideButtons() {
   const [isRegistering, setRegistering] = useState(false);
   return (
     <>
@@ -66,10 +68,10 @@ function WaysIn() {
   );
 }
 
-function Nothing({ filter }: { filter: SlideFilter }) {
-  const mayUpload = useMay('analyst');
-  return filter.q || filter.status ? (
-    <EmptyState title="No slide matches">Look for another part of the name, or choose another status.</EmptyState>
+function NoSlides({ filter }: { filter: SlideFilter }) {
+  const mayUpload = useHasRole('analyst');
+  return isFiltered(filter) ? (
+    <EmptyState title="No slide matches">Search for another name, or choose another status.</EmptyState>
   ) : (
     <EmptyState
       title="No slides yet"
@@ -81,15 +83,7 @@ function Nothing({ filter }: { filter: SlideFilter }) {
         )
       }
     >
-      Slides that are uploaded to your organisation appear here.
+      Slides uploaded to your organisation appear here.
     </EmptyState>
   );
-}
-
-function filterOf(search: URLSearchParams): SlideFilter {
-  return { q: search.get('q') ?? '', status: statusIn(SLIDE_STATES, search.get('status')) };
-}
-
-function searchOf({ q, status }: SlideFilter): Record<string, string> {
-  return { ...(q ? { q } : {}), ...(status ? { status } : {}) };
 }

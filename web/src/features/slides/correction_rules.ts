@@ -1,7 +1,7 @@
-import type { Slide } from './slides';
+import type { Slide } from './queries';
 
-/** Why a slide was rejected that a statement of its scale or of the image can change. */
-const REASONS: readonly string[] = [
+/** Reasons for a rejection that stating the scale or the image can resolve. */
+const CORRECTABLE_REASONS: readonly string[] = [
   'no_mpp',
   'absurd_mpp',
   'mpp_conflict',
@@ -11,9 +11,9 @@ const REASONS: readonly string[] = [
   'no_such_choice',
 ];
 
-/** Its files are there, and what it was rejected for, if it was, can be stated. */
+/** Whether the slide's files exist, and the reason for a rejection, if any, can be resolved. */
 export function canBeCorrected({ status, reason, deidentify, deidentified }: Slide): boolean {
   if (status === 'READY') return true;
   const areFilesGone = deidentify && !deidentified;
-  return status === 'REJECTED' && !areFilesGone && REASONS.includes(reason ?? '');
+  return status === 'REJECTED' && !areFilesGone && CORRECTABLE_REASONS.includes(reason ?? '');
 }

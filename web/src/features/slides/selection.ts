@@ -1,24 +1,24 @@
-/** The slides that somebody chose to be analysed together; they stay chosen while the list is searched. */
-import type { Slide } from './slides';
+/** The slides that the user selected for analysis. They stay selected while the user searches the list. */
+import type { Slide } from './queries';
 
 export type Selection = ReadonlySet<string>; // of slide ids
 
-export const MOST = 50; // in one submission: each is estimated as it is typed, and the address holds them all
+export const MOST_SLIDES = 50; // per submission: each is estimated, and the address contains all of them
 
 export const canBeChosen = ({ status }: Slide) => status === 'READY';
 
-export function toggled(chosen: Selection, id: string): Selection {
+export function toggleSlide(chosen: Selection, id: string): Selection {
   const next = new Set(chosen);
-  if (!next.delete(id) && next.size < MOST) next.add(id);
+  if (!next.delete(id) && next.size < MOST_SLIDES) next.add(id);
   return next;
 }
 
-/** With all of `slides` that can be analysed, as far as there is room. */
-export function withAll(chosen: Selection, slides: readonly Slide[]): Selection {
+/** Add all `slides` that can be analysed, up to the limit. */
+export function addAll(chosen: Selection, slides: readonly Slide[]): Selection {
   const ids = slides.filter(canBeChosen).map(({ slide_id }) => slide_id);
-  return new Set([...chosen, ...ids].slice(0, Math.max(MOST, chosen.size)));
+  return new Set([...chosen, ...ids].slice(0, Math.max(MOST_SLIDES, chosen.size)));
 }
 
-export function newJobAddress(ids: Iterable<string>): string {
+export function makeNewJobAddress(ids: Iterable<string>): string {
   return `/jobs/new?${new URLSearchParams([...ids].map((id) => ['slide', id])).toString()}`;
 }

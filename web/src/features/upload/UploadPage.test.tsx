@@ -4,20 +4,20 @@ import userEvent from '@testing-library/user-event';
 import { MemoryRouter } from 'react-router';
 import { afterEach, describe, expect, it } from 'vitest';
 import { ApiContext } from '../../api/context';
-import { makeQueries } from '../../app/App';
+import { makeQueryClient } from '../../app/App';
 import { expectAccessible } from '../../testing/axe';
 import { FakeApi } from '../../testing/fakes';
 import { renderPage } from '../../testing/render';
-import { Toasts } from '../../ui/Toasts';
+import { Toasts } from '../../ui/messages/Toasts';
 import { UploadsContext } from './context';
-import { sharedClaims } from './fake_claims';
-import { FakeStore } from './fake_store';
-import { HeaderProgress } from './HeaderProgress';
-import { remember } from './remembered';
-import { NO_CHOICE, UploadServer } from './server';
-import { sha256 } from './sha256';
+import { shareTabLocks } from './testing/fake_tab_locks';
+import { FakeStore } from './testing/fake_store';
+import { HeaderProgress } from './progress/HeaderProgress';
+import { remember } from './transfer/remembered_uploads';
+import { NO_OPTIONS, UploadServer } from './transfer/upload_server';
+import { digestSha256 } from './transfer/sha256';
 import UploadPage from './UploadPage';
-import { Uploads } from './uploads';
+import { Uploads } from './transfer/uploads';
 
 let uploads: Uploads | null = null;
 
@@ -28,12 +28,12 @@ afterEach(() => {
 /** The page with its header's part, on a store in memory. */
 function open(store: FakeStore) {
   const api = store.client();
-  const means = { digest: sha256, put: store.put, claims: sharedClaims()(), now: () => performance.now(), onSlides: () => undefined };
+  const means = { digest: digestSha256, put: store.put, locks: shareTabLocks()(), now: () => performance.now(), onSlidesChange: () => undefined };
   uploads = new Uploads({ ...means, server: new UploadServer(api), pause: () => Promise.resolve() });
   render(
     <ApiContext value={api}>
       <Toasts>
-        <QueryClientProvider client={makeQueries()}>
+        <QueryClientProvider client={makeQueryClient()}>
           <MemoryRouter>
             <UploadsContext value={uploads}>
               <header>
@@ -86,7 +86,7 @@ describe('the page Upload', () => {
     open(store);
     const box = await screen.findByRole('checkbox', { name: 'Remove label and identifiers' });
     expect(box).not.toBeChecked();
-    expect(box).toHaveAccessibleDescription(/all that may name a patient are removed for good/);
+    expect(box).toHaveAccessibleDescription(/everything that may identify a patient are permanently removed/);
     await choose(slide('as-it-is.svs'));
     expect(await screen.findByRole('link', { name: 'as-it-is.svs' })).toBeVisible();
     await userEvent.click(box);
@@ -144,11 +144,11 @@ describe('the page Upload', () => {
     const store = new FakeStore();
     const server = new UploadServer(store.client());
     const size = 8;
-    await server.begin({ name: 'b.svs', folder: '', size, files: [{ name: 'b.svs', file: slide('b.svs') }] }, NO_CHOICE);
+    await server.begin({ name: 'b.svs', folder: '', size, files: [{ name: 'b.svs', file: slide('b.svs') }] }, NO_OPTIONS);
     remember('s0');
     store.of('b.svs').parts.set('0/1', { size: 4, sha256: '' });
     open(store);
-    expect(await screen.findByText(/4 bytes of 8 bytes have arrived · begun 28 Nov 2026/)).toBeVisible();
+    expect(await screen.findByText(/4 bytes of 8 bytes have arrived · started 28 Nov 2026/)).toBeVisible();
     await expectAccessible();
     await userEvent.click(screen.getByRole('button', { name: 'Cancel b.svs' }));
     await userEvent.click(screen.getByRole('button', { name: 'Cancel the upload' }));
@@ -161,8 +161,8 @@ describe('the page Upload', () => {
   it('takes what the file does not say, for what is added next alone', async () => {
     const store = new FakeStore();
     open(store);
-    await userEvent.click(await screen.findByText('Advanced: what the file does not say'));
-    const scale = screen.getByLabelText('Scale (µm a pixel)');
+    await userEvent.click(await screen.findByText('Advanced: what the file does not state'));
+    const scale = screen.getByLabelText('Scale (µm per pixel)');
     await userEvent.type(scale, 'x');
     await choose(slide('a.svs'));
     expect(await screen.findByText(/Correct the advanced fields first/)).toBeVisible();
@@ -170,7 +170,7 @@ describe('the page Upload', () => {
     await userEvent.clear(scale);
     await userEvent.type(scale, '0.25');
     await choose(slide('a.svs'));
-    expect(await screen.findByText(/0.25 µm a pixel stated/)).toBeVisible();
+    expect(await screen.findByText(/0.25 µm per pixel stated/)).toBeVisible();
     expect(scale).toHaveValue('');
     expect(store.of('a.svs').slide.mpp).toBe(0.25);
   });
@@ -178,7 +178,7 @@ describe('the page Upload', () => {
   it('is not offered to those who may only look', async () => {
     const me = { body: { tenant: 't', subject: 'user:1', role: 'viewer' } };
     renderPage('/upload', new FakeApi({ 'GET /me': me }));
-    expect(await screen.findByRole('heading', { name: 'Your role does not upload slides' })).toBeVisible();
+    expect(await screen.findByRole('heading', { name: 'Your role cannot upload slides' })).toBeVisible();
     expect(screen.queryByRole('link', { name: 'Upload' })).toBeNull();
     await expectAccessible();
   });

@@ -1,75 +1,75 @@
 import { useCallback, useState } from 'react';
-import { sentenceOf } from '../../api/problem';
-import { useMay, useMe } from '../../session/roles';
-import { EmptyState } from '../../ui/EmptyState';
+import { messageOf } from '../../api/problem';
+import { useHasRole, useMe } from '../../session/roles';
+import { EmptyState } from '../../ui/messages/EmptyState';
 import { Page } from '../../ui/Page';
-import { useToasts } from '../../ui/toast_context';
-import { NOTHING_TYPED, statedIn } from '../../ui/stated';
+import { useToasts } from '../../ui/messages/toast_context';
+import { NOTHING_TYPED, parseStated } from '../../ui/fields/stated_values';
 import { useUploads, useUploadsView } from './context';
-import { Deidentification } from './Deidentification';
-import { isDeidentifying, rememberDeidentifying } from './deidentification';
-import { DropZone } from './DropZone';
-import { groupSlides } from './grouping';
-import { Options } from './Options';
-import type { Picked } from './picked';
-import { Strays } from './Strays';
-import { TransferList } from './TransferList';
-import { UnfinishedUploads } from './UnfinishedUploads';
+import { DeidentifyOption } from './options/DeidentifyOption';
+import { readDeidentifySetting, saveDeidentifySetting } from './options/deidentify_setting';
+import { DropZone } from './picking/DropZone';
+import { groupSlides } from './picking/slide_grouping';
+import { AdvancedOptions } from './options/AdvancedOptions';
+import type { PickedFile } from './picking/file_picker';
+import { IgnoredFiles } from './picking/IgnoredFiles';
+import { TransferList } from './progress/TransferList';
+import { UnfinishedUploads } from './progress/UnfinishedUploads';
 
 export default function UploadPage() {
   const me = useMe();
-  const isAllowed = useMay('analyst');
+  const isAllowed = useHasRole('analyst');
   return (
     <Page title="Upload">
-      {isAllowed && <Upload />}
+      {isAllowed && <UploadForm />}
       {me.isSuccess && !isAllowed && (
-        <EmptyState title="Your role does not upload slides">Ask an admin of your organisation for the role of an analyst.</EmptyState>
+        <EmptyState title="Your role cannot upload slides">Ask your administrator for the analyst role.</EmptyState>
       )}
     </Page>
   );
 }
 
-function Upload() {
+function UploadForm() {
   const uploads = useUploads();
-  const { strays } = useUploadsView();
-  const say = useToasts();
+  const { ignored } = useUploadsView();
+  const toasts = useToasts();
   const [typed, setTyped] = useState(NOTHING_TYPED);
-  const [deidentify, setDeidentify] = useState(isDeidentifying);
-  const { wrong } = statedIn(typed);
+  const [deidentify, setDeidentify] = useState(readDeidentifySetting);
+  const { wrong } = parseStated(typed);
   const take = useCallback(
-    (picked: Promise<Picked[]>) => {
-      const { stated, wrong } = statedIn(typed);
+    (picked: Promise<PickedFile[]>) => {
+      const { stated, wrong } = parseStated(typed);
       const [first] = Object.values(wrong);
       if (first !== undefined) {
-        say.failed(`Correct the advanced fields first. ${first}`);
+        toasts.showError(`Correct the advanced fields first. ${first}`);
         return;
       }
       const add = async () => {
         const found = await groupSlides(await picked);
-        uploads.add(found.slides, { ...stated, deidentify }, found.strays);
+        uploads.add(found.slides, { ...stated, deidentify }, found.ignored);
         setTyped(NOTHING_TYPED);
       };
       add().catch((error: unknown) => {
-        say.failed(`What you chose could not be read: ${sentenceOf(error)}`);
+        toasts.showError(`The chosen files could not be read: ${messageOf(error)}`);
       });
     },
-    [uploads, typed, deidentify, say],
+    [uploads, typed, deidentify, toasts],
   );
   return (
     <>
       <DropZone onPick={take} />
-      <Deidentification
+      <DeidentifyOption
         isWanted={deidentify}
         onChange={(isWanted) => {
-          rememberDeidentifying(isWanted);
+          saveDeidentifySetting(isWanted);
           setDeidentify(isWanted);
         }}
       />
-      <Options typed={typed} wrong={wrong} onChange={setTyped} />
-      <Strays
-        strays={strays}
+      <AdvancedOptions typed={typed} wrong={wrong} onChange={setTyped} />
+      <IgnoredFiles
+        files={ignored}
         onClose={() => {
-          uploads.dropStrays();
+          uploads.clearIgnored();
         }}
       />
       <UnfinishedUploads />

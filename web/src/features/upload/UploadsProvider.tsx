@@ -1,18 +1,18 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { useApi } from '../../api/context';
-import { objectToLeaving } from '../../session/leaving';
-import { useToasts } from '../../ui/toast_context';
-import { lockingClaims } from './claims';
+import { blockLeaving } from '../../session/leave_guard';
+import { useToasts } from '../../ui/messages/toast_context';
+import { makeTabLocks } from './transfer/tab_locks';
 import { UploadsContext } from './context';
-import { digestInWorker } from './digest';
-import { wait } from './patience';
-import { put } from './put';
-import { listenToOtherTabs } from './remembered';
-import { UploadServer } from './server';
-import { Uploads } from './uploads';
+import { makeWorkerDigest } from './transfer/digest';
+import { wait } from './transfer/retry';
+import { putPart } from './transfer/put_part';
+import { listenToOtherTabs } from './transfer/remembered_uploads';
+import { UploadServer } from './transfer/upload_server';
+import { Uploads } from './transfer/uploads';
 
-/** Holds the uploads above all pages, and ends them with the session. */
+/** Provides the uploads to all pages, and stops them when the session ends. */
 export function UploadsProvider({ children }: { children: ReactNode }) {
   const api = useApi();
   const queries = useQueryClient();
@@ -20,12 +20,12 @@ export function UploadsProvider({ children }: { children: ReactNode }) {
     () =>
       new Uploads({
         server: new UploadServer(api),
-        digest: digestInWorker(),
-        put,
-        claims: lockingClaims(),
+        digest: makeWorkerDigest(),
+        put: putPart,
+        locks: makeTabLocks(),
         pause: wait,
         now: () => performance.now(),
-        onSlides: () => void queries.invalidateQueries({ queryKey: ['slides'] }),
+        onSlidesChange: () => void queries.invalidateQueries({ queryKey: ['slides'] }),
       }),
   );
   useEffect(
@@ -34,42 +34,42 @@ export function UploadsProvider({ children }: { children: ReactNode }) {
     },
     [uploads],
   );
-  useWarningBeforeClosing(uploads);
-  useReconnecting(uploads);
-  useOtherTabs();
-  useNewsOfTheEnd(uploads);
+  useLeaveWarning(uploads);
+  useResumeOnline(uploads);
+  useTabSync();
+  useEndToast(uploads);
   return <UploadsContext value={uploads}>{children}</UploadsContext>;
 }
 
-/** The tab, or the session. */
-function useWarningBeforeClosing(uploads: Uploads) {
+/** Warns before the user closes the tab or signs out during an upload. */
+function useLeaveWarning(uploads: Uploads) {
   useEffect(() => {
     const warn = (event: BeforeUnloadEvent) => {
       if (uploads.current().isSending) event.preventDefault();
     };
     window.addEventListener('beforeunload', warn);
-    const noMore = objectToLeaving(() => uploads.current().isSending);
+    const unblock = blockLeaving(() => uploads.current().isSending);
     return () => {
       window.removeEventListener('beforeunload', warn);
-      noMore();
+      unblock();
     };
   }, [uploads]);
 }
 
-function useReconnecting(uploads: Uploads) {
+function useResumeOnline(uploads: Uploads) {
   useEffect(() => {
-    const goOn = () => {
+    const resume = () => {
       uploads.resumeAll({ broken: true });
     };
-    window.addEventListener('online', goOn);
+    window.addEventListener('online', resume);
     return () => {
-      window.removeEventListener('online', goOn);
+      window.removeEventListener('online', resume);
     };
   }, [uploads]);
 }
 
-/** Another tab has begun an upload, or ended one. */
-function useOtherTabs() {
+/** Refreshes the list of slides when another tab starts or ends an upload. */
+function useTabSync() {
   const queries = useQueryClient();
   useEffect(
     () =>
@@ -80,24 +80,24 @@ function useOtherTabs() {
   );
 }
 
-/** For whoever has gone to another page meanwhile, and for those who listen. */
-function useNewsOfTheEnd(uploads: Uploads) {
-  const say = useToasts();
+/** Shows a message when all uploads have ended, for users on another page and for screen readers. */
+function useEndToast(uploads: Uploads) {
+  const toasts = useToasts();
   const wasGoing = useRef(false);
   useEffect(
     () =>
       uploads.subscribe(() => {
-        const { isGoing, lines } = uploads.current();
-        if (wasGoing.current && !isGoing) {
+        const { isActive, lines } = uploads.current();
+        if (wasGoing.current && !isActive) {
           const count = (phase: string) => lines.filter((line) => line.phase === phase).length;
           const ready = count('ready');
-          const isElsewhere = window.location.pathname !== '/upload'; // where the sentence stands
-          if (isElsewhere && count('failed') > 0) say.failed('An upload has stopped. See the page Upload.');
-          else if (isElsewhere && count('rejected') > 0) say.failed('A slide was rejected. See the page Upload.');
-          else if (ready > 0) say.done(ready === 1 ? 'The slide is ready.' : `${ready} slides are ready.`);
+          const isElsewhere = window.location.pathname !== '/upload'; // which shows the reason itself
+          if (isElsewhere && count('failed') > 0) toasts.showError('An upload has stopped. See the Upload page.');
+          else if (isElsewhere && count('rejected') > 0) toasts.showError('A slide was rejected. See the Upload page.');
+          else if (ready > 0) toasts.showSuccess(ready === 1 ? 'The slide is ready.' : `${ready} slides are ready.`);
         }
-        wasGoing.current = isGoing;
+        wasGoing.current = isActive;
       }),
-    [uploads, say],
+    [uploads, toasts],
   );
 }

@@ -1,6 +1,6 @@
 import { createContext, use, useSyncExternalStore } from 'react';
-import type { Uploads } from './uploads';
-import type { View } from './view';
+import type { Uploads } from './transfer/uploads';
+import type { UploadsView } from './transfer/uploads_view';
 
 export const UploadsContext = createContext<Uploads | null>(null);
 
@@ -10,7 +10,7 @@ export function useUploads(): Uploads {
   return uploads;
 }
 
-export function useUploadsView(): View {
+export function useUploadsView(): UploadsView {
   const uploads = useUploads();
   return useSyncExternalStore(uploads.subscribe, uploads.current);
 }

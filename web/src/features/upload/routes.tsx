@@ -1,11 +1,11 @@
 import type { Feature } from '../../app/feature';
-import { page } from '../../app/page';
-import { HeaderProgress } from './HeaderProgress';
+import { lazyPage } from '../../app/page';
+import { HeaderProgress } from './progress/HeaderProgress';
 import { UploadsProvider } from './UploadsProvider';
 
 export const feature: Feature = {
   navigation: { label: 'Upload', to: '/upload', order: 1.5, role: 'analyst' },
-  routes: [{ path: 'upload', ...page(() => import('./UploadPage')) }],
-  around: UploadsProvider,
+  routes: [{ path: 'upload', ...lazyPage(() => import('./UploadPage')) }],
+  provider: UploadsProvider,
   status: HeaderProgress,
 };

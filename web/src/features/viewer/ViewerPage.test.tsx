@@ -5,12 +5,12 @@ import { ApiProblem } from '../../api/problem';
 import { expectAccessible } from '../../testing/axe';
 import { FakeApi, type Reply } from '../../testing/fakes';
 import { renderPage } from '../../testing/render';
-import type { Pyramid } from './pyramid';
-import type { Job } from './queries';
-import { opened } from './testing/engine';
-import { PLAN, SHARD } from './testing/shard';
+import type { Pyramid } from './engine/pyramid';
+import type { Job } from './results/queries';
+import { openedEngines } from './testing/fake_engine';
+import { PLAN, SHARD } from './testing/shard_files';
 
-vi.mock('./openseadragon_engine', () => import('./testing/engine'));
+vi.mock('./engine/openseadragon_engine', () => import('./testing/fake_engine'));
 
 const PYRAMID: Pyramid = {
   etag: 'e1',
@@ -76,7 +76,7 @@ const STORE: Record<string, () => Response> = {
 };
 
 beforeEach(() => {
-  opened.length = 0;
+  openedEngines.length = 0;
   history.replaceState(null, '', '/');
   vi.spyOn(HTMLCanvasElement.prototype, 'getContext').mockReturnValue(null);
   vi.spyOn(globalThis, 'fetch').mockImplementation((url) =>
@@ -86,9 +86,9 @@ beforeEach(() => {
 
 const stage = async () => {
   await waitFor(() => {
-    expect(opened).not.toHaveLength(0);
+    expect(openedEngines).not.toHaveLength(0);
   });
-  return opened[0]!; // eslint-disable-line @typescript-eslint/no-non-null-assertion -- waited for
+  return openedEngines[0]!; // eslint-disable-line @typescript-eslint/no-non-null-assertion -- waited for
 };
 
 describe('the viewer', () => {
@@ -108,7 +108,7 @@ describe('the viewer', () => {
   it('says what the slide lacks', async () => {
     renderPage('/view/s1', api({ 'GET /slides/s1/pyramid': { body: { ...PYRAMID, mpp_x: null, note: 'Only an overview.' } } }));
     expect(await screen.findByText('Only an overview.')).toBeVisible();
-    expect(await screen.findByText('10 % of full resolution · no scale stated')).toBeVisible();
+    expect(await screen.findByText('10 % of full resolution · scale unknown')).toBeVisible();
     const refused = { status: 409, body: { type: '/problems/conflict', detail: 'The slide is archived: restore it.' } };
     renderPage('/view/s1', api({ 'GET /slides/s1/pyramid': refused }));
     expect(await screen.findByText('The slide is archived: restore it.')).toBeVisible();
@@ -159,7 +159,7 @@ describe('the viewer', () => {
 
   it('leads to the highest tiles without a pointer', async () => {
     renderPage('/view/s1?job=j1', api());
-    await userEvent.click(await screen.findByText('Highest tiles'));
+    await userEvent.click(await screen.findByText('Highest-scoring tiles'));
     await userEvent.click(screen.getByRole('button', { name: 'Go to tile 1, score 0.9' }));
     expect((await stage()).at).toMatchObject({ x: 150, y: 75 });
     expect(screen.getByRole('table', { name: 'Scores of this tile' })).toBeVisible();
@@ -194,22 +194,22 @@ describe('the viewer', () => {
   it('puts two results side by side that move together', async () => {
     renderPage('/view/s1?job=j1&job=j2', api());
     await waitFor(() => {
-      expect(opened).toHaveLength(2);
+      expect(openedEngines).toHaveLength(2);
     });
     expect(await screen.findByRole('region', { name: 'Right result' })).toBeVisible();
     await userEvent.click(screen.getByRole('button', { name: 'Zoom in' }));
-    expect(opened.map(({ at }) => at.zoom)).toEqual([0.2, 0.2]);
+    expect(openedEngines.map(({ at }) => at.zoom)).toEqual([0.2, 0.2]);
     await waitFor(() => {
       expect(window.location.hash).toBe('#x=1000&y=1000&z=0.2');
     });
-    await userEvent.selectOptions(screen.getByLabelText('Beside it'), 'The slide alone');
+    await userEvent.selectOptions(screen.getByLabelText('Compare with'), 'The slide alone');
     expect(screen.queryByRole('region', { name: 'Right result' })).toBeNull();
     await expectAccessible();
   });
 
   it('does not draw the result of another slide', async () => {
     renderPage('/view/s1?job=j1', api({ 'GET /jobs/j1': { body: job('j1', { slide_id: 's2' }) } }));
-    expect(await screen.findByText('This job is of another slide: choose one of this slide.')).toBeVisible();
+    expect(await screen.findByText('This job analysed another slide. Choose a job of this slide.')).toBeVisible();
     expect(screen.queryByLabelText('Class')).toBeNull();
   });
 
@@ -263,7 +263,7 @@ describe('the viewer', () => {
     expect(server.seen.at(-1)?.headers.get('Authorization')).toBe('Bearer token-2');
   });
 
-  it('shows why results can not be had', async () => {
+  it('shows why results cannot be had', async () => {
     const server = api({ 'GET /jobs/j1/results': { status: 403, body: { type: '/problems/forbidden', detail: 'Ask an admin.' } } });
     renderPage('/view/s1?job=j1', server);
     expect(await screen.findByText('Ask an admin.')).toBeVisible();

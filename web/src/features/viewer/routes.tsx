@@ -1,8 +1,8 @@
 import type { Feature } from '../../app/feature';
-import { page } from '../../app/page';
-import { Ahead } from './Ahead';
+import { lazyPage } from '../../app/page';
+import { PyramidPrefetch } from './PyramidPrefetch';
 
 export const feature: Feature = {
-  routes: [{ path: 'view/:slideId', ...page(() => import('./ViewerPage')) }],
-  around: Ahead,
+  routes: [{ path: 'view/:slideId', ...lazyPage(() => import('./ViewerPage')) }],
+  provider: PyramidPrefetch,
 };

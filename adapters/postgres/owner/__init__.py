@@ -1,0 +1,1 @@
+"""Actions of the database's owner: migrations, rights, the first tenants."""

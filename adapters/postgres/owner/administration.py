@@ -1,0 +1,156 @@
+"""Administration by the owner: tenants, people and keys. Each change to a tenant is written into its audit log."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import psycopg
+from psycopg.rows import class_row
+from psycopg.types.json import Jsonb
+
+from adapters.postgres.connections import CONNECT_SECONDS, Connections
+from adapters.postgres.owner.seeding import SeedKey, SeedUser, ensure_key, ensure_tenant, ensure_user, split_key
+from adapters.postgres.system_ledger import PostgresSystemLedger
+from wsi.access import make_api_key
+from wsi.errors import Conflict, NotFound
+from wsi.records.identity import Role
+from wsi.records.models import ModelVersion
+
+OWNER = "owner"  #: the actor in the audit log
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TenantSummary:
+    id: UUID
+    name: str
+    users: int  #: who may sign in
+    keys: int  #: that work
+
+
+class Administration:
+    """The owner's actions. Repeating one changes nothing, except `add_key`. A tenant is named by its name.
+
+    `owner_dsn` is called for each transaction, since the owner's password changes while a process lives.
+    """
+
+    def __init__(self, owner_dsn: Callable[[], str]) -> None:
+        self._owner_dsn = owner_dsn
+
+    def list_tenants(self) -> tuple[TenantSummary, ...]:
+        with self._transaction() as connection, connection.cursor(row_factory=class_row(TenantSummary)) as cursor:
+            cursor.execute(
+                """
+                SELECT id, name,
+                    (SELECT count(*) FROM users WHERE tenant = tenants.id AND disabled_at IS NULL) AS users,
+                    (SELECT count(*) FROM api_keys WHERE tenant = tenants.id AND revoked_at IS NULL) AS keys
+                FROM tenants ORDER BY name
+                """
+            )
+            return tuple(cursor)
+
+    def add_tenant(self, name: str) -> UUID:
+        with self._transaction() as connection:
+            tenant, is_new = ensure_tenant(connection, name)
+            if is_new:
+                _audit(connection, tenant, "tenant.add", str(tenant), {"name": name})
+            return tenant
+
+    def add_user(self, tenant: str, user: SeedUser) -> UUID:
+        """Add a user, or change a known user's role; a disabled user may sign in again. Raises NotFound, Conflict."""
+        with self._transaction() as connection:
+            tenant_id = _tenant(connection, tenant)
+            changed = ensure_user(connection, tenant_id, user)
+            theirs, user_id = _user(connection, user.issuer, user.subject)
+            if theirs != tenant_id:
+                raise Conflict("This person belongs to another tenant; one person can be in one tenant only.")
+            if changed:
+                _audit(connection, tenant_id, "user.add", f"user:{user_id}", {"role": user.role})
+            return user_id
+
+    def disable_user(self, issuer: str, subject: str) -> None:
+        """Disable a user. It takes effect within a minute, which is how long the gateway keeps an answer of the
+        authorizer. Raises NotFound."""
+        with self._transaction() as connection:
+            tenant, user_id = _user(connection, issuer, subject)
+            done = connection.execute(
+                "UPDATE users SET disabled_at = now() WHERE id = %s AND disabled_at IS NULL", (user_id,)
+            )
+            if done.rowcount:
+                _audit(connection, tenant, "user.disable", f"user:{user_id}")
+
+    def add_key(self, tenant: str, name: str, role: Role) -> str:
+        """Add a key and return it; nobody can read it again. Raises NotFound, and Conflict while a key of this name
+        works."""
+        key = make_api_key()
+        with self._transaction() as connection:
+            tenant_id = _tenant(connection, tenant)
+            if _working_keys(connection, tenant_id, name):
+                raise Conflict("A key of this name works already; revoke it first or choose another name.")
+            ensure_key(connection, tenant_id, SeedKey(key=key, role=role, name=name))
+            row = connection.execute("SELECT id FROM api_keys WHERE prefix = %s", (split_key(key)[0],)).fetchone()
+            assert row is not None, "the key was just added"
+            _audit(connection, tenant_id, "key.add", f"key:{row[0]}", {"name": name, "role": role})
+        return key
+
+    def revoke_key(self, tenant: str, name: str) -> int:
+        """Revoke the keys of this name and return their number; they stop working within a minute. Raises NotFound for
+        an unknown tenant."""
+        with self._transaction() as connection:
+            tenant_id = _tenant(connection, tenant)
+            keys = _working_keys(connection, tenant_id, name)
+            connection.execute("UPDATE api_keys SET revoked_at = now() WHERE id = ANY(%s)", (keys,))
+            for key in keys:
+                _audit(connection, tenant_id, "key.revoke", f"key:{key}", {"name": name})
+            return len(keys)
+
+    def register_model(self, model: ModelVersion) -> None:
+        """Register a model. Models belong to the installation, so no tenant's audit log records it. Raises Conflict for
+        another digest."""
+        connections = Connections(self._owner_dsn())
+        try:
+            PostgresSystemLedger(connections).register_model(model)
+        finally:
+            connections.close()
+
+    @contextmanager
+    def _transaction(self) -> Generator[psycopg.Connection]:
+        with psycopg.connect(self._owner_dsn(), connect_timeout=CONNECT_SECONDS, prepare_threshold=None) as connection:
+            yield connection
+
+
+def _tenant(connection: psycopg.Connection, name: str) -> UUID:
+    # The lock makes two callers that add a key of the same name take turns.
+    row = connection.execute("SELECT id FROM tenants WHERE name = %s FOR UPDATE", (name,)).fetchone()
+    if row is None:
+        raise NotFound("There is no tenant of this name; add_tenant makes it, list_tenants lists all.")
+    return row[0]
+
+
+def _user(connection: psycopg.Connection, issuer: str, subject: str) -> tuple[UUID, UUID]:
+    """Return the user's (tenant, id). Raises NotFound."""
+    row = connection.execute(
+        "SELECT tenant, id FROM users WHERE issuer = %s AND subject = %s", (issuer, subject)
+    ).fetchone()
+    if row is None:
+        raise NotFound("There is no user with this issuer and subject.")
+    return row[0], row[1]
+
+
+def _working_keys(connection: psycopg.Connection, tenant: UUID, name: str) -> list[UUID]:
+    found = connection.execute(
+        "SELECT id FROM api_keys WHERE tenant = %s AND name = %s AND revoked_at IS NULL", (tenant, name)
+    )
+    return [row[0] for row in found]
+
+
+def _audit(
+    connection: psycopg.Connection, tenant: UUID, action: str, subject: str, detail: dict[str, Any] | None = None
+) -> None:
+    connection.execute(
+        "INSERT INTO audit_log (tenant, actor, action, subject, detail) VALUES (%s, %s, %s, %s, %s)",
+        (tenant, OWNER, action, subject, Jsonb(detail or {})),
+    )

@@ -1,1 +1,0 @@
-"""The Python client of the REST API, and the `tessera` command."""

@@ -1,1 +1,0 @@
-"""Decoding and copying on all cores: what is done (`jobs`), and who does it (`threads`, `processes`)."""

@@ -1,0 +1,1 @@
+"""A worker's health: pulse, metrics, the health port, the watchdog."""

@@ -1,0 +1,1 @@
+"""Takes, extends and settles the leases of shards, with their messages."""

@@ -1,0 +1,1 @@
+"""Tries model packages before they take jobs."""

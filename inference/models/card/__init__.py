@@ -1,0 +1,1 @@
+"""`card.json`: its fields, its rules, and the sentences about its mistakes."""

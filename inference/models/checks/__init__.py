@@ -1,0 +1,1 @@
+"""Checks that a network computes what it must, and what its package promises."""

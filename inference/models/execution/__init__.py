@@ -1,0 +1,1 @@
+"""Networks on CPUs and CUDA devices."""

@@ -1,0 +1,56 @@
+"""A model that is ready to run."""
+
+from __future__ import annotations
+
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wsi.planning.plan import Numerics
+from wsi.records.model_card import ModelCard
+
+
+class LoadedModel(Protocol):
+    @property
+    def card(self) -> ModelCard: ...
+
+    def infer(self, pixels: NDArray[np.uint8], numerics: Numerics) -> NDArray[np.float32]:
+        """Return the activated scores, [batch, columns of the card], of [batch, height, width, 3] RGB, px of the level
+        as decoded.
+
+        A row depends on its own pixels only, to the last bit, as long as batch size and threads (`numerics`) stay the
+        same. The caller may keep the array. Raises ModelError, UnsuitableDevice, DeviceLost.
+        """
+        ...
+
+
+class InFlight(Protocol):
+    """A batch that the device is computing."""
+
+    def wait_for_scores(self) -> NDArray[np.float32]:
+        """Wait until the device is done, and return the scores, [batch, columns]. Call this once, in the order of the
+        starts; the caller may keep the array. Raises ModelError, UnsuitableDevice, DeviceLost."""
+        ...
+
+    def get_quality(self) -> NDArray[np.float32]:
+        """Return the tile quality, [batch, 4], of `wsi.results.tile_quality.measure`; known after `wait_for_scores`."""
+        ...
+
+    @property
+    def seconds(self) -> float:
+        """Seconds in the model, by the device's own clock; known after `wait_for_scores`."""
+        ...
+
+
+@runtime_checkable
+class Queueing(Protocol):
+    """A model on a device that computes in parallel with the CPU and also measures tile quality. `LoadedModel.infer` is
+    `start(...).scores()`."""
+
+    def start(self, pixels: NDArray[np.uint8], numerics: Numerics) -> InFlight:
+        """Start a batch and return at once. `pixels` must not change until the scores are there. From page-locked
+        memory (`inference.decoding.page_lock`) the copy to the device runs in parallel with the batch before. At most
+        two batches may be in flight.
+        """
+        ...

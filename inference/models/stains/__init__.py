@@ -1,0 +1,1 @@
+"""Stains of tiles: their density, their directions, their normalisation."""

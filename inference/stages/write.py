@@ -1,0 +1,48 @@
+"""Write: collects outputs into the shard's result, which is also what a checkpoint holds."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inference.stages.values import Outputs
+from wsi.results.shard_result import ShardResult
+from wsi.results.tile_quality import make_unmeasured
+
+
+class ResultWriter:
+    """Collects a shard's tiles, from those of a checkpoint (or none) to all of them."""
+
+    def __init__(self, plan_digest: str, columns: int, resume: ShardResult | None) -> None:
+        self._plan_digest = plan_digest
+        self._tiles: list[NDArray[np.int32]] = [np.empty(0, np.int32)]
+        self._scores: list[NDArray[np.float32]] = [np.empty((0, columns), np.float32)]
+        self._quality: list[NDArray[np.float32]] = [make_unmeasured()]
+        self._unreadable: dict[int, str] = {}
+        self.done = 0  #: tiles, inferred and unreadable
+        if resume is not None:
+            self._tiles.append(resume.tiles)
+            self._scores.append(resume.scores)
+            self._quality.append(resume.quality if resume.quality is not None else make_unmeasured(len(resume.tiles)))
+            self._unreadable.update(resume.unreadable)
+            self.done = resume.done
+
+    def add(self, outputs: Outputs) -> None:
+        """Take in the outputs of one batch."""
+        self._tiles.append(outputs.tiles)
+        self._scores.append(outputs.scores)
+        self._quality.append(outputs.quality)
+        self._unreadable.update(outputs.unreadable)
+        self.done += outputs.count
+
+    def build_result(self) -> ShardResult:
+        """Return all tiles so far by number: the bytes do not depend on their order or on the number of attempts."""
+        tiles = np.concatenate(self._tiles)
+        order = np.argsort(tiles, kind="stable")
+        return ShardResult(
+            plan_digest=self._plan_digest,
+            tiles=tiles[order],
+            scores=np.concatenate(self._scores)[order],
+            quality=np.concatenate(self._quality)[order],
+            unreadable=dict(sorted(self._unreadable.items())),
+        )

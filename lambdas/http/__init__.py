@@ -1,0 +1,1 @@
+"""The API's plumbing: requests, problems, CORS, its description."""

@@ -1,0 +1,61 @@
+"""The resolver of functions that answer routes of the API, and their handler: each function has routers of its own."""
+
+# Powertools types its contexts as bare dicts.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from aws_lambda_powertools.event_handler import APIGatewayRestResolver, Response
+from aws_lambda_powertools.event_handler.api_gateway import Route
+from aws_lambda_powertools.event_handler.middlewares import NextMiddleware
+from aws_lambda_powertools.event_handler.router import APIGatewayRouter
+
+from adapters.settings.problems import BASE_PATH
+from lambdas.cold_start import Handler
+from lambdas.http.cors import add_cors_headers
+from lambdas.http.problems import handle_problems, refuse_unreadable_body
+from lambdas.http.requests import WIRING, read_json
+from lambdas.http.rest_events import TRACEPARENT, begin_trace
+from lambdas.wiring import SubmitWiring
+from wsi.errors import Invalid
+
+# Powertools keeps the event that it resolves on a class (BaseRouter.current_event): fine on Lambda, where a process
+# has one request at a time, wrong in the embedded stack's threads.
+_one_request = threading.Lock()
+
+
+def make_resolver(*routers: APIGatewayRouter) -> APIGatewayRestResolver:
+    """Return a resolver of the routers' routes, without what they work on."""
+    app = APIGatewayRestResolver(enable_validation=True, json_body_deserializer=read_json)
+    app.use(middlewares=[refuse_unknown_queries])
+    for router in routers:
+        app.include_router(router, prefix=BASE_PATH)
+    handle_problems(app)
+    return app
+
+
+def make_resolver_handler(app: APIGatewayRestResolver, wiring: SubmitWiring) -> Handler:
+    """Return the handler that answers requests by the resolver's routes, which work on `wiring`."""
+
+    def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
+        with _one_request:
+            traceparent = begin_trace(event)
+            app.append_context(**{WIRING: wiring, TRACEPARENT: traceparent})
+            answer = refuse_unreadable_body(event, traceparent) or app.resolve(event, context)
+            return add_cors_headers(wiring.page_origins, event, answer)
+
+    return handle
+
+
+def refuse_unknown_queries(app: APIGatewayRestResolver, next_middleware: NextMiddleware) -> Response[Any]:
+    """Raise Invalid for an unknown query parameter: a filter that does not exist must not look as if it had been
+    applied."""
+    route: Route = app.context["_route"]
+    known: set[str] = {param.alias for param in route.dependant.query_params}
+    unknown = sorted(set(app.current_event.query_string_parameters) - known)
+    if unknown and not route.rule.match(""):  # a rule that matches "" is Powertools' route for "not found"
+        raise Invalid(f"This address does not know the query parameter {', '.join(unknown)}.")
+    return next_middleware(app)

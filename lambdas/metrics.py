@@ -1,0 +1,32 @@
+"""Metrics for operators in CloudWatch: a log line that CloudWatch reads (EMF). No call, no rights."""
+
+from __future__ import annotations
+
+from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
+
+from adapters.settings import metrics as names
+from wsi.ports.ledger import Swept
+from wsi.records.vitals import Vitals
+
+
+def publish(vitals: Vitals, swept: Swept, *, namespace: str) -> None:
+    metrics = EphemeralMetrics(namespace=namespace, service=names.SERVICE)
+    counts = {
+        **{names.name_jobs_metric(state): count for state, count in [*vitals.live.items(), *vitals.finished.items()]},
+        names.JOBS_WAITING: vitals.waiting,
+        names.JOBS_STALLED: vitals.stalled,
+        names.TILES: vitals.tiles,
+        names.LEASES_EXPIRED: swept.leases_expired,
+        names.MESSAGES_RESENT: swept.messages_resent,
+        names.GIVEN_UP: swept.given_up,
+    }
+    for name, count in counts.items():
+        metrics.add_metric(name=name, unit=MetricUnit.Count, value=count)
+    metrics.add_metric(name=names.OUTBOX_AGE, unit=MetricUnit.Seconds, value=vitals.outbox_seconds)
+    for name, values in (
+        (names.TIME_TO_FIRST_LEASE, vitals.first_lease_seconds),
+        (names.TIME_TO_RESULT, vitals.result_seconds),
+    ):
+        for value in values:  # at a hundred values Powertools begins another line
+            metrics.add_metric(name=name, unit=MetricUnit.Seconds, value=value)
+    metrics.flush_metrics()

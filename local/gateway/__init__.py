@@ -1,0 +1,1 @@
+"""HTTP in front of the functions, as API Gateway and CloudFront have it."""

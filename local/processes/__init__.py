@@ -1,0 +1,1 @@
+"""Processes of an embedded stack: started, watched, stopped."""

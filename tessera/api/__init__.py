@@ -1,0 +1,1 @@
+"""The client of the REST API: transport, upload, submission, watching, download."""

@@ -1,0 +1,1 @@
+"""Runs of models over slides on this machine, without a service."""

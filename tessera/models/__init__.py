@@ -1,0 +1,1 @@
+"""Model packages on this machine: made, checked, compared."""

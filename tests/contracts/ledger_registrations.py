@@ -1,0 +1,241 @@
+"""The ledger contract: model packages that an admin adds and a worker tries."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from uuid import uuid4
+
+import pytest
+
+from tests.contracts.ledger_world import MODEL, LedgerWorld, queued_job, topics
+from wsi.errors import Conflict, FailReason, NotFound
+from wsi.models.registration_rules import QUEUE, SILENT_TRIES
+from wsi.records.models import ModelVersion
+from wsi.records.registrations import ModelMeasurements, NewRegistration, PackageFile, Registration
+from wsi.states import RegistrationState
+
+DAY = 86_400.0
+MEASURED = ModelMeasurements(
+    device="CPU, 2 threads",
+    tiles_per_second=31.5,
+    load_seconds=1.25,
+    memory_bytes=10**9,
+    device_bytes=None,
+    golden=True,
+    doubts=("mean is strange",),
+)
+
+
+def wanted(version: str = "1", *, content: str = "a", default: bool = False, name: str = "net") -> NewRegistration:
+    registration_id = uuid4()
+    files = tuple(
+        PackageFile(
+            name=file, size=10, sha256=content * 64, uri=f"s3://models/{registration_id}/{file}", upload_id=f"up-{file}"
+        )
+        for file in ("card.json", "model.onnx")
+    )
+    return NewRegistration(id=registration_id, name=name, version=version, files=files, becomes_default=default)
+
+
+def opened(world: LedgerWorld, asked: NewRegistration | None = None) -> Registration:
+    return world.tenants.open_registration(world.actor, asked or wanted())[0]
+
+
+def checking(world: LedgerWorld, asked: NewRegistration | None = None) -> Registration:
+    completed = world.tenants.complete_registration(world.actor, opened(world, asked).id)
+    assert completed is not None
+    return completed
+
+
+def version_of(registration: Registration) -> ModelVersion:
+    name, version = registration.name, registration.version
+    return ModelVersion(name=name, version=version, digest="e" * 64, card={"name": name}, package_uri="s3://models/p/")
+
+
+def ready(world: LedgerWorld, asked: NewRegistration | None = None) -> ModelVersion:
+    registration = checking(world, asked)
+    assert world.system.accept_model(registration.id, version_of(registration), MEASURED)
+    return world.tenants.get_model(registration.name, registration.version)
+
+
+def state(world: LedgerWorld, version: str = "1") -> RegistrationState:
+    return world.tenants.get_registration(world.actor, "net", version).state
+
+
+def sweep(world: LedgerWorld):
+    return world.system.sweep(upload_days=3, stuck_seconds=900, give_up_seconds=5 * DAY)
+
+
+class RegistrationLedgerContract:
+    def test_a_package_comes_in_is_tried_and_takes_jobs(self, world: LedgerWorld) -> None:
+        asked = wanted()
+        first, replaced = world.tenants.open_registration(world.actor, asked)
+        assert replaced is None
+        assert (first.id, first.files, first.state) == (asked.id, asked.files, RegistrationState.UPLOADING)
+        assert (first.tenant, first.created_by) == (world.actor.tenant, world.actor.subject)
+        with pytest.raises(NotFound):
+            world.tenants.get_model("net", "1")
+        completed = world.tenants.complete_registration(world.actor, first.id)
+        assert completed is not None
+        assert completed.state is RegistrationState.CHECKING
+        message = {"v": 1, "registration": str(first.id), "model": "net", "version": "1"}
+        assert topics(world, QUEUE) == [message]
+        tried = world.system.find_registration_to_try(first.id)
+        assert tried is not None
+        assert tried.files == asked.files
+        assert world.system.begin_trial(first.id)
+        assert world.system.accept_model(first.id, version_of(first), MEASURED)
+        known = world.tenants.get_registration(world.actor, "net", "1")
+        assert (known.state, known.measured) == (RegistrationState.READY, MEASURED)
+        assert queued_job(world, model="net", model_version="1", model_digest="e" * 64).model == "net"
+
+    def test_a_refused_package_takes_no_jobs_and_says_why(self, world: LedgerWorld) -> None:
+        registration = checking(world)
+        assert world.system.reject_model(registration.id, FailReason.MODEL_FAILED, "Its values are not finite.")
+        known = world.tenants.get_registration(world.actor, "net", "1")
+        found = (known.state, known.reason, known.sentence)
+        assert found == (RegistrationState.REJECTED, "model_failed", "Its values are not finite.")
+        assert world.system.find_registration_to_try(registration.id) is None
+        assert not world.system.begin_trial(registration.id)
+        with pytest.raises(NotFound):
+            world.tenants.get_model("net", "1")
+
+    def test_completing_twice_asks_for_one_trial(self, world: LedgerWorld) -> None:
+        registration = checking(world)
+        again = world.tenants.complete_registration(world.actor, registration.id)
+        assert again == registration
+        assert len(topics(world, QUEUE)) == 1
+
+    def test_the_first_verdict_counts(self, world: LedgerWorld) -> None:
+        registration = checking(world)
+        assert world.system.accept_model(registration.id, version_of(registration), MEASURED)
+        assert not world.system.reject_model(registration.id, FailReason.MODEL_FAILED, "No.")
+        assert not world.system.accept_model(registration.id, version_of(registration), MEASURED)
+        assert state(world) is RegistrationState.READY
+
+    def test_a_package_that_is_still_uploaded_is_not_tried(self, world: LedgerWorld) -> None:
+        registration = opened(world)
+        assert world.system.find_registration_to_try(registration.id) is None
+        assert not world.system.begin_trial(registration.id)
+        assert not world.system.accept_model(registration.id, version_of(registration), MEASURED)
+        assert not world.system.reject_model(registration.id, FailReason.MODEL_FAILED, "No.")
+        assert state(world) is RegistrationState.UPLOADING
+
+    def test_the_same_package_goes_on_where_it_is(self, world: LedgerWorld) -> None:
+        first = opened(world)
+        assert world.tenants.open_registration(world.actor, wanted()) == (first, None)
+        tried = checking(world)
+        assert world.tenants.open_registration(world.actor, wanted()) == (tried, None)
+        world.system.accept_model(tried.id, version_of(tried), MEASURED)
+        again, replaced = world.tenants.open_registration(world.actor, wanted())
+        assert (again.state, replaced) == (RegistrationState.READY, None)
+
+    def test_another_package_takes_the_place_of_an_unfinished_one(self, world: LedgerWorld) -> None:
+        first = opened(world)
+        other, replaced = world.tenants.open_registration(world.actor, wanted(content="b"))
+        assert replaced == first
+        assert world.tenants.get_registration(world.actor, "net", "1") == other
+        assert world.tenants.complete_registration(world.actor, first.id) is None
+
+    def test_a_refused_package_is_added_again_from_the_start(self, world: LedgerWorld) -> None:
+        first = checking(world)
+        world.system.reject_model(first.id, FailReason.MODEL_FAILED, "No.")
+        again, replaced = world.tenants.open_registration(world.actor, wanted())
+        assert replaced is not None
+        assert (replaced.id, again.state) == (first.id, RegistrationState.UPLOADING)
+        assert (again.reason, again.sentence, again.measured) == (None, None, None)
+        assert not world.system.reject_model(first.id, FailReason.MODEL_FAILED, "Late.")
+
+    @pytest.mark.parametrize("step", [checking, ready])
+    def test_what_is_tried_or_ready_never_changes(self, world: LedgerWorld, step) -> None:
+        step(world)
+        with pytest.raises(Conflict, match="another version"):
+            world.tenants.open_registration(world.actor, wanted(content="b"))
+
+    def test_a_version_that_exists_otherwise_is_taken(self, world: LedgerWorld) -> None:
+        with pytest.raises(Conflict, match="another name or version"):
+            world.tenants.open_registration(world.actor, wanted(MODEL.version, name=MODEL.name))
+
+    def test_other_tenants_see_no_registration_and_can_not_take_its_place(self, world: LedgerWorld) -> None:
+        registration = opened(world)
+        with pytest.raises(NotFound):
+            world.tenants.get_registration(world.other, "net", "1")
+        assert world.tenants.complete_registration(world.other, registration.id) is None
+        with pytest.raises(Conflict, match="another name or version"):
+            world.tenants.open_registration(world.other, wanted(content="b"))
+        assert state(world) is RegistrationState.UPLOADING
+
+    def test_two_admins_at_once_open_one_registration(self, world: LedgerWorld) -> None:
+        def add(content: str) -> Registration | None:
+            try:
+                return world.tenants.open_registration(world.actor, wanted(content=content))[0]
+            except Conflict:
+                return None
+
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(add, "aaaa"))
+        known = world.tenants.get_registration(world.actor, "net", "1")
+        assert world.tenants.complete_registration(world.actor, known.id) is not None
+
+    def test_the_first_version_is_the_default_and_a_newer_one_only_when_asked(self, world: LedgerWorld) -> None:
+        assert ready(world).is_default
+        assert not ready(world, wanted("2")).is_default
+        assert world.tenants.get_model("net").version == "1"
+        assert ready(world, wanted("3", default=True)).is_default
+        assert world.tenants.get_model("net").version == "3"
+        assert not world.tenants.get_model("net", "1").is_default
+
+    def test_the_default_is_chosen(self, world: LedgerWorld) -> None:
+        ready(world)
+        ready(world, wanted("2"))
+        assert world.tenants.choose_default(world.actor, "net", "2").is_default
+        assert world.tenants.get_model("net").version == "2"
+        assert world.tenants.choose_default(world.actor, "net", "2").version == "2"
+        with pytest.raises(NotFound):
+            world.tenants.choose_default(world.actor, "net", "9")
+        assert world.tenants.get_model("net").version == "2"
+
+    def test_a_model_that_an_operator_registers_replaces_the_default_only_when_asked(self, world: LedgerWorld) -> None:
+        newer = replace(MODEL, version="2", digest="f" * 64, is_default=False)
+        world.system.register_model(newer)
+        assert world.tenants.get_model(MODEL.name).version == MODEL.version
+        first = replace(newer, name="other")
+        world.system.register_model(first)
+        assert world.tenants.get_model("other").version == "2"
+
+    def test_a_package_that_ends_every_worker_is_refused(self, world: LedgerWorld) -> None:
+        registration = checking(world)
+        for _ in range(SILENT_TRIES):
+            assert world.system.begin_trial(registration.id)
+        assert not world.system.begin_trial(registration.id)
+        known = world.tenants.get_registration(world.actor, "net", "1")
+        assert known.state is RegistrationState.REJECTED
+        assert "memory" in (known.sentence or "")
+
+    def test_a_trial_that_nobody_takes_is_asked_for_again_and_given_up_at_last(self, world: LedgerWorld) -> None:
+        checking(world)
+        assert sweep(world).messages_resent == 0
+        world.pass_time(901)
+        assert sweep(world).messages_resent == 1
+        assert sweep(world).messages_resent == 0
+        assert len(topics(world, QUEUE)) == 2
+        world.pass_time(5 * DAY)
+        assert sweep(world).given_up == 1
+        assert state(world) is RegistrationState.REJECTED
+
+    def test_an_upload_that_nobody_finishes_is_given_up(self, world: LedgerWorld) -> None:
+        opened(world)
+        world.pass_time(2 * DAY)
+        assert sweep(world).uploads_abandoned == 0
+        world.pass_time(2 * DAY)
+        assert sweep(world).uploads_abandoned == 1
+        known = world.tenants.get_registration(world.actor, "net", "1")
+        assert (known.state, known.reason) == (RegistrationState.REJECTED, "model_unavailable")
+
+    def test_adding_completing_and_choosing_are_audited_once(self, world: LedgerWorld) -> None:
+        ready(world)
+        opened(world)
+        world.tenants.choose_default(world.actor, "net", "1")
+        actions = [(action, subject) for _, action, subject in world.audit_lines(world.actor)]
+        assert actions[-3:] == [(f"model.{done}", "net@1") for done in ("add", "complete", "default")]

@@ -1,0 +1,308 @@
+"""The tenant's face of the memory ledger."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import fields, replace
+from datetime import datetime
+from typing import Any, Protocol, TypeVar
+from uuid import UUID
+
+from tests.fakes.ledger_books import Books
+from tests.fakes.ledger_restatement import MemoryRestatement
+from wsi.ledger_rules import (
+    REUSABLE,
+    check_readable,
+    make_deleted_slide_error,
+    make_final_job_error,
+    make_reused_key_error,
+    make_slide_changed_error,
+    make_slide_in_use_error,
+    make_slide_message,
+    make_unknown_model_error,
+)
+from wsi.records.identity import Actor
+from wsi.records.jobs import Idempotency, Job, JobEvent, JobFilter, NewJob, Submission
+from wsi.records.models import ModelVersion
+from wsi.records.pages import Page, make_cursor, read_cursor
+from wsi.records.results import ResultFile
+from wsi.records.shards import ShardOutput
+from wsi.records.slides import Choice, Slide, SlideFile
+from wsi.states import JobState, ShardState, SlideState
+from wsi.tracing import make_traceparent
+
+
+class _Dated(Protocol):
+    @property
+    def id(self) -> UUID: ...
+    @property
+    def created_at(self) -> datetime: ...
+
+
+_Item = TypeVar("_Item", bound=_Dated)
+
+
+class MemoryTenantLedger(MemoryRestatement):
+    """`wsi.ports.ledger.TenantLedger` in this process's memory."""
+
+    books: Books
+
+    # --- slides
+
+    def create_slide(
+        self,
+        actor: Actor,
+        slide_id: UUID,
+        name: str,
+        files: Sequence[SlideFile],
+        *,
+        mpp: float | None,
+        choice: Choice | None = None,
+        deidentify: bool = False,
+    ) -> Slide:
+        state = SlideState.UPLOADING
+        with self.books.lock:
+            self.books.note(actor, "slide.create", slide_id)
+            return self._add_slide(
+                actor, slide_id, name, files, state=state, mpp=mpp, choice=choice, deidentify=deidentify
+            )
+
+    def register_slide(
+        self,
+        actor: Actor,
+        slide_id: UUID,
+        name: str,
+        files: Sequence[SlideFile],
+        *,
+        mpp: float | None,
+        digest: str,
+        choice: Choice | None = None,
+    ) -> Slide:
+        with self.books.lock:
+            self.books.note(actor, "slide.register", slide_id)
+            return self._send_to_inspection(
+                self._add_slide(
+                    actor, slide_id, name, files, state=SlideState.UPLOADED, mpp=mpp, choice=choice, digest=digest
+                )
+            )
+
+    def complete_upload(self, actor: Actor, slide_id: UUID, *, digest: str, etags: Mapping[str, str]) -> Slide:
+        with self.books.lock:
+            slide = self.books.slide_of(actor, slide_id)
+            if slide.state is SlideState.DELETED:
+                raise make_deleted_slide_error()
+            files = tuple(
+                replace(file, etag=etags[file.uri], upload_id=None) if file.uri in etags else file
+                for file in slide.files
+            )
+            moved = self.books.move_slide(
+                slide_id, SlideState.UPLOADED, source=SlideState.UPLOADING, digest=digest, files=files
+            )
+            if moved is None:
+                return slide
+            self.books.note(actor, "slide.complete", slide_id)
+            return self._send_to_inspection(moved)
+
+    def get_slide(self, actor: Actor, slide_id: UUID) -> Slide:
+        with self.books.lock:
+            return self.books.slide_of(actor, slide_id)
+
+    def list_slides(
+        self, actor: Actor, *, q: str | None, state: SlideState | None, cursor: str | None, limit: int
+    ) -> Page[Slide]:
+        def wanted(slide: Slide) -> bool:
+            return (
+                slide.tenant == actor.tenant
+                and (q is None or _folded(q) in _folded(slide.name))
+                and (slide.state is state if state else slide.state is not SlideState.DELETED)
+            )
+
+        with self.books.lock:
+            return _page(self.books.slides, wanted, cursor, limit)
+
+    def delete_slide(self, actor: Actor, slide_id: UUID) -> Slide:
+        with self.books.lock:
+            slide = self.books.slide_of(actor, slide_id)
+            if self.books.is_read(slide_id):
+                raise make_slide_in_use_error()
+            deleted = self.books.move_slide(slide_id, SlideState.DELETED)
+            if deleted is None:
+                return slide
+            self.books.note(actor, "slide.delete", slide_id)
+            return deleted
+
+    # --- jobs
+
+    def submit_job(
+        self, actor: Actor, job: NewJob, *, idempotency: Idempotency | None, reuse_finished: bool
+    ) -> Submission:
+        with self.books.lock:
+            if idempotency and (first := self.books.idempotency.get((actor.tenant, idempotency.key))):
+                return self._replay(idempotency, *first)
+            slide = self.books.slide_of(actor, job.slide_id)
+            check_readable(slide)
+            if slide.version != job.slide_version:
+                raise make_slide_changed_error()
+            equal = self._finished_equal(actor, job.identity) if reuse_finished else None
+            submission = Submission(job=equal, reused=True) if equal else Submission(job=self._add_job(actor, job))
+            if idempotency:
+                key = (actor.tenant, idempotency.key)
+                self.books.idempotency[key] = (idempotency, submission.job.id, submission.reused)
+            self.books.note(actor, "job.submit", submission.job.id, {"reused": submission.reused})
+            return submission
+
+    def get_job(self, actor: Actor, job_id: UUID) -> Job:
+        with self.books.lock:
+            return self.books.job_of(actor, job_id)
+
+    def list_jobs(self, actor: Actor, wanted: JobFilter, *, cursor: str | None, limit: int) -> Page[Job]:
+        def meets(job: Job) -> bool:
+            names = (_folded(job.label or ""), _folded(self.books.slides[job.slide_id].name))
+            return (
+                job.tenant == actor.tenant
+                and (wanted.q is None or any(_folded(wanted.q) in name for name in names))
+                and all(getattr(job, name) == value for name, value in wanted.get_required_values().items())
+            )
+
+        with self.books.lock:
+            return _page(self.books.jobs, meets, cursor, limit)
+
+    def list_job_events(self, actor: Actor, job_id: UUID, *, after: int, limit: int) -> tuple[JobEvent, ...]:
+        with self.books.lock:
+            self.books.job_of(actor, job_id)
+            return tuple(event for event in self.books.events if event.job_id == job_id and event.seq > after)[:limit]
+
+    def list_finished_shards(self, actor: Actor, job_id: UUID) -> tuple[ShardOutput, ...]:
+        with self.books.lock:
+            self.books.job_of(actor, job_id)
+            return list_finished_shards(self.books, job_id)
+
+    def list_results(self, actor: Actor, job_id: UUID) -> tuple[ResultFile, ...]:
+        with self.books.lock:
+            self.books.job_of(actor, job_id)
+            return self.books.results.get(job_id, ())
+
+    def cancel_job(self, actor: Actor, job_id: UUID) -> Job:
+        with self.books.lock:
+            job = self.books.job_of(actor, job_id)
+            moved = self.books.move_job(job_id, JobState.CANCELLED)
+            if moved is None:
+                if job.state is JobState.CANCELLED:
+                    return job
+                raise make_final_job_error(job)
+            self.books.cancel_shards(job_id)
+            self.books.note(actor, "job.cancel", job_id)
+            return moved
+
+    # --- models and audit
+
+    def list_models(self) -> tuple[ModelVersion, ...]:
+        with self.books.lock:
+            return tuple(self.books.models[key] for key in sorted(self.books.models))
+
+    def get_model(self, name: str, version: str | None = None) -> ModelVersion:
+        with self.books.lock:
+            for model in self.books.models.values():
+                if model.name == name and (model.is_default if version is None else model.version == version):
+                    return model
+            raise make_unknown_model_error()
+
+    def list_names(self, actor: Actor, subjects: Collection[str]) -> Mapping[str, str]:
+        with self.books.lock:
+            known = {one: self.books.names[one] for one in subjects if one in self.books.names}
+            return {one: name for one, (tenant, name) in known.items() if tenant == actor.tenant}
+
+    def audit(self, actor: Actor, action: str, subject: str, detail: Mapping[str, Any] | None = None) -> None:
+        with self.books.lock:
+            self.books.note(actor, action, subject, detail)
+
+    # --- parts
+
+    def _add_slide(
+        self,
+        actor: Actor,
+        slide_id: UUID,
+        name: str,
+        files: Sequence[SlideFile],
+        *,
+        state: SlideState,
+        mpp: float | None,
+        choice: Choice | None,
+        digest: str | None = None,
+        deidentify: bool = False,
+    ) -> Slide:
+        slide = Slide(
+            id=slide_id,
+            tenant=actor.tenant,
+            name=name,
+            state=state,
+            files=tuple(files),
+            digest=digest,
+            mpp=mpp,
+            choice=choice,
+            deidentify=deidentify,
+            created_by=actor.subject,
+            created_at=self.books.now(),
+        )
+        self.books.slides[slide_id] = slide
+        self.books.woken_at[slide_id, None] = self.books.slides_moved_at[slide_id] = slide.created_at
+        return slide
+
+    def _send_to_inspection(self, slide: Slide) -> Slide:
+        self.books.send(slide.tenant, "inspect", make_slide_message(slide.id), make_traceparent())
+        return slide
+
+    def _replay(self, idempotency: Idempotency, first: Idempotency, job_id: UUID, reused: bool) -> Submission:
+        if first.body_digest != idempotency.body_digest:
+            raise make_reused_key_error()
+        return Submission(job=self.books.jobs[job_id], replayed=True, reused=reused)
+
+    def _finished_equal(self, actor: Actor, identity: str) -> Job | None:
+        equal = [
+            job
+            for job in self.books.jobs.values()
+            if job.tenant == actor.tenant and job.identity == identity and job.state in REUSABLE
+        ]
+        return max(equal, key=lambda job: job.finished_at or job.updated_at, default=None)
+
+    def _add_job(self, actor: Actor, new: NewJob) -> Job:
+        if (new.model, new.model_version) not in self.books.models:
+            raise make_unknown_model_error()
+        retried = self.books.job_of(actor, new.retry_of) if new.retry_of else None
+        now = self.books.now()
+        asked = {field.name: getattr(new, field.name) for field in fields(NewJob) if field.name != "slide_version"}
+        job = Job(
+            **asked,
+            tenant=actor.tenant,
+            state=JobState.QUEUED,
+            created_by=actor.subject,
+            created_at=now,
+            updated_at=now,
+        )
+        self.books.jobs[job.id] = job
+        self.books.announce(job)
+        if retried:
+            self.books.append_event(retried, "retried", {"by": str(job.id)})
+        return job
+
+
+def list_finished_shards(books: Books, job_id: UUID) -> tuple[ShardOutput, ...]:
+    return tuple(
+        ShardOutput(index=shard.index, result_key=shard.result_key, tiles=shard.tiles)
+        for shard in books.shards.get(job_id, ())
+        if shard.state is ShardState.DONE and shard.result_key is not None
+    )
+
+
+def _page(items: Mapping[UUID, _Item], wanted: Callable[[_Item], bool], cursor: str | None, limit: int) -> Page[_Item]:
+    last = read_cursor(cursor) if cursor else None
+    newest_first = sorted(items.values(), key=lambda item: (item.created_at, item.id), reverse=True)
+    found = [item for item in newest_first if wanted(item) and (last is None or (item.created_at, item.id) < last)]
+    page = tuple(found[:limit])
+    return Page(page, make_cursor(page[-1].created_at, page[-1].id) if len(found) > limit else None)
+
+
+def _folded(text: str) -> str:
+    """Return the text as searches compare it: macOS names files with decomposed letters, and keyboards compose them."""
+    return unicodedata.normalize("NFC", text.lower())

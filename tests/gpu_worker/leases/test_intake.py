@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from gpu_worker.drain import Drain
+from gpu_worker.leases.heartbeat import Heartbeats
+from gpu_worker.leases.intake import LOW_FIRST_EVERY, Intake, order_queues
+from tests.gpu_worker.installation import Installation
+from wsi.models.builtin import STAIN_DENSITY
+from wsi.records.jobs import Job, Priority
+from wsi.states import ShardState
+
+
+def test_polls_go_high_normal_low():
+    assert order_queues(0) == ("shards-high", "shards-normal", "shards-low")
+
+
+def test_low_comes_first_once_in_eight_polls():
+    first = Counter(order_queues(turn)[0] for turn in range(10 * LOW_FIRST_EVERY))
+    assert first == {"shards-high": 70, "shards-low": 10}
+
+
+def test_every_poll_asks_all_queues():
+    assert all(len(set(order_queues(turn))) == 3 for turn in range(LOW_FIRST_EVERY))
+
+
+@pytest.fixture
+def installation(tmp_path) -> Installation:
+    return Installation(tmp_path)
+
+
+def intake_of(installation: Installation, lease_seconds: float = 60.0) -> Intake:
+    return Intake(
+        ledger=installation.ledger,
+        queues=installation.queues,
+        heartbeats=Heartbeats(ledger=installation.ledger, queues=installation.queues, lease_seconds=lease_seconds),
+        drain=Drain(),
+        owner="small",
+        lease_seconds=lease_seconds,
+        poll_seconds=0.01,
+    )
+
+
+def attempts(installation: Installation, job: Job) -> list[int]:
+    return [shard.attempt for shard in installation.ledger.books.shards[job.id]]
+
+
+def test_shards_of_a_model_that_the_device_can_not_hold_are_left_to_others(installation):
+    job, plan = installation.planned_job(shard_tiles=20)
+    small, large = intake_of(installation), intake_of(installation)
+    small.refuse(job)
+    assert small.take() is None
+    assert attempts(installation, job) == [0] * len(plan.shard_sizes), "not even leased"
+    assert large.take() is not None
+
+
+def test_one_poll_hides_one_refused_shard_from_workers_that_could_take_it(installation):
+    job, plan = installation.planned_job(shard_tiles=20)
+    small = intake_of(installation)
+    small.refuse(job)
+    small.take()
+    visible = installation.queues.receive("shards-normal", limit=10, wait_seconds=0, visibility_seconds=60)
+    assert len(visible) == len(plan.shard_sizes) - 1
+
+
+def test_a_worker_that_refuses_a_model_takes_the_shards_of_others_behind_them(installation):
+    refused, _ = installation.planned_job(priority=Priority.HIGH, shard_tiles=None)
+    other, _ = installation.planned_job(card=replace(STAIN_DENSITY, digest="f" * 64), shard_tiles=None)
+    small = intake_of(installation)
+    small.refuse(refused)
+    held = small.take()
+    assert held is not None
+    assert held.lease.job.id == other.id
+
+
+def test_another_job_of_a_refused_model_is_given_back_at_once_without_a_failure(installation):
+    refused, _ = installation.planned_job(shard_tiles=None)
+    small = intake_of(installation)
+    small.refuse(refused)
+    small.take()
+    later, _ = installation.planned_job(priority=Priority.HIGH, shard_tiles=None)
+    assert small.take() is None
+    (shard,) = installation.ledger.books.shards[later.id]
+    assert (shard.state, shard.attempt, shard.failures, shard.reason) == (ShardState.QUEUED, 1, 0, "unsuitable_gpu")
+    large = intake_of(installation)
+    installation.relay()
+    held = large.take()
+    assert held is not None
+    assert held.lease.job.id == later.id

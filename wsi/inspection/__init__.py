@@ -1,0 +1,1 @@
+"""Inspection: the facts that are collected about a slide once it is uploaded."""

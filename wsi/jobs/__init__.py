@@ -1,0 +1,1 @@
+"""Jobs: submitted, estimated, cancelled, retried."""

@@ -1,1 +1,0 @@
-"""Every port in memory: for tests, and for one process that runs without services."""

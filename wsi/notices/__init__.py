@@ -1,0 +1,1 @@
+"""Messages, e-mails and webhooks that are sent after a commit."""

@@ -1,0 +1,1 @@
+"""The plan of a job: mask, grid, scale, shards, and what it would cost."""

@@ -1,0 +1,27 @@
+"""The sizes of shards: large enough to pay for a lease, small enough that a lost worker costs a minute."""
+
+from __future__ import annotations
+
+SECONDS = 60  #: of work in a shard
+LEAST, MOST = 1024, 8192  #: tiles of a shard
+UNMEASURED = 2048  #: tiles of a shard of a model whose rate nobody measured
+
+
+def compute_shard_size(tiles_per_second: float | None, override: int | None = None) -> int:
+    """Return the number of tiles of a shard: `SECONDS` of the model's rate on the slowest allowed device, within
+    limits; `override` wins."""
+    if override is not None:
+        return override
+    if tiles_per_second is None:
+        return UNMEASURED
+    return min(MOST, max(LEAST, round(tiles_per_second * SECONDS)))
+
+
+def compute_shard_offsets(tiles: int, size: int) -> tuple[int, ...]:
+    """Split `tiles` into the fewest contiguous blocks of at most `size` and return their offsets; block lengths differ
+    by one at most.
+
+    Block k is `offsets[k]:offsets[k + 1]`; without tiles there is no block.
+    """
+    shards = -(-tiles // size)
+    return tuple(tiles * block // shards for block in range(shards + 1)) if shards else (0,)

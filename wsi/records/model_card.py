@@ -1,0 +1,154 @@
+"""The model card: all that planning, inference and the result writers must know of a model."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any
+
+from wsi.numerics import PRECISION
+from wsi.records.fields import select_known_fields
+from wsi.records.stain_normalisation import StainNormalisation, read_stain_normalisation
+
+
+class Activation(StrEnum):
+    NONE = "none"
+    SOFTMAX = "softmax"
+    SIGMOID = "sigmoid"
+
+
+class OutputKind(StrEnum):
+    CLASSIFICATION = "classification"  #: a probability for each class; of one column, for and against it
+    REGRESSION = "regression"  #: a quantity for each column
+
+
+class EdgeFill(StrEnum):
+    """The colour that a model sees outside the slide, in a box past its edge, and where the scanner took no image."""
+
+    WHITE = "white"
+    BLACK = "black"  #: as WSInfer's own tool does, so that its packages give its numbers
+
+
+class Resize(StrEnum):
+    """The method that resizes a level's box to a network's input of another side."""
+
+    EXACT = "exact"  #: the antialiased triangle; fractions of grey values are kept
+    PILLOW_BILINEAR = "pillow-bilinear"  #: as Pillow resizes 8 bits: whole grey values after each axis
+    PILLOW_BICUBIC = "pillow-bicubic"
+
+
+class ReadLevel(StrEnum):
+    """The level of the slide's pyramid that a model's tiles are read from."""
+
+    SUITABLE = "suitable"  #: the coarsest that is fine enough: as most tools do at inference, and quickest
+    FINEST = "finest"  #: level 0, which was compressed once and which nobody but us has shrunk
+
+
+class Channels(StrEnum):
+    """The order in which a network takes colours; mean and std are in the same order."""
+
+    RGB = "RGB"
+    BGR = "BGR"  #: as OpenCV reads pictures
+
+
+class Boxes(StrEnum):
+    """The place of a tile's box in the pixels of the level that is read."""
+
+    WHOLE = "whole"  #: rounded to whole pixels, place and size: at most half a pixel off
+    RESAMPLED = "resampled"  #: to 1/1024 px, place and size: the resize to input_px samples it there
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OutputColumn:
+    name: str  #: column of tiles.csv: "prob_Tumor", "haematoxylin_od"
+    low: float = 0.0  #: value that the heatmap paints as 1
+    high: float = 1.0  #: value that the heatmap paints as 255
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Tolerance:
+    """The largest allowed differences from the scores of the same network in fp32. They are parts of a column's range
+    (`high - low`), which for a probability is the probability itself."""
+
+    max_difference: float = 5e-3
+    mean_difference: float = 5e-4
+    top1_changes: float = 1e-3  #: share of tiles whose class changes
+    reason: str = ""  #: why it is looser than the defaults; never empty then
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ModelCard:
+    name: str
+    version: str
+    digest: str  #: hex sha256 of the package
+    kind: str  #: "builtin" | "torchscript" | "safetensors" | "onnx"
+    tile_px: int  #: side of the model's tile at `mpp`
+    mpp: float  #: microns a pixel that the model was trained at
+    input_px: int  #: side that the network takes; the level's box is resized to it once
+    columns: tuple[OutputColumn, ...]
+    activation: Activation = Activation.NONE
+    mean: tuple[float, float, float] = (0.0, 0.0, 0.0)  #: of colours in 0..1, subtracted
+    std: tuple[float, float, float] = (1.0, 1.0, 1.0)  #: of colours in 0..1, divided by
+    channels: Channels = Channels.RGB
+    read_level: ReadLevel = ReadLevel.SUITABLE
+    resize: Resize = Resize.EXACT
+    boxes: Boxes = Boxes.WHOLE
+    stain_normalisation: StainNormalisation | None = None  #: of tiles of input_px, before mean and std
+    needs_stains: bool = False  #: the plan pins the stains of its slide (`wsi.planning.stains`)
+    edge_fill: EdgeFill = EdgeFill.WHITE
+    allow_upsampling: bool = False
+    batch: int = 32  #: the one batch shape; the tail is padded
+    precision: str = PRECISION  #: "fp32" | "fp16" | "bf16", on whatever device
+    output: OutputKind = OutputKind.REGRESSION
+    mpp_range: tuple[float, float] | None = None  #: um per px of the slides that the model was found to hold for
+    tolerance: Tolerance = Tolerance()
+    files: tuple[str, ...] = ()  #: of the package, in the order of its digest; of older cards WSInfer's two
+    tiles_per_second: float | None = None  #: of the slowest allowed device; None while unmeasured
+    description: str = ""
+    stain: str | None = None
+    organ: str | None = None
+    licence: str | None = None
+
+    @property
+    def identity(self) -> str:
+        """The identity of the model's numbers: its digest, and the resize method where older versions used another one
+        for the same package."""
+        return self.digest if self.resize is Resize.EXACT else f"{self.digest} {self.resize}"
+
+    def as_json(self) -> dict[str, Any]:
+        """Return its fields; the newest ones only where they are used, so that a registered version keeps its card."""
+        value = asdict(self)
+        if self.channels is Channels.RGB:
+            del value["channels"]
+        if self.read_level is ReadLevel.SUITABLE:
+            del value["read_level"]
+        if self.boxes is Boxes.WHOLE:
+            del value["boxes"]
+        if self.stain_normalisation is None:
+            del value["stain_normalisation"]
+        if not self.needs_stains:
+            del value["needs_stains"]
+        return value
+
+    @staticmethod
+    def from_json(value: dict[str, Any]) -> ModelCard:
+        """Read a card. Cards of older versions lack fields; unknown fields of newer ones are left out."""
+        mpp_range = value.get("mpp_range")
+        fields: dict[str, Any] = {
+            **select_known_fields(ModelCard, value),
+            "columns": tuple(OutputColumn(**select_known_fields(OutputColumn, column)) for column in value["columns"]),
+            "activation": Activation(value["activation"]),
+            "edge_fill": EdgeFill(value["edge_fill"]),
+            "resize": Resize(value.get("resize", Resize.EXACT)),
+            "channels": Channels(value.get("channels", Channels.RGB)),
+            "read_level": ReadLevel(value.get("read_level", ReadLevel.SUITABLE)),
+            "boxes": Boxes(value.get("boxes", Boxes.WHOLE)),
+            "stain_normalisation": read_stain_normalisation(value.get("stain_normalisation")),
+            "mean": tuple(value["mean"]),
+            "std": tuple(value["std"]),
+            "output": OutputKind(value.get("output", OutputKind.REGRESSION)),
+            "mpp_range": None if mpp_range is None else tuple(mpp_range),
+            "tolerance": Tolerance(**select_known_fields(Tolerance, dict(value.get("tolerance", {})))),
+            "files": tuple(value.get("files", ())),
+        }
+        return ModelCard(**fields)

@@ -1,0 +1,63 @@
+"""The result files of each kind of output: their names, writers and order. `wsi.results.stitching` knows none of them.
+
+A new kind of output is a new row of `WRITERS`; a new file is a `FileWriter` in the rows that have it. summary.json is
+in no row: stitching writes it last, for every kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import IO
+
+from wsi.planning.plan import Plan
+from wsi.records.model_card import OutputKind
+from wsi.results import geojson, heatmap, mask, quality, tables
+from wsi.results.scored_tiles import ScoredTiles
+
+
+def _always(plan: Plan) -> bool:
+    return True
+
+
+def _has_mask(plan: Plan) -> bool:
+    return plan.mask is not None
+
+
+def _has_two_frames(plan: Plan) -> bool:
+    return geojson.has_two_frames(plan.inspection)
+
+
+@dataclass(frozen=True, slots=True)
+class FileWriter:
+    """A result file: its name, its writer, and the plans that it is due for."""
+
+    name: str
+    media_type: str
+    write: Callable[[ScoredTiles, IO[bytes]], None]
+    is_due: Callable[[Plan], bool] = _always  #: whether a job with this plan has the file
+
+
+#: The files of models that give each tile a row of scores.
+SCORED_TILES = (
+    FileWriter(tables.NAME, tables.MEDIA_TYPE, tables.write),
+    FileWriter(quality.NAME, quality.MEDIA_TYPE, quality.write),
+    FileWriter(geojson.NAME, geojson.MEDIA_TYPE, geojson.write),
+    FileWriter(heatmap.NAME, heatmap.MEDIA_TYPE, heatmap.write),
+    FileWriter(mask.NAME, mask.MEDIA_TYPE, mask.write, _has_mask),
+    FileWriter(geojson.FULL_NAME, geojson.MEDIA_TYPE, geojson.write_full, _has_two_frames),
+)
+
+#: Kind of output -> its files, in the order they are written.
+WRITERS: Mapping[OutputKind, tuple[FileWriter, ...]] = MappingProxyType(
+    {
+        OutputKind.CLASSIFICATION: SCORED_TILES,
+        OutputKind.REGRESSION: SCORED_TILES,
+    }
+)
+
+
+def select_writers(plan: Plan) -> tuple[FileWriter, ...]:
+    """Return the writers of the plan's result files, in the order they are written."""
+    return tuple(writer for writer in WRITERS[plan.card.output] if writer.is_due(plan))

@@ -1,0 +1,61 @@
+"""A slide without what identifies somebody, and the check that nothing else in it changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from wsi.records.slides import Inspection, Removed
+from wsi.slide.coding import Codec, Coding
+from wsi.slide.deidentification.jpeg_comments import blank_comments
+from wsi.slide.deidentification.overwrites import OverwrittenSource
+from wsi.slide.deidentification.refusing import make_deidentification_error
+from wsi.slide.index import SlideIndex
+
+
+@dataclass(frozen=True, slots=True)
+class CleanFile:
+    number: int  #: its place among the slide's files
+    name: str  #: "00000.svs"; says nothing
+    source: OverwrittenSource
+
+
+@dataclass(frozen=True, slots=True)
+class CleanSlide:
+    files: tuple[CleanFile, ...]  #: those that stay, the one that is opened first
+    removed: Removed
+
+
+def check_unharmed(before: SlideIndex, after: SlideIndex) -> None:
+    """Raise SlideRejected unless both indexes agree on every level. Warnings may go with what they are about."""
+    if not (_same_facts(before, after) and _same_places(before, after)):
+        raise make_deidentification_error("What is left of the slide would be read in another way")
+
+
+def _same_facts(before: SlideIndex, after: SlideIndex) -> bool:
+    return _lasting(before.inspection) == _lasting(after.inspection)
+
+
+def _lasting(inspection: Inspection) -> Inspection:
+    """Return the inspection without what cleaning may change. The text that stated the scale may go where another place
+    states the same."""
+    return replace(inspection, warnings=(), mpp_source=None, mpp_unread=None)
+
+
+def _bare(coding: Coding) -> Coding:
+    """Return the coding without the comments in a JPEG header, which an NDPI's levels keep."""
+    if coding.codec is not Codec.JPEG_RESTARTS:
+        return coding
+    return replace(coding, tables=blank_comments(coding.tables))
+
+
+def _same_places(before: SlideIndex, after: SlideIndex) -> bool:
+    return len(before.levels) == len(after.levels) and all(
+        (one.info, _bare(one.coding), one.holes) == (other.info, _bare(other.coding), other.holes)
+        and all(
+            np.array_equal(getattr(one.pieces, part), getattr(other.pieces, part))
+            for part in ("first", "files", "offsets", "sizes")
+        )
+        for one, other in zip(before.levels, after.levels, strict=True)
+    )

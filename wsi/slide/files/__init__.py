@@ -1,0 +1,1 @@
+"""The files of a slide: which ones, what each is, copies on this disk."""

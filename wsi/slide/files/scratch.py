@@ -1,0 +1,128 @@
+"""A bounded copy of a slide's files on this disk, for readers that only take paths."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from wsi.errors import RejectReason, SlideRejected, SourceUnavailable
+from wsi.folder_lock import FolderLock, lock_folder
+from wsi.slide.files.source import SlideSource
+from wsi.slide.ranges import ByteRange, RangeSource
+
+PIECE = 2 * 1024**2  #: bytes a request; 16 of them fill the 32 MiB that a process may have in flight
+SPARE = 64 * 1024**2  #: bytes of the disk that a copy leaves to others
+
+_PREFIX: Final = "tessera-slide-"
+_SETTLED: Final = 60.0  #: s; a younger copy may not have its lock yet
+_LOCKS: Final[dict[Path, FolderLock]] = {}  #: by copy, until it is removed
+
+OnCopy = Callable[[int, int], None]  #: (bytes copied, bytes in all), after each piece; what it raises ends the copy
+
+
+def copy_to_scratch(
+    source: SlideSource, *, scratch: Path | None, max_bytes: int, on_copy: OnCopy | None = None
+) -> tuple[Path, Path]:
+    """Copy the slide's files. Return (folder of its own below `scratch`, path of the file to open in it); an error
+    leaves nothing behind. Raises SlideRejected TOO_LARGE_FOR_FORMAT and SourceUnavailable (no room on the disk) before
+    the first byte is copied, SourceError."""
+    total = source.size
+    if total > max_bytes:
+        raise SlideRejected(
+            RejectReason.TOO_LARGE_FOR_FORMAT,
+            f"Slides of this format are read from a copy, up to {_gib(max_bytes)} GiB, and this one has "
+            f"{_gib(total)}: convert it to a tiled TIFF or SVS.",
+        )
+    names = [_inside(name) for name, _ in source.files]
+    _remove_orphans(Path(scratch or tempfile.gettempdir()))
+    _check_room(scratch, total)
+    folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=scratch))
+    _lock(folder)
+    done = 0
+    try:
+        for name, (_, file) in zip(names, source.files, strict=True):
+            target = folder / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with target.open("wb") as out:
+                for data in file.read_many(_pieces(file)):
+                    out.write(data)
+                    done += len(data)
+                    if on_copy is not None:
+                        on_copy(done, total)
+    except BaseException:
+        remove_copy(folder)
+        raise
+    return folder, folder / names[0]
+
+
+def remove_copy(folder: Path) -> None:
+    """Remove a copy and its lock. Idempotent."""
+    lock = _LOCKS.pop(folder, None)
+    if lock is not None:
+        lock.release()  # Windows removes no open file
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def throttle_to_tenths(tell: OnCopy) -> OnCopy:
+    """Return a callback that calls `tell` at each tenth of the copy, for logs."""
+    told = 0
+
+    def on_copy(done: int, total: int) -> None:
+        nonlocal told
+        tenths = 10 * done // max(total, 1)
+        if tenths > told:
+            told = tenths
+            tell(done, total)
+
+    return on_copy
+
+
+def _lock(folder: Path) -> None:
+    with suppress(OSError):  # a file system without locks: nobody removes the copies of others there
+        lock = lock_folder(folder)
+        if lock is not None:
+            _LOCKS[folder] = lock
+
+
+def _remove_orphans(scratch: Path) -> None:
+    """Remove the copies of processes that were killed: a pod keeps its disk when its container restarts. A living
+    process holds a lock on each of its copies."""
+    for folder in scratch.glob(f"{_PREFIX}*"):
+        try:
+            if time.time() - folder.stat().st_mtime < _SETTLED:
+                continue
+            lock = lock_folder(folder)
+        except OSError:  # just removed, of another user, or on a file system without locks
+            continue
+        if lock is not None:
+            lock.release()
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _check_room(scratch: Path | None, size: int) -> None:
+    free = shutil.disk_usage(scratch or tempfile.gettempdir()).free
+    if size + SPARE > free:
+        raise SourceUnavailable(
+            f"The slide is read from a copy of {_gib(size)} GiB, and the disk for copies has {_gib(free)} GiB free: "
+            "make room there, then try again."
+        )
+
+
+def _inside(name: str) -> PurePosixPath:
+    path = PurePosixPath(name)
+    if path.is_absolute() or ".." in path.parts or not path.parts:
+        raise SlideRejected(RejectReason.NOT_A_SLIDE, "A file of the slide has a name that leads out of its folder.")
+    return path
+
+
+def _pieces(file: RangeSource) -> list[ByteRange]:
+    return [ByteRange(at, min(at + PIECE, file.size)) for at in range(0, file.size, PIECE)]
+
+
+def _gib(size: int) -> str:
+    return f"{size / 1024**3:,.3g}"

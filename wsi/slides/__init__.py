@@ -1,0 +1,1 @@
+"""Slides of a tenant: referenced, restated, archived, deleted."""

@@ -1,0 +1,1 @@
+"""Slides opened for a viewer: levels and tiles."""
