@@ -48,8 +48,11 @@ function dam(store: FakeStore, last: number): () => void {
 describe('uploads', () => {
   it('bring every part of every file, four at a time over all slides, and end with the inspection', async () => {
     const store = new FakeStore();
+    const open = dam(store, 0);
     const uploads = uploadsTo(store);
     uploads.add([slide('a.svs', '0123456789abcdef0123'), slide('b.mrxs', 'abcdef', 'ghi')], NO_OPTIONS);
+    await waitFor(() => { expect(store.most).toBe(4); });
+    open();
     await reach(uploads, 'ready', 'ready');
     expect(store.of('a.svs').parts.size).toBe(5);
     expect([...store.of('b.mrxs').parts.keys()].sort()).toEqual(['0/1', '0/2', '1/1']);
