@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-from tests.cdk import test_network as network
 from tests.cdk import test_stacks as stacks
 from tests.cdk.faults.fault import Fault, set_at, without
+from tests.cdk.network import test_network as network
 from tests.cdk.templates import Templates
 
 
