@@ -2,14 +2,14 @@ from __future__ import annotations
 
 from functools import partial
 
-from tests.cdk import test_api_functions as functions
-from tests.cdk import test_api_gateway as gateway
 from tests.cdk import test_iam as iam
-from tests.cdk import test_web as web
+from tests.cdk.api import test_functions as functions
+from tests.cdk.api import test_gateway as gateway
 from tests.cdk.auth import test_auth as auth
 from tests.cdk.faults.fault import Fault, at, set_at
 from tests.cdk.realtime import test_realtime as realtime
 from tests.cdk.templates import Templates
+from tests.cdk.web import test_web as web
 
 CACHING_OPTIMIZED = "658327ea-f89d-4fab-a63d-7e88639e58f6"
 
