@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from functools import partial
 
-from tests.cdk import test_data_buckets as buckets
-from tests.cdk import test_data_database as database
-from tests.cdk import test_data_migrations as migrations
-from tests.cdk import test_data_queues as queues
 from tests.cdk import test_validation as validation
+from tests.cdk.data import test_buckets as buckets
+from tests.cdk.data import test_database as database
+from tests.cdk.data import test_migrations as migrations
+from tests.cdk.data import test_queues as queues
 from tests.cdk.faults.fault import Fault, at, set_at, without
 from tests.cdk.templates import Templates
 
