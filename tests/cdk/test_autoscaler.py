@@ -7,11 +7,11 @@ import re
 
 from adapters.settings import scaling
 from cdk.cluster.placement import GPU_ON_DEMAND, GPU_SPOT, SYSTEM
+from tests.cdk.cluster.test_cluster import cluster
+from tests.cdk.cluster.test_node_groups import node_groups
 from tests.cdk.manifests import chart_values, one_object
 from tests.cdk.templates import Templates
-from tests.cdk.test_cluster import cluster
 from tests.cdk.test_controllers import AUTOSCALER, rights
-from tests.cdk.test_node_groups import node_groups
 from tests.cdk.test_workload import warm_pods
 
 

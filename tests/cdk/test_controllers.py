@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from cdk.cluster.placement import GPU_LABELS, GPU_ON_DEMAND, GPU_SPOT, POOL, SYSTEM, SYSTEM_LABELS, SYSTEM_NAMESPACE
+from tests.cdk.cluster.test_cluster import cluster, configuration
+from tests.cdk.cluster.test_node_groups import CONTROLLERS_MEMORY, CONTROLLERS_PROCESSORS, gpu_groups, node_groups
 from tests.cdk.exporters import EXPORTED
 from tests.cdk.manifests import CHART, Object, chart_values, objects
 from tests.cdk.policies import Statement, statements
 from tests.cdk.templates import Resource, Templates
-from tests.cdk.test_cluster import cluster, configuration
-from tests.cdk.test_node_groups import CONTROLLERS_MEMORY, CONTROLLERS_PROCESSORS, gpu_groups, node_groups
 from tests.cdk.test_workload import scaled_jobs, triggers
 from tests.cdk.test_workload_order import before
 from tests.cdk.test_workload_pods import DAEMONS_MEMORY, DAEMONS_PROCESSORS, MIB, amount

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from tests.cdk import test_cluster as cluster
 from tests.cdk import test_controllers as controllers
-from tests.cdk import test_node_groups as nodes
 from tests.cdk import test_workload_order as order
+from tests.cdk.cluster import test_cluster as cluster
+from tests.cdk.cluster import test_node_groups as nodes
 from tests.cdk.faults.fault import Fault, at, set_at, without
 from tests.cdk.faults.workload import pod
 from tests.cdk.manifests import MANIFEST, change_values

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from cdk.cluster.placement import GPU_TOLERATIONS, SYSTEM, SYSTEM_LABELS
+from tests.cdk.cluster.test_node_groups import node_groups
 from tests.cdk.templates import Resource, Templates, synthesized
-from tests.cdk.test_node_groups import node_groups
 
 ADMIN = "arn:aws:iam::111122223333:role/aws-reserved/sso.amazonaws.com/eu-central-1/Admin_0123"
 
