@@ -12,11 +12,11 @@ import yaml
 from cdk.cluster.placement import GPU_LABELS, GPU_ON_DEMAND, GPU_SPOT, GPU_TAINT, POOL, SYSTEM, SYSTEM_LABELS
 from tests.cdk.manifests import one_object
 from tests.cdk.templates import Templates, synthesized
-from tests.cdk.test_workload_pods import GIB, INSTANCES, amount, container, written_volumes
+from tests.cdk.workload.test_pods import GIB, INSTANCES, amount, container, written_volumes
 
 #: Processors and GiB (AWS, Instance types, 2026).
 SYSTEM_INSTANCES = dict.fromkeys(("r7i.large", "r6i.large", "r7a.large", "r6a.large"), (2, 16))
-#: What DaemonSets and one replica of every controller ask for on a system node; test_controllers.py adds them up.
+#: What DaemonSets and one replica of every controller ask for on a system node; its sum: workload/test_controllers.py.
 CONTROLLERS_PROCESSORS, CONTROLLERS_MEMORY = 0.75, 1.5 * GIB
 
 

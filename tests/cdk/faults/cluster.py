@@ -2,14 +2,14 @@ from __future__ import annotations
 
 from functools import partial
 
-from tests.cdk import test_controllers as controllers
-from tests.cdk import test_workload_order as order
 from tests.cdk.cluster import test_cluster as cluster
 from tests.cdk.cluster import test_node_groups as nodes
 from tests.cdk.faults.fault import Fault, at, set_at, without
 from tests.cdk.faults.workload import pod
 from tests.cdk.manifests import MANIFEST, change_values
 from tests.cdk.templates import Templates
+from tests.cdk.workload import test_controllers as controllers
+from tests.cdk.workload import test_order as order
 
 
 def kubernetes_answers_the_internet(templates: Templates) -> None:

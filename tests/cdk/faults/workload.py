@@ -6,12 +6,12 @@ from typing import Any
 
 from tests.cdk import test_iam as iam
 from tests.cdk import test_kubernetes_schemas as schemas
-from tests.cdk import test_workload as workload
-from tests.cdk import test_workload_access as access
-from tests.cdk import test_workload_pods as pods
 from tests.cdk.faults.fault import Fault, at
 from tests.cdk.manifests import Object, change_objects
 from tests.cdk.templates import Templates
+from tests.cdk.workload import test_access as access
+from tests.cdk.workload import test_pods as pods
+from tests.cdk.workload import test_workload as workload
 
 
 def job(change: Callable[[Object], None]) -> partial[None]:

@@ -6,8 +6,8 @@ from typing import Any
 
 from tests.cdk.manifests import CHART, MANIFEST, objects
 from tests.cdk.templates import Resource, Templates
-from tests.cdk.test_workload import scaled_jobs
-from tests.cdk.test_workload_pods import INSTANCES, all_pods, template
+from tests.cdk.workload.test_pods import INSTANCES, all_pods, template
+from tests.cdk.workload.test_workload import scaled_jobs
 
 KEDA_API = "keda.sh/v1alpha1"
 

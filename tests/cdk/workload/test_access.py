@@ -8,8 +8,8 @@ from typing import Any
 from tests.cdk.manifests import Object, objects
 from tests.cdk.policies import statements
 from tests.cdk.templates import Resource, Templates
-from tests.cdk.test_workload import scaled_jobs
-from tests.cdk.test_workload_pods import settings, template
+from tests.cdk.workload.test_pods import settings, template
+from tests.cdk.workload.test_workload import scaled_jobs
 
 #: All that a worker's code asks of AWS, with what it asks it of, by a part of its name in the template.
 RIGHTS = {

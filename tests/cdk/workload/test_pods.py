@@ -12,7 +12,7 @@ from adapters.settings import processes
 from adapters.settings.environment import Environment
 from tests.cdk.manifests import Object, objects, one_object
 from tests.cdk.templates import ROOT, Templates
-from tests.cdk.test_workload import scaled_jobs, warm_pods
+from tests.cdk.workload.test_workload import scaled_jobs, warm_pods
 
 MIB, GIB = 1024**2, 1024**3
 #: Processors, memory and NVMe in GiB (AWS, Instance types, 2026). A type that is not here is a reason to look it up.

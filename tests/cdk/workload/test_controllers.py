@@ -15,9 +15,9 @@ from tests.cdk.exporters import EXPORTED
 from tests.cdk.manifests import CHART, Object, chart_values, objects
 from tests.cdk.policies import Statement, statements
 from tests.cdk.templates import Resource, Templates
-from tests.cdk.test_workload import scaled_jobs, triggers
-from tests.cdk.test_workload_order import before
-from tests.cdk.test_workload_pods import DAEMONS_MEMORY, DAEMONS_PROCESSORS, MIB, amount
+from tests.cdk.workload.test_order import before
+from tests.cdk.workload.test_pods import DAEMONS_MEMORY, DAEMONS_PROCESSORS, MIB, amount
+from tests.cdk.workload.test_workload import scaled_jobs, triggers
 
 KEDA, AUTOSCALER, PLUGIN, DCGM, STATES = (
     *("keda", "cluster-autoscaler", "nvidia-device-plugin", "dcgm-exporter", "kube-state-metrics"),
@@ -147,7 +147,7 @@ def test_what_serves_gpus_runs_on_their_nodes_alone(templates: Templates) -> Non
 
 
 def test_daemons_leave_a_worker_its_node(templates: Templates) -> None:
-    """test_workload_pods.py reckons with these sums."""
+    """test_pods.py reckons with these sums."""
     asked = [chart_values(templates, name)["resources"]["requests"] for name in (PLUGIN, DCGM)]
     asked += [_requests(one) for one in objects(templates, "DaemonSet")]
     assert sum(amount(one["cpu"]) for one in asked) + EKS_DAEMONS_PROCESSORS <= DAEMONS_PROCESSORS
@@ -155,7 +155,7 @@ def test_daemons_leave_a_worker_its_node(templates: Templates) -> None:
 
 
 def test_controllers_leave_a_heavy_plan_its_node(templates: Templates) -> None:
-    """test_node_groups.py reckons with these sums: all of them on one node, when the other has just gone."""
+    """cluster/test_node_groups.py reckons with these sums: all of them on one node, when the other has just gone."""
     keda = chart_values(templates, KEDA)["resources"].values()
     asked = [one["requests"] for one in keda]
     asked += [chart_values(templates, name)["resources"]["requests"] for name in (AUTOSCALER, STATES)]

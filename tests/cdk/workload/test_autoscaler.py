@@ -11,8 +11,8 @@ from tests.cdk.cluster.test_cluster import cluster
 from tests.cdk.cluster.test_node_groups import node_groups
 from tests.cdk.manifests import chart_values, one_object
 from tests.cdk.templates import Templates
-from tests.cdk.test_controllers import AUTOSCALER, rights
-from tests.cdk.test_workload import warm_pods
+from tests.cdk.workload.test_controllers import AUTOSCALER, rights
+from tests.cdk.workload.test_workload import warm_pods
 
 
 def arguments(templates: Templates) -> dict[str, str]:
