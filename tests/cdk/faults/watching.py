@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-from tests.cdk import test_observability as observability
-from tests.cdk import test_runbook as runbook
 from tests.cdk.faults.fault import Fault, set_at, without
+from tests.cdk.observability import test_observability as observability
+from tests.cdk.observability import test_runbook as runbook
 
 FAULTS = (
     Fault(
