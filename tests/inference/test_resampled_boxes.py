@@ -21,7 +21,7 @@ from inference.models.stains.density import StainDensity
 from inference.pipeline import run_shard
 from inference.stages.batch import RESERVED
 from tests.inference.cases import open_path, run_all, whole_plan
-from tests.inference.test_forward import QueueingModel
+from tests.inference.stages.test_forward import QueueingModel
 from tests.slides import write_pyramid_tiff
 from wsi.models.builtin import STAIN_DENSITY
 from wsi.planning.plan import Plan
