@@ -1,4 +1,4 @@
-"""No folder of the product holds more modules than one can take in at a glance."""
+"""No folder of the product or of its tests holds more modules than one can take in at a glance."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 
 ROOT = Path(__file__).parents[2]
 LIMIT = 20
-FOLDERS = ("wsi", "adapters", "lambdas", "inference", "gpu_worker", "tessera", "local", "cdk", "web/src")
+FOLDERS = ("wsi", "adapters", "lambdas", "inference", "gpu_worker", "tessera", "local", "cdk", "web/src", "tests")
 
 
 def is_module(path: PurePosixPath) -> bool:
@@ -28,6 +28,12 @@ def test_the_rule_finds_a_folder_that_is_too_large() -> None:
     assert too_large([*modules[1:], "wsi/planning/__init__.py", "wsi/planning/m.test.ts"]) == {}
 
 
+def test_the_rule_finds_a_folder_of_tests_that_is_too_large() -> None:
+    modules = [*(f"tests/cdk/test_{number}.py" for number in range(20)), "tests/cdk/conftest.py"]
+    assert too_large(modules) == {"tests/cdk": 21}
+    assert too_large(["tests/cdk/data/test_20.py", *modules[1:]]) == {}
+
+
 def test_no_folder_holds_more_than_20_modules() -> None:
     listed = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard", *FOLDERS],
@@ -36,5 +42,5 @@ def test_no_folder_holds_more_than_20_modules() -> None:
         text=True,
         check=True,
     ).stdout.split()
-    assert listed, "no source file found"
+    assert [one for one in FOLDERS if not any(name.startswith(f"{one}/") for name in listed)] == [], "nothing is there"
     assert too_large(name for name in listed if (ROOT / name).exists()) == {}
