@@ -15,12 +15,14 @@ from rich.progress import (
     DownloadColumn,
     MofNCompleteColumn,
     Progress,
+    Task,
     TaskID,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
     TransferSpeedColumn,
 )
+from rich.text import Text
 
 from tessera.terminal import escape_text
 from wsi.texts import escape_control
@@ -105,12 +107,19 @@ class TilesBar:
             self._bar.update(self._task, completed=done, rate=f"{rate:,.0f} tiles/s" if rate else "")
 
 
+class SpeedColumn(TransferSpeedColumn):
+    """Bytes a second; nothing while they are not known, where rich prints a question mark."""
+
+    def render(self, task: Task) -> Text:
+        return super().render(task) if task.finished_speed or task.speed else Text()
+
+
 def make_bytes_bar(*, shown: bool = True) -> Progress:
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
         DownloadColumn(),
-        TransferSpeedColumn(),
+        SpeedColumn(),
         TimeRemainingColumn(),
         console=choose_console(),
         disable=not shown,

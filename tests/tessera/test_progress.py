@@ -1,4 +1,4 @@
-"""Bars in a notebook."""
+"""Bars, in a file and in a notebook."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tessera.progress import TilesBar, choose_console, is_watched
+from tessera.progress import TilesBar, choose_console, is_watched, make_bytes_bar
 
 
 class ZMQInteractiveShell:
@@ -38,3 +38,11 @@ def test_without_ipywidgets_a_bar_is_drawn_as_on_a_terminal(
         bar.begin("a")(8)
         bar.advance(8)
     assert "8/8" in capsys.readouterr().err
+
+
+def test_a_speed_that_is_not_known_yet_is_left_blank(capsys: pytest.CaptureFixture[str]) -> None:
+    with make_bytes_bar() as bar:
+        bar.update(bar.add_task("a.svs", total=9), completed=9)
+    drawn = capsys.readouterr().err
+    assert "9/9 bytes" in drawn
+    assert "?" not in drawn
