@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from tessera.local_run.inputs import expand
+from tessera.local_run.inputs.folders import read_entry
 from tessera.local_run.inputs.kinds import Facts
 from tessera.local_run.inputs.listing import S3, FileEntry, Remote
 from tessera.local_run.inputs.local_paths import with_slashes
@@ -33,6 +35,7 @@ class SearchedPlace:
         self._mpp = mpp
         self._choice = choice
         self._facts: dict[FileEntry, Facts] = {}
+        self._entries: Mapping[str, FileEntry] = {}  #: of the last search
         self._files = 0  #: at the last search
         self._series: dict[str, str] = {}
 
@@ -49,6 +52,7 @@ class SearchedPlace:
             known=self._facts,
             arriving=True,
         )
+        self._entries = found.entries
         self._files = found.files_of_slides + found.files_left_out
         self._series = {
             slide.location: facts.identity.series
@@ -62,3 +66,13 @@ class SearchedPlace:
         another one arrive in its folder, its UID never."""
         series = self._series.get(slide.location)
         return slide.location if series is None else f"dicom:{series}"
+
+    def is_as_found(self, slide: SlideInput) -> bool:
+        """Return whether the slide's files are as the last search found them. Those in S3 count as such: a request for
+        each would cost more than a second analysis, and nobody reads half an object."""
+        return slide.is_remote or all(_is_unchanged(self._entries[file]) for file in slide.files)
+
+
+def _is_unchanged(before: FileEntry) -> bool:
+    now = read_entry(before.location)
+    return (now.size, now.stamp) == (before.size, before.stamp)

@@ -57,6 +57,10 @@ class Place(Protocol):
         """Return the key by which a slide of the last search is known, whatever arrives next to it."""
         ...
 
+    def is_as_found(self, slide: SlideInput) -> bool:
+        """Return whether the slide's files are as the last search found them."""
+        ...
+
 
 class Analysis(Protocol):
     """The analysis of a slide. Both methods raise every error as it is."""
@@ -194,11 +198,14 @@ class Watcher:
 
     def _analyse_due(self) -> None:
         """Analyse slides that are due, and return when it is time for the next look, so that a look comes between any
-        two slides that take long."""
+        two slides that take long, and before a slide that changed since the last one."""
         until = self._clock() + self._pace.interval
         while (key := find_due(self._arrivals, self._clock())) is not None:
             self._wait(0)
-            self._attempt(key, self._candidates[key])
+            candidate = self._candidates[key]
+            if candidate.slide is not None and not self._place.is_as_found(candidate.slide):
+                return
+            self._attempt(key, candidate)
             if self._clock() >= until:
                 return
 

@@ -9,7 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tessera.local_run.inputs.slide_input import LeftOutReason, UsageError
@@ -58,6 +58,16 @@ def test_slide_that_changes_after_it_was_done_is_analysed_again_under_its_name(w
     assert rows(world.watch()) == {"a": "completed"}
     assert [dict(files)["/in/a.svs"] for _, files in world.analysed] == ["1", "2"]
     assert world.told(EventKind.ARRIVED, EventKind.CHANGED) == ["arrived /in/a.svs", "changed /in/a.svs"]
+
+
+def test_slide_that_changes_during_the_analysis_of_another_settles_before_its_turn(world: World) -> None:
+    world.takes = 5
+    for name in ("a.svs", "b.svs"):
+        world.put(name)
+    world.at(31, lambda: world.put("b.svs", "2"))
+    world.at(200, world.interrupt)
+    assert rows(world.watch()) == {"a": "completed", "b": "completed"}
+    assert [dict(files) for _, files in world.analysed] == [{"/in/a.svs": "1"}, {"/in/b.svs": "2"}]
 
 
 def test_slide_that_is_still_incomplete_is_waited_for_and_analysed_when_the_rest_came(world: World) -> None:
@@ -293,6 +303,8 @@ OPERATIONS = st.lists(
 )
 
 
+#: The second slide is replaced while the first is analysed: the look before saw its earlier version.
+@example(operations=[(0.0, "a.svs", "write"), (0.0, "b.svs", "write"), (31.0, "b.svs", "write")])
 @given(operations=OPERATIONS)
 @settings(max_examples=60)
 def test_whatever_happens_each_last_version_has_exactly_one_result(operations: list[tuple[float, str, str]]) -> None:

@@ -41,6 +41,7 @@ class World:
     run: Callable[[str], SlideOutcome | None] = lambda location: None
     takes: float = 0.0  #: seconds a slide
     searches: int = 0
+    found: dict[str, dict[str, str]] = field(default_factory=dict)  #: the slides at the last search
     unreachable: bool = False
     is_down: bool = False  #: the installation
     events: list[Event] = field(default_factory=list)
@@ -67,6 +68,7 @@ class World:
         self.searches += 1
         if self.unreachable:
             raise UsageError("The folder /in cannot be read: No such file or directory")
+        self.found = {location: dict(parts) for location, parts in self.slides.items()}
         files = {file: version for parts in self.slides.values() for file, version in parts.items()}
         return Found(
             slides=tuple(
@@ -81,6 +83,9 @@ class World:
 
     def get_key(self, slide: SlideInput) -> str:
         return slide.location
+
+    def is_as_found(self, slide: SlideInput) -> bool:
+        return self.slides.get(slide.location) == self.found[slide.location]
 
     def begin(self, slide: SlideInput, begun: JournalEntry, record: Callable[[JournalEntry], None]) -> SlideOutcome:
         parts = dict(self.slides[slide.location])
