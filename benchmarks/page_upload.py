@@ -134,7 +134,7 @@ def upload(page: Page, path: Path) -> float:
     began = time.monotonic()
     page.get_by_label("Files of slides", exact=True).set_input_files(path)
     row = page.get_by_role("region", name="Uploads", exact=True).get_by_role("listitem")
-    row.filter(has_text="Putting together").or_(row.filter(has_text="Being inspected")).wait_for(timeout=1_800_000)
+    row.filter(has_text="Finishing").or_(row.filter(has_text="Being inspected")).wait_for(timeout=1_800_000)
     seconds = time.monotonic() - began
     row.get_by_text("Ready").wait_for(timeout=600_000)
     return seconds
