@@ -35,7 +35,7 @@ BLACK_MOST, BLACK_APART, PITCH = 64, 12, 32
 #: Grey values; the channels of a coloured slide are apart by more, at the median of what is stained.
 COLOURED = 10
 STROKE_UM, STROKE_PX = 90, 9  #: side of a square of which a stroke fills more than half; at least so many px
-FADE_STEPS = 8  #: squares of a stroke's size that fading ink may reach away from it
+FADE_STEPS = 8  #: steps that fading ink may reach away from a stroke, each of half that square's side
 
 SETTINGS = MappingProxyType(
     {
