@@ -139,14 +139,15 @@ class MemoryRegistrations:
         return len(stuck)
 
     def give_up_trials(self, seconds: float) -> int:
-        before = self.books.ago(seconds)
-        old = self._those(lambda known: known.state is RegistrationState.CHECKING and known.updated_at < before)
-        return sum(self._reject(known.id, *UNTRIED) for known in old)
+        return self._reject_unmoved(RegistrationState.CHECKING, seconds, *UNTRIED)
 
     def abandon_packages(self, days: float) -> int:
-        before = self.books.ago(days * 86_400)
-        old = self._those(lambda known: known.state is RegistrationState.UPLOADING and known.created_at < before)
-        return sum(self._reject(known.id, *UNFINISHED) for known in old)
+        return self._reject_unmoved(RegistrationState.UPLOADING, days * 86_400, *UNFINISHED)
+
+    def _reject_unmoved(self, state: RegistrationState, seconds: float, reason: FailReason, sentence: str) -> int:
+        before = self.books.ago(seconds)
+        old = self._those(lambda known: known.state is state and known.updated_at < before)
+        return sum(self._reject(known.id, reason, sentence) for known in old)
 
     def _those(self, wanted: Callable[[Registration], bool]) -> list[Registration]:
         return [known for known in self.books.registrations.values() if wanted(known)]
