@@ -55,8 +55,7 @@ class SubmitWiring:
     clock: Callable[[], datetime] = get_utc_now
 
     @staticmethod
-    def of(settings: SubmitSettings) -> SubmitWiring:
-        clients = make_aws_clients(settings)
+    def of(settings: SubmitSettings, clients: AwsClients) -> SubmitWiring:
         return SubmitWiring(
             ledger=make_tenant_ledger(settings),
             objects=S3Objects(clients, settings.results_bucket),
@@ -79,13 +78,9 @@ class ApiWiring(SubmitWiring):
     def of_api(settings: ApiSettings) -> ApiWiring:
         clients = make_aws_clients(settings)
         return ApiWiring(
-            ledger=make_tenant_ledger(settings),
+            **vars(SubmitWiring.of(settings, clients)),
             slides=S3SlideStore(clients, settings.slides_bucket, settings.allowed),
             packages=S3SlideStore(clients, settings.models_bucket),
-            objects=S3Objects(clients, settings.results_bucket),
-            queues=SqsQueues(clients, settings.queue_prefix),
             allowed_buckets=settings.allowed,
-            dollars_per_gpu_hour=settings.dollars_per_gpu_hour,
             realtime_url=settings.realtime_url,
-            page_origins=settings.origins,
         )
