@@ -39,6 +39,7 @@ from tests.slides.pages import BASE, QPI, aperio, focal_stack, level, write_page
 from wsi.errors import SlideRejected, SourceError, TileUnreadable
 from wsi.inspection.examination import examine
 from wsi.records.slides import Choice
+from wsi.slide.files.scratch import NO_COPIES
 from wsi.slide.files.source import SlideSource
 from wsi.slide.index import SlideIndex
 from wsi.slide.opening import open_slide
@@ -142,7 +143,7 @@ def try_case(name: str, data: bytes, choice: Choice | None = None) -> str:
     source = SlideSource(files=((name, MemoryRangeSource(lambda: (data, "etag"))),))
     try:
         # No copy to a scratch disk: OpenSlide is not our code, and the outcome table tests it.
-        reader = open_slide(source, choice=choice, max_scratch_bytes=0)
+        reader = open_slide(source, choice=choice, scratch=NO_COPIES)
     except SlideRejected as rejected:
         _check_words(rejected.sentence)
         return rejected.reason

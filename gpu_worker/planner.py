@@ -28,7 +28,7 @@ from wsi.ports.ledger import SystemLedger
 from wsi.ports.objects import Objects, SlideStore
 from wsi.ports.queues import Queues
 from wsi.records.notices import MESSAGE_SCHEMA, QueueMessage
-from wsi.slide.files.scratch import throttle_to_tenths
+from wsi.slide.files.scratch import ScratchSpace, throttle_to_tenths
 
 log = logging.getLogger(__name__)
 
@@ -163,17 +163,13 @@ class HeavyPlanner:
 
         def plan() -> None:
             try:
-                scratch = Path(self._settings.scratch)
-                scratch.mkdir(parents=True, exist_ok=True)
                 plan_job(
                     job_id,
                     ledger=self._ledger,
                     slides=self._slides,
                     objects=self._objects,
-                    scratch=scratch,
-                    max_scratch_bytes=self._settings.max_scratch_bytes,
+                    scratch=ScratchSpace(Path(self._settings.scratch), self._settings.max_scratch_bytes, on_copy),
                     shard_tiles=self._settings.shard_tiles,
-                    on_copy=on_copy,
                 )
             except Exception as error:  # noqa: BLE001  # a thread's border: it is raised below
                 errors.append(error)

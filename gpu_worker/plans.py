@@ -4,8 +4,7 @@ and with it the copy of a slide that only OpenSlide reads."""
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 from inference.shard_meter import ShardMeter
@@ -13,7 +12,7 @@ from wsi.errors import FailReason, JobFailed, SourceMissing
 from wsi.planning.plan import Plan
 from wsi.ports.objects import Objects, SlideStore
 from wsi.records.jobs import Job
-from wsi.slide.files.scratch import OnCopy
+from wsi.slide.files.scratch import OnCopy, ScratchSpace
 from wsi.slide.files.source import SlideSource
 from wsi.slide.opening import open_slide
 from wsi.slide.reads import ReadCounter, attach_counter
@@ -40,13 +39,10 @@ class OpenPlan:
 class PlanCache:
     """The open plans, for one thread."""
 
-    def __init__(
-        self, *, objects: Objects, slides: SlideStore, scratch: Path, max_scratch_bytes: int, device: str
-    ) -> None:
+    def __init__(self, *, objects: Objects, slides: SlideStore, scratch: ScratchSpace, device: str) -> None:
         self._objects = objects
         self._slides = slides
         self._scratch = scratch
-        self._max_scratch_bytes = max_scratch_bytes
         self._device = device
         self._open: OrderedDict[UUID, OpenPlan] = OrderedDict()
 
@@ -90,14 +86,11 @@ class PlanCache:
             files=tuple((name, self._slides.open(uri, etag=etag)) for name, uri, etag in plan.slide_uris)
         )
         reads = ReadCounter()
-        self._scratch.mkdir(parents=True, exist_ok=True)
         # No mpp: the plan's boxes are in pixels already. The index makes opening free of requests.
         reader = open_slide(
             attach_counter(source, reads),
             index=plan.index,
             choice=plan.choice,
-            scratch=self._scratch,
-            max_scratch_bytes=self._max_scratch_bytes,
-            on_copy=on_copy,
+            scratch=replace(self._scratch, on_copy=on_copy),
         )
         return OpenPlan(plan, reader, ShardMeter(reads, self._device))

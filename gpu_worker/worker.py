@@ -34,6 +34,7 @@ from wsi.notices.outbox import wake
 from wsi.ports.ledger import SystemLedger
 from wsi.ports.objects import Objects, SlideStore
 from wsi.ports.queues import Queues
+from wsi.slide.files.scratch import ScratchSpace
 
 log = logging.getLogger(__name__)
 
@@ -67,8 +68,7 @@ class Worker:
         self._plans = PlanCache(
             objects=objects,
             slides=slides,
-            scratch=Path(settings.scratch),
-            max_scratch_bytes=settings.max_scratch_bytes,
+            scratch=ScratchSpace(Path(settings.scratch), settings.max_scratch_bytes),
             device=settings.device,
         )
         self._models = ModelCache(

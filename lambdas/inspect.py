@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -18,7 +18,7 @@ from wsi.inspection.inspecting import inspect_slide
 from wsi.ledger_rules import UNINSPECTED_SENTENCE
 from wsi.ports.ledger import SystemLedger
 from wsi.ports.objects import Objects, SlideStore
-from wsi.slide.files.scratch import throttle_to_tenths
+from wsi.slide.files.scratch import ScratchSpace, throttle_to_tenths
 
 logger = make_logger("inspect")
 
@@ -28,18 +28,16 @@ def make_handler(
     ledger: SystemLedger,
     slides: SlideStore,
     objects: Objects,
-    scratch: Path = SCRATCH,
-    max_scratch_bytes: int,
+    scratch: ScratchSpace,
 ) -> Handler:
     def process_message(body: dict[str, Any], traceparent: str | None) -> None:
+        on_copy = throttle_to_tenths(lambda done, _: logger.info("slide copied", extra={**body, "bytes": done}))
         state = inspect_slide(
             UUID(body["slide_id"]),
             ledger=ledger,
             slides=slides,
             objects=objects,
-            scratch=scratch,
-            max_scratch_bytes=max_scratch_bytes,
-            on_copy=throttle_to_tenths(lambda done, _: logger.info("slide copied", extra={**body, "bytes": done})),
+            scratch=replace(scratch, on_copy=on_copy),
         )
         logger.info("inspected", extra={**body, "traceparent": traceparent, "state": state})
 
@@ -55,7 +53,7 @@ def wire(settings: SlideJobSettings) -> Handler:
         ledger=make_system_ledger(settings),
         slides=S3SlideStore(clients, settings.slides_bucket, settings.allowed, settings),
         objects=S3Objects(clients, settings.results_bucket),
-        max_scratch_bytes=settings.max_scratch_bytes,
+        scratch=ScratchSpace(SCRATCH, settings.max_scratch_bytes),
     )
 
 

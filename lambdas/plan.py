@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -19,7 +19,7 @@ from wsi.notices.outbox import wake
 from wsi.ports.ledger import SystemLedger
 from wsi.ports.objects import Objects, SlideStore
 from wsi.ports.queues import Queues
-from wsi.slide.files.scratch import throttle_to_tenths
+from wsi.slide.files.scratch import ScratchSpace, throttle_to_tenths
 
 logger = make_logger("plan")
 
@@ -30,20 +30,18 @@ def make_handler(
     slides: SlideStore,
     objects: Objects,
     queues: Queues,
-    scratch: Path = SCRATCH,
-    max_scratch_bytes: int,
+    scratch: ScratchSpace,
     shard_tiles: int | None = None,
 ) -> Handler:
     def process_message(body: dict[str, Any], traceparent: str | None) -> None:
+        on_copy = throttle_to_tenths(lambda done, _: logger.info("slide copied", extra={**body, "bytes": done}))
         plan_job(
             UUID(body["job_id"]),
             ledger=ledger,
             slides=slides,
             objects=objects,
-            scratch=scratch,
-            max_scratch_bytes=max_scratch_bytes,
+            scratch=replace(scratch, on_copy=on_copy),
             shard_tiles=shard_tiles,
-            on_copy=throttle_to_tenths(lambda done, _: logger.info("slide copied", extra={**body, "bytes": done})),
         )
         wake(queues, traceparent=traceparent)
 
@@ -61,7 +59,7 @@ def wire(settings: SlideJobSettings) -> Handler:
         slides=S3SlideStore(clients, settings.slides_bucket, settings.allowed, settings),
         objects=S3Objects(clients, settings.results_bucket),
         queues=SqsQueues(clients, settings.queue_prefix),
-        max_scratch_bytes=settings.max_scratch_bytes,
+        scratch=ScratchSpace(SCRATCH, settings.max_scratch_bytes),
         shard_tiles=settings.shard_tiles,
     )
 

@@ -62,6 +62,7 @@ def inspect(
 
 def _facts(slide: SlideInput, sources: Sources) -> dict[str, Any]:
     from wsi.inspection.examination import examine
+    from wsi.slide.files.scratch import ScratchSpace
     from wsi.slide.opening import open_slide
     from wsi.slide.reads import ReadCounter, attach_counter
 
@@ -70,7 +71,9 @@ def _facts(slide: SlideInput, sources: Sources) -> dict[str, Any]:
         sources.open(slide) as source,
         open_copy_bar() as on_copy,
         closing(
-            open_slide(attach_counter(source, reads), mpp=slide.mpp, choice=slide.choice, on_copy=on_copy)
+            open_slide(
+                attach_counter(source, reads), mpp=slide.mpp, choice=slide.choice, scratch=ScratchSpace(on_copy=on_copy)
+            )
         ) as reader,
     ):
         try:

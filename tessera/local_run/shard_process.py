@@ -24,6 +24,7 @@ from tessera.local_run.shards import PlannedSlide, RunCallbacks, compute_shards
 from tessera.local_run.sources import Sources
 from wsi.errors import DeviceLost, SourceChanged
 from wsi.portable_errors import make_portable
+from wsi.slide.files.scratch import ScratchSpace
 from wsi.slide.opening import open_slide
 from wsi.slide.reads import ReadCounter, attach_counter
 
@@ -131,7 +132,7 @@ def _compute(shards: _SlideQueue, loaded: LoadedModel, device: str, engine: Engi
                 mpp=begin.slide.mpp,
                 index=begin.index,
                 choice=begin.slide.choice,
-                on_copy=on_copy,
+                scratch=ScratchSpace(on_copy=on_copy),
             )
         except _Stopped:
             return

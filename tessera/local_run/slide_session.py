@@ -9,7 +9,7 @@ from functools import cached_property
 from tessera.local_run.inputs import SlideInput
 from tessera.local_run.sources import Sources
 from wsi.inspection.examination import Examination, examine
-from wsi.slide.files.scratch import OnCopy
+from wsi.slide.files.scratch import OnCopy, ScratchSpace
 from wsi.slide.files.source import SlideSource
 from wsi.slide.opening import open_slide
 from wsi.slide.ranges import ByteRange
@@ -40,7 +40,8 @@ class SlideSession:
         reads. Raises SlideRejected, SourceError."""
         if self._reader is None:
             counting = attach_counter(self.source, self.reads)
-            self._reader = open_slide(counting, mpp=self.slide.mpp, choice=self.slide.choice, on_copy=on_copy)
+            scratch = ScratchSpace(on_copy=on_copy)
+            self._reader = open_slide(counting, mpp=self.slide.mpp, choice=self.slide.choice, scratch=scratch)
             self._held.callback(self._reader.close)
         return self._reader
 

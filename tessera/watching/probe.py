@@ -5,6 +5,7 @@ from __future__ import annotations
 from tessera.local_run.inputs.slide_input import SlideInput
 from tessera.local_run.sources import Sources
 from wsi.errors import RejectReason, SlideRejected
+from wsi.slide.files.scratch import NO_COPIES
 from wsi.slide.opening import open_slide
 
 #: The slide may still be on its way.
@@ -24,7 +25,7 @@ def probe(slide: SlideInput, sources: Sources) -> None:
     checked. Raises SlideRejected, SourceError."""
     with sources.open(slide) as source:
         try:
-            open_slide(source, mpp=slide.mpp, choice=slide.choice, max_scratch_bytes=0).close()
+            open_slide(source, mpp=slide.mpp, choice=slide.choice, scratch=NO_COPIES).close()
         except SlideRejected as rejected:
             if not (slide.is_remote and rejected.reason is RejectReason.TOO_LARGE_FOR_FORMAT):
                 raise

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from wsi.errors import RejectReason, SlideRejected, TileUnreadable
 from wsi.inspection.examination import examine
 from wsi.records.slides import Choice, Inspection
+from wsi.slide.files.scratch import ScratchSpace
 from wsi.slide.opening import open_local_source, open_slide
 from wsi.slide.slide import RGB, WHITE, SlideReader
 
@@ -69,7 +70,7 @@ def check(case: Case, folder: Path) -> Inspection | None:
     rejected: SlideRejected | None = None
     found: Inspection | None = None
     try:
-        reader = open_slide(source, mpp=case.mpp, choice=case.choice, scratch=folder)
+        reader = open_slide(source, mpp=case.mpp, choice=case.choice, scratch=ScratchSpace(folder))
         with closing(reader):
             found = _examined(reader, case)
             if isinstance(case.expect, Read):

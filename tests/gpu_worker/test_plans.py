@@ -14,6 +14,7 @@ from tests.slides.scn import write_scn
 from wsi.models.builtin import STAIN_DENSITY
 from wsi.records.jobs import Job
 from wsi.records.model_card import ModelCard
+from wsi.slide.files.scratch import ScratchSpace
 from wsi.slide.files.source import SlideSource
 from wsi.slide.opening import open_local_source, open_slide
 from wsi.slide.ranges import RangeSource
@@ -43,10 +44,8 @@ def installation(tmp_path: Path) -> Installation:
 
 def plans_of(installation: Installation) -> tuple[PlanCache, CountedSlides]:
     slides = CountedSlides(installation.slides)
-    scratch = installation.folder / "scratch"
-    return PlanCache(
-        objects=installation.objects, slides=slides, scratch=scratch, max_scratch_bytes=1 << 30, device="cpu"
-    ), slides
+    scratch = ScratchSpace(installation.folder / "scratch")
+    return PlanCache(objects=installation.objects, slides=slides, scratch=scratch, device="cpu"), slides
 
 
 def job_of(installation: Installation, card: ModelCard) -> Job:

@@ -19,6 +19,7 @@ from wsi.jobs.jobs import JobRequest, submit_job
 from wsi.ports.ledger import Swept
 from wsi.records.slides import RestoreTier
 from wsi.records.vitals import Vitals
+from wsi.slide.files.scratch import ScratchSpace
 from wsi.slides.archiving import LOOK_SECONDS, archive_slide, restore_slide
 from wsi.states import JobState, SlideState
 from wsi.tracing import make_traceparent
@@ -51,7 +52,7 @@ def failed(answer: dict[str, Any]) -> list[str]:
 def stages(installation, tmp_path):
     """What the functions behind the queues of a slide's way are wired with."""
     parts = {"ledger": installation.ledger, "slides": installation.slides, "objects": installation.objects}
-    return {**parts, "scratch": tmp_path, "max_scratch_bytes": 1 << 30}
+    return {**parts, "scratch": ScratchSpace(tmp_path)}
 
 
 @pytest.fixture

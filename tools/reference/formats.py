@@ -9,9 +9,9 @@ from tools.reference.limits import list_limits
 from wsi.errors import RejectReason
 from wsi.slide.coding import Codec
 from wsi.slide.dicom.pixels import REFUSED, SYNTAXES
+from wsi.slide.files.scratch import MAX_SCRATCH
 from wsi.slide.layouts.registry import TIFF_LAYOUTS
 from wsi.slide.layouts.tiff_coding import CODECS, OTHER_CODECS, OTHER_COLOURS
-from wsi.slide.opening import MAX_SCRATCH
 from wsi.slide.openslide import FORMATS
 from wsi.slide.scales.texts import SCALE_TEXTS
 

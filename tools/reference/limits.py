@@ -20,8 +20,8 @@ from wsi.slide import tiff
 from wsi.slide.dicom import buffered_range_reader, elements, fields, pixels
 from wsi.slide.dicom.frames import MAX_FRAMES, MAX_WALK
 from wsi.slide.files.parts import MAX_LIST
+from wsi.slide.files.scratch import MAX_SCRATCH
 from wsi.slide.layouts import ndpi, ome_xml, tiff_images, tiff_levels
-from wsi.slide.opening import MAX_SCRATCH
 from wsi.slide.windows import MAX_PREFETCH
 from wsi.uploads.rules import MAX_FILES, MAX_PARTS_A_FILE
 

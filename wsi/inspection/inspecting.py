@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import closing
-from pathlib import Path
 from uuid import UUID
 
 from wsi import keys
@@ -14,7 +13,7 @@ from wsi.inspection.stored_examination import open_slide_source, store_examinati
 from wsi.ports.ledger import SystemLedger
 from wsi.ports.objects import Objects, SlideStore
 from wsi.records.slides import Slide
-from wsi.slide.files.scratch import OnCopy
+from wsi.slide.files.scratch import ScratchSpace
 from wsi.slide.opening import open_slide
 from wsi.states import SlideState
 
@@ -25,9 +24,7 @@ def inspect_slide(
     ledger: SystemLedger,
     slides: SlideStore,
     objects: Objects,
-    scratch: Path,
-    max_scratch_bytes: int,
-    on_copy: OnCopy | None = None,
+    scratch: ScratchSpace,
 ) -> SlideState | None:
     """Inspect an UPLOADED slide, move it to READY or REJECTED, and return its new state. Return None for a duplicate
     message, or if the slide was inspected, deleted or restated meanwhile: the verdict holds only for the version of the
@@ -36,8 +33,7 @@ def inspect_slide(
     A slide that must be de-identified is de-identified first. If it is refused before that is done, its files are
     deleted. The ledger sends a message for this too, which finds the slide REJECTED.
 
-    Stores the thumbnail, and the index and the tissue mask for planning. `on_copy` follows the copy of a slide that
-    only OpenSlide reads. Raises SourceUnavailable, for another try.
+    Stores the thumbnail, and the index and the tissue mask for planning. Raises SourceUnavailable, for another try.
     """
     slide = ledger.find_uninspected_slide(slide_id)
     if slide is None:
@@ -51,7 +47,7 @@ def inspect_slide(
             return None
         slide = clean
         folder = keys.make_inspection_folder(slide.tenant, slide.id, slide.version)
-        examination = _examine(slide, slides, objects, folder, scratch, max_scratch_bytes, on_copy)
+        examination = _examine(slide, slides, objects, folder, scratch)
     except SlideRejected as rejection:
         return _reject(ledger, slides, slide, rejection.reason, rejection.sentence)
     except SourceMissing:
@@ -69,25 +65,9 @@ def inspect_slide(
     return SlideState.READY if accepted else None
 
 
-def _examine(
-    slide: Slide,
-    slides: SlideStore,
-    objects: Objects,
-    folder: str,
-    scratch: Path,
-    max_scratch_bytes: int,
-    on_copy: OnCopy | None,
-) -> Examination:
+def _examine(slide: Slide, slides: SlideStore, objects: Objects, folder: str, scratch: ScratchSpace) -> Examination:
     source = open_slide_source(slide, slides)
-    reader = open_slide(
-        source,
-        mpp=slide.mpp,
-        choice=slide.choice,
-        scratch=scratch,
-        max_scratch_bytes=max_scratch_bytes,
-        on_copy=on_copy,
-    )
-    with closing(reader):
+    with closing(open_slide(source, mpp=slide.mpp, choice=slide.choice, scratch=scratch)) as reader:
         examination = examine(reader)
         store_examination(objects, folder, source, reader, examination)
     return examination

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import closing
 from functools import partial
-from pathlib import Path
 from uuid import UUID
 
 import numpy as np
@@ -29,7 +28,7 @@ from wsi.records.jobs import JobOptions
 from wsi.records.model_card import ModelCard
 from wsi.results.sink import ObjectSink
 from wsi.results.stitching import stitch
-from wsi.slide.files.scratch import OnCopy
+from wsi.slide.files.scratch import ScratchSpace
 from wsi.slide.files.source import SlideSource
 from wsi.slide.opening import open_slide
 from wsi.slide.slide import SlideReader
@@ -144,10 +143,8 @@ def plan_job(
     ledger: SystemLedger,
     slides: SlideStore,
     objects: Objects,
-    scratch: Path,
-    max_scratch_bytes: int,
+    scratch: ScratchSpace,
     shard_tiles: int | None,
-    on_copy: OnCopy | None = None,
 ) -> bool:
     """Plan a QUEUED job, or a PLANNING one whose planner died, and move it to RUNNING, STITCHING, NO_TISSUE or FAILED.
     Return False if this delivery moved the job no further than PLANNING.
@@ -160,7 +157,7 @@ def plan_job(
         return False
     try:
         digest, source = _digest(brief), open_slide_source(brief.slide, slides)
-        reader, examination = _open_examined(brief, source, objects, scratch, max_scratch_bytes, on_copy)
+        reader, examination = _open_examined(brief, source, objects, scratch)
         with closing(reader):
             plan = _plan(brief, digest, source, reader, examination or examine(reader), shard_tiles)
     except SlideRejected as error:
@@ -196,12 +193,7 @@ def _digest(brief: PlanningBrief) -> str:
 
 
 def _open_examined(
-    brief: PlanningBrief,
-    source: SlideSource,
-    objects: Objects,
-    scratch: Path,
-    max_scratch_bytes: int,
-    on_copy: OnCopy | None,
+    brief: PlanningBrief, source: SlideSource, objects: Objects, scratch: ScratchSpace
 ) -> tuple[SlideReader, Examination | None]:
     """Return the slide's reader, and the stored examination if it still holds. A reader that is opened from what
     inspection stored has read no byte of the slide."""
@@ -212,15 +204,7 @@ def _open_examined(
         examination = with_overview(examination, objects, slide)
     if examination is not None and examination.inspection.reading_path == "scratch":
         return UnreadSlide(examination.inspection), examination
-    opened = partial(
-        open_slide,
-        source,
-        mpp=mpp,
-        choice=slide.choice,
-        scratch=scratch,
-        max_scratch_bytes=max_scratch_bytes,
-        on_copy=on_copy,
-    )
+    opened = partial(open_slide, source, mpp=mpp, choice=slide.choice, scratch=scratch)
     return open_indexed(objects, slide, opened), examination
 
 

@@ -15,7 +15,7 @@ from wsi.slide.dicom.meta import is_dicom
 from wsi.slide.files.choosing import FoundSlide, find_slide, is_named_dicom
 from wsi.slide.files.parts import check_parts
 from wsi.slide.files.recognition import Container
-from wsi.slide.files.scratch import OnCopy, copy_to_scratch, remove_copy
+from wsi.slide.files.scratch import DEFAULT_SCRATCH, ScratchSpace, copy_to_scratch, remove_copy
 from wsi.slide.files.source import SlideSource, put_first
 from wsi.slide.index import IndexedFile, SlideIndex
 from wsi.slide.layouts.registry import UNCLAIMED, read_index
@@ -26,8 +26,6 @@ from wsi.slide.slide import SlideReader
 
 if TYPE_CHECKING:
     from wsi.slide.openslide import OpenSlideReader
-
-MAX_SCRATCH = 8 * 1024**3  #: bytes; a slide above it must have an index of ours
 
 #: Refusals that another reader would not improve on: OpenSlide silently turns 16 bits into 8 and inks into colours,
 #: reads the first of many planes, and tears apart an image that is stored turned.
@@ -53,14 +51,11 @@ def open_slide(
     mpp: float | None = None,
     choice: Choice | None = None,
     index: bytes | None = None,
-    scratch: Path | None = None,
-    max_scratch_bytes: int = MAX_SCRATCH,
-    on_copy: OnCopy | None = None,
+    scratch: ScratchSpace = DEFAULT_SCRATCH,
 ) -> SlideReader:
     """Open a slide. `mpp` (um per level-0 px) wins over what the file says; `choice` says which image of several is
     meant. With the `index` of an earlier reader, which is of one image, nothing is requested from the source. `scratch`
-    is the folder for copies of remote slides that only OpenSlide reads (default: the system's); `on_copy` follows such
-    a copy. Raises SlideRejected, SourceError."""
+    takes the copy of a remote slide that only OpenSlide reads. Raises SlideRejected, SourceError."""
     known = SlideIndex.from_bytes(index) if index is not None else None
     if known is not None:
         return NativeReader(source, _with_mpp(known, mpp))
@@ -83,7 +78,7 @@ def open_slide(
     source = put_first(source, found.opened)
     if found.container is Container.OTHER:
         check_parts(source)
-    reader = _open_with_openslide(source, why, mpp, scratch, max_scratch_bytes, on_copy)
+    reader = _open_with_openslide(source, why, mpp, scratch)
     reader.add_warnings(found.warnings)
     return reader
 
@@ -116,12 +111,7 @@ def open_local_source(path: Path) -> SlideSource:
 
 
 def _open_with_openslide(
-    source: SlideSource,
-    why: SlideRejected | None,
-    mpp: float | None,
-    scratch: Path | None,
-    max_bytes: int,
-    on_copy: OnCopy | None,
+    source: SlideSource, why: SlideRejected | None, mpp: float | None, scratch: ScratchSpace
 ) -> OpenSlideReader:
     """Open a slide with OpenSlide. `why` says why the native reader did not: the better reason when OpenSlide does not
     open the file either."""
@@ -131,7 +121,7 @@ def _open_with_openslide(
     with ExitStack() as undo:
         folder, path = None, source.local_path
         if path is None:
-            folder, path = copy_to_scratch(source, scratch=scratch, max_bytes=max_bytes, on_copy=on_copy)
+            folder, path = copy_to_scratch(source, scratch)
             undo.callback(remove_copy, folder)
         try:
             gave_up = why is not None and why.sentence != UNCLAIMED

@@ -18,6 +18,7 @@ from wsi.ports.objects import Objects, SlideStore
 from wsi.records.slides import Choice, Inspection, Slide
 from wsi.slide.codecs import jpeg
 from wsi.slide.coding import REDUCTIONS, Reduction
+from wsi.slide.files.scratch import NO_COPIES
 from wsi.slide.opening import open_slide
 from wsi.slide.reducing import reduce_pixels
 from wsi.slide.slide import RGB, SlideReader
@@ -128,9 +129,8 @@ def make_thumbnail_jpeg(slide: Slide, objects: Objects) -> bytes:
 
 
 def _reader(slide: Slide, slides: SlideStore, objects: Objects) -> SlideReader:
-    opened = partial(
-        open_slide, open_slide_source(slide, slides), mpp=slide.mpp, choice=slide.choice, max_scratch_bytes=0
-    )
+    source = open_slide_source(slide, slides)
+    opened = partial(open_slide, source, mpp=slide.mpp, choice=slide.choice, scratch=NO_COPIES)
     return open_indexed(objects, slide, opened)
 
 

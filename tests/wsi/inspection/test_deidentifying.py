@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 import pytest
@@ -27,6 +27,7 @@ from wsi import keys
 from wsi.digests import PART_SIZE, compute_file_digest, compute_slide_digest
 from wsi.inspection.inspecting import inspect_slide
 from wsi.records.slides import Choice, Removed, Slide
+from wsi.slide.files.scratch import ScratchSpace
 from wsi.slide.opening import open_local_source
 from wsi.slide.ranges import ByteRange
 from wsi.slides.slides import delete_slide
@@ -86,11 +87,10 @@ def inspect(
     counter = [0]
     return inspect_slide(
         slide_id,
-        ledger=Calls(installation.ledger, before, counter),
-        slides=Calls(installation.slides, before, counter),
+        ledger=cast("Any", Calls(installation.ledger, before, counter)),
+        slides=cast("Any", Calls(installation.slides, before, counter)),
         objects=installation.objects,
-        scratch=scratch,
-        max_scratch_bytes=1 << 30,
+        scratch=ScratchSpace(scratch),
     )
 
 

@@ -17,6 +17,7 @@ from wsi.digests import PART_SIZE
 from wsi.errors import SourceUnavailable
 from wsi.inspection.inspecting import inspect_slide
 from wsi.records.slides import Choice
+from wsi.slide.files.scratch import ScratchSpace
 from wsi.states import SlideState
 
 
@@ -47,8 +48,7 @@ def inspect(installation: Installation, slide_id: UUID, tmp_path: Path, slides=N
         ledger=installation.ledger,
         slides=slides or installation.slides,
         objects=installation.objects,
-        scratch=tmp_path,
-        max_scratch_bytes=1 << 30,
+        scratch=ScratchSpace(tmp_path),
     )
 
 

@@ -30,6 +30,7 @@ from wsi.records.identity import Actor, Role
 from wsi.records.jobs import JobOptions
 from wsi.records.models import ModelVersion
 from wsi.records.slides import SlideFile
+from wsi.slide.files.scratch import ScratchSpace
 from wsi.slide.ranges import RangeSource
 from wsi.slide.reads import CountedSource, ReadCounter
 from wsi.states import JobState, SlideState
@@ -67,9 +68,7 @@ def inspected(tmp_path: Path) -> Inspected:
         ledger.register_slide(actor, slide_id, path.name, [file], mpp=None, digest="5e" * 32 + "-1")
         scratch = tmp_path / "scratch"
         scratch.mkdir()
-        state = inspect_slide(
-            slide_id, ledger=ledger, slides=slides, objects=objects, scratch=scratch, max_scratch_bytes=1 << 30
-        )
+        state = inspect_slide(slide_id, ledger=ledger, slides=slides, objects=objects, scratch=ScratchSpace(scratch))
         assert state is SlideState.READY
         card = STAIN_DENSITY
         ledger.register_model(

@@ -35,6 +35,7 @@ from wsi.records.shards import Lease, ShardCount
 from wsi.records.slides import Choice, SlideFile
 from wsi.results.shard_result import ShardResult
 from wsi.results.stitching import stitch_job
+from wsi.slide.files.scratch import NO_COPIES, ScratchSpace
 from wsi.slide.files.source import SlideSource
 from wsi.slide.opening import open_local_source, open_slide
 from wsi.states import JobState
@@ -76,8 +77,7 @@ class Installation:
             ledger=self.ledger,
             slides=self.slides,
             objects=self.objects,
-            scratch=self.scratch,
-            max_scratch_bytes=1 << 30,
+            scratch=ScratchSpace(self.scratch),
             shard_tiles=shard_tiles,
         )
 
@@ -176,7 +176,7 @@ def test_the_plan_of_a_chosen_picture_leads_workers_to_it(install: Install, tmp_
     if parser == "another":
         made = replace(made, index=b"tessera-index-0\n")
         site.objects.put(keys.of_plan(site.actor.tenant, job_id), made.to_bytes())
-    plans = PlanCache(objects=site.objects, slides=site.slides, scratch=tmp_path, max_scratch_bytes=0, device="cpu")
+    plans = PlanCache(objects=site.objects, slides=site.slides, scratch=NO_COPIES, device="cpu")
     np.testing.assert_array_equal(read_level(plans.open(site.job(job_id)).reader, 0), planes[1])
 
 

@@ -27,6 +27,7 @@ from wsi.records.jobs import JobOptions, NewJob
 from wsi.records.model_card import ModelCard
 from wsi.records.models import ModelVersion
 from wsi.records.slides import SlideFile
+from wsi.slide.files.scratch import ScratchSpace
 from wsi.slide.opening import open_local_source, open_slide
 from wsi.slide.reads import ReadCounter
 from wsi.states import JobState, SlideState
@@ -74,8 +75,7 @@ class Site:
             ledger=self.ledger,
             slides=self.slides,
             objects=self.objects,
-            scratch=scratch,
-            max_scratch_bytes=1 << 30,
+            scratch=ScratchSpace(scratch),
         )
         assert state is SlideState.READY
         for card in (EPITHELIUM, STAIN_DENSITY):
@@ -93,8 +93,7 @@ class Site:
             ledger=self.ledger,
             slides=self.slides,
             objects=self.objects,
-            scratch=self.scratch,
-            max_scratch_bytes=1 << 30,
+            scratch=ScratchSpace(self.scratch),
             shard_tiles=None,
         )
         assert self.ledger.get_job(self.actor, job_id).state is JobState.RUNNING

@@ -13,6 +13,7 @@ from tests.slides.scn import write_scn
 from tests.wsi.slide.sources import CountingSource, read_level, remote
 from wsi.errors import RejectReason, SlideRejected, SourceChanged, SourceMissing
 from wsi.records.slides import Choice
+from wsi.slide.files.scratch import ScratchSpace
 from wsi.slide.files.source import SlideSource
 from wsi.slide.index import SlideIndex
 from wsi.slide.opening import open_local_source, open_slide
@@ -102,7 +103,7 @@ def test_the_index_is_small(tmp_path: Path):
 def test_a_remote_slide_is_copied_to_scratch_and_the_copy_dies_with_the_reader(tmp_path: Path):
     path, scratch = write_scn(tmp_path / "a.scn"), tmp_path / "scratch"
     scratch.mkdir()
-    reader = open_slide(remote(CountingSource(path.read_bytes()), "folder/a.scn"), scratch=scratch)
+    reader = open_slide(remote(CountingSource(path.read_bytes()), "folder/a.scn"), scratch=ScratchSpace(scratch))
     local = open_slide(open_local_source(path))
     np.testing.assert_array_equal(read_level(reader, 1), read_level(local, 1))
     assert len(list(scratch.iterdir())) == 1
@@ -114,7 +115,7 @@ def test_a_remote_slide_is_copied_to_scratch_and_the_copy_dies_with_the_reader(t
 def test_a_remote_series_is_read_without_a_copy(tmp_path: Path):
     source = open_local_source(shared_slide("derived/cmu-small-region-dicom"))
     assert len(source.files) == 5
-    reader = open_slide(replace(source, local_path=None), scratch=tmp_path)
+    reader = open_slide(replace(source, local_path=None), scratch=ScratchSpace(tmp_path))
     assert len(reader.inspection.levels) == 5
     assert list(tmp_path.iterdir()) == []
 
@@ -123,7 +124,7 @@ def test_a_copy_that_would_be_too_large_is_refused_before_it_begins(tmp_path: Pa
     source, scratch = CountingSource(write_scn(tmp_path / "a.scn").read_bytes()), tmp_path / "scratch"
     scratch.mkdir()
     with pytest.raises(SlideRejected) as caught:
-        open_slide(remote(source), scratch=scratch, max_scratch_bytes=100_000)
+        open_slide(remote(source), scratch=ScratchSpace(scratch, 100_000))
     assert caught.value.reason is RejectReason.TOO_LARGE_FOR_FORMAT
     assert list(scratch.iterdir()) == []
 
@@ -132,7 +133,7 @@ def test_a_name_that_leads_out_of_the_scratch_folder_is_refused(tmp_path: Path):
     data, scratch = write_scn(tmp_path / "a.scn").read_bytes(), tmp_path / "scratch"
     scratch.mkdir()
     with pytest.raises(SlideRejected, match="leads out"):
-        open_slide(remote(CountingSource(data), "../../a.scn"), scratch=scratch)
+        open_slide(remote(CountingSource(data), "../../a.scn"), scratch=ScratchSpace(scratch))
     assert list(scratch.iterdir()) == []
 
 
@@ -140,7 +141,7 @@ def test_a_native_slide_is_never_copied(tmp_path: Path):
     data = write_pyramid_tiff(tmp_path / "a.tif", width=700, height=500).read_bytes()
     scratch = tmp_path / "scratch"
     scratch.mkdir()
-    open_slide(remote(CountingSource(data)), scratch=scratch, max_scratch_bytes=0)
+    open_slide(remote(CountingSource(data)), scratch=ScratchSpace(scratch, 0))
     assert list(scratch.iterdir()) == []
 
 

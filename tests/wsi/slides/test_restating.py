@@ -20,6 +20,7 @@ from wsi.planning.plan import Plan
 from wsi.records.identity import Actor
 from wsi.records.restatement import Restatement
 from wsi.records.slides import Choice
+from wsi.slide.files.scratch import ScratchSpace
 from wsi.slide.ranges import RangeSource
 from wsi.slides.restating import restate_slide
 from wsi.states import JobState, SlideState
@@ -62,8 +63,7 @@ def planned(installation: Installation, slide_id: UUID, tmp_path: Path) -> Plan:
         ledger=installation.ledger,
         slides=installation.slides,
         objects=installation.objects,
-        scratch=tmp_path,
-        max_scratch_bytes=1 << 30,
+        scratch=ScratchSpace(tmp_path),
         shard_tiles=None,
     )
     assert installation.ledger.get_job(ANALYST, job.id).state is JobState.RUNNING

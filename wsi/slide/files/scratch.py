@@ -7,6 +7,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final
 
@@ -17,6 +18,7 @@ from wsi.slide.ranges import ByteRange, RangeSource
 
 PIECE = 2 * 1024**2  #: bytes a request; 16 of them fill the 32 MiB that a process may have in flight
 SPARE = 64 * 1024**2  #: bytes of the disk that a copy leaves to others
+MAX_SCRATCH = 8 * 1024**3  #: bytes; a slide above it must have an index of ours
 
 _PREFIX: Final = "tessera-slide-"
 _SETTLED: Final = 60.0  #: s; a younger copy may not have its lock yet
@@ -25,23 +27,36 @@ _LOCKS: Final[dict[Path, FolderLock]] = {}  #: by copy, until it is removed
 OnCopy = Callable[[int, int], None]  #: (bytes copied, bytes in all), after each piece; what it raises ends the copy
 
 
-def copy_to_scratch(
-    source: SlideSource, *, scratch: Path | None, max_bytes: int, on_copy: OnCopy | None = None
-) -> tuple[Path, Path]:
-    """Copy the slide's files. Return (folder of its own below `scratch`, path of the file to open in it); an error
-    leaves nothing behind. Raises SlideRejected TOO_LARGE_FOR_FORMAT and SourceUnavailable (no room on the disk) before
-    the first byte is copied, SourceError."""
+@dataclass(frozen=True, slots=True)
+class ScratchSpace:
+    """The space for copies of remote slides that only OpenSlide reads."""
+
+    folder: Path | None = None  #: made if it is missing; None: the system's folder for temporary files
+    max_bytes: int = MAX_SCRATCH  #: of one slide
+    on_copy: OnCopy | None = None  #: follows the copy
+
+
+DEFAULT_SCRATCH: Final = ScratchSpace()
+NO_COPIES: Final = ScratchSpace(max_bytes=0)  #: a slide that needs a copy is refused as TOO_LARGE_FOR_FORMAT
+
+
+def copy_to_scratch(source: SlideSource, scratch: ScratchSpace) -> tuple[Path, Path]:
+    """Copy the slide's files. Return (folder of its own below `scratch.folder`, path of the file to open in it); an
+    error leaves nothing behind. Raises SlideRejected TOO_LARGE_FOR_FORMAT and SourceUnavailable (no room on the disk)
+    before the first byte is copied, SourceError."""
     total = source.size
-    if total > max_bytes:
+    if total > scratch.max_bytes:
         raise SlideRejected(
             RejectReason.TOO_LARGE_FOR_FORMAT,
-            f"Slides of this format are read from a copy, up to {_gib(max_bytes)} GiB, and this one has "
+            f"Slides of this format are read from a copy, up to {_gib(scratch.max_bytes)} GiB, and this one has "
             f"{_gib(total)}: convert it to a tiled TIFF or SVS.",
         )
     names = [_inside(name) for name, _ in source.files]
-    _remove_orphans(Path(scratch or tempfile.gettempdir()))
-    _check_room(scratch, total)
-    folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=scratch))
+    parent = scratch.folder or Path(tempfile.gettempdir())
+    parent.mkdir(parents=True, exist_ok=True)
+    _remove_orphans(parent)
+    _check_room(parent, total)
+    folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
     _lock(folder)
     done = 0
     try:
@@ -52,8 +67,8 @@ def copy_to_scratch(
                 for data in file.read_many(_pieces(file)):
                     out.write(data)
                     done += len(data)
-                    if on_copy is not None:
-                        on_copy(done, total)
+                    if scratch.on_copy is not None:
+                        scratch.on_copy(done, total)
     except BaseException:
         remove_copy(folder)
         raise
@@ -89,10 +104,10 @@ def _lock(folder: Path) -> None:
             _LOCKS[folder] = lock
 
 
-def _remove_orphans(scratch: Path) -> None:
+def _remove_orphans(parent: Path) -> None:
     """Remove the copies of processes that were killed: a pod keeps its disk when its container restarts. A living
     process holds a lock on each of its copies."""
-    for folder in scratch.glob(f"{_PREFIX}*"):
+    for folder in parent.glob(f"{_PREFIX}*"):
         try:
             if time.time() - folder.stat().st_mtime < _SETTLED:
                 continue
@@ -104,8 +119,8 @@ def _remove_orphans(scratch: Path) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _check_room(scratch: Path | None, size: int) -> None:
-    free = shutil.disk_usage(scratch or tempfile.gettempdir()).free
+def _check_room(parent: Path, size: int) -> None:
+    free = shutil.disk_usage(parent).free
     if size + SPARE > free:
         raise SourceUnavailable(
             f"The slide is read from a copy of {_gib(size)} GiB, and the disk for copies has {_gib(free)} GiB free: "

@@ -23,6 +23,7 @@ from wsi.errors import RejectReason, SlideRejected
 from wsi.slide.deidentification.cleaning import clean
 from wsi.slide.files.choosing import group_candidates, select_files_to_inspect
 from wsi.slide.files.recognition import Container
+from wsi.slide.files.scratch import ScratchSpace
 from wsi.slide.files.source import SlideSource
 from wsi.slide.opening import open_local_source, open_slide
 from wsi.slide.ranges import ByteRange
@@ -95,7 +96,7 @@ def test_what_is_cleaned_is_the_slide_that_is_shown(svs: Path, place: int):
 
 def test_a_slide_that_only_openslide_reads_is_found_behind_others(tmp_path: Path):
     path = write_scn(tmp_path / "z.scn")
-    with closing(open_slide(sent(("a.txt", b"a note"), path), scratch=tmp_path)) as reader:
+    with closing(open_slide(sent(("a.txt", b"a note"), path), scratch=ScratchSpace(tmp_path))) as reader:
         assert reader.inspection.format == "scn"
         assert "1 hold something else" in reader.inspection.warnings[-1]
 
