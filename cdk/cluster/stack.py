@@ -15,8 +15,9 @@ from cdk.cluster.placement import SYSTEM
 from cdk.deployment import Deployment
 from cdk.log_group import LogGroup
 from cdk.network.stack import NetworkStack
+from cdk.versions import KUBERNETES
 
-VERSION = eks.KubernetesVersion.V1_36  #: with the kubectl layer of the same, above
+VERSION = eks.KubernetesVersion.of(KUBERNETES.version)  #: with the kubectl layer of the same, above
 
 
 class ClusterStack(cdk.Stack):

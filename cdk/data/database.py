@@ -17,6 +17,7 @@ from cdk.capacity import get_instance_type
 from cdk.deployment import Deployment
 from cdk.log_group import LogGroup
 from cdk.network.stack import NetworkStack
+from cdk.versions import POSTGRES
 
 NAME = "tessera"
 PORT = 5432
@@ -103,7 +104,10 @@ class Database(Construct):
     def _instance(
         self, deployment: Deployment, network: NetworkStack, key: kms.IKey, security_group: ec2.ISecurityGroup
     ) -> rds.DatabaseInstance:
-        engine = rds.DatabaseInstanceEngine.postgres(version=rds.PostgresEngineVersion.VER_18_3)
+        # By its major version: RDS upgrades minor ones by itself and refuses to go back (docs/decisions/0105).
+        engine = rds.DatabaseInstanceEngine.postgres(
+            version=rds.PostgresEngineVersion.of(POSTGRES.version, POSTGRES.version)
+        )
         # Named, so that its log groups can be made before it: RDS would make them without key and end.
         name = f"{deployment.prefix}-database"
         removal = cdk.RemovalPolicy.SNAPSHOT if deployment.keeps_data else cdk.RemovalPolicy.DESTROY

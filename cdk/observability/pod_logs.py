@@ -14,13 +14,14 @@ from cdk.cluster.placement import KEDA_NAMESPACE, NAMESPACE, NODE_CRITICAL, NVID
 from cdk.deployment import Deployment
 from cdk.log_group import LogGroup
 from cdk.network.stack import NetworkStack
+from cdk.versions import FLUENT_BIT
 from cdk.workload.pod import UNPRIVILEGED
 from cdk.workload.pod_account import PodAccount
 
 #: The image starts with the file of this name in FOLDER, and with no other.
 CONFIG = Path(__file__).resolve().parent / "fluent-bit.conf"
 FOLDER = "/fluent-bit/etc"
-IMAGE = "public.ecr.aws/aws-observability/aws-for-fluent-bit:3.4.15"
+IMAGE = f"public.ecr.aws/aws-observability/aws-for-fluent-bit:{FLUENT_BIT.version}"
 NAME = "pod-logs"
 #: Namespaces whose pods are read.
 READ = (NAMESPACE, KEDA_NAMESPACE, NVIDIA_NAMESPACE, SYSTEM_NAMESPACE)

@@ -10,14 +10,12 @@ from adapters.settings.scaling import NODE_UNNEEDED_SECONDS
 from cdk.cluster.placement import CLUSTER_CRITICAL, GPU_ON_DEMAND, GPU_SPOT, SYSTEM_LABELS, SYSTEM_NAMESPACE
 from cdk.cluster.stack import ClusterStack
 from cdk.deployment import Deployment
+from cdk.versions import AUTOSCALER, AUTOSCALER_IMAGE
 from cdk.workload.chart import REPLICAS, Chart, limit_memory, spread_over_zones
 from cdk.workload.pod import UNPRIVILEGED
 from cdk.workload.pod_role import PodRole
 
 NAME = "cluster-autoscaler"
-VERSION = "9.59.0"
-#: The autoscaler simulates the scheduler of one version of Kubernetes: that of the cluster. The chart has 1.35.
-IMAGE = "v1.36.1"
 #: EKS names the group of a node group eks-<node group>-<uuid>. The highest number that fits a pod is taken; one that
 #: fails, for want of spot capacity, is left out for five minutes, and then the next is.
 PRIORITIES = {"20": [f"^eks-{GPU_SPOT}-"], "10": [f"^eks-{GPU_ON_DEMAND}-"], "1": [".*"]}
@@ -44,13 +42,13 @@ class Autoscaler(Construct):
             cluster=cluster.cluster,
             repository="https://kubernetes.github.io/autoscaler",
             name=NAME,
-            version=VERSION,
+            version=AUTOSCALER.version,
             namespace=SYSTEM_NAMESPACE,
             values={
                 "cloudProvider": "aws",
                 "awsRegion": deployment.region,
                 "autoDiscovery": {"clusterName": cluster.name},
-                "image": {"tag": IMAGE},
+                "image": {"tag": AUTOSCALER_IMAGE.version},
                 "fullnameOverride": NAME,
                 "rbac": {"serviceAccount": {"name": NAME}},
                 "expanderPriorities": PRIORITIES,

@@ -8,6 +8,7 @@ from constructs import Construct
 
 from cdk.cluster.placement import GPU_LABELS, GPU_TOLERATIONS, NVIDIA_NAMESPACE
 from cdk.scraping import make_annotations
+from cdk.versions import DCGM_EXPORTER, DEVICE_PLUGIN
 from cdk.workload.chart import Chart, limit_memory
 from cdk.workload.namespace import Namespace
 
@@ -28,7 +29,7 @@ class GpuDaemons(Construct):
             cluster=cluster,
             repository="https://nvidia.github.io/k8s-device-plugin",
             name="nvidia-device-plugin",
-            version="0.20.0",
+            version=DEVICE_PLUGIN.version,
             namespace=NVIDIA_NAMESPACE,
             values={
                 # In place of the chart's own affinity, to labels that another NVIDIA chart would have to set first.
@@ -56,7 +57,7 @@ class GpuDaemons(Construct):
             cluster=cluster,
             repository="https://nvidia.github.io/dcgm-exporter/helm-charts",
             name="dcgm-exporter",
-            version="4.8.2",
+            version=DCGM_EXPORTER.version,
             namespace=NVIDIA_NAMESPACE,
             values={
                 "serviceMonitor": {"enabled": False},  # an object of Prometheus' operator, which is not here

@@ -10,12 +10,11 @@ from adapters.settings.queues import POD_QUEUES
 from cdk.cluster.placement import CLUSTER_CRITICAL, KEDA_NAMESPACE, SYSTEM_LABELS
 from cdk.data.stack import DataStack
 from cdk.scraping import make_annotations
+from cdk.versions import KEDA
 from cdk.workload.chart import REPLICAS, Chart, limit_memory, spread_over_zones
 from cdk.workload.namespace import Namespace
 from cdk.workload.pod_role import PodRole
 
-#: 2.19 at least: older ones start useless workers with some strategies (F-11).
-VERSION = "2.20.2"
 OPERATOR = "keda-operator"
 METRICS_PORT = 8080
 _PARTS = {"operator": OPERATOR, "metricsServer": f"{OPERATOR}-metrics-apiserver", "webhooks": "keda-admission-webhooks"}
@@ -39,7 +38,7 @@ class Keda(Construct):
             cluster=cluster,
             repository="https://kedacore.github.io/charts",
             name="keda",
-            version=VERSION,
+            version=KEDA.version,
             namespace=KEDA_NAMESPACE,
             values={
                 # Definitions outlive the chart, and so do the objects that they define: helm uninstall would end all

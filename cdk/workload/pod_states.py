@@ -7,6 +7,7 @@ from constructs import Construct
 
 from cdk.cluster.placement import SYSTEM_LABELS, SYSTEM_NAMESPACE
 from cdk.scraping import make_annotations
+from cdk.versions import KUBE_STATE_METRICS
 from cdk.workload.chart import Chart, limit_memory
 
 PORT = 8080
@@ -22,7 +23,7 @@ class PodStates(Chart):
             cluster=cluster,
             repository="https://prometheus-community.github.io/helm-charts",
             name="kube-state-metrics",
-            version="7.4.1",
+            version=KUBE_STATE_METRICS.version,
             namespace=SYSTEM_NAMESPACE,
             values={
                 "replicas": 1,

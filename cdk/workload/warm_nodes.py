@@ -7,11 +7,12 @@ from constructs import Construct
 
 from cdk.cluster.placement import GPU, GPU_LABELS, GPU_TOLERATIONS, NAMESPACE
 from cdk.deployment import Deployment
+from cdk.versions import PAUSE
 from cdk.workload.pod import UNPRIVILEGED, USER, make_security_context
 from cdk.workload.priorities import WARM
 from cdk.workload.scaled_worker import KEDA_API
 
-PAUSE = "registry.k8s.io/pause:3.10.1"
+IMAGE = f"registry.k8s.io/pause:{PAUSE.version}"
 NAME = "warm-nodes"
 
 
@@ -55,7 +56,7 @@ class WarmNodes(Construct):
                 "containers": [
                     {
                         "name": "pause",
-                        "image": PAUSE,
+                        "image": IMAGE,
                         "resources": {
                             "requests": {**small, GPU: "1"},
                             "limits": {"memory": small["memory"], GPU: "1"},

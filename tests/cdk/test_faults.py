@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cdk.faults import cluster, data, doors, network, watching, workload
+from tests.cdk.faults import ageing, cluster, data, doors, network, watching, workload
 from tests.cdk.faults.fault import Fault
 from tests.cdk.manifests import CHART, change_objects, change_values, objects
 from tests.cdk.templates import Templates
 
-FAULTS = (*network.FAULTS, *data.FAULTS, *doors.FAULTS, *cluster.FAULTS, *workload.FAULTS, *watching.FAULTS)
+FAULTS = (
+    *network.FAULTS,
+    *data.FAULTS,
+    *doors.FAULTS,
+    *cluster.FAULTS,
+    *workload.FAULTS,
+    *watching.FAULTS,
+    *ageing.FAULTS,
+)
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=str)
