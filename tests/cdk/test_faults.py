@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cdk.faults import ageing, cluster, data, doors, network, watching, workload
+from tests.cdk.faults import ageing, cluster, data, doors, network, redeploying, watching, workload
 from tests.cdk.faults.fault import Fault
 from tests.cdk.manifests import CHART, change_objects, change_values, objects
 from tests.cdk.templates import Templates
@@ -17,6 +17,7 @@ FAULTS = (
     *workload.FAULTS,
     *watching.FAULTS,
     *ageing.FAULTS,
+    *redeploying.FAULTS,
 )
 
 
