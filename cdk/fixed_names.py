@@ -14,7 +14,7 @@ from fnmatch import fnmatchcase
 
 
 class Uniqueness(Enum):
-    """How far a name must be unique, and so what can hold it."""
+    """The scope in which a name must be unique, and so what can already have it."""
 
     OURS = "Deleted with its stack, and AWS does not create it again."
     WITHIN = "Unique within a resource of ours that is new each time."
@@ -78,7 +78,7 @@ FIXED_NAMES = (
         "SQS::Queue",
         "QueueName",
         _OURS,
-        note="SQS refuses the name of a deleted queue for 60 seconds. The database of the same stack goes for longer.",
+        note="SQS refuses the name of a deleted queue for 60 seconds. Deleting the database next to it takes longer.",
     ),
     _name(
         "RDS::DBInstance",
@@ -134,7 +134,7 @@ FIXED_NAMES = (
     _name("Budgets::Budget", "Budget.BudgetName", _OURS),
     _name("CE::AnomalyMonitor", "MonitorName", _OURS),
     _name("CE::AnomalySubscription", "SubscriptionName", _OURS),
-    _name("CloudWatch::Alarm", "AlarmName", _OURS, note="An existing alarm would be overwritten."),
+    _name("CloudWatch::Alarm", "AlarmName", _OURS),
     _name("CloudWatch::CompositeAlarm", "AlarmName", _OURS),
     _name("CloudWatch::Dashboard", "DashboardName", _OURS),
 )

@@ -54,7 +54,7 @@ def test_the_costs_are_of_what_the_presets_make() -> None:
 
 
 def test_the_scripts_are_bash_and_say_how_they_are_used() -> None:
-    for name in ("smoke.sh", "administer.sh"):
+    for name in ("smoke.sh", "administer.sh", "destroy.sh"):
         script = ROOT / "scripts" / name
         assert subprocess.run(["bash", "-n", script], check=False).returncode == 0
         done = subprocess.run(["bash", script], capture_output=True, text=True, check=False)

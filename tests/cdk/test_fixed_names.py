@@ -9,6 +9,8 @@ from typing import Any
 from cdk.fixed_names import FIXED_NAMES, RECREATED_LOG_GROUPS, REFERENCES, FixedName, Uniqueness
 from tests.cdk.policies import statements
 from tests.cdk.templates import Templates, synthesized
+from tools.account.names import NOUNS
+from tools.account.prerequisites import BOOTSTRAP_VERSION
 
 #: Properties that name a resource, by the last part of their path.
 NAMING = re.compile(r"(Name|Identifier|Identity|Alias|Aliases|Domain|DomainPrefix|Id)$")
@@ -91,6 +93,14 @@ def test_stacks_of_another_environment_share_no_name(dev: Templates) -> None:
     global_ones = {Uniqueness.OURS, Uniqueness.RECREATED}
     for named in fixed_names(dev) & fixed_names(other):
         assert all(row.uniqueness not in global_ones for row in rows_of(named, dev)), named
+
+
+def test_the_preflight_looks_for_all_stacks_and_a_bootstrap_that_is_new_enough(dev: Templates) -> None:
+    assert set(dev.by_noun) == set(NOUNS)
+    for template in dev.by_noun.values():
+        [assertion] = template["Rules"]["CheckBootstrapVersion"]["Assertions"]
+        too_old = assertion["Assert"]["Fn::Not"][0]["Fn::Contains"][0]
+        assert max(map(int, too_old)) < BOOTSTRAP_VERSION
 
 
 def test_only_AWS_itself_can_write_to_a_group_that_it_recreates(templates: Templates) -> None:

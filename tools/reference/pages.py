@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from inference.models.card.file import make_schema
-from tools.reference import api, card, cli, formats, settings, versions
+from tools.reference import api, card, cli, formats, names, settings, versions
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
@@ -19,6 +19,7 @@ def generate_files() -> Mapping[str, str]:
         "card": card,
         "cli": cli,
         "formats": formats,
+        "names": names,
         "settings": settings,
         "versions": versions,
     }

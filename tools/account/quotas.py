@@ -1,0 +1,121 @@
+"""The quotas that a deployment needs: a new account has none for GPUs, and often ten concurrent functions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from cdk.cluster.node_groups import MOST_SYSTEM_NODES, SYSTEM_INSTANCE_TYPES
+from tools.account.account import Account, CheckResult
+
+#: Sum of the concurrent executions that functions need in a busy minute, with a margin (docs/how-to/deploy.md).
+CONCURRENT_EXECUTIONS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaNeed:
+    service: str
+    code: str
+    unit: str
+    count_needed: Callable[[Account], int]
+    count_used: Callable[[Account], int]
+
+
+def check_quotas(account: Account) -> Iterator[CheckResult]:
+    """Compare each quota with what the deployment adds to what the account uses already."""
+    is_deployed = _has_network(account)
+    for need in NEEDS:
+        quota = account.clients.get_client("service-quotas").get_service_quota(
+            ServiceCode=need.service, QuotaCode=need.code
+        )["Quota"]
+        needed = need.count_needed(account)
+        used = 0 if is_deployed else need.count_used(account)
+        yield CheckResult(
+            f"quota {quota['QuotaName']}",
+            quota["Value"] >= needed + used,
+            f"{quota['Value']:.0f} {need.unit}, {needed} needed" + (f" next to {used} in use" if used else ""),
+            f"Request {needed + used}: aws service-quotas request-service-quota-increase --region"
+            f" {account.deployment.region} --service-code {need.service} --quota-code {need.code}"
+            f" --desired-value {needed + used}",
+        )
+
+
+def check_concurrency(account: Account) -> Iterator[CheckResult]:
+    """Compare the unreserved concurrent executions of Lambda with the need."""
+    limits = account.clients.get_client("lambda").get_account_settings()["AccountLimit"]
+    free = limits["UnreservedConcurrentExecutions"]
+    yield CheckResult(
+        "quota Lambda concurrent executions",
+        free >= CONCURRENT_EXECUTIONS,
+        f"{free} not reserved, {CONCURRENT_EXECUTIONS} needed",
+        f"Request 1000: aws service-quotas request-service-quota-increase --region {account.deployment.region}"
+        " --service-code lambda --quota-code L-B99A9384 --desired-value 1000",
+    )
+
+
+def _has_network(account: Account) -> bool:
+    """Return whether the VPC is this deployment's already, so that what is in use is its own."""
+    found = account.clients.get_client("ec2").describe_vpcs(
+        Filters=[{"Name": "tag:aws:cloudformation:stack-name", "Values": [f"{account.deployment.prefix}-network"]}]
+    )
+    return bool(found["Vpcs"])
+
+
+def _count_processors(account: Account, instance_types: tuple[str, ...]) -> int:
+    """Return the vCPUs of the largest of the types."""
+    described = account.clients.get_client("ec2").describe_instance_types(InstanceTypes=list(instance_types))
+    return max(one["VCpuInfo"]["DefaultVCpus"] for one in described["InstanceTypes"])
+
+
+def _count_spot(account: Account) -> int:
+    d = account.deployment
+    return d.max_gpu_nodes * _count_processors(account, d.gpu_instance_types)
+
+
+def _count_on_demand(account: Account) -> int:
+    d = account.deployment
+    return d.max_on_demand_gpu_nodes * _count_processors(account, d.gpu_instance_types)
+
+
+def _count_system(account: Account) -> int:
+    return MOST_SYSTEM_NODES * _count_processors(account, SYSTEM_INSTANCE_TYPES)
+
+
+def _count_nat_gateways(account: Account) -> int:
+    """Return the NAT gateways of the fullest zone."""
+    ec2 = account.clients.get_client("ec2")
+    live = [one for one in ec2.describe_nat_gateways()["NatGateways"] if one["State"] in {"pending", "available"}]
+    if not live:
+        return 0
+    subnets = ec2.describe_subnets(SubnetIds=sorted({one["SubnetId"] for one in live}))["Subnets"]
+    zones = {one["SubnetId"]: one["AvailabilityZone"] for one in subnets}
+    return max(Counter(zones[one["SubnetId"]] for one in live).values())
+
+
+def _count_none(_: Account) -> int:
+    return 0
+
+
+#: Codes as Service Quotas lists them; the report prints the name that AWS gives a code. Running instances are not
+#: counted: what a deployment needs is the most that it may ever run.
+NEEDS = (
+    QuotaNeed("ec2", "L-3819A6DF", "vCPUs", _count_spot, _count_none),
+    QuotaNeed("ec2", "L-DB2E81BA", "vCPUs", _count_on_demand, _count_none),
+    QuotaNeed("ec2", "L-1216C47A", "vCPUs", _count_system, _count_none),
+    QuotaNeed(
+        "vpc",
+        "L-F678F1CE",
+        "VPCs",
+        lambda account: 1,
+        lambda account: len(account.clients.get_client("ec2").describe_vpcs()["Vpcs"]),
+    ),
+    QuotaNeed("vpc", "L-FE5A380F", "a zone", lambda account: 1, _count_nat_gateways),
+    QuotaNeed(
+        "ec2",
+        "L-0263D0A3",
+        "addresses",
+        lambda account: account.deployment.nat_gateways,
+        lambda account: len(account.clients.get_client("ec2").describe_addresses()["Addresses"]),
+    ),
+)
