@@ -119,6 +119,10 @@ def main(arguments: list[str]) -> int:
     except (StillProtected, NotDeleted) as error:
         sys.stderr.write(f"{error}\n")
         return 1
+    except ClientError as error:
+        code = error.response["Error"]["Code"]
+        sys.stderr.write(f"{error.operation_name} answered {code}: use credentials that may call it.\n")
+        return 1
     except BotoCoreError as error:
         sys.stderr.write(f"AWS cannot be reached: {error} Sign in with the AWS command line and try again.\n")
         return 2

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
+
+from botocore.exceptions import ClientError
 
 from cdk.cluster.node_groups import MOST_SYSTEM_NODES, SYSTEM_INSTANCE_TYPES
 from tools.account.account import Account, CheckResult
@@ -26,9 +29,7 @@ def check_quotas(account: Account) -> Iterator[CheckResult]:
     """Compare each quota with what the deployment adds to what the account uses already."""
     is_deployed = _has_network(account)
     for need in NEEDS:
-        quota = account.clients.get_client("service-quotas").get_service_quota(
-            ServiceCode=need.service, QuotaCode=need.code
-        )["Quota"]
+        quota = _get_quota(account, need)
         needed = need.count_needed(account)
         used = 0 if is_deployed else need.count_used(account)
         yield CheckResult(
@@ -52,6 +53,17 @@ def check_concurrency(account: Account) -> Iterator[CheckResult]:
         f"Request 1000: aws service-quotas request-service-quota-increase --region {account.deployment.region}"
         " --service-code lambda --quota-code L-B99A9384 --desired-value 1000",
     )
+
+
+def _get_quota(account: Account, need: QuotaNeed) -> dict[str, Any]:
+    """Return the account's own value, or the default: AWS knows no value of its own for a quota that nobody raised."""
+    quotas = account.clients.get_client("service-quotas")
+    try:
+        return quotas.get_service_quota(ServiceCode=need.service, QuotaCode=need.code)["Quota"]
+    except ClientError as error:
+        if error.response["Error"]["Code"] != "NoSuchResourceException":
+            raise
+    return quotas.get_aws_default_service_quota(ServiceCode=need.service, QuotaCode=need.code)["Quota"]
 
 
 def _has_network(account: Account) -> bool:

@@ -24,8 +24,11 @@ _PATHS = {
 
 
 class AwsAnswers(ThreadingHTTPServer):
-    """`answers`: by operation, a body as JSON or XML, or an error as (status, code). `GetServiceQuota/<code>` is one
-    quota's; `DescribeStacks/<name>` and `ListStackResources/<name>` are one stack's, and there is none without."""
+    """`answers`: by operation, a body as JSON or XML, or an error as (status, code).
+
+    `GetServiceQuota/<code>` is one quota's, and likewise its default's. `DescribeStacks/<name>` and
+    `ListStackResources/<name>` are one stack's; without them there is none.
+    """
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Answering)
@@ -50,7 +53,7 @@ class _Answering(BaseHTTPRequestHandler):
                 if operation not in self.server.answers:
                     self._send(400, _no_stack(query["StackName"]))
                     return
-        elif operation == "GetServiceQuota":
+        elif operation.endswith("ServiceQuota"):
             operation += f"/{json.loads(body)['QuotaCode']}"
         self._answer(operation)
 

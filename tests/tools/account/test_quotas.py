@@ -29,6 +29,13 @@ def test_a_quota_that_is_too_small_fails_and_says_what_to_request(
     assert f"--quota-code {code} --desired-value {enough}" in result.remedy
 
 
+def test_a_quota_that_nobody_raised_has_its_default(account: Account, fake: AwsAnswers) -> None:
+    fake.answers[f"GetServiceQuota/{SPOT}"] = (400, "NoSuchResourceException")
+    fake.answers[f"GetAWSDefaultServiceQuota/{SPOT}"] = quota(SPOT, 0)
+    [result] = [one for one in check_quotas(account) if not one.is_met]
+    assert result.found == "0 vCPUs, 32 needed"
+
+
 def test_production_needs_more(fake: AwsAnswers, account: Account) -> None:
     fake.answers[f"GetServiceQuota/{SPOT}"] = quota(SPOT, 159)
     assert failed(check_quotas, make_account(fake, environment="prod")) == [f"quota {QUOTAS[SPOT]}"]
