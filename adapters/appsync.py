@@ -12,10 +12,11 @@ from botocore.httpsession import URLLib3Session
 from adapters.aws_clients import AwsClients
 from adapters.sigv4 import sign_post
 from wsi.errors import SourceUnavailable
+from wsi.notices.sending import SENDS_AT_ONCE
 from wsi.records.notices import GRAPHQL_NAMES, JobUpdate
 
 SERVICE = "appsync"
-TIMEOUT = 10  #: s
+TIMEOUT = 5  #: s; a push is a hint, and one that hangs delays those that the relay claims next
 
 #: Subscribers see only what the mutation selects, and the filter only matches what it selects: so all fields.
 TYPES = {
@@ -46,7 +47,8 @@ class AppSyncPublisher:
     def __init__(self, clients: AwsClients, url: str) -> None:
         self._clients = clients
         self._url = url
-        self._http = URLLib3Session(timeout=TIMEOUT)
+        # Of connections beyond these, each push would open its own, with a TLS handshake.
+        self._http = URLLib3Session(timeout=TIMEOUT, max_pool_connections=SENDS_AT_ONCE)
 
     def publish(self, update: JobUpdate) -> None:
         """Publish the update. Raises SourceUnavailable if AppSync did not accept it; the caller should try again."""

@@ -13,7 +13,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from adapters.aws_clients import AwsClients
 from wsi.errors import LeaseLost, SourceUnavailable
-from wsi.records.notices import QueueMessage
+from wsi.records.notices import OutgoingMessage, QueueMessage
 
 TRACEPARENT = "traceparent"  #: message attribute
 LONGEST_POLL = 20  #: s, SQS's own bound
@@ -33,14 +33,16 @@ class SqsQueues:
         self._urls: dict[str, str] = {}
 
     def send(self, queue: str, body: Mapping[str, Any], *, group: str, traceparent: str) -> None:
-        self._call(
-            "send_message",
-            queue,
-            MessageBody=json.dumps(body, separators=(",", ":")),
-            MessageGroupId=group,
-            # SQS refuses an empty string as an attribute's value.
-            MessageAttributes={TRACEPARENT: {"DataType": "String", "StringValue": traceparent}} if traceparent else {},
-        )
+        self._call("send_message", queue, **_make_entry(body, group=group, traceparent=traceparent))
+
+    def send_batch(self, queue: str, messages: Sequence[OutgoingMessage]) -> Mapping[int, str]:
+        entries = [
+            {"Id": str(place), **_make_entry(message.body, group=message.group, traceparent=message.traceparent)}
+            for place, message in enumerate(messages)
+        ]
+        # An answer of 200 may name entries that failed.
+        answer = self._call("send_message_batch", queue, Entries=entries)
+        return {int(failed["Id"]): str(failed["Code"]) for failed in answer.get("Failed", [])}
 
     def receive(
         self, queue: str, *, limit: int, wait_seconds: float, visibility_seconds: int
@@ -82,6 +84,15 @@ class SqsQueues:
             answer = self._clients.sqs.get_queue_url(QueueName=self._prefix + queue)
             self._urls[queue] = answer["QueueUrl"]
         return self._urls[queue]
+
+
+def _make_entry(body: Mapping[str, Any], *, group: str, traceparent: str) -> dict[str, Any]:
+    return {
+        "MessageBody": json.dumps(body, separators=(",", ":")),
+        "MessageGroupId": group,
+        # SQS refuses an empty string as an attribute's value.
+        "MessageAttributes": {TRACEPARENT: {"DataType": "String", "StringValue": traceparent}} if traceparent else {},
+    }
 
 
 def _object(text: str) -> dict[str, Any]:

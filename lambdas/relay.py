@@ -23,7 +23,8 @@ def make_handler(*, ledger: SystemLedger, queues: Queues, publisher: Publisher) 
     def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
         # Wake-ups hold no data, so one run answers a whole batch of them, and a scheduled event as well. A row that
         # was not sent stays in SQL for the next run; no message needs to be delivered again.
-        relayed = relay(ledger=ledger, queues=queues, publisher=publisher)
+        seconds = context.get_remaining_time_in_millis() / 1000
+        relayed = relay(ledger=ledger, queues=queues, publisher=publisher, seconds=seconds)
         logger.info("relayed", extra=asdict(relayed))
         return {"batchItemFailures": []}
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from adapters.settings.functions import TIMEOUTS
 from adapters.settings.queues import QueueFunction
 from lambdas.cold_start import Handler
 from local.lambda_context import LambdaContext
@@ -117,7 +118,7 @@ class Schedule(_Waking):
             "detail": {},
         }
         try:
-            self._handler(event, LambdaContext(self._function, self._seconds))
+            self._handler(event, LambdaContext(self._function, float(TIMEOUTS[self._function])))
         except Exception:
             log.exception("The scheduled function %s failed.", self._function)
 

@@ -20,18 +20,22 @@ class PostgresOutbox(Transactions):
                 WITH free AS (
                     SELECT id FROM outbox
                     WHERE sent_at IS NULL AND (claimed_until IS NULL OR claimed_until < now())
-                    ORDER BY id LIMIT %s FOR UPDATE SKIP LOCKED
+                    ORDER BY (topic = 'push'), id LIMIT %s FOR UPDATE SKIP LOCKED
                 )
                 UPDATE outbox SET claimed_until = now() + make_interval(secs => %s) FROM free WHERE outbox.id = free.id
                 RETURNING outbox.*
                 """,
                 (limit, seconds),
             )
-            return tuple(sorted(map(rows.read_outbox_row, found), key=lambda row: row.id))
+            return tuple(sorted(map(rows.read_outbox_row, found), key=lambda row: (row.topic == PUSH, row.id)))
 
     def mark_sent(self, ids: Sequence[int]) -> None:
         with self._transaction() as cursor:
             cursor.execute("UPDATE outbox SET sent_at = now() WHERE id = ANY(%s) AND sent_at IS NULL", (list(ids),))
+
+    def release_outbox(self, ids: Sequence[int]) -> None:
+        with self._transaction() as cursor:
+            cursor.execute("UPDATE outbox SET claimed_until = NULL WHERE id = ANY(%s)", (list(ids),))
 
 
 def forget(cursor: Cursor) -> None:

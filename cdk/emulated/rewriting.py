@@ -36,11 +36,24 @@ def _allow_http(policy: Properties) -> Properties:
     return {**policy, "PolicyDocument": {**document, "Statement": kept}}
 
 
+def _allow_batches(policy: Properties) -> Properties:
+    document = policy["PolicyDocument"]
+    statements = [_add_batch(one) for one in document["Statement"]]
+    return {**policy, "PolicyDocument": {**document, "Statement": statements}}
+
+
+def _add_batch(statement: Properties) -> Properties:
+    given = statement.get("Action", [])
+    actions: list[str] = [given] if isinstance(given, str) else given
+    return {**statement, "Action": [*actions, _SEND_BATCH]} if _SEND in actions else statement
+
+
 def _allow_passwords(client: Properties) -> Properties:
     flows = [*client.get("ExplicitAuthFlows", ()), "ALLOW_USER_PASSWORD_AUTH"]
     return {**client, "ExplicitAuthFlows": list(dict.fromkeys(flows))}
 
 
+_SEND, _SEND_BATCH = "sqs:SendMessage", "sqs:SendMessageBatch"
 _PLAIN_HTTP = {"Bool": {"aws:SecureTransport": "false"}}
 _TLS_ONLY = Rewritten(
     what="without the statement that refuses plain http",
@@ -54,6 +67,11 @@ REWRITTEN: Mapping[str, Rewritten] = {
         what="settings: the addresses of MiniStack, the embedded Postgres and the local AppSync server",
         why="they are not AWS's",
         how=_rewrite_environment,
+    ),
+    "AWS::IAM::Policy": Rewritten(
+        what="allows batches where messages are allowed",
+        why="AWS counts a batch as `sqs:SendMessage`, MiniStack as an action of its own",
+        how=_allow_batches,
     ),
     "AWS::S3::BucketPolicy": _TLS_ONLY,
     "AWS::SQS::QueuePolicy": _TLS_ONLY,

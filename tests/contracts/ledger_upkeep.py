@@ -35,13 +35,17 @@ def sweep(world: LedgerWorld) -> Swept:
 
 
 class UpkeepContract:
-    def test_outbox_rows_are_claimed_once_oldest_first(self, world: LedgerWorld) -> None:
+    def test_outbox_rows_are_claimed_once_messages_before_pushes_each_oldest_first(self, world: LedgerWorld) -> None:
         job = queued_job(world)
+        queued_job(world)
         rows = world.system.claim_outbox(limit=2, seconds=30)
         rest = world.system.claim_outbox(limit=100, seconds=30)
-        assert [row.topic for row in rows + rest] == [topic for topic, _ in world.outbox()]
-        assert [row.body for row in rows + rest] == [body for _, body in world.outbox()]
-        assert [row.id for row in rows + rest] == sorted({row.id for row in rows + rest})
+        written = world.outbox()
+        assert sorted({topic == PUSH for topic, _ in written[:3]}) == [False, True], "the order written is another"
+        assert [(row.topic, row.body) for row in rows + rest] == sorted(written, key=lambda entry: entry[0] == PUSH)
+        for kind in (True, False):
+            ids = [row.id for row in rows + rest if (row.topic == PUSH) is kind]
+            assert ids == sorted(set(ids))
         assert {row.tenant for row in rows + rest} == {job.tenant}
         assert rest[-1].traceparent == TRACE
         assert world.system.claim_outbox(limit=100, seconds=30) == ()
@@ -55,6 +59,14 @@ class UpkeepContract:
         world.system.mark_sent([first[0].id])
         world.pass_time(31)
         assert world.system.claim_outbox(limit=100, seconds=30) == ()
+
+    def test_a_released_row_is_claimed_at_once_and_a_sent_one_never(self, world: LedgerWorld) -> None:
+        queued_job(world)
+        sent, *tried, untried = world.system.claim_outbox(limit=100, seconds=30)
+        world.system.mark_sent([sent.id])
+        world.system.release_outbox([sent.id, untried.id])
+        assert tried
+        assert world.system.claim_outbox(limit=100, seconds=30) == (untried,)
 
     def test_relays_side_by_side_share_the_rows(self, world: LedgerWorld) -> None:
         running_job(world, [1] * 40)

@@ -6,6 +6,8 @@ from __future__ import annotations
 import pytest
 
 from wsi.errors import LeaseLost
+from wsi.ports.queues import BATCH
+from wsi.records.notices import OutgoingMessage
 
 TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 
@@ -29,6 +31,17 @@ class QueuesContract:
         queues.send("plan", {}, group="tenant", traceparent="")
         (message,) = self.receive(queues)
         assert (message.body, message.traceparent) == ({}, None)
+
+    def test_a_full_batch_arrives_whole_each_message_with_its_trace(self, queues):
+        traces = [TRACE, "", *[TRACE.replace("4bf9", f"000{n}") for n in range(BATCH - 2)]]
+        batch = [OutgoingMessage(body={"n": n}, group=f"tenant-{n}", traceparent=t) for n, t in enumerate(traces)]
+        assert queues.send_batch("shards-high", batch) == {}
+        got = {}
+        while len(got) < BATCH:
+            messages = self.receive(queues, "shards-high", limit=10)
+            assert messages, f"only {len(got)} arrived"
+            got.update({message.body["n"]: message.traceparent for message in messages})
+        assert got == {n: trace or None for n, trace in enumerate(traces)}
 
     def test_an_empty_queue_gives_nothing(self, queues):
         assert not self.receive(queues)

@@ -151,6 +151,18 @@ def test_people_may_sign_in_by_password_beside_what_the_client_allows():
     assert flows == ["ALLOW_USER_SRP_AUTH", "ALLOW_USER_PASSWORD_AUTH"]
 
 
+@pytest.mark.parametrize("actions", ["sqs:SendMessage", ["sqs:GetQueueUrl", "sqs:SendMessage"]])
+def test_a_role_that_sends_messages_may_send_them_in_batches_and_no_other_role_may(actions):
+    sending = {"Effect": "Allow", "Action": actions, "Resource": "queue"}
+    other = {"Effect": "Allow", "Action": ["sqs:ReceiveMessage"], "Resource": "queue"}
+    policy = {"Type": "AWS::IAM::Policy", "Properties": {"PolicyDocument": {"Statement": [sending, other]}}}
+    out, _ = transform_template({"Resources": {"Policy": policy}})
+    first, second = out["Resources"]["Policy"]["Properties"]["PolicyDocument"]["Statement"]
+    assert "sqs:SendMessage" in first["Action"]
+    assert "sqs:SendMessageBatch" in first["Action"]
+    assert second == other
+
+
 def test_only_the_statement_about_plain_http_leaves_a_policy():
     tls = {"Effect": "Deny", "Condition": {"Bool": {"aws:SecureTransport": "false"}}}
     public = {"Effect": "Deny", "Condition": {"Bool": {"aws:PrincipalIsAWSService": "false"}}}

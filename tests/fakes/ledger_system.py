@@ -162,11 +162,14 @@ class MemorySystemLedger(MemoryShards, MemoryNotices, MemoryArchive, MemoryDeide
     def claim_outbox(self, *, limit: int, seconds: float) -> tuple[OutboxRow, ...]:
         with self.books.lock:
             now = self.books.now()
-            free = [
-                entry
-                for entry in self.books.outbox
-                if entry.sent_at is None and (entry.claimed_until is None or entry.claimed_until < now)
-            ][:limit]
+            free = sorted(
+                (
+                    entry
+                    for entry in self.books.outbox
+                    if entry.sent_at is None and (entry.claimed_until is None or entry.claimed_until < now)
+                ),
+                key=lambda entry: entry.row.topic == PUSH,
+            )[:limit]
             for entry in free:
                 entry.claimed_until = self.books.hence(seconds)
             return tuple(entry.row for entry in free)
@@ -176,6 +179,12 @@ class MemorySystemLedger(MemoryShards, MemoryNotices, MemoryArchive, MemoryDeide
             for entry in self.books.outbox:
                 if entry.row.id in ids and entry.sent_at is None:
                     entry.sent_at = self.books.now()
+
+    def release_outbox(self, ids: Sequence[int]) -> None:
+        with self.books.lock:
+            for entry in self.books.outbox:
+                if entry.row.id in ids:
+                    entry.claimed_until = None
 
     # --- sweep
 

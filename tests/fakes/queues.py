@@ -12,7 +12,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from wsi.errors import LeaseLost
-from wsi.records.notices import QueueMessage
+from wsi.ports.queues import BATCH
+from wsi.records.notices import OutgoingMessage, QueueMessage
 
 LONGEST_HIDDEN = timedelta(hours=12)  #: from the first receive
 
@@ -43,6 +44,12 @@ class MemoryQueues:
         with self._changed:
             self._queues[queue].append(_Held(json.dumps(body), traceparent or None, now, now))
             self._changed.notify_all()
+
+    def send_batch(self, queue: str, messages: Sequence[OutgoingMessage]) -> Mapping[int, str]:
+        assert 0 < len(messages) <= BATCH
+        for message in messages:
+            self.send(queue, message.body, group=message.group, traceparent=message.traceparent)
+        return {}
 
     def receive(
         self, queue: str, *, limit: int, wait_seconds: float, visibility_seconds: int

@@ -12,6 +12,7 @@ import pytest
 from adapters.settings import metrics
 from lambdas import inspect, plan, relay, stitch, sweep
 from lambdas.metrics import publish
+from local.lambda_context import LambdaContext
 from tests.installation import ANALYST, Installation
 from tests.slides import write_svs
 from wsi.digests import PART_SIZE
@@ -147,7 +148,7 @@ def test_a_wake_up_and_the_schedule_both_empty_the_outbox(installation, event):
     handle = relay.make_handler(
         ledger=installation.ledger, queues=installation.queues, publisher=installation.publisher
     )
-    assert handle(event, None) == {"batchItemFailures": []}
+    assert handle(event, LambdaContext("relay", 30.0)) == {"batchItemFailures": []}
     assert installation.queues.depth("plan") == 1
     assert len(installation.publisher.published) == 1
 

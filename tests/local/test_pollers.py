@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from adapters.settings.functions import TIMEOUTS
 from adapters.settings.queues import QueueFunction
 from lambdas.logs import make_logger
 from lambdas.queue_events import make_queue_handler
@@ -115,6 +116,14 @@ def test_a_poller_stops_when_told(queues):
     assert seen.wait(5)
     one.ask_to_stop()
     one.join()
+
+
+def test_a_scheduled_function_has_its_own_time_however_often_it_runs():
+    left = []
+    Schedule(
+        "relay", lambda event, context: left.append(context.get_remaining_time_in_millis()) or {}, seconds=0.01
+    ).fire()
+    assert TIMEOUTS["relay"] * 1000 - 1000 < left[0] <= TIMEOUTS["relay"] * 1000
 
 
 def test_a_schedule_outlives_a_failure():

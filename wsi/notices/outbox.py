@@ -8,37 +8,66 @@ Receivers order by (version, progress_seq) and treat queue messages as hints (F-
 from __future__ import annotations
 
 import logging
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
+from wsi.notices.sending import OutboxSender, SendingTimes
 from wsi.ports.ledger import SystemLedger
 from wsi.ports.push import Publisher
 from wsi.ports.queues import Queues
-from wsi.records.fields import select_known_fields
-from wsi.records.notices import PUSH, JobUpdate, OutboxRow
 from wsi.tracing import make_traceparent
 
 logger = logging.getLogger(__name__)
 
-CLAIM_ROWS = 100
-CLAIM_SECONDS = 60.0  #: longer than sending CLAIM_ROWS takes; what was not marked by then is sent again
+#: Rows of one claim, and of one record of what was sent. More would make fewer statements, and a row of a queue that
+#: comes meanwhile wait longer for the next claim. The ids stay far below the 16 KB that pin a session of the proxy.
+CLAIM_ROWS = 200
+#: s that a claim outlasts its run: no other relay gets a row that this one may still send. A row that failed waits as
+#: long at least.
+CLAIM_MARGIN_SECONDS = 30.0
+#: s at the end of a run in which no send begins: those under way end.
+SETTLE_SECONDS = 5.0
+#: s at the very end of a run that are left for recording, whatever is still under way.
+RECORD_SECONDS = 2.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Relayed:
-    sent: int
-    failed: int  #: rows that stay claimed and come again once their claim has run out
+    """The numbers of rows that one run claimed, by what became of them."""
+
+    sent: int = 0
+    failed: int = 0  #: rows that stay claimed and come again once their claim has run out
+    put_back: int = 0  #: rows that time did not suffice for; any relay may claim them at once
 
 
-def relay(*, ledger: SystemLedger, queues: Queues, publisher: Publisher) -> Relayed:
-    """Send the rows of the outbox until nothing is left to claim."""
-    sent = failed = 0
-    while rows := ledger.claim_outbox(limit=CLAIM_ROWS, seconds=CLAIM_SECONDS):
-        done = [row.id for row in rows if _send(row, queues, publisher)]
-        if done:
-            ledger.mark_sent(done)
-        sent += len(done)
-        failed += len(rows) - len(done)
-    return Relayed(sent=sent, failed=failed)
+def relay(
+    *,
+    ledger: SystemLedger,
+    queues: Queues,
+    publisher: Publisher,
+    seconds: float,
+    clock: Callable[[], float] = time.monotonic,
+) -> Relayed:
+    """Send the rows of the outbox until nothing is left to claim, or until this process is about to be ended, in
+    `seconds` from now."""
+    ends_at = clock() + seconds
+    times = SendingTimes(last_begin=ends_at - SETTLE_SECONDS, last_end=ends_at - RECORD_SECONDS, clock=clock)
+    sent = failed = put_back = 0
+    with OutboxSender(queues, publisher, times) as sender:
+        while times.allow_begin():
+            rows = ledger.claim_outbox(limit=CLAIM_ROWS, seconds=ends_at - clock() + CLAIM_MARGIN_SECONDS)
+            if not rows:
+                break
+            outcome = sender.send(rows)
+            if outcome.sent:
+                ledger.mark_sent(outcome.sent)
+            if outcome.untried:
+                ledger.release_outbox(outcome.untried)
+            sent += len(outcome.sent)
+            put_back += len(outcome.untried)
+            failed += len(rows) - len(outcome.sent) - len(outcome.untried)
+    return Relayed(sent=sent, failed=failed, put_back=put_back)
 
 
 def wake(queues: Queues, *, traceparent: str | None = None) -> None:
@@ -48,15 +77,3 @@ def wake(queues: Queues, *, traceparent: str | None = None) -> None:
         queues.send("wake", {}, group="wake", traceparent=traceparent or make_traceparent())
     except Exception:  # whatever it is: the commit stands, and its caller must not hear that it failed
         logger.warning("The relay was not woken; its schedule sends the outbox.", exc_info=True)
-
-
-def _send(row: OutboxRow, queues: Queues, publisher: Publisher) -> bool:
-    try:
-        if row.topic == PUSH:
-            publisher.publish(JobUpdate(**select_known_fields(JobUpdate, row.body)))
-        else:
-            queues.send(row.topic, row.body, group=str(row.tenant), traceparent=row.traceparent)
-    except Exception:  # a row that cannot be sent does not hold up the others; it stays, and comes again
-        logger.exception("An outbox row was not sent.", extra={"outbox_id": row.id, "topic": row.topic})
-        return False
-    return True

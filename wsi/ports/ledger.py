@@ -310,10 +310,17 @@ class SystemLedger(SystemRegistrations, Protocol):
 
     # --- notices
     def claim_outbox(self, *, limit: int, seconds: float) -> tuple[OutboxRow, ...]:
-        """Claim unsent rows that no other relay holds for `seconds`, oldest first (SKIP LOCKED)."""
+        """Claim unsent rows that no other relay holds for `seconds` (SKIP LOCKED): messages of queues before pushes,
+        each oldest first."""
         ...
 
-    def mark_sent(self, ids: Sequence[int]) -> None: ...
+    def mark_sent(self, ids: Sequence[int]) -> None:
+        """Record that these rows were sent. Idempotent."""
+        ...
+
+    def release_outbox(self, ids: Sequence[int]) -> None:
+        """Free the caller's claimed rows that it did not try to send, so that the next relay claims them at once."""
+        ...
 
     def claim_deliveries(self, job_id: UUID, *, seconds: float) -> NoticeBrief | None:
         """Claim the due notices of a job that ended, each with its attempt raised; nobody else gets them for `seconds`.

@@ -76,6 +76,15 @@ def make_job_update(job: Job) -> JobUpdate:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class OutgoingMessage:
+    """A message for a queue, before it is sent."""
+
+    body: dict[str, Any]
+    group: str  #: the tenant: MessageGroupId on fair queues
+    traceparent: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class QueueMessage:
     body: dict[str, Any]
     receipt: str  #: of this receive; void after the next one

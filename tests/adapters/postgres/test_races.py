@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
+from psycopg.types.json import Jsonb
 
 from tests.adapters.postgres.world import PostgresWorld
 from tests.contracts.ledger_archive import restored_slide
 from tests.contracts.ledger_world import commit, lease, new_job, running_job, stitching_job, submit, topics
+from tests.updates import any_update
 from wsi.errors import Conflict
+from wsi.notices.outbox import Relayed, relay
+from wsi.records.notices import JobUpdate, OutgoingMessage
 from wsi.records.restatement import Restatement
 from wsi.records.shards import Lease
 from wsi.records.slides import Slide
@@ -75,6 +80,42 @@ def test_commits_leases_sweeps_and_cancels_side_by_side_do_not_deadlock(world: P
     states = [world.tenants.get_job(world.actor, job.id) for job in jobs]
     assert [job.state for job in states] == [JobState.STITCHING, JobState.STITCHING, JobState.CANCELLED]
     assert [job.tiles_inferred for job in states[:2]] == [24, 24]
+
+
+def test_relays_at_once_send_each_row_once(world: PostgresWorld) -> None:
+    rows = 900
+    with world.worker.begin_transaction() as cursor:
+        cursor.execute(
+            """
+            INSERT INTO outbox (tenant, topic, body, traceparent)
+            SELECT %s, CASE WHEN n %% 3 = 0 THEN 'plan' ELSE 'push' END,
+                %s || jsonb_build_object('job_id', n / 5, 'version', n, 'n', n), ''
+            FROM generate_series(1, %s) AS n
+            """,
+            (world.actor.tenant, Jsonb(any_update().as_json()), rows),
+        )
+    sent: list[int] = []
+
+    class Sending:
+        def send_batch(self, queue: str, messages: Sequence[OutgoingMessage]) -> Mapping[int, str]:
+            sent.extend(message.body["n"] for message in messages)
+            return {}
+
+        def publish(self, update: JobUpdate) -> None:
+            sent.append(update.version)
+
+    ports: Any = Sending()
+    barrier = threading.Barrier(3)
+
+    def run(_: int) -> Relayed:
+        barrier.wait()
+        return relay(ledger=world.system, queues=ports, publisher=ports, seconds=30)
+
+    with ThreadPoolExecutor(3) as pool:
+        runs = list(pool.map(run, range(3)))
+    assert sum(one.sent for one in runs) == rows
+    assert sorted(sent) == list(range(1, rows + 1))
+    assert relay(ledger=world.system, queues=ports, publisher=ports, seconds=30) == Relayed()
 
 
 @pytest.mark.parametrize("act", ["delete", "archive", "expire", "restate"])

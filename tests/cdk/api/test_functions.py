@@ -12,6 +12,7 @@ from adapters.settings.functions import TIMEOUTS
 from adapters.settings.queues import QUEUES, WOKEN
 from tests.cdk.policies import Statement, statements
 from tests.cdk.templates import Templates, synthesized
+from wsi.notices.outbox import SETTLE_SECONDS
 
 SETTINGS: dict[str, type[Environment]] = {
     "api": processes.ApiSettings,
@@ -93,6 +94,19 @@ def test_relay_and_sweep_run_every_minute_and_are_not_tried_again(templates: Tem
         assert rule["Properties"]["ScheduleExpression"] == "rate(1 minute)"
         (target,) = rule["Properties"]["Targets"]
         assert target["RetryPolicy"]["MaximumRetryAttempts"] == 0
+
+
+def test_the_relay_has_its_time_and_its_next_run_comes_after_it(templates: Templates) -> None:
+    """It learns its end from Lambda: the template's timeout is the only number. Its messages and its schedule must
+    not bring a run before this one has ended, and most of the time must be for sending."""
+    timeout = function(templates, "relay")["Properties"]["Timeout"]
+    assert timeout == WOKEN["wake"].timeout_seconds
+    assert timeout >= 4 * SETTLE_SECONDS
+    placed = templates.by_path()
+    assert placed["data/Queues/wake/Resource"]["Properties"]["VisibilityTimeout"] >= 6 * timeout
+    rule = placed["api/Functions/relay-every-minute/Resource"]["Properties"]
+    assert rule["ScheduleExpression"] == "rate(1 minute)"
+    assert timeout < 60
 
 
 def test_who_opens_customers_urls_is_outside_the_network_and_may_only_write_its_log_F60(templates: Templates) -> None:

@@ -115,6 +115,26 @@ FAULTS = (
         (partial(functions.test_a_function_runs_on_graviton_within_its_timeout_and_is_traced, name="plan"),),
     ),
     Fault(
+        "the relay lacks the time to send",
+        set_at("api/Functions/relay/Resource", Timeout=3),
+        (functions.test_the_relay_has_its_time_and_its_next_run_comes_after_it,),
+    ),
+    Fault(
+        "the relay outlives the pause between its scheduled runs",
+        set_at("api/Functions/relay/Resource", Timeout=90),
+        (functions.test_the_relay_has_its_time_and_its_next_run_comes_after_it,),
+    ),
+    Fault(
+        "a wake-up comes again while its run still sends",
+        set_at("data/Queues/wake/Resource", VisibilityTimeout=30),
+        (functions.test_the_relay_has_its_time_and_its_next_run_comes_after_it,),
+    ),
+    Fault(
+        "the relay runs once in five minutes",
+        set_at("api/Functions/relay-every-minute/Resource", ScheduleExpression="rate(5 minutes)"),
+        (functions.test_the_relay_has_its_time_and_its_next_run_comes_after_it,),
+    ),
+    Fault(
         "planning may not decrypt slides",
         without_decrypt,
         (partial(functions.test_who_reads_and_writes_encrypted_objects_may_use_the_key_for_both_F41, name="plan"),),

@@ -10,8 +10,11 @@ from tests.installation import ANALYST, Installation
 from wsi.errors import SourceUnavailable
 from wsi.jobs.jobs import JobRequest, cancel_job, submit_job
 from wsi.jobs.sweeping import sweep
-from wsi.notices.outbox import CLAIM_SECONDS, relay, wake
+from wsi.notices.outbox import relay, wake
 from wsi.tracing import make_traceparent
+
+RUN_SECONDS = 30.0
+CLAIM_SECONDS = 60.0  #: the longest claim of such a run
 
 
 class Dead(Exception):
@@ -32,7 +35,7 @@ def installation():
 
 def run(installation, **changed):
     ports = {"ledger": installation.ledger, "queues": installation.queues, "publisher": installation.publisher}
-    return relay(**{**ports, **changed})
+    return relay(**{**ports, "seconds": RUN_SECONDS, **changed})
 
 
 def submitted(installation, traceparent=None) -> UUID:
