@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from collections.abc import Mapping
 from typing import Any
 
@@ -47,8 +48,14 @@ class AppSyncPublisher:
     def __init__(self, clients: AwsClients, url: str) -> None:
         self._clients = clients
         self._url = url
-        # Of connections beyond these, each push would open its own, with a TLS handshake.
-        self._http = URLLib3Session(timeout=TIMEOUT, max_pool_connections=SENDS_AT_ONCE)
+        self._http = URLLib3Session(
+            timeout=TIMEOUT,
+            # Of connections beyond these, each push would open its own, with a TLS handshake.
+            max_pool_connections=SENDS_AT_ONCE,
+            # A session has no options of its own. Header and body are two writes: with Nagle's algorithm the body waits
+            # until the server acknowledges the header, 40 ms on Linux.
+            socket_options=[(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)],
+        )
 
     def publish(self, update: JobUpdate) -> None:
         """Publish the update. Raises SourceUnavailable if AppSync did not accept it; the caller should try again."""

@@ -30,6 +30,7 @@ SCHEDULED = ("relay", "sweep")
 SLIDES_MIB = 4096  #: inspect and plan: the coarsest level of a slide as pixels, several times over
 TILES_MIB = 1_769  #: one processor, which a tile is decoded on; eight indexes of 1,000,000 tiles take 240
 SUBMIT_MIB = 1_769  #: one processor; a dry run over a drawn region of 4,096 px takes 340
+RELAY_MIB = 1_024  #: 0.58 of a processor; 500 pushes a second take 0.25 of one of ours, without TLS
 SCRATCH_MIB = 10_240  #: the most that Lambda gives: a copy of what only OpenSlide can read
 MAX_SCRATCH_BYTES = 8 * 1024**3
 
@@ -164,7 +165,7 @@ class Functions(Construct):
             queue_prefix=self._deployment.queue_prefix,
             appsync_url=realtime.graphql_url,
         )
-        access = self._add("relay", AssetKind.API, settings, memory_mib=512)
+        access = self._add("relay", AssetKind.API, settings, memory_mib=RELAY_MIB)
         access.connect(SYSTEM_ROLE)
         access.send(*(queue for queue in self._data.queues if queue != "wake"))
         realtime.grant_publish(self.by_name["relay"])

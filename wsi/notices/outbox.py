@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 
 #: Rows of one claim, and of one record of what was sent. More would make fewer statements, and a row of a queue that
 #: comes meanwhile wait longer for the next claim. The ids stay far below the 16 KB that pin a session of the proxy.
-CLAIM_ROWS = 200
+CLAIM_ROWS = 400
 #: s that a claim outlasts its run: no other relay gets a row that this one may still send. A row that failed waits as
 #: long at least.
 CLAIM_MARGIN_SECONDS = 30.0

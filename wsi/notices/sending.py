@@ -105,7 +105,7 @@ class OutboxSender:
 
 
 class _Track:
-    """What the threads report about the rows of one claim. Once it is closed, no send begins."""
+    """The threads' report on the rows of one claim. Once it is closed, no send begins."""
 
     def __init__(self, rows: Iterable[OutboxRow], times: SendingTimes) -> None:
         self._times = times

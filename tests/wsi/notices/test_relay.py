@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 
 import pytest
 from hypothesis import given, settings
@@ -77,6 +78,7 @@ def test_updates_of_one_job_go_in_order_one_by_one():
         def publish(self, update):
             assert update.job_id not in under_way
             under_way.add(update.job_id)
+            time.sleep(0.0005)  # other threads get their turn
             outgoing.publish(update)
             under_way.remove(update.job_id)
 
