@@ -72,7 +72,7 @@ class Idle:
 
 PRESETS = {
     "dev": Idle(nat_gateways=1, system_nodes=2, database="t4g.medium", standbys=0, warm_hours=0),
-    "prod": Idle(nat_gateways=2, system_nodes=2, database="m7g.large", standbys=1, warm_hours=12 * 22),
+    "prod": Idle(nat_gateways=3, system_nodes=2, database="m7g.large", standbys=1, warm_hours=12 * 22),
 }
 
 

@@ -87,7 +87,8 @@ class Deployment(BaseModel):
 
     database_instance_type: str  #: One of those listed in cdk/capacity.py.
     database_multi_az: bool  #: Whether a standby in a second zone takes over.
-    nat_gateways: int = Field(gt=0)  #: At most one a zone.
+    #: At most one a zone. Without it each zone has its own, so that a lost zone cuts no other off.
+    nat_gateways: int | None = Field(default=None, gt=0)
     backup_days: int = Field(default=30, ge=1, le=35)  #: Days that database backups are kept.
     keeps_data: bool  #: Deletion protection; buckets, keys and database outlive the stacks.
     instant_retrieval_after_days: int = Field(default=90, ge=1)  #: Age of originals that move to cold storage.
@@ -118,7 +119,7 @@ class Deployment(BaseModel):
                 raise ValueError(f"availability_zones must lie in region {self.region}: {zone}")
         if len(set(self.zones)) < max(2, len(self.zones)):
             raise ValueError("Name at least two availability_zones, each once: the database and the cluster need them.")
-        if self.nat_gateways > len(self.zones):
+        if self.nat_gateway_count > len(self.zones):
             raise ValueError(f"nat_gateways must be at most one a zone: there are {len(self.zones)} zones.")
         if self.warm_nodes > self.max_gpu_nodes:
             raise ValueError(f"warm_nodes must be at most max_gpu_nodes, which is {self.max_gpu_nodes}.")
@@ -135,6 +136,10 @@ class Deployment(BaseModel):
     def zones(self) -> tuple[str, ...]:
         """The zones, where all accounts of the region have the same ones; elsewhere accounts differ."""
         return self.availability_zones or (HOME_ZONES if self.region == HOME_REGION else ())
+
+    @property
+    def nat_gateway_count(self) -> int:
+        return self.nat_gateways or len(self.zones)
 
     @property
     def origins(self) -> tuple[str, ...]:
@@ -216,7 +221,6 @@ PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "warm_nodes": 1,
             "database_instance_type": "m7g.large",
             "database_multi_az": True,
-            "nat_gateways": 2,
             "keeps_data": True,
             "monthly_budget_dollars": 5_000,
         },

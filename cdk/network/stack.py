@@ -28,7 +28,7 @@ class NetworkStack(cdk.Stack):
         self.vpc = ec2.Vpc(
             self,
             "Vpc",
-            nat_gateways=deployment.nat_gateways,
+            nat_gateways=deployment.nat_gateway_count,
             availability_zones=self._zones,
             restrict_default_security_group=True,
             subnet_configuration=[

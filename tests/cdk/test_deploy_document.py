@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.costs import EXAMPLE
 from benchmarks.costs import PRESETS as COSTS
-from cdk.deployment import PRESETS, Deployment
+from cdk.deployment import Deployment
 from lambdas.schemas.administration import Action
 from tests.cdk.templates import Templates
 
@@ -46,11 +46,11 @@ def test_the_costs_are_those_that_the_table_of_prices_gives() -> None:
 
 def test_the_costs_are_of_what_the_presets_make() -> None:
     for preset, idle in COSTS.items():
-        said = PRESETS[preset]
-        assert idle.database == said["database_instance_type"]
-        assert idle.standbys == int(said["database_multi_az"])
-        assert idle.nat_gateways == said["nat_gateways"]
-        assert (idle.warm_hours > 0) == (said["warm_nodes"] > 0)
+        made = Deployment.from_context({"environment": preset})
+        assert idle.database == made.database_instance_type
+        assert idle.standbys == int(made.database_multi_az)
+        assert idle.nat_gateways == made.nat_gateway_count
+        assert (idle.warm_hours > 0) == (made.warm_nodes > 0)
 
 
 def test_the_scripts_are_bash_and_say_how_they_are_used() -> None:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from tests.cdk import test_stacks as stacks
-from tests.cdk.faults.fault import Fault, set_at, without
+from tests.cdk.faults.fault import Fault, at, set_at, without
 from tests.cdk.network import test_network as network
 from tests.cdk.templates import Templates
 
@@ -10,7 +10,17 @@ def functions_before_migrations(templates: Templates) -> None:
     templates.after["api"].discard("data")
 
 
+def one_zone_leaves_by_another(templates: Templates) -> None:
+    first, *_, last = at(templates, "network/Vpc/privateSubnet*/DefaultRoute")
+    last["Properties"]["NatGatewayId"] = first["Properties"]["NatGatewayId"]
+
+
 FAULTS = (
+    Fault(
+        "one zone leaves by the NAT gateway of another",
+        one_zone_leaves_by_another,
+        (network.test_a_lost_zone_of_prod_cuts_no_other_zone_off,),
+    ),
     Fault(
         "S3 has no gateway endpoint",
         without("network/S3/*"),

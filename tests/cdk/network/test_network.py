@@ -70,7 +70,39 @@ def test_functions_and_pods_leave_by_NAT_only(templates: Templates) -> None:
     assert len(routes) == len(templates.deployment.zones)
     assert all(route["DestinationCidrBlock"] == EVERYWHERE and "NatGatewayId" in route for route in routes)
     gateways = templates.resources("AWS::EC2::NatGateway", "network")
-    assert len(gateways) == templates.deployment.nat_gateways
+    assert len(gateways) == templates.deployment.nat_gateway_count
+
+
+def find_zones_on_the_way_out(templates: Templates) -> dict[str, set[str]]:
+    """The zones, by that of a private subnet, that its traffic passes: those of the NAT gateways of its routes."""
+    subnets = templates.resources("AWS::EC2::Subnet", "network")
+    gateways = templates.resources("AWS::EC2::NatGateway", "network")
+    routes = [route["Properties"] for route in templates.resources("AWS::EC2::Route", "network").values()]
+    tables = {
+        association["Properties"]["SubnetId"]["Ref"]: association["Properties"]["RouteTableId"]
+        for association in templates.resources("AWS::EC2::SubnetRouteTableAssociation", "network").values()
+    }
+
+    def zone_of(id: str) -> str:
+        return subnets[id]["Properties"]["AvailabilityZone"]
+
+    def pass_zones(table: dict[str, str]) -> set[str]:
+        used = [gateways[route["NatGatewayId"]["Ref"]] for route in routes if route["RouteTableId"] == table]
+        assert {tier(subnets[gateway["Properties"]["SubnetId"]["Ref"]]) for gateway in used} == {"public"}
+        return {zone_of(gateway["Properties"]["SubnetId"]["Ref"]) for gateway in used}
+
+    private = [id for id, subnet in subnets.items() if tier(subnet) == "private"]
+    return {zone_of(id): pass_zones(tables[id]) for id in private}
+
+
+def test_a_lost_zone_of_prod_cuts_no_other_zone_off(prod: Templates) -> None:
+    assert find_zones_on_the_way_out(prod) == {zone: {zone} for zone in prod.deployment.zones}
+
+
+def test_dev_pays_for_a_single_NAT_gateway(dev: Templates) -> None:
+    ways = find_zones_on_the_way_out(dev)
+    assert set(ways) == set(dev.deployment.zones)
+    assert len(set.union(*ways.values())) == dev.deployment.nat_gateway_count == 1
 
 
 def test_the_default_security_group_is_emptied(templates: Templates) -> None:
