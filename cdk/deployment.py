@@ -28,6 +28,9 @@ HOME_REGION = "eu-central-1"
 HOME_ZONES = ("eu-central-1a", "eu-central-1b", "eu-central-1c")
 #: The environment of `make deploy-emulated`, whose functions run on no Lambda.
 _EMULATED = "emulated"
+#: Of each group of GPU nodes, and no setting: CloudFormation sends a group's limits together with its size, so their
+#: change under load would end every worker. EKS allows 450 (docs/decisions/0106).
+MOST_GPU_NODES = 200
 
 
 class WrongDeployment(ValueError):
@@ -74,8 +77,9 @@ class Deployment(BaseModel):
     gpu_instance_types: Annotated[tuple[shapes.GpuInstanceType, ...], _LISTED, Field(min_length=1)] = (
         *("g4dn.2xlarge", "g5.2xlarge", "g6.2xlarge", "g6e.2xlarge"),
     )
-    max_gpu_nodes: int = Field(gt=0)  #: Spot nodes at most.
-    max_on_demand_gpu_nodes: int = Field(ge=0)  #: The fallback when no zone has spot capacity.
+    #: GPU workers at once, one a node: the only limit on what GPUs cost.
+    max_gpu_workers: int = Field(gt=0, le=MOST_GPU_NODES)
+    uses_on_demand_gpus: bool = True  #: Whether on-demand nodes take over when no zone has spot capacity.
     warm_nodes: int = Field(ge=0)  #: GPU nodes that stay up without work during warm_hours.
     warm_hours: WarmHours = WarmHours()  #: Cron expressions and a time zone.
     dollars_per_gpu_hour: float = Field(default=0.53, gt=0)  #: Price that dry runs calculate with.
@@ -121,8 +125,8 @@ class Deployment(BaseModel):
             raise ValueError("Name at least two availability_zones, each once: the database and the cluster need them.")
         if self.nat_gateway_count > len(self.zones):
             raise ValueError(f"nat_gateways must be at most one a zone: there are {len(self.zones)} zones.")
-        if self.warm_nodes > self.max_gpu_nodes:
-            raise ValueError(f"warm_nodes must be at most max_gpu_nodes, which is {self.max_gpu_nodes}.")
+        if self.warm_nodes > self.max_gpu_workers:
+            raise ValueError(f"warm_nodes must be at most max_gpu_workers, which is {self.max_gpu_workers}.")
         if self.emulated and self.environment != _EMULATED:
             raise ValueError("emulated is for `make deploy-emulated` on this machine: its functions run on no Lambda.")
         get_instance_type(self.database_instance_type)
@@ -203,8 +207,7 @@ def _sentence(where: tuple[int | str, ...], type: str, message: str) -> str:
 PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
         "dev": {
-            "max_gpu_nodes": 4,
-            "max_on_demand_gpu_nodes": 1,
+            "max_gpu_workers": 5,
             "warm_nodes": 0,
             "database_instance_type": "t4g.medium",
             "database_multi_az": False,
@@ -216,8 +219,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "unusual_costs": "nobody",
         },
         "prod": {
-            "max_gpu_nodes": 20,
-            "max_on_demand_gpu_nodes": 4,
+            "max_gpu_workers": 24,
             "warm_nodes": 1,
             "database_instance_type": "m7g.large",
             "database_multi_az": True,

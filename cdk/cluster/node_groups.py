@@ -13,7 +13,7 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from cdk.cluster.placement import GPU_LABELS, GPU_ON_DEMAND, GPU_SPOT, GPU_TAINT, POOL, SYSTEM
-from cdk.deployment import Deployment
+from cdk.deployment import MOST_GPU_NODES, Deployment
 from cdk.network.stack import NetworkStack
 
 #: 2 processors and 16 GiB: the controllers, or half of that and one heavy plan. Intel and AMD, since the worker's image
@@ -78,21 +78,14 @@ class NodeGroups(Construct):
                 least=SYSTEM_NODES,
                 most=MOST_SYSTEM_NODES,
             ),
-            GPU_SPOT: self._gpu_group(
-                GPU_SPOT, deployment.gpu_instance_types, eks.CapacityType.SPOT, deployment.max_gpu_nodes
-            ),
+            GPU_SPOT: self._gpu_group(GPU_SPOT, deployment.gpu_instance_types, eks.CapacityType.SPOT),
         }
-        if deployment.max_on_demand_gpu_nodes:
+        if deployment.uses_on_demand_gpus:
             self.by_pool[GPU_ON_DEMAND] = self._gpu_group(
-                GPU_ON_DEMAND,
-                deployment.gpu_instance_types,
-                eks.CapacityType.ON_DEMAND,
-                deployment.max_on_demand_gpu_nodes,
+                GPU_ON_DEMAND, deployment.gpu_instance_types, eks.CapacityType.ON_DEMAND
             )
 
-    def _gpu_group(
-        self, pool: str, instance_types: Sequence[str], capacity_type: eks.CapacityType, most: int
-    ) -> eks.Nodegroup:
+    def _gpu_group(self, pool: str, instance_types: Sequence[str], capacity_type: eks.CapacityType) -> eks.Nodegroup:
         group = self._group(
             pool,
             instance_types,
@@ -103,7 +96,7 @@ class NodeGroups(Construct):
                 eks.TaintSpec(key=GPU_TAINT["key"], value=GPU_TAINT["value"], effect=_EFFECTS[GPU_TAINT["effect"]])
             ],
             labels=GPU_LABELS,
-            most=most,
+            most=MOST_GPU_NODES,
         )
         # The default starts new nodes before it ends old ones, GPU nodes that nobody needs and a quota may refuse.
         _resource(group).update_config = eks.CfnNodegroup.UpdateConfigProperty(
@@ -140,7 +133,9 @@ class NodeGroups(Construct):
             labels={POOL: pool, **(labels or {})},
             taints=list(taints),
             min_size=least,
-            desired_size=least,  # when it is made; then the autoscaler's business
+            # EKS demands all three sizes of a new group. CloudFormation sends them again when one changes, which no
+            # setting does (docs/decisions/0106): from then on the size is the autoscaler's business.
+            desired_size=least,
             max_size=most,
             enable_node_auto_repair=True,
         )

@@ -26,7 +26,7 @@ RESOURCES = Resources(processors="7", memory="26Gi", shared_memory="4Gi", scratc
 
 
 class GpuWorker(Construct):
-    """One worker for each GPU, as many as the node groups may have nodes."""
+    """One worker for each GPU, at most `max_gpu_workers`: the node groups set no limit below it."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class GpuWorker(Construct):
             authentication=authentication,
             queues=[data.queues[name] for name in SHARD_QUEUES],
             messages_a_worker=scaling.SHARDS_A_WORKER,
-            most=deployment.max_gpu_nodes + deployment.max_on_demand_gpu_nodes,
+            most=deployment.max_gpu_workers,
             pod=make_worker_pod(
                 name=NAME,
                 image=image,

@@ -76,7 +76,7 @@ class WarmNodes(Construct):
                     "kind": "Deployment",
                     "metadata": {"name": NAME, "namespace": NAMESPACE},
                     "spec": {
-                        "replicas": 0,  # KEDA's business from then on
+                        # No replicas: they are KEDA's business, and each deployment would set them back.
                         "selector": {"matchLabels": labels},
                         "strategy": {"type": "Recreate"},  # a rolling update would start a node more
                         "template": pod,

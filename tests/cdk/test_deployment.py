@@ -44,13 +44,13 @@ def test_an_environment_of_another_name_takes_a_preset(preset: str) -> None:
 def test_strings_of_the_command_line_become_numbers_switches_and_lists() -> None:
     deployment = Deployment.from_context(
         {
-            "max_gpu_nodes": "7",
+            "max_gpu_workers": "7",
             "keeps_data": "true",
             "allowed_buckets": "lab-a, lab-b",
             "gpu_instance_types": ["g6.2xlarge"],
         }
     )
-    assert deployment.max_gpu_nodes == 7
+    assert deployment.max_gpu_workers == 7
     assert deployment.keeps_data is True
     assert deployment.allowed_buckets == ("lab-a", "lab-b")
     assert deployment.gpu_instance_types == ("g6.2xlarge",)
@@ -73,7 +73,8 @@ def test_the_flags_of_cdk_json_are_none_of_our_settings() -> None:
     ("context", "sentence"),
     [
         ({"domian": "wsi.example.org"}, "domian is no setting of Tessera. Did you mean domain?"),
-        ({"max-gpu-nodes": "3"}, "max-gpu-nodes is no setting of Tessera. Did you mean max_gpu_nodes?"),
+        ({"max-gpu-workers": "3"}, "max-gpu-workers is no setting of Tessera. Did you mean max_gpu_workers?"),
+        ({"max_gpu_nodes": "3"}, "max_gpu_nodes is no setting of Tessera. Did you mean max_gpu_workers?"),
         ({"xyz": "3"}, "xyz is no setting of Tessera."),
         ({"environment": "staging"}, "There is no preset staging: give preset=dev or preset=prod."),
         ({"preset": "big"}, "There is no preset big: give preset=dev or preset=prod."),
@@ -89,8 +90,9 @@ def test_the_flags_of_cdk_json_are_none_of_our_settings() -> None:
         ({"availability_zones": "eu-central-1a,eu-central-1bb"}, "availability_zones must lie in region eu-central-1"),
         ({"availability_zones": "eu-west-1a,eu-west-1b"}, "availability_zones must lie in region eu-central-1"),
         ({"log_days": "45"}, "Logs can be kept for 1, 7, 30"),
-        ({"max_gpu_nodes": "0"}, "max_gpu_nodes: Input should be greater than 0"),
-        ({"max_gpu_nodes": "many"}, "max_gpu_nodes: Input should be a valid integer"),
+        ({"max_gpu_workers": "0"}, "max_gpu_workers: Input should be greater than 0"),
+        ({"max_gpu_workers": "201"}, "max_gpu_workers: Input should be less than or equal to 200"),
+        ({"max_gpu_workers": "many"}, "max_gpu_workers: Input should be a valid integer"),
         ({"environment": "Prod", "preset": "prod"}, "environment must be two to twelve small letters and digits"),
         ({"environment": "laboratory123", "preset": "dev"}, "environment must be two to twelve small letters"),
         ({"region": "Frankfurt"}, "region must be a region of AWS, as eu-central-1, not 'Frankfurt'."),
@@ -98,7 +100,7 @@ def test_the_flags_of_cdk_json_are_none_of_our_settings() -> None:
         ({"certificate_arn": CERTIFICATE.replace("us-east-1", "eu-central-1")}, "certificate_arn must be the ARN of"),
         ({"warm_hours": {"begin": "0 7 * * *"}}, "warm_hours.begin is no setting of Tessera."),
         ({"warm_hours": {"start": "7:00"}}, "warm_hours.start must be a cron expression of five fields"),
-        ({"warm_nodes": "5"}, "warm_nodes must be at most max_gpu_nodes, which is 4."),
+        ({"warm_nodes": "6"}, "warm_nodes must be at most max_gpu_workers, which is 5."),
         ({"nat_gateways": "4"}, "nat_gateways must be at most one a zone: there are 3 zones."),
         ({"allowed_buckets": "*"}, "allowed_buckets must be names of buckets alone, as lab-slides, not '*'."),
         ({"allowed_buckets": "lab-slides,s3://other"}, "allowed_buckets must be names of buckets alone"),
@@ -124,7 +126,7 @@ def test_what_can_not_be_deployed_is_said_in_a_sentence(context: dict[str, Any],
 
 def test_every_wrong_setting_is_named_at_once() -> None:
     with pytest.raises(WrongDeployment) as refused:
-        Deployment.from_context({"bogus": "1", "max_gpu_nodes": "0"})
+        Deployment.from_context({"bogus": "1", "max_gpu_workers": "0"})
     assert len(str(refused.value).splitlines()) == 2
 
 

@@ -23,7 +23,7 @@ CONTROLLERS_PROCESSORS, CONTROLLERS_MEMORY = 0.75, 1.5 * GIB
 @pytest.fixture(scope="module")
 def chosen() -> Templates:
     """Spot of one type alone."""
-    return synthesized(environment="dev", gpu_instance_types="g6.2xlarge", max_on_demand_gpu_nodes=0)
+    return synthesized(environment="dev", gpu_instance_types="g6.2xlarge", uses_on_demand_gpus=False)
 
 
 def node_groups(templates: Templates) -> dict[str, dict[str, Any]]:
@@ -69,10 +69,8 @@ def test_spot_is_asked_for_in_every_zone_and_four_types_F20(templates: Templates
 
 
 def test_gpu_nodes_cost_nothing_while_there_is_no_work(templates: Templates) -> None:
-    deployment = templates.deployment
-    most = {GPU_SPOT: deployment.max_gpu_nodes, GPU_ON_DEMAND: deployment.max_on_demand_gpu_nodes}
-    for pool, group in gpu_groups(templates).items():
-        assert group["ScalingConfig"] == {"MinSize": 0, "DesiredSize": 0, "MaxSize": most[pool]}
+    for group in gpu_groups(templates).values():
+        assert group["ScalingConfig"]["MinSize"] == group["ScalingConfig"]["DesiredSize"] == 0
 
 
 def test_without_a_fallback_there_is_no_group_for_it(chosen: Templates) -> None:

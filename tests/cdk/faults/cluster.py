@@ -2,11 +2,12 @@ from __future__ import annotations
 
 from functools import partial
 
+from tests.cdk.cluster import test_capacity as capacity
 from tests.cdk.cluster import test_cluster as cluster
 from tests.cdk.cluster import test_node_groups as nodes
 from tests.cdk.faults.fault import Fault, at, set_at, without
 from tests.cdk.faults.workload import pod
-from tests.cdk.manifests import MANIFEST, change_values
+from tests.cdk.manifests import MANIFEST, change_objects, change_values
 from tests.cdk.templates import Templates
 from tests.cdk.workload import test_controllers as controllers
 from tests.cdk.workload import test_order as order
@@ -51,7 +52,41 @@ def charts_before_nodes(templates: Templates) -> None:
     templates.after["workload"].discard("cluster")
 
 
+def one_group_is_as_large_as_the_workers_are_many(templates: Templates) -> None:
+    group = nodes.node_groups(templates)[nodes.GPU_SPOT]
+    group["ScalingConfig"]["MaxSize"] = templates.deployment.max_gpu_workers
+
+
+def a_group_asks_for_nodes(templates: Templates) -> None:
+    nodes.node_groups(templates)[nodes.GPU_SPOT]["ScalingConfig"]["DesiredSize"] = 1
+
+
+def warm_nodes_have_replicas(templates: Templates) -> None:
+    change_objects(templates, "Deployment", lambda found: found["spec"].update(replicas=0))
+
+
 FAULTS = (
+    Fault(
+        "a group of GPU nodes has a limit that a setting changes",
+        one_group_is_as_large_as_the_workers_are_many,
+        (
+            capacity.test_the_limits_of_GPU_nodes_are_fixed,
+            capacity.test_KEDA_alone_limits_the_workers_and_thereby_the_costs,
+        ),
+    ),
+    Fault(
+        "a deployment sets the size of a group",
+        a_group_asks_for_nodes,
+        (
+            capacity.test_no_group_is_told_to_have_more_than_its_least,
+            nodes.test_gpu_nodes_cost_nothing_while_there_is_no_work,
+        ),
+    ),
+    Fault(
+        "a deployment ends the warm nodes",
+        warm_nodes_have_replicas,
+        (capacity.test_no_deployment_resets_what_KEDA_scales,),
+    ),
     Fault(
         "Kubernetes answers the internet",
         kubernetes_answers_the_internet,

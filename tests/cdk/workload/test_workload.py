@@ -123,12 +123,6 @@ def test_what_hangs_ends_and_what_ended_goes(templates: Templates) -> None:
         assert 10 < spec["failedJobsHistoryLimit"] <= 100, "an alarm counts ten failures in half an hour"
 
 
-def test_no_more_workers_than_nodes(templates: Templates) -> None:
-    most = one_object(templates, "ScaledJob", "gpu-worker")["spec"]["maxReplicaCount"]
-    deployment = templates.deployment
-    assert most == deployment.max_gpu_nodes + deployment.max_on_demand_gpu_nodes
-
-
 def test_a_worker_has_time_to_leave_before_a_spot_node_does_F23(templates: Templates) -> None:
     for job in scaled_jobs(templates):
         pod = job["spec"]["jobTargetRef"]["template"]["spec"]
