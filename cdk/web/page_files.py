@@ -19,10 +19,11 @@ BUILT = _ROOT / "web" / "dist"
 PLAIN = Path(__file__).resolve().parent / "page"  #: one page of text, for as long as there is no built one
 HASHED = "assets"  #: where Vite puts the files that carry a digest of their content in their name
 CONFIG = "config.json"  #: what the page reads first
+INDEX = "index.html"  #: names all other files
 
 
 def choose_folder(built: Path = BUILT) -> Path:
-    return built if (built / "index.html").is_file() else PLAIN
+    return built if (built / INDEX).is_file() else PLAIN
 
 
 class PageFiles(Construct):
@@ -62,12 +63,16 @@ class PageFiles(Construct):
             copy.node.add_dependency(role)
             return copy
 
+        # Cached, but revalidated each time: a new release is seen at once, and no cache has to be emptied.
+        revalidated = [s3_deployment.CacheControl.no_cache()]
         hashed = (folder / HASHED).is_dir() and deploy_files(
             "Hashed",
             [source],
             exclude=["*"],
             include=[f"{HASHED}/*"],
-            prune=False,  # a page that is open still loads the parts of its own release
+            # A page that is open still loads the parts of its own release. Nothing removes them: a lifecycle goes by
+            # age, and would take the files of the release that is live (docs/decisions/0107).
+            prune=False,
             cache_control=[
                 s3_deployment.CacheControl.max_age(cdk.Duration.days(365)),
                 s3_deployment.CacheControl.immutable(),
@@ -76,13 +81,13 @@ class PageFiles(Construct):
         rest = deploy_files(
             "Rest",
             [source, s3_deployment.Source.json_data(CONFIG, config)],
-            exclude=[f"{HASHED}/*"],
+            exclude=[f"{HASHED}/*", INDEX],
             prune=True,
-            # Cached, but revalidated each time: a new release is seen at once, and no cache has to be emptied.
-            cache_control=[s3_deployment.CacheControl.no_cache()],
+            cache_control=revalidated,
         )
-        if hashed:
-            rest.node.add_dependency(hashed)  # index.html names its files
+        index = deploy_files("Index", [source], exclude=["*"], include=[INDEX], prune=False, cache_control=revalidated)
+        # Last, since it names all others: until then every visitor gets the last release as a whole.
+        index.node.add_dependency(rest, *([hashed] if hashed else []))
 
     def _role(self, *, bucket: s3.IBucket, sources: s3.IBucket, log_group: logs.ILogGroup) -> iam.Role:
         """Return a role with the rights that `aws s3 cp` and `aws s3 sync --delete` need."""

@@ -9,6 +9,7 @@ from tests.cdk.auth import test_auth as auth
 from tests.cdk.faults.fault import Fault, at, set_at
 from tests.cdk.realtime import test_realtime as realtime
 from tests.cdk.templates import Templates
+from tests.cdk.web import test_page_files as page_files
 from tests.cdk.web import test_web as web
 
 CACHING_OPTIMIZED = "658327ea-f89d-4fab-a63d-7e88639e58f6"
@@ -63,7 +64,32 @@ def _back_to_exact_addresses(templates: Templates) -> None:
     assert auth.client(templates)["CallbackURLs"] == [f"{origin}/" for origin in templates.deployment.origins]
 
 
+def index_at_any_time(templates: Templates) -> None:
+    for copy in templates.resources("Custom::CDKBucketDeployment", "web").values():
+        copy["DependsOn"] = [id for id in copy.get("DependsOn", ()) if "Rest" not in id and "Hashed" not in id]
+
+
+def the_page_is_copied_at_once(templates: Templates) -> None:
+    for copy in templates.resources("Custom::CDKBucketDeployment", "web").values():
+        copy["Properties"]["Exclude"] = [one for one in copy["Properties"]["Exclude"] if one != "index.html"]
+
+
 FAULTS = (
+    Fault(
+        "index.html may come before the files that it names",
+        index_at_any_time,
+        (page_files.test_index_html_is_replaced_after_all_that_it_names,),
+    ),
+    Fault(
+        "index.html is copied among others",
+        the_page_is_copied_at_once,
+        (page_files.test_index_html_is_replaced_after_all_that_it_names,),
+    ),
+    Fault(
+        "files of the page expire",
+        set_at("web/Page/Resource", LifecycleConfiguration={"Rules": [{"Status": "Enabled", "ExpirationInDays": 30}]}),
+        (page_files.test_no_lifecycle_takes_files_of_the_release_that_is_live,),
+    ),
     Fault(
         "the API is open",
         set_at("api/Gateway/Rest/Default/*/{proxy+}/ANY/Resource", AuthorizationType="NONE"),

@@ -32,7 +32,11 @@ def files_of(folder: Path, outdir: Path) -> dict[str, dict[str, Any]]:
         folder=folder,
     )
     found = assertions.Template.from_stack(stack).find_resources("Custom::CDKBucketDeployment")
-    return {"hashed" if "Include" in one["Properties"] else "rest": one["Properties"] for one in found.values()}
+    return {_name_copy(one["Properties"]): one["Properties"] for one in found.values()}
+
+
+def _name_copy(properties: dict[str, Any]) -> str:
+    return {("assets/*",): "hashed", ("index.html",): "index"}.get(tuple(properties.get("Include", ())), "rest")
 
 
 @pytest.fixture
@@ -50,16 +54,34 @@ def test_hashed_files_are_kept_for_ever_and_all_others_asked_for_again(built: Pa
     assert files["hashed"]["SystemMetadata"] == {"cache-control": "max-age=31536000, immutable"}
     assert files["hashed"]["Include"] == ["assets/*"]
     assert files["rest"]["SystemMetadata"] == {"cache-control": "no-cache"}
-    assert files["rest"]["Exclude"] == ["assets/*"]
+    assert files["rest"]["Exclude"] == ["assets/*", "index.html"]
+    assert files["index"]["SystemMetadata"] == {"cache-control": "no-cache"}
 
 
 def test_a_page_that_is_open_keeps_the_files_of_its_release(built: Path, tmp_path: Path) -> None:
     files = files_of(built, tmp_path / "out")
-    assert (files["hashed"]["Prune"], files["rest"]["Prune"]) == (False, True)
+    assert {name: properties["Prune"] for name, properties in files.items()} == {
+        "hashed": False,
+        "rest": True,
+        "index": False,
+    }
+
+
+def test_no_lifecycle_takes_files_of_the_release_that_is_live(templates: Templates) -> None:
+    """It goes by age, and a release may be older than any number of days."""
+    assert "LifecycleConfiguration" not in templates.resource("AWS::S3::Bucket", "web")["Properties"]
+
+
+def test_index_html_is_replaced_after_all_that_it_names(templates: Templates) -> None:
+    copies = templates.resources("Custom::CDKBucketDeployment", "web")
+    [last] = [id for id, copy in copies.items() if copy["Properties"].get("Include") == ["index.html"]]
+    assert copies.keys() - {last} <= set(copies[last]["DependsOn"])
+    for copy in (copies[id]["Properties"] for id in copies.keys() - {last}):
+        assert "index.html" in copy["Exclude"] or copy["Include"] == ["assets/*"]
 
 
 def test_without_hashed_files_nothing_is_kept_for_ever(tmp_path: Path) -> None:
-    assert set(files_of(PLAIN, tmp_path / "out")) == {"rest"}
+    assert set(files_of(PLAIN, tmp_path / "out")) == {"rest", "index"}
 
 
 def test_the_built_page_is_taken_when_there_is_one(built: Path, tmp_path: Path) -> None:
