@@ -17,6 +17,7 @@ from adapters.settings.objects import PACKAGES
 from adapters.settings.queues import WOKEN, QueueFunction
 from cdk.api.access import UPLOADING, FunctionRights
 from cdk.api.mail import MailSender
+from cdk.api.releases import FOR_MESSAGES, FOR_REQUESTS, Releases
 from cdk.bundling import AssetKind
 from cdk.data.stack import DataStack
 from cdk.deployment import Deployment
@@ -26,6 +27,8 @@ from cdk.realtime.stack import RealtimeStack
 
 #: Run every minute, however few messages come: they repair what dead processes left behind, and send what waits.
 SCHEDULED = ("relay", "sweep")
+#: Behind the gateway.
+ANSWERING = ("api", "submit", "tiles")
 
 SLIDES_MIB = 4096  #: inspect and plan: the coarsest level of a slide as pixels, several times over
 TILES_MIB = 1_769  #: one processor, which a tile is decoded on; eight indexes of 1,000,000 tiles take 240
@@ -36,7 +39,7 @@ MAX_SCRATCH_BYTES = 8 * 1024**3
 
 
 class Functions(Construct):
-    """The functions: `by_name["plan"]`."""
+    """The functions: `by_name["plan"]`; `called["plan"]`, what its callers invoke: its alias, if it has one."""
 
     def __init__(
         self,
@@ -61,6 +64,9 @@ class Functions(Construct):
         self._make_relay(realtime)
         self._make_sweep()
         self._make_notices()
+        self.called: dict[str, lambda_.Function | lambda_.Alias] = {**self.by_name}
+        if not deployment.emulated:  # MiniStack has no CodeDeploy
+            self._release()
         for queue, woken in WOKEN.items():
             self._wake(woken, queue)
         for name in SCHEDULED:
@@ -261,6 +267,15 @@ class Functions(Construct):
             )
         return FunctionRights(self.by_name[name], deployment=deployment, data=self._data)
 
+    def _release(self) -> None:
+        """Give aliases to the functions that answer requests and messages. Those that the schedule alone or another
+        function calls are replaced at once: the next minute's run, or the next attempt, repairs what they missed."""
+        releases = Releases(self, "Releases", deployment=self._deployment)
+        for name in ANSWERING:
+            self.called[name] = releases.add_alias(self.by_name[name], name, FOR_REQUESTS)
+        for woken in WOKEN.values():
+            self.called[woken.name] = releases.add_alias(self.by_name[woken.name], woken.name, FOR_MESSAGES)
+
     def _wake(self, woken: QueueFunction, queue: str) -> None:
         """Have a queue's messages invoke the function. Only those that failed are delivered again (F-7). Reserved
         concurrency, in place of a maximum, would throttle the poller and send good messages to the dead letters."""
@@ -271,7 +286,7 @@ class Functions(Construct):
         lambda_.EventSourceMapping(
             self,
             f"{woken.name}-{queue}",
-            target=function,
+            target=self.called[woken.name],
             event_source_arn=source.queue_arn,
             batch_size=woken.batch_size,
             report_batch_item_failures=True,
@@ -280,7 +295,7 @@ class Functions(Construct):
 
     def _schedule(self, name: str) -> None:
         """Have the function run every minute. A failed run is not retried: the next minute's run follows anyway."""
-        target = targets.LambdaFunction(self.by_name[name], retry_attempts=0, max_event_age=cdk.Duration.minutes(1))
+        target = targets.LambdaFunction(self.called[name], retry_attempts=0, max_event_age=cdk.Duration.minutes(1))
         events.Rule(
             self, f"{name}-every-minute", schedule=events.Schedule.rate(cdk.Duration.minutes(1)), targets=[target]
         )

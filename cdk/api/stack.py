@@ -43,9 +43,9 @@ class ApiStack(cdk.Stack):
             deployment=deployment,
             network=network,
             authorizer=auth.authorizer,
-            function=self.functions["api"],
-            tiles=self.functions["tiles"],
-            submit=self.functions["submit"],
+            function=functions.called["api"],
+            tiles=functions.called["tiles"],
+            submit=functions.called["submit"],
         ).rest_api
         self.url = self.api.url
         Firewall(

@@ -11,13 +11,7 @@ from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 from cdk.deployment import Deployment
-
-RUNBOOK = "docs/how-to/runbook.md"
-
-
-def describe_alarm(why: str, anchor: str) -> str:
-    """Return the alarm's description, which an operator reads first."""
-    return f"{why} What to do: {RUNBOOK}#{anchor}"
+from cdk.runbook import describe_alarm
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -17,8 +17,9 @@ from constructs import Construct
 
 from adapters.settings import metrics as names
 from cdk.deployment import Deployment
-from cdk.observability.alarms import describe_alarm, notify
+from cdk.observability.alarms import notify
 from cdk.observability.metrics import FIVE_MINUTES, LIVE_STATES, Metrics
+from cdk.runbook import describe_alarm
 
 OBJECTIVE = 0.999
 DAYS = 30

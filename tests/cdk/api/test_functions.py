@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from typing import Any
 
 import pytest
@@ -52,10 +54,14 @@ def actions(templates: Templates, name: str) -> dict[str, list[Any]]:
 def mappings(templates: Templates) -> dict[str, dict[str, Any]]:
     """Event source mappings by their function's name."""
     found = templates.resources("AWS::Lambda::EventSourceMapping", "api").values()
-    by_id = {
-        id: r["Metadata"]["aws:cdk:path"].split("/")[-2] for id, r, noun in templates.all_resources() if noun == "api"
-    }
-    return {by_id[mapping["Properties"]["FunctionName"]["Ref"]]: mapping["Properties"] for mapping in found}
+    aliases = templates.resources("AWS::Lambda::Alias", "api")
+    names = {id: alias["Metadata"]["aws:cdk:path"].split("/")[-2] for id, alias in aliases.items()}
+    return {names[_find_alias(mapping["Properties"])]: mapping["Properties"] for mapping in found}
+
+
+def _find_alias(mapping: dict[str, Any]) -> str:
+    [id] = re.findall(r'"Ref": "(\w+)"', json.dumps(mapping["FunctionName"]))
+    return id
 
 
 @pytest.mark.parametrize("name", SETTINGS)

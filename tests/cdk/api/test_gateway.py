@@ -41,11 +41,11 @@ def test_tiles_and_new_jobs_have_functions_of_their_own_and_the_rest_is_the_apis
     templates: Templates,
 ) -> None:
     asked = {path: json.dumps(method["Integration"].get("Uri", "")) for path, method in methods(templates).items()}
-    of_tiles = {path for path, uri in asked.items() if "Functionstiles" in uri}
+    of_tiles = {path for path, uri in asked.items() if "FunctionsReleasestiles" in uri}
     assert of_tiles == {f"{path}/GET" for path in TILE_PATHS}
-    assert [path for path, uri in asked.items() if "Functionssubmit" in uri] == ["jobs/POST"]
+    assert [path for path, uri in asked.items() if "FunctionsReleasessubmit" in uri] == ["jobs/POST"]
     others = {path for path in asked if not path.endswith("/OPTIONS")} - of_tiles - {"jobs/POST"}
-    assert all("Functionsapi" in asked[path] for path in others)
+    assert all("FunctionsReleasesapi" in asked[path] for path in others)
 
 
 def test_preflights_are_answered_to_pages_of_the_deployments_origins_and_reach_no_function(prod: Templates) -> None:

@@ -5,8 +5,9 @@ from functools import partial
 from tests.cdk import test_iam as iam
 from tests.cdk.api import test_functions as functions
 from tests.cdk.api import test_gateway as gateway
+from tests.cdk.api import test_releases as releases
 from tests.cdk.auth import test_auth as auth
-from tests.cdk.faults.fault import Fault, at, set_at
+from tests.cdk.faults.fault import Fault, at, set_at, without
 from tests.cdk.realtime import test_realtime as realtime
 from tests.cdk.templates import Templates
 from tests.cdk.web import test_page_files as page_files
@@ -74,7 +75,53 @@ def the_page_is_copied_at_once(templates: Templates) -> None:
         copy["Properties"]["Exclude"] = [one for one in copy["Properties"]["Exclude"] if one != "index.html"]
 
 
+def an_alias_moves_at_once(templates: Templates) -> None:
+    [alias] = at(templates, "api/Functions/Releases/api/Resource")
+    del alias["UpdatePolicy"]
+
+
+def a_queue_calls_the_function_itself(templates: Templates) -> None:
+    [mapping] = at(templates, "api/Functions/plan-plan/Resource")
+    [alias] = at(templates, "api/Functions/Releases/plan/Resource")
+    mapping["Properties"]["FunctionName"] = alias["Properties"]["FunctionName"]
+
+
+def the_last_version_raises_the_alarm(templates: Templates) -> None:
+    [alarm] = at(templates, "api/Functions/Releases/stitch-crashes/Resource")
+    alarm["Properties"]["Dimensions"] = [
+        one for one in alarm["Properties"]["Dimensions"] if one["Name"] != "ExecutedVersion"
+    ]
+
+
 FAULTS = (
+    Fault(
+        "all requests reach a new version at once",
+        an_alias_moves_at_once,
+        (
+            releases.test_a_tenth_of_the_calls_comes_first_and_messages_are_watched_longer,
+            releases.test_an_alarm_brings_the_last_version_back,
+        ),
+    ),
+    Fault(
+        "a queue calls the newest code",
+        a_queue_calls_the_function_itself,
+        (releases.test_everybody_who_calls_a_function_with_an_alias_calls_the_alias,),
+    ),
+    Fault(
+        "nothing brings the last version back",
+        set_at("api/Functions/Releases/api-group/Resource", AutoRollbackConfiguration={"Enabled": False}),
+        (releases.test_an_alarm_brings_the_last_version_back,),
+    ),
+    Fault(
+        "crashes of the last version end a release",
+        the_last_version_raises_the_alarm,
+        (releases.test_a_crash_of_the_new_version_is_an_alarm_and_of_the_last_one_none,),
+    ),
+    Fault(
+        "failed messages are not counted",
+        without("api/Functions/Releases/notify-logged/Resource"),
+        (releases.test_what_a_function_answers_and_logs_as_failed_is_an_alarm_too,),
+    ),
     Fault(
         "index.html may come before the files that it names",
         index_at_any_time,

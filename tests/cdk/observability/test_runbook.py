@@ -11,8 +11,8 @@ import yaml
 
 from adapters.settings.functions import TIMEOUTS
 from adapters.settings.queues import QUEUES
-from cdk.observability.alarms import RUNBOOK
 from cdk.observability.prometheus import RULES
+from cdk.runbook import RUNBOOK
 from lambdas.schemas.administration import Action
 from tests.cdk.templates import ROOT, Templates
 
