@@ -13,6 +13,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from cdk import shapes
 from cdk.capacity import get_instance_type
 from cdk.retention import log_retention
+from cdk.scale.addresses import AddressPlan
+from cdk.scale.load import PEAK_FACTOR, TILES_A_GPU_SECOND, TILES_A_SLIDE, Scale
 
 #: Keys without a colon or a slash that the CDK's command itself leaves in the context; its other keys have one.
 _KEYS_OF_THE_COMMAND = frozenset({"acknowledged-issue-numbers", "cli-telemetry"})
@@ -29,8 +31,8 @@ HOME_ZONES = ("eu-central-1a", "eu-central-1b", "eu-central-1c")
 #: The environment of `make deploy-emulated`, whose functions run on no Lambda.
 _EMULATED = "emulated"
 #: Of each group of GPU nodes, and no setting: CloudFormation sends a group's limits together with its size, so their
-#: change under load would end every worker. EKS allows 450 (docs/decisions/0106).
-MOST_GPU_NODES = 200
+#: change under load would end every worker. 450 is EKS' own quota (docs/decisions/0106, 0111).
+MOST_GPU_NODES = 450
 
 
 class WrongDeployment(ValueError):
@@ -73,16 +75,24 @@ class Deployment(BaseModel):
     ] = ()  #: Your own buckets, from which slides may be registered by reference.
     allowed_bucket_keys: Annotated[tuple[shapes.Key, ...], _LISTED] = ()  #: ARNs of those buckets' KMS keys.
 
+    #: The load that all parts are sized for (docs/explanation/scaling.md).
+    slides_per_day: int = Field(gt=0)
+    tiles_per_slide: int = Field(default=TILES_A_SLIDE, gt=0)  #: Tiles of tissue that a model sees.
+    tiles_per_gpu_second: float = Field(default=TILES_A_GPU_SECOND, gt=0)  #: Of your model on one GPU node.
+    peak_factor: float = Field(default=PEAK_FACTOR, ge=1)  #: Slides of the busiest hour to those of the mean hour.
+
     #: All of one size; several types raise the chance of spot capacity.
     gpu_instance_types: Annotated[tuple[shapes.GpuInstanceType, ...], _LISTED, Field(min_length=1)] = (
         *("g4dn.2xlarge", "g5.2xlarge", "g6.2xlarge", "g6e.2xlarge"),
     )
-    #: GPU workers at once, one a node: the only limit on what GPUs cost.
-    max_gpu_workers: int = Field(gt=0, le=MOST_GPU_NODES)
+    dollars_per_gpu_hour: float = Field(default=0.53, gt=0)  #: Price that dry runs calculate with.
+    #: GPU workers at once, one a node: the only limit on what GPUs cost. Without it, what slides_per_day asks for.
+    max_gpu_workers: int = Field(
+        default_factory=lambda given: min(MOST_GPU_NODES, _derive_scale(given).gpu_workers), gt=0, le=MOST_GPU_NODES
+    )
     uses_on_demand_gpus: bool = True  #: Whether on-demand nodes take over when no zone has spot capacity.
     warm_nodes: int = Field(ge=0)  #: GPU nodes that stay up without work during warm_hours.
     warm_hours: WarmHours = WarmHours()  #: Cron expressions and a time zone.
-    dollars_per_gpu_hour: float = Field(default=0.53, gt=0)  #: Price that dry runs calculate with.
 
     #: Role that may administer the cluster, with kubectl for example. Without it only the deployment itself may.
     cluster_admin_role_arn: shapes.Role | None = None
@@ -93,6 +103,9 @@ class Deployment(BaseModel):
     database_multi_az: bool  #: Whether a standby in a second zone takes over.
     #: At most one a zone. Without it each zone has its own, so that a lost zone cuts no other off.
     nat_gateways: int | None = Field(default=None, gt=0)
+    #: Length of the private subnets' prefix: 19 has addresses for 2,000 nodes in three zones. Never change it of an
+    #: installation that exists, since that replaces its subnets: one from before this setting has 20.
+    private_subnet_mask: int = Field(default=19, ge=19, le=20)
     backup_days: int = Field(default=30, ge=1, le=35)  #: Days that database backups are kept.
     keeps_data: bool  #: Deletion protection; buckets, keys and database outlive the stacks.
     instant_retrieval_after_days: int = Field(default=90, ge=1)  #: Age of originals that move to cold storage.
@@ -100,7 +113,8 @@ class Deployment(BaseModel):
     audit_days: int = 365  #: Days that the audit trail is kept.
 
     alarm_email: shapes.Email | None = None  #: Where alarms go; without it they reach nobody.
-    monthly_budget_dollars: int = Field(gt=0)  #: Costs above it raise an alarm.
+    #: Costs above it raise an alarm. Without it, idle costs and those of slides_per_day.
+    monthly_budget_dollars: int = Field(default_factory=lambda given: _derive_scale(given).budget_dollars_a_month, gt=0)
     #: What detects unusual costs: "tag", a monitor of this installation's tag, which in an organisation only the
     #: payer's account may create; the ARN of an existing monitor; or "nobody".
     unusual_costs: shapes.UnusualCosts = "tag"
@@ -129,6 +143,11 @@ class Deployment(BaseModel):
             raise ValueError(f"warm_nodes must be at most max_gpu_workers, which is {self.max_gpu_workers}.")
         if self.emulated and self.environment != _EMULATED:
             raise ValueError("emulated is for `make deploy-emulated` on this machine: its functions run on no Lambda.")
+        if not self.addresses.suffices:
+            raise ValueError(
+                f"The nodes would take {self.addresses.needed:,} addresses of the private subnets, which have"
+                f" {self.addresses.available:,}: lower slides_per_day or max_gpu_workers, or name more zones."
+            )
         get_instance_type(self.database_instance_type)
         for cidr in self.cluster_endpoint_cidrs:
             _check_cidr(cidr)
@@ -144,6 +163,21 @@ class Deployment(BaseModel):
     @property
     def nat_gateway_count(self) -> int:
         return self.nat_gateways or len(self.zones)
+
+    @property
+    def scale(self) -> Scale:
+        """The numbers that slides_per_day asks for. Settings that are given explicitly win over them."""
+        return _derive_scale({name: getattr(self, name) for name in _OF_SCALE})
+
+    @property
+    def addresses(self) -> AddressPlan:
+        """The plan of the private subnets' addresses, for as many nodes as there may be."""
+        return AddressPlan(
+            gpu_nodes=self.max_gpu_workers + self.warm_nodes,
+            system_nodes=self.scale.system_nodes,
+            zones=len(self.zones),
+            mask=self.private_subnet_mask,
+        )
 
     @property
     def origins(self) -> tuple[str, ...]:
@@ -175,8 +209,32 @@ class Deployment(BaseModel):
             return cls.model_validate({**PRESETS[preset], **given})
         except ValidationError as error:
             raise WrongDeployment(
-                "\n".join(_sentence(one["loc"], one["type"], one["msg"]) for one in error.errors())
+                "\n".join(
+                    _sentence(one["loc"], one["type"], one["msg"])
+                    for one in error.errors()
+                    if one["type"] != "default_factory_not_called"  # a consequence of another error in this list
+                )
             ) from error
+
+
+_OF_SCALE = (
+    *("slides_per_day", "tiles_per_slide", "tiles_per_gpu_second", "peak_factor"),
+    *("dollars_per_gpu_hour", "database_multi_az"),
+)
+#: Dollars a month without and with a standby of the database (docs/how-to/deploy.md, "What it costs").
+_IDLE_DOLLARS, _IDLE_DOLLARS_WITH_STANDBY = 400, 900
+
+
+def _derive_scale(given: Mapping[str, Any]) -> Scale:
+    return Scale(
+        slides_a_day=given["slides_per_day"],
+        tiles_a_slide=given["tiles_per_slide"],
+        tiles_a_gpu_second=given["tiles_per_gpu_second"],
+        peak_factor=given["peak_factor"],
+        dollars_a_gpu_hour=given["dollars_per_gpu_hour"],
+        # Absent while the numbers of nodes are derived, which do not depend on it.
+        idle_dollars_a_month=_IDLE_DOLLARS_WITH_STANDBY if given.get("database_multi_az") else _IDLE_DOLLARS,
+    )
 
 
 def _check_cidr(cidr: str) -> None:
@@ -207,7 +265,7 @@ def _sentence(where: tuple[int | str, ...], type: str, message: str) -> str:
 PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
         "dev": {
-            "max_gpu_workers": 5,
+            "slides_per_day": 350,
             "warm_nodes": 0,
             "database_instance_type": "t4g.medium",
             "database_multi_az": False,
@@ -215,16 +273,14 @@ PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "backup_days": 7,
             "keeps_data": False,
             "log_days": 30,
-            "monthly_budget_dollars": 500,
             "unusual_costs": "nobody",
         },
         "prod": {
-            "max_gpu_workers": 24,
+            "slides_per_day": 1_700,
             "warm_nodes": 1,
             "database_instance_type": "m7g.large",
             "database_multi_az": True,
             "keeps_data": True,
-            "monthly_budget_dollars": 5_000,
         },
     }
 )

@@ -27,6 +27,7 @@ def main(context: tuple[str, ...]) -> int:
         if done.returncode:
             sys.stderr.write(done.stdout)
             return done.returncode
+        sys.stdout.write(done.stdout)  # the app's report of slides a day is in it
         sys.stdout.write(_table(out, time.monotonic() - began))
         sys.stdout.flush()
     return 0

@@ -19,9 +19,6 @@ from cdk.viewer import VIEWER_IP
 WINDOW_SECONDS = 60
 #: Requests a minute. A clinic behind one address has many viewers, each of which asks for tiles by the dozen.
 OF_ONE_ADDRESS = 60_000
-OF_ONE_CREDENTIAL = 12_000
-#: Requests that begin work, by one credential: enough for a study of hundreds of slides, not for a loop.
-OF_ONE_CREDENTIAL_BEGINNING = 600
 
 #: AWS's groups, and the rules of each that only count. Bodies above 8 KB are no attack here: a list of files to upload,
 #: parts to sign (F-35); the gateway itself refuses 10 MB. Nor are query strings above 2 KB: a subscriber's token, more
@@ -50,13 +47,13 @@ class Firewall(Construct):
         protects: Mapping[str, str],
     ) -> None:
         super().__init__(scope, id)
-        refusal = _too_many(deployment.origins)
+        scale, refusal = deployment.scale, _too_many(deployment.origins)
         begins: dict[str, Any] = {**_by_header("authorization"), "scope_down_statement": _begins_work()}
         rules = [
             _rate("address", OF_ONE_ADDRESS, refusal, aggregate_key_type="IP"),
             _rate("viewer", OF_ONE_ADDRESS, refusal, **_by_header(VIEWER_IP)),
-            _rate("credential", OF_ONE_CREDENTIAL, refusal, **_by_header("authorization")),
-            _rate("credential-begins-work", OF_ONE_CREDENTIAL_BEGINNING, refusal, **begins),
+            _rate("credential", scale.credential_limit, refusal, **_by_header("authorization")),
+            _rate("credential-begins-work", scale.beginning_limit, refusal, **begins),
             *(_make_managed_rule(name, counted) for name, counted in MANAGED.items()),
         ]
         for priority, rule in enumerate(rules):

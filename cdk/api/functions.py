@@ -290,7 +290,7 @@ class Functions(Construct):
             event_source_arn=source.queue_arn,
             batch_size=woken.batch_size,
             report_batch_item_failures=True,
-            max_concurrency=woken.at_once,
+            max_concurrency=self._deployment.scale.compute_concurrency(queue),
         )
 
     def _schedule(self, name: str) -> None:

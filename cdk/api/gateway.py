@@ -20,8 +20,6 @@ from cdk.log_group import LogGroup
 from cdk.network.stack import NetworkStack
 
 STAGE = "live"
-#: Requests a second, and at once, of all callers together. The firewall limits each caller before.
-RATE, BURST = 2_000, 4_000
 OPEN = ("health", "openapi.json")
 #: Methods and headers that pages of other origins may send.
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
@@ -81,8 +79,9 @@ class Gateway(Construct):
                 metrics_enabled=True,
                 logging_level=apigateway.MethodLoggingLevel.ERROR,
                 data_trace_enabled=False,  # headers hold credentials
-                throttling_rate_limit=RATE,
-                throttling_burst_limit=BURST,
+                # Of all callers together. The firewall limits each caller before.
+                throttling_rate_limit=deployment.scale.request_rate,
+                throttling_burst_limit=deployment.scale.request_burst,
                 access_log_destination=apigateway.LogGroupLogDestination(access_log),
                 access_log_format=apigateway.AccessLogFormat.custom(_LINE),
             ),

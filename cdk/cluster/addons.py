@@ -11,6 +11,7 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from cdk.cluster.placement import GPU_TOLERATIONS, SYSTEM_LABELS
+from cdk.scale.addresses import MINIMUM_IP_TARGET, WARM_IP_TARGET
 
 
 class NodeAddons(Construct):
@@ -32,7 +33,13 @@ class NodeAddons(Construct):
             "Network",
             cluster=cluster,
             name="vpc-cni",
-            values={"enableNetworkPolicy": "true"},  # without it NetworkPolicy objects do nothing
+            values={
+                "enableNetworkPolicy": "true",  # without it NetworkPolicy objects do nothing
+                "env": {
+                    "MINIMUM_IP_TARGET": str(MINIMUM_IP_TARGET),
+                    "WARM_IP_TARGET": str(WARM_IP_TARGET),
+                },
+            },
             accounts={"aws-node": network},
         )
         # Tells the node group's repair of broken GPUs, on which every shard would fail. Its part for GPUs does not

@@ -20,7 +20,8 @@ from cdk.network.stack import NetworkStack
 #: is built for them; the first to be had is taken.
 SYSTEM_INSTANCE_TYPES = ("r7i.large", "r6i.large", "r7a.large", "r6a.large")
 SYSTEM_NODES = 2  #: always; in two zones
-MOST_SYSTEM_NODES = 5
+#: As MOST_GPU_NODES, no setting: heavy workers, a node each, are bounded by the load (cdk/scale/load.py).
+MOST_SYSTEM_NODES = 100
 #: GiB. On system nodes the worker's image (10) and what heavy plans write (24 each) lie on it; on GPU nodes the system
 #: alone, since all else lies on the instance's own NVMe.
 SYSTEM_DISK, GPU_DISK = 100, 50

@@ -20,11 +20,10 @@ from cdk.workload.worker_access import grant_work
 NAME = "heavy-worker"
 #: The largest slide without an index of ours has 8 GB; it is copied to the disk and read by OpenSlide.
 RESOURCES = Resources(processors="1", memory="8Gi", shared_memory="1Gi", scratch="20Gi")
-MOST = 4
 
 
 class HeavyWorker(Construct):
-    """One worker for each plan, at most MOST at once."""
+    """One worker for each plan, at most as many as the load asks for."""
 
     def __init__(
         self,
@@ -67,7 +66,7 @@ class HeavyWorker(Construct):
             authentication=authentication,
             queues=[data.queues[QUEUE]],
             messages_a_worker=scaling.HEAVY_A_WORKER,
-            most=MOST,
+            most=deployment.scale.heavy_workers,
             pod=make_worker_pod(
                 name=NAME,
                 image=image,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cdk.faults import ageing, cluster, data, doors, network, redeploying, watching, workload
+from tests.cdk.faults import ageing, cluster, data, doors, network, redeploying, scale, watching, workload
 from tests.cdk.faults.fault import Fault
 from tests.cdk.manifests import CHART, change_objects, change_values, objects
 from tests.cdk.templates import Templates
@@ -18,6 +18,7 @@ FAULTS = (
     *watching.FAULTS,
     *ageing.FAULTS,
     *redeploying.FAULTS,
+    *scale.FAULTS,
 )
 
 

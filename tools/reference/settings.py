@@ -55,8 +55,13 @@ def _head() -> str:
 
 def _deployment() -> str:
     comments = read_field_comments(Deployment)
+    made = {preset: Deployment.from_context({"environment": preset}) for preset in PRESETS}
     rows = [
-        (format_code(name), *(_of_preset(field, PRESETS[preset].get(name)) for preset in PRESETS), comments[name])
+        (
+            format_code(name),
+            *(_of_preset(field, _find_given(field, name, preset, made[preset])) for preset in PRESETS),
+            comments[name],
+        )
         for name, field in Deployment.model_fields.items()
     ]
     return (
@@ -64,6 +69,11 @@ def _deployment() -> str:
         "Give these as `-c name=value`, or under `context` in `cdk.json`. [Deploy to AWS](../how-to/deploy.md) "
         "explains the choice.\n\n" + format_table(("Setting", *PRESETS, "Meaning"), rows)
     )
+
+
+def _find_given(field: FieldInfo, name: str, preset: str, made: Deployment) -> object:
+    """Return what the preset says, or what is derived from it."""
+    return getattr(made, name) if field.default_factory else PRESETS[preset].get(name)
 
 
 def _of_preset(field: FieldInfo, given: object) -> str:

@@ -7,7 +7,6 @@ from typing import Any
 
 from adapters.settings.gateway_routes import TILE_PATHS
 from adapters.settings.problems import BASE_PATH, MEDIA_TYPE
-from cdk.api.firewall import OF_ONE_CREDENTIAL
 from tests.cdk.templates import Templates, synthesized
 
 
@@ -186,7 +185,7 @@ def test_a_credential_may_ask_less_and_begin_work_still_less_F36(templates: Temp
     for counted in (asks, begins):
         assert counted["CustomKeys"][0]["Header"]["Name"] == "authorization"
         assert counted["EvaluationWindowSec"] == 60
-    assert begins["Limit"] < asks["Limit"] == OF_ONE_CREDENTIAL
+    assert begins["Limit"] < asks["Limit"] == templates.deployment.scale.credential_limit
     narrowed = json.dumps(begins["ScopeDownStatement"])
     assert all(word in narrowed for word in ("POST", f"{BASE_PATH}/jobs", f"{BASE_PATH}/uploads", "URL_DECODE"))
 

@@ -13,7 +13,10 @@ from tests.cdk.manifests import objects, one_object
 from tests.cdk.templates import Resource, Templates, synthesized
 
 #: Settings that choose nodes, or the place of all that there is: their change replaces whole groups of nodes.
-CHOOSE_NODES = {"environment", "region", "availability_zones", "gpu_instance_types", "uses_on_demand_gpus", "emulated"}
+CHOOSE_NODES = {
+    *("environment", "region", "availability_zones", "private_subnet_mask"),
+    *("gpu_instance_types", "uses_on_demand_gpus", "emulated"),
+}
 #: Another value of each other setting.
 ORDINARY = {
     "domain": "slides.example.org",
@@ -22,6 +25,10 @@ ORDINARY = {
     "mail_from": "slides@example.org",
     "allowed_buckets": "lab-slides",
     "allowed_bucket_keys": "arn:aws:kms:eu-central-1:111122223333:key/x",
+    "slides_per_day": 10_000,
+    "tiles_per_slide": 20_000,
+    "tiles_per_gpu_second": 250,
+    "peak_factor": 3,
     "max_gpu_workers": 100,
     "warm_nodes": 3,
     "warm_hours": {"start": "0 6 * * *"},
