@@ -108,7 +108,7 @@ class Deployment(BaseModel):
     private_subnet_mask: int = Field(default=19, ge=19, le=20)
     backup_days: int = Field(default=30, ge=1, le=35)  #: Days that database backups are kept.
     keeps_data: bool  #: Deletion protection; buckets, keys and database outlive the stacks.
-    instant_retrieval_after_days: int = Field(default=90, ge=1)  #: Age of originals that move to cold storage.
+    instant_retrieval_after_days: int = Field(default=30, ge=1)  #: Age of originals that move to cold storage.
     log_days: int = 90  #: Days that logs are kept.
     audit_days: int = 365  #: Days that the audit trail is kept.
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 #: Storage classes that can be read only by a copy; Instant Retrieval ("GLACIER_IR") is not among them.
-_COLD = ("GLACIER", "DEEP_ARCHIVE")
+CLASSES_TO_RESTORE = ("GLACIER", "DEEP_ARCHIVE")
 _EXPIRY = re.compile(r'expiry-date="([^"]+)"')
 
 
@@ -186,7 +186,7 @@ class S3SlideStore:
         with translate_refusals():
             self._clients.s3.delete_object_tagging(**target)
             stored = self._clients.s3.head_object(**target)  # without its checksum, which would need a right on the key
-            if stored.get("StorageClass") not in _COLD:
+            if stored.get("StorageClass") not in CLASSES_TO_RESTORE:
                 return Readable(now=True)
             # 'ongoing-request="true"', or 'ongoing-request="false", expiry-date="Fri, 21 Dec 2012 00:00:00 GMT"'
             copy = stored.get("Restore", "")

@@ -64,6 +64,9 @@ class DataBucket(s3.Bucket):
             server_access_logs_bucket=access_logs,
             server_access_logs_prefix=f"{id.lower()}/",
             lifecycle_rules=[housekeeping, *rules],
+            # Instant Retrieval charges each object as 128 KB at least, and folders of DICOM and MRXS have smaller files.
+            # Buckets whose rules are older than this default keep another one.
+            transition_default_minimum_object_size=s3.TransitionDefaultMinimumObjectSize.ALL_STORAGE_CLASSES_128_K,
             cors=_cors(deployment, methods),
             **make_bucket_settings(deployment),
         )
@@ -72,7 +75,8 @@ class DataBucket(s3.Bucket):
 def make_slides_bucket(
     scope: Construct, id: str, *, deployment: Deployment, key: kms.IKey, access_logs: s3.IBucket
 ) -> DataBucket:
-    """Make the bucket for original slides, which are read for weeks, then hardly ever."""
+    """Make the bucket for original slides, which are read for weeks, then hardly ever. Old ones move to a storage class
+    in which every range is read as before, at another price (docs/decisions/0109)."""
     tag, value = ARCHIVED
     return DataBucket(
         scope,

@@ -7,6 +7,7 @@ from uuid import UUID
 
 import pytest
 
+from adapters.s3.slides import CLASSES_TO_RESTORE
 from adapters.settings import objects
 from tests.cdk.templates import Templates, synthesized
 from wsi import keys
@@ -116,6 +117,24 @@ def test_originals_move_to_instant_retrieval(templates: Templates) -> None:
     [move] = rule(templates, "Slides", "originals")["Transitions"]
     days = templates.deployment.instant_retrieval_after_days
     assert move == {"StorageClass": "GLACIER_IR", "TransitionInDays": days}
+
+
+def test_originals_are_in_the_dear_class_for_a_month(templates: Templates) -> None:
+    [move] = rule(templates, "Slides", "originals")["Transitions"]
+    assert move["TransitionInDays"] == 30
+
+
+def test_files_that_would_be_charged_as_larger_ones_do_not_move(templates: Templates) -> None:
+    moves = properties(templates, "Slides")["LifecycleConfiguration"]
+    assert moves["TransitionDefaultMinimumObjectSize"] == "all_storage_classes_128K"
+
+
+def test_slides_that_nobody_archived_are_read_without_a_restore(templates: Templates) -> None:
+    """SQL knows of archived slides alone: no rule may move another one to where it must be restored first."""
+    rules = properties(templates, "Slides")["LifecycleConfiguration"]["Rules"]
+    moves = [move for r in rules if "TagFilters" not in r for move in r.get("Transitions", [])]
+    assert moves
+    assert {move["StorageClass"] for move in moves}.isdisjoint(CLASSES_TO_RESTORE)
 
 
 def test_what_is_tagged_as_archived_and_nothing_else_moves_to_deep_archive(templates: Templates) -> None:

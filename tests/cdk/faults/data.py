@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 from tests.cdk import test_validation as validation
 from tests.cdk.data import test_buckets as buckets
@@ -20,6 +22,19 @@ def cors(**properties: object) -> partial[None]:
 def _change_cors(templates: Templates, *, properties: dict[str, object]) -> None:
     [bucket] = at(templates, "data/Slides/Resource")
     bucket["Properties"]["CorsConfiguration"]["CorsRules"][0].update(properties)
+
+
+def originals(change: Callable[[dict[str, Any]], object]) -> partial[None]:
+    return partial(_change_originals, change=change)
+
+
+def _change_originals(templates: Templates, *, change: Callable[[dict[str, Any]], object]) -> None:
+    change(buckets.rule(templates, "Slides", "originals"))
+
+
+def small_files_move(templates: Templates) -> None:
+    moves = buckets.properties(templates, "Slides")["LifecycleConfiguration"]
+    moves["TransitionDefaultMinimumObjectSize"] = "varies_by_storage_class"
 
 
 def all_connections(templates: Templates) -> None:
@@ -80,6 +95,21 @@ FAULTS = (
         "parts of broken uploads stay for ever",
         set_at("data/Slides/Resource", LifecycleConfiguration={"Rules": []}),
         (partial(buckets.test_but_not_for_ever_and_unfinished_uploads_go_after_three_days_F44, name="Slides"),),
+    ),
+    Fault(
+        "originals stay in the dear class for a quarter",
+        originals(lambda rule: rule["Transitions"][0].update(TransitionInDays=90)),
+        (buckets.test_originals_are_in_the_dear_class_for_a_month,),
+    ),
+    Fault(
+        "files of a few bytes are charged as 128 KB",
+        small_files_move,
+        (buckets.test_files_that_would_be_charged_as_larger_ones_do_not_move,),
+    ),
+    Fault(
+        "slides that nobody archived must be restored before they are read",
+        originals(lambda rule: rule["Transitions"][0].update(StorageClass="GLACIER")),
+        (buckets.test_slides_that_nobody_archived_are_read_without_a_restore,),
     ),
     Fault(
         "a queue has no dead letters",
