@@ -10,6 +10,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
+from adapters.settings.prices import DOLLARS_PER_GPU_HOUR
 from cdk import shapes
 from cdk.capacity import get_instance_type
 from cdk.retention import log_retention
@@ -85,7 +86,7 @@ class Deployment(BaseModel):
     gpu_instance_types: Annotated[tuple[shapes.GpuInstanceType, ...], _LISTED, Field(min_length=1)] = (
         *("g4dn.2xlarge", "g5.2xlarge", "g6.2xlarge", "g6e.2xlarge"),
     )
-    dollars_per_gpu_hour: float = Field(default=0.53, gt=0)  #: Price that dry runs calculate with.
+    dollars_per_gpu_hour: float = Field(default=DOLLARS_PER_GPU_HOUR, gt=0)  #: Price that dry runs calculate with.
     #: GPU workers at once, one a node: the only limit on what GPUs cost. Without it, what slides_per_day asks for.
     max_gpu_workers: int = Field(
         default_factory=lambda given: min(MOST_GPU_NODES, _derive_scale(given).gpu_workers), gt=0, le=MOST_GPU_NODES

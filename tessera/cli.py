@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from tessera.commands import models
+from tessera.commands import admin, models
 from tessera.commands.deidentify import deidentify
 from tessera.commands.inspect import inspect
 from tessera.commands.restate import restate
@@ -55,6 +55,7 @@ app.command()(restate)
 app.command()(submit)
 app.command()(watch)
 app.add_typer(models.app)
+app.add_typer(admin.app)
 
 
 def main() -> None:

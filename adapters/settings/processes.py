@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from adapters.settings.environment import Environment
+from adapters.settings.prices import DOLLARS_PER_GPU_HOUR
 from adapters.settings.queues import POD_VISIBILITY
 from adapters.settings.reads import ReadLimits
 from adapters.settings.scaling import IDLE_SECONDS
@@ -71,7 +72,7 @@ class SubmitSettings(DatabaseSettings, QueueNames, Pages):
     """The function that starts jobs and answers dry runs."""
 
     results_bucket: str  #: Bucket of results and of what inspection stores.
-    dollars_per_gpu_hour: float = Field(default=0.53, gt=0)  #: Price that dry runs calculate with.
+    dollars_per_gpu_hour: float = Field(default=DOLLARS_PER_GPU_HOUR, gt=0)  #: Price that dry runs calculate with.
 
 
 class ApiSettings(SubmitSettings, SlideBuckets):

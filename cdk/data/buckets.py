@@ -64,8 +64,8 @@ class DataBucket(s3.Bucket):
             server_access_logs_bucket=access_logs,
             server_access_logs_prefix=f"{id.lower()}/",
             lifecycle_rules=[housekeeping, *rules],
-            # Instant Retrieval charges each object as 128 KB at least, and folders of DICOM and MRXS have smaller files.
-            # Buckets whose rules are older than this default keep another one.
+            # Instant Retrieval charges each object as 128 KB at least; folders of DICOM and MRXS have smaller files.
+            # Buckets whose rules are older than this default of S3 keep another one.
             transition_default_minimum_object_size=s3.TransitionDefaultMinimumObjectSize.ALL_STORAGE_CLASSES_128_K,
             cors=_cors(deployment, methods),
             **make_bucket_settings(deployment),

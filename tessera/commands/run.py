@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 from rich.console import Console
 
+from adapters.settings.prices import DOLLARS_PER_GPU_HOUR
 from tessera.commands.options import (
     AllowUpsampling,
     Fast,
@@ -85,8 +86,8 @@ def run(
         typer.Option("--dry-run", help="Only say what it would take on a worker: tiles, shards, seconds, dollars."),
     ] = False,
     dollars_per_hour: Annotated[
-        float, typer.Option(min=0, help="Price of a worker, for --dry-run: that of a g4dn.xlarge.")
-    ] = 0.53,
+        float, typer.Option(min=0, help="Price of a worker, for --dry-run: that of a g6.2xlarge on spot.")
+    ] = DOLLARS_PER_GPU_HOUR,
     as_json: Annotated[bool, typer.Option("--json", help="With --dry-run: one JSON object on stdout.")] = False,
 ) -> None:
     """Run models over each slide. Finished slides are skipped, interrupted ones taken up where they were."""

@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.costs import EXAMPLE
-from benchmarks.costs import PRESETS as COSTS
+from adapters.settings.prices import PRICES, get_price
 from cdk.deployment import Deployment
 from lambdas.schemas.administration import Action
+from tessera.costs.bill import compute_bill
+from tessera.costs.configuration import PRESETS, Preset
+from tessera.costs.load import Load
 from tests.cdk.templates import Templates
 
 ROOT = Path(__file__).parents[2]
@@ -37,20 +39,40 @@ def test_every_output_that_it_asks_for_exists(templates: Templates) -> None:
         assert output in templates.by_noun[noun]["Outputs"], (noun, output)
 
 
-def test_the_costs_are_those_that_the_table_of_prices_gives() -> None:
-    for preset, idle in COSTS.items():
-        assert f"**{sum(cost for _, cost in idle.compute_costs()):.0f} $**" in TEXT, preset
-    gpu = EXAMPLE.compute_costs()[0]
-    assert f"| {gpu[1]:.3f} $ | {gpu[2]:.3f} $ on demand |" in TEXT
+def test_the_idle_costs_are_those_of_the_bill() -> None:
+    dev, prod = (compute_bill(PRESETS[preset], Load(slides_a_day=0)) for preset in Preset)
+    for service, part in dev.services.items():
+        row = f"| {service} | {part.dollars:.0f} | {prod.services[service].dollars:.0f} |"
+        assert row in TEXT or part.dollars < 0.5
+    assert f"| **all** | **{dev.dollars:.0f} $** | **{prod.dollars:.0f} $** |" in TEXT
+    gpu = Load(slides_a_day=1).gpu_seconds_a_slide / 3600 * dollars("EC2 g6.2xlarge spot")
+    assert f"Below about {round(prod.dollars / gpu, -3):,.0f} such slides a month" in TEXT
 
 
-def test_the_costs_are_of_what_the_presets_make() -> None:
-    for preset, idle in COSTS.items():
-        made = Deployment.from_context({"environment": preset})
-        assert idle.database == made.database_instance_type
-        assert idle.standbys == int(made.database_multi_az)
-        assert idle.nat_gateways == made.nat_gateway_count
-        assert (idle.warm_hours > 0) == (made.warm_nodes > 0)
+def test_the_costs_of_a_slide_are_those_of_the_table_of_prices() -> None:
+    hours, tiles, gets, gib, read_gib = 5 / 60, 36_600, 150, 4, 1.2
+    spot, on_demand = hours * dollars("EC2 g6.2xlarge spot"), hours * dollars("EC2 g6.2xlarge")
+    assert f"| GPU | {spot:.3f} $ | {on_demand:.3f} $ on demand |" in TEXT
+    get, put = dollars("S3 GET") / 1000, dollars("S3 PUT") / 1000
+    assert f"| {gets * get:.5f} $ in {gets} requests | {tiles * get:.3f} $, one request a tile |" in TEXT
+    assert f"| {read_gib * dollars('NAT traffic'):.3f} $ through NAT |" in TEXT
+    assert f"| results | {50 * put:.4f} $ | {tiles * put:.2f} $, one object a tile |" in TEXT
+    hot, cold = gib * dollars("S3 Standard"), gib * dollars("S3 Glacier Instant Retrieval")
+    assert f"| {hot + 2 * cold:.3f} $, Instant Retrieval from day 30 | {3 * hot:.3f} $, all in Standard |" in TEXT
+    assert f"| storing it for each month after that | {cold:.3f} $ | {hot:.3f} $ |" in TEXT
+
+
+def test_the_bill_with_slides_is_the_example_of_the_command() -> None:
+    bill = compute_bill(PRESETS[Preset.PROD], Load(slides_a_day=200, gib_a_slide=4))
+    originals = sum(line.dollars for line in bill.lines if "originals" in line.item)
+    assert f"originals cost {originals:,.0f} $ a month, and all other services" in TEXT
+    assert f"together {bill.dollars - originals:,.0f} $." in TEXT
+    checked = sum(price.was_checked for price in PRICES.values())
+    assert 0.28 < checked / len(PRICES) < 0.38  # "a third of them"
+
+
+def dollars(name: str) -> float:
+    return get_price(name).dollars
 
 
 def test_the_scripts_are_bash_and_say_how_they_are_used() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cdk.faults import ageing, cluster, data, doors, network, redeploying, scale, watching, workload
+from tests.cdk.faults import ageing, cluster, costs, data, doors, network, redeploying, scale, watching, workload
 from tests.cdk.faults.fault import Fault
 from tests.cdk.manifests import CHART, change_objects, change_values, objects
 from tests.cdk.templates import Templates
@@ -19,6 +19,7 @@ FAULTS = (
     *ageing.FAULTS,
     *redeploying.FAULTS,
     *scale.FAULTS,
+    *costs.FAULTS,
 )
 
 

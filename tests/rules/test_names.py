@@ -16,7 +16,7 @@ from tests.rules.vocabulary import CONVERTERS, FRAGMENTS, PREDICATES, VERBS
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("wsi", "adapters", "lambdas", "inference", "gpu_worker", "cdk", "local", "tessera", "tools", "benchmarks")
 #: Names that others choose: http.server, `import tessera`, and commands, which are named as they are typed.
-NAMED_BY_OTHERS = {"main", "do_GET", "results", "thumbnail", "heatmap", "default"}
+NAMED_BY_OTHERS = {"main", "do_GET", "results", "thumbnail", "heatmap", "default", "cost"}
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
