@@ -25,6 +25,7 @@ from lambdas.schemas.administration import (
     AddUser,
     KeyName,
     ListTenants,
+    ListUsage,
     Person,
     RegisterBuiltin,
     RegisterModel,
@@ -59,6 +60,9 @@ def _carry_out(asked: Body, owner: Administration) -> dict[str, Any]:
     match asked:
         case ListTenants():
             return {"tenants": [{**asdict(tenant), "id": str(tenant.id)} for tenant in owner.list_tenants()]}
+        case ListUsage():
+            usage = [{**asdict(one), "day": one.day.isoformat()} for one in owner.list_usage(asked.days)]
+            return {"days": asked.days, "usage": usage}
         case AddTenant():
             return {"tenant": str(owner.add_tenant(asked.name))}
         case AddUser():

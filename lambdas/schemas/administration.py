@@ -17,6 +17,10 @@ class ListTenants(Body):
     pass
 
 
+class ListUsage(Body):
+    days: Annotated[int, Field(ge=1, le=366)] = 30  #: whole days before today, in UTC
+
+
 class AddTenant(Body):
     name: Name
 
@@ -58,6 +62,7 @@ class Action(Body):
     """Exactly one of the actions."""
 
     list_tenants: ListTenants | None = None
+    list_usage: ListUsage | None = None
     add_tenant: AddTenant | None = None
     add_user: AddUser | None = None
     disable_user: Person | None = None

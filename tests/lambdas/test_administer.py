@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+import psycopg
 import pytest
 
 from adapters.postgres.owner.administration import Administration
 from lambdas.administer import make_handler
 from local.postgres import OWNER
+from tessera.costs.usage import read_usage
 from wsi.models.builtin import STAIN_DENSITY
 
 PERSON = {"issuer": "https://issuer.example", "subject": "sub"}
@@ -26,6 +32,22 @@ def test_first_tenant_person_key_and_model(administer):
     assert administer(register_builtin={"name": "stain-density"}) == registered
     summary = {"id": tenant, "name": "hospital", "users": 1, "keys": 1}
     assert administer(list_tenants={}) == {"tenants": [summary]}
+
+
+def test_usage_is_listed_by_day_and_is_what_the_command_reads(administer, database, tmp_path):
+    tenants = [UUID(administer(add_tenant={"name": name})["tenant"]) for name in ("clinic", "hospital")]
+    today = datetime.now(UTC).date()
+    with psycopg.connect(database.system_dsn) as connection:
+        for tenant, days_ago in ((tenants[0], 1), (tenants[1], 1), (tenants[0], 0), (tenants[0], 40)):
+            connection.execute(
+                "INSERT INTO usage VALUES (%s, %s, 1000, 1800)", (tenant, today - timedelta(days=days_ago))
+            )
+    answer = administer(list_usage={})
+    yesterday = (today - timedelta(days=1)).isoformat()
+    assert answer == {"days": 30, "usage": [{"day": yesterday, "tiles": 2000, "worker_seconds": 3600.0}]}
+    path = tmp_path / "usage.json"
+    path.write_text(json.dumps(answer))
+    assert read_usage(str(path)).gpu_hours == 1
 
 
 def test_taking_away(administer):
@@ -50,9 +72,10 @@ def test_a_package_is_registered_by_the_card_that_was_read_from_it(administer):
 @pytest.mark.parametrize(
     ("action", "told"),
     [
-        ({}, "give exactly one action of list_tenants, add_tenant"),
+        ({}, "give exactly one action of list_tenants, list_usage, add_tenant"),
         ({"add_tenant": {"name": "a"}, "list_tenants": {}}, "give exactly one action"),
         ({"remove_everything": {}}, "remove_everything: is not known here"),
+        ({"list_usage": {"days": 0}}, "list_usage.days: must"),
         ({"add_tenant": {"name": ""}}, "add_tenant.name: must have at least 1 characters"),
         ({"add_user": {"tenant": "x", **PERSON, "role": "god"}}, "add_user.role: must be 'viewer'"),
         ({"add_key": {"tenant": "x", "name": "y", "role": "viewer"}}, "There is no tenant of this name"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 from uuid import UUID
 
@@ -31,6 +32,15 @@ class TenantSummary:
     keys: int  #: that work
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DailyUsage:
+    """The work of GPU workers on one day in UTC, for all tenants."""
+
+    day: date
+    tiles: int
+    worker_seconds: float  #: of finished shards
+
+
 class Administration:
     """The owner's actions. Repeating one changes nothing, except `add_key`. A tenant is named by its name.
 
@@ -49,6 +59,20 @@ class Administration:
                     (SELECT count(*) FROM api_keys WHERE tenant = tenants.id AND revoked_at IS NULL) AS keys
                 FROM tenants ORDER BY name
                 """
+            )
+            return tuple(cursor)
+
+    def list_usage(self, days: int) -> tuple[DailyUsage, ...]:
+        """Return the last `days` days before today on which shards were finished, the oldest first."""
+        with self._transaction() as connection, connection.cursor(row_factory=class_row(DailyUsage)) as cursor:
+            cursor.execute(
+                """
+                SELECT day, sum(tiles)::bigint AS tiles, sum(worker_seconds) AS worker_seconds
+                FROM usage, (SELECT (now() AT TIME ZONE 'UTC')::date AS today) AS clock
+                WHERE day >= today - %s AND day < today
+                GROUP BY day ORDER BY day
+                """,
+                (days,),
             )
             return tuple(cursor)
 
