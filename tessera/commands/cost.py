@@ -29,8 +29,8 @@ _NOTE = (
 
 def cost(
     *,
-    slides_a_day: Annotated[float, typer.Option(min=0, max=1e6, help="Slides that arrive, and are analysed once.")],
-    gib: Annotated[float, typer.Option(min=0, max=1e4, help="Size of a slide, in GiB.")] = _DEFAULTS.gib_a_slide,
+    slides_a_day: Annotated[float, typer.Option(min=0, max=100_000, help="Slides that arrive, and are analysed once.")],
+    gib: Annotated[float, typer.Option(min=0, max=10_000, help="Size of a slide, in GiB.")] = _DEFAULTS.gib_a_slide,
     preset: Annotated[Preset, typer.Option(help="The deployment's preset.")] = Preset.PROD,
     context: Annotated[
         list[str] | None,
@@ -47,7 +47,7 @@ def cost(
         typer.Option(min=1, max=36_500, help="Age of the oldest slides: they pile up, and so does their storage."),
     ] = _DEFAULTS.kept_days,
     log_gib: Annotated[
-        float, typer.Option(min=0, max=1e6, help="Logs of a month without slides, in GiB.")
+        float, typer.Option(min=0, max=100_000, help="Logs of a month without slides, in GiB.")
     ] = _DEFAULTS.idle_log_gib_a_month,
     usage: Annotated[
         str | None,
