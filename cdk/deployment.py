@@ -223,7 +223,7 @@ _OF_SCALE = (
     *("dollars_per_gpu_hour", "database_multi_az"),
 )
 #: Dollars a month without and with a standby of the database (docs/how-to/deploy.md, "What it costs").
-_IDLE_DOLLARS, _IDLE_DOLLARS_WITH_STANDBY = 400, 900
+_IDLE_DOLLARS, _IDLE_DOLLARS_WITH_STANDBY = 500, 900
 
 
 def _derive_scale(given: Mapping[str, Any]) -> Scale:

@@ -94,6 +94,7 @@ FIXED_NAMES = (
     _name("EKS::Cluster", "Name", _OURS, "{prefix}"),
     _name("EKS::Nodegroup", "NodegroupName", _WITHIN, "system-*", "gpu-spot-*", "gpu-on-demand-*"),
     _name("EKS::Addon", "AddonName", _WITHIN, "*"),
+    _name("Lambda::Alias", "Name", _WITHIN, "live"),
     _name(
         "Cognito::UserPoolDomain",
         "Domain",
@@ -143,6 +144,7 @@ REFERENCES = frozenset(
     {
         ("AWS::AppSync::Resolver", "Runtime.Name"),
         ("AWS::CloudWatch::Alarm", "MetricName"),
+        ("AWS::CodeDeploy::DeploymentGroup", "DeploymentConfigName"),
         ("AWS::EC2::EIP", "Domain"),
         ("AWS::EC2::VPCEndpoint", "ServiceName"),
         ("AWS::WAFv2::WebACL", "VisibilityConfig.MetricName"),

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from adapters.settings.prices import DOLLARS_PER_GPU_HOUR, get_price
 from adapters.settings.queues import WOKEN
 
 DAY_SECONDS = 86_400
@@ -17,9 +18,9 @@ MONTH_DAYS = 30
 #: Share of its time that a part works in the busiest hour; the rest absorbs arrivals that come together.
 UTILISATION = 0.7
 
-#: 30 % tissue of 100,000 x 80,000 px in tiles of 256 px (benchmarks/costs.py: EXAMPLE).
+#: 30 % tissue of 100,000 x 80,000 px in tiles of 256 px (the example of docs/how-to/deploy.md).
 TILES_A_SLIDE = 36_600
-#: Of a GPU node. 36,600 tiles in the five minutes of benchmarks/costs.py's example, which include boot and idling. For
+#: Of a GPU node. 36,600 tiles in the five minutes of that example, which include boot and idling. For
 #: comparison: ViT-L/16 gives 2,445 on an H100 (benchmarks/README.md), whose fp16 rate is 15 times that of the smallest
 #: card here, a T4 (989 and 65 TFLOP/s in NVIDIA's data sheets): 160.
 TILES_A_GPU_SECOND = 122.0
@@ -32,8 +33,8 @@ SHARD_SECONDS, LEAST_SHARD_TILES, MOST_SHARD_TILES = 60, 1_024, 8_192
 #: s of a call of each function. inspect: the slowest slide of `benchmarks.examination`, 152,881 tiles in one level. The
 #: others are assumed: read their duration in CloudWatch after the first week.
 SECONDS_A_CALL: Mapping[str, float] = MappingProxyType({"inspect": 30.0, "plan": 10.0, "stitch": 30.0, "notify": 5.0})
-#: s in which the relay sends a row: one request to SQS or AppSync in the region. Assumed.
-SECONDS_A_ROW = 0.05
+#: s in which one run of the relay sends a row: 534 updates a second, 25 ms a call (benchmarks/README.md, "The relay").
+SECONDS_A_ROW = 1 / 534
 #: Lambda refuses a larger bound of a queue's function, and one below 2.
 MOST_AT_ONCE, LEAST_AT_ONCE = 1_000, 2
 
@@ -54,8 +55,7 @@ LEAST_REQUEST_RATE, LEAST_BEGINNING_LIMIT = 2_000, 600
 #: Of one account in a region, over all its gateways (Amazon API Gateway quotas, 2026). The burst cannot be raised.
 MOST_REQUEST_RATE, MOST_REQUEST_BURST = 10_000, 5_000
 
-GIGABYTES_A_SLIDE = 4.0  #: benchmarks/costs.py: EXAMPLE
-DOLLARS_A_GIGABYTE_MONTH = 0.023  #: S3 Standard (benchmarks/costs.py)
+GIGABYTES_A_SLIDE = 4.0  #: that example again
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -66,8 +66,8 @@ class Scale:
     tiles_a_slide: int = TILES_A_SLIDE
     tiles_a_gpu_second: float = TILES_A_GPU_SECOND
     peak_factor: float = PEAK_FACTOR  #: the busiest hour to the mean hour
-    dollars_a_gpu_hour: float = 0.53
-    idle_dollars_a_month: int = 900  #: what the installation costs without a slide (benchmarks/costs.py)
+    dollars_a_gpu_hour: float = DOLLARS_PER_GPU_HOUR
+    idle_dollars_a_month: int = 900  #: what the installation costs without a slide (`tessera admin cost`)
 
     @property
     def peak_slides_a_second(self) -> float:
@@ -159,7 +159,7 @@ class Scale:
         in hundreds. Later months add the originals that stay."""
         slides = self.slides_a_day * MONTH_DAYS
         gpu = slides * self.gpu_seconds_a_slide / 3_600 * self.dollars_a_gpu_hour
-        storage = slides * GIGABYTES_A_SLIDE * DOLLARS_A_GIGABYTE_MONTH / 2
+        storage = slides * GIGABYTES_A_SLIDE * get_price("S3 Standard").dollars / 2
         return _round_up(self.idle_dollars_a_month + gpu + storage, 100)
 
 

@@ -46,11 +46,11 @@ PROXY_PROCESSORS = 2  #: of t4g.medium and of m7g.large
 KEYS = 5  #: one of them for bounces of e-mails, which an installation without mail_from does not have
 SECRETS = 1  #: the owner's password, which RDS keeps
 FIREWALL_RULES = 7
-ALARM_METRICS_WITHOUT_NAT = 84  #: an alarm on a formula is charged for each metric in it
+ALARM_METRICS_WITHOUT_NAT = 100  #: an alarm on a formula is charged for each metric in it
 ALARM_METRICS_A_NAT = 2
 COMPOSITE_ALARMS = 4
 DASHBOARDS = 1
-CUSTOM_METRICS = 19  #: 18 that the sweep writes, and one that a filter counts in the authorizer's log
+CUSTOM_METRICS = 27  #: 18 that the sweep writes, and those that filters count in logs: of the authorizer and of releases
 QUEUES_OF_FUNCTIONS = 5
 QUEUES_OF_PODS = 4
 FUNCTIONS_A_MINUTE = 2  #: that run once a minute: sweep and relay
@@ -61,7 +61,7 @@ PRESETS: Mapping[Preset, Configuration] = MappingProxyType(
             nat_gateways=1, database_instance_type="t4g.medium", database_multi_az=False, warm_nodes=0, log_days=30
         ),
         Preset.PROD: Configuration(
-            nat_gateways=2, database_instance_type="m7g.large", database_multi_az=True, warm_nodes=1, log_days=90
+            nat_gateways=3, database_instance_type="m7g.large", database_multi_az=True, warm_nodes=1, log_days=90
         ),
     }
 )

@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 
 from adapters.settings.queues import WOKEN
-from benchmarks.costs import PRESETS as COSTS
 from cdk.deployment import MOST_GPU_NODES, Deployment
 from cdk.scale import addresses
 from cdk.scale_report import list_quotas
+from tessera.costs.bill import compute_bill
+from tessera.costs.configuration import PRESETS, Preset
+from tessera.costs.load import Load
 
 DOCS = Path(__file__).parents[3] / "docs"
 TEXT = (DOCS / "explanation/scaling.md").read_text()
@@ -63,7 +65,7 @@ def test_the_document_names_the_quotas_of_the_largest_load() -> None:
     assert f"a group of nodes ends at {MOST_GPU_NODES}" in TEXT
 
 
-@pytest.mark.parametrize("preset", COSTS)
-def test_the_budget_covers_an_idle_installation(preset: str) -> None:
-    idle = sum(cost for _, cost in COSTS[preset].compute_costs())
+@pytest.mark.parametrize("preset", Preset)
+def test_the_budget_covers_an_idle_installation(preset: Preset) -> None:
+    idle = compute_bill(PRESETS[preset], Load(slides_a_day=0)).dollars
     assert idle <= Deployment.from_context({"environment": preset}).scale.idle_dollars_a_month <= 1.2 * idle
