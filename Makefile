@@ -1,5 +1,5 @@
 # The two commands: `make demo` and `make test`. Every install step is here, so that a fresh machine with Python 3.11+
-# and Node 20+ needs nothing else.
+# and Node 20+ needs nothing else. Without make: `pip install -r requirements.txt` in an environment of your own.
 
 PYTHON ?= python3
 VENV := .venv
@@ -10,6 +10,8 @@ TOOLS := .tools
 WHEELS := .bundles/wheels
 # jsii wants a Node that is still maintained; what the machine has may be older.
 export JSII_NODE := $(CURDIR)/$(TOOLS)/node_modules/node/bin/node
+# cdk.json runs `python3`: ours.
+CDK := PATH="$(CURDIR)/$(BIN):$(dir $(JSII_NODE)):$$PATH" $(TOOLS)/node_modules/.bin/cdk
 # npm's scripts for the page and pyright run on that Node too. With a larger young generation than Node's default, both
 # collect garbage less often: a tenth less time in pyright.
 ON_NODE := PATH="$(dir $(JSII_NODE)):$$PATH" NODE_OPTIONS=--max-semi-space-size=64
@@ -17,6 +19,10 @@ WEB_NPM := $(ON_NODE) npm --prefix web --loglevel error
 # What is imported is compiled then, of torch alone a small part, and kept: a stack of processes starts in two thirds of
 # the time. Images of containers often forbid the keeping.
 unexport PYTHONDONTWRITEBYTECODE
+# What the CDK's command asks before it deploys: any-change waits for a yes at the terminal, never asks nothing.
+APPROVAL ?= any-change
+# What `make` installs is there: tests that need it fail without it, where plain pytest skips them (tests/prerequisites.py).
+export SETUP_TESTS := required
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --no-compile
 
 # A process a core; tests that share a stack, a browser or a module's fixtures stay in one (tests/conftest.py).
@@ -82,8 +88,8 @@ test-long: setup  ## what takes too long for each change: every package, every e
 synth: $(VENV)/.ready-all $(TOOLS)/.ready $(WHEELS)/.ready-lambda web/dist/index.html  ## CloudFormation templates into cdk.out/, or of CONTEXT="-c environment=prod …"
 	@$(BIN)/python tools/synth.py $(CONTEXT)
 
-deploy: $(VENV)/.ready-all $(TOOLS)/.ready $(WHEELS)/.ready-lambda web/dist/index.html  ## all stacks into the AWS account of your credentials: docs/how-to/deploy.md
-	@PATH="$(dir $(JSII_NODE)):$$PATH" $(TOOLS)/node_modules/.bin/cdk deploy --all --require-approval any-change $(CONTEXT)
+deploy: $(VENV)/.ready-all $(TOOLS)/.ready $(WHEELS)/.ready-lambda web/dist/index.html  ## all stacks into the AWS account of your credentials; unattended with APPROVAL=never
+	@$(CDK) deploy --all --require-approval $(APPROVAL) $(CONTEXT)
 
 deploy-emulated: $(VENV)/.ready-all $(MINISTACK)/.ready $(TOOLS)/.ready $(WHEELS)/.ready-host  ## the stacks, deployed to an emulator of AWS here, and a slide through them
 	@$(BIN)/python -m local.emulated
@@ -121,15 +127,15 @@ $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit("Tessera needs Python 3.11 or newer: make PYTHON=python3.12 …") if sys.version_info < (3, 11) else None'
 	@$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.ready: requirements.txt requirements/run.txt constraints.txt pyproject.toml | $(VENV)/bin/python
+$(VENV)/.ready: requirements/demo.txt requirements/run.txt constraints.txt pyproject.toml | $(VENV)/bin/python
 	@echo "Installing what the demo needs into $(VENV) (about a minute) …"
-	@$(BIN)/python $(PIP_INSTALL) -c constraints.txt -r requirements.txt
+	@$(BIN)/python $(PIP_INSTALL) -c constraints.txt -r requirements/demo.txt
 	@$(BIN)/python $(PIP_INSTALL) --no-deps -e .
 	@touch $@
 
-$(VENV)/.ready-all: requirements/torch.txt requirements/onnx.txt requirements/dev.txt $(VENV)/.ready
+$(VENV)/.ready-all: requirements.txt requirements/torch.txt requirements/onnx.txt $(VENV)/.ready
 	@echo "Installing torch, test and check tools into $(VENV) (some minutes, several GB) …"
-	@$(BIN)/python $(PIP_INSTALL) -c constraints.txt -r requirements/torch.txt -r requirements/onnx.txt -r requirements/dev.txt
+	@$(BIN)/python $(PIP_INSTALL) -r requirements.txt
 	@touch $@
 
 $(MINISTACK)/.ready: requirements/ministack.txt
@@ -146,6 +152,7 @@ $(DOCS_VENV)/.ready: requirements/docs.txt
 
 $(TOOLS)/.ready: tools/package.json tools/package-lock.json tools/.npmrc
 	@echo "Installing Node, the CDK's command and a linter into $(TOOLS) …"
+	@command -v npm > /dev/null || { echo "Node is not on the PATH: Node 20 or newer with npm is at https://nodejs.org" >&2; exit 1; }
 	@mkdir -p $(TOOLS)
 	@cp tools/package.json tools/package-lock.json tools/.npmrc $(TOOLS)/
 	@npm ci --prefix $(TOOLS) --loglevel error --no-progress
@@ -161,7 +168,6 @@ web/dist/index.html: $(shell find web/src web/public -type f) web/index.html web
 
 # What the functions' code is bundled with, so that a synth needs no network.
 $(WHEELS)/.ready-%: constraints.txt cdk/wheels.py requirements/lambda-api.txt requirements/lambda-slides.txt requirements/lambda-migrations.txt $(VENV)/.ready-all
-	@echo "Fetching the wheels of the functions ($*) …"
 	@mkdir -p $(WHEELS)
 	@$(BIN)/python -m cdk.wheels $*
 	@touch $@

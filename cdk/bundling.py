@@ -1,5 +1,5 @@
-"""The code of the functions, bundled on this machine without docker and without network: the wheels that `cdk.wheels`
-fetched, and our packages.
+"""The code of the functions, bundled on this machine without docker: the wheels that `cdk.wheels` fetched, and our
+packages.
 
 Each kind of asset has its own requirements under the one constraints file. Its hash covers only the bundled files, so
 that a README changes nothing and two synths of one commit are alike. Installed wheels are cached in `.bundles/`.
@@ -24,9 +24,11 @@ from typing import Any
 import aws_cdk as cdk
 import jsii
 from aws_cdk import aws_lambda as lambda_
+from constructs import Construct
 
 from cdk.deployment import Deployment
-from cdk.wheels import CONSTRAINTS, HOST, LAMBDA, REQUIREMENTS, ROOT, WHEELS, Platform
+from cdk.prerequisites import MissingPrerequisite
+from cdk.wheels import CONSTRAINTS, HOST, LAMBDA, REQUIREMENTS, ROOT, WHEELS, Platform, fetch, name_command
 
 ARCHITECTURE = lambda_.Architecture.ARM_64
 RUNTIME = lambda_.Runtime.PYTHON_3_14
@@ -59,10 +61,13 @@ class AssetKind(Enum):
     )
 
 
-def bundle_code(kind: AssetKind, deployment: Deployment) -> lambda_.Code:
+def bundle_code(scope: Construct, kind: AssetKind, deployment: Deployment) -> lambda_.Code:
     """Return the code bundled for Lambda, or for this machine if an emulator runs the functions as its own
-    processes."""
+    processes. Missing wheels are fetched. Raises MissingPrerequisite if that fails."""
     platform = HOST if deployment.emulated else LAMBDA
+    if cdk.Stack.of(scope).bundling_required:
+        # Here and not in try_bundle, which jsii calls from JavaScript: an error there ends in a traceback of both.
+        ensure_installed(kind, platform)
     return lambda_.Code.from_asset(
         str(ROOT / "lambdas"),  # unused, since `kind` names the files: the CDK wants some folder
         asset_hash=compute_digest(kind, platform),
@@ -71,8 +76,18 @@ def bundle_code(kind: AssetKind, deployment: Deployment) -> lambda_.Code:
     )
 
 
+def ensure_installed(kind: AssetKind, platform: Platform) -> None:
+    """Ensure that the wheels of an asset are installed for its bundles; fetch those that are missing. Raises
+    MissingPrerequisite."""
+    try:
+        _find_installed(kind, platform)
+    except MissingPrerequisite:
+        fetch(platform)
+        _find_installed(kind, platform)
+
+
 def write_bundle(kind: AssetKind, platform: Platform, target: Path) -> None:
-    """Write the bundle to folder `target`. Raises RuntimeError if a wheel is missing: `make setup` fetches them."""
+    """Write the bundle to folder `target`. Raises MissingPrerequisite if a wheel is missing."""
     shutil.copytree(_find_installed(kind, platform), target, dirs_exist_ok=True, copy_function=_link_or_copy)
     copy_sources(kind, target)
 
@@ -127,7 +142,10 @@ def _install(requirements: str, platform: Platform, target: Path) -> None:
         env={key: value for key, value in os.environ.items() if not key.startswith("PIP_")},
     )
     if done.returncode:
-        raise RuntimeError(f"Wheels are missing; `make setup` fetches them: {done.stderr.strip()[-500:]}")
+        raise MissingPrerequisite(
+            f"Wheels of the functions are missing. This command fetches them: {name_command(platform)}\n"
+            f"{done.stderr.strip()[-500:]}"
+        )
     for name in _LEFT_OUT:
         for path in list(target.rglob(name)):
             if path.is_dir():

@@ -54,7 +54,7 @@ class PythonFunction(lambda_.Function):
             id,
             runtime=RUNTIME,
             handler=f"lambdas.{name}.handler",
-            code=bundle_code(asset, deployment),
+            code=bundle_code(scope, asset, deployment),
             **_process(
                 scope,
                 id,

@@ -1,5 +1,9 @@
-"""The wheels that bundles are made of: `python -m cdk.wheels lambda` fetches them once, so that a synth needs no
-network. They are binary wheels only: what a package would compile here does not run there."""
+"""The wheels that bundles are made of. `make` fetches them once, so that its synths need no network; a synth that lacks
+one fetches them itself. They are binary wheels only: what a package would compile here does not run there.
+
+    python -m cdk.wheels lambda    fetches those of the functions on AWS
+    python -m cdk.wheels host      fetches those of this machine, for `make deploy-emulated`
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,8 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+
+from cdk.prerequisites import MissingPrerequisite
 
 ROOT = Path(__file__).resolve().parent.parent
 CONSTRAINTS = ROOT / "constraints.txt"
@@ -37,19 +43,35 @@ PLATFORMS = {platform.name: platform for platform in (LAMBDA, HOST)}
 
 
 def fetch(platform: Platform) -> None:
-    """Download the wheels of all functions. Raises subprocess.CalledProcessError if one cannot be had; pip says
-    which."""
+    """Download the wheels of all functions. pip reports on stderr what it lacks. Raises MissingPrerequisite."""
+    folder = WHEELS / platform.name
+    sys.stderr.write(f"Fetching the wheels of the functions into {folder} (once; some 100 MB) …\n")
+    sys.stderr.flush()
     files = [word for path in sorted(REQUIREMENTS.glob("lambda-*.txt")) for word in ("-r", str(path))]
-    subprocess.run(
+    done = subprocess.run(
         [
             *(sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"),
-            *("--dest", str(WHEELS / platform.name)),
+            *("--dest", str(folder)),
             *platform.pip_options,
             *("-c", str(CONSTRAINTS), *files),
         ],
-        check=True,
+        stdout=subprocess.DEVNULL,
+        check=False,
     )
+    if done.returncode:
+        raise MissingPrerequisite(
+            "pip could not fetch the wheels of the functions. This command does, once pip reaches its package index:"
+            f" {name_command(platform)}"
+        )
+
+
+def name_command(platform: Platform) -> str:
+    """Return the command that fetches a platform's wheels."""
+    return f"python3 -m cdk.wheels {platform.name}"
 
 
 if __name__ == "__main__":
-    fetch(PLATFORMS[sys.argv[1]])
+    try:
+        fetch(PLATFORMS[sys.argv[1]])
+    except MissingPrerequisite as missing:
+        sys.exit(str(missing))

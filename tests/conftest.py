@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from pathlib import Path
+from typing import Any, NoReturn
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.prerequisites import NODE_FOR_CDK, WITH_CDK
 
 # How long an example takes says how busy the machine is, not what the code does.
 settings.register_profile("tessera", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -56,6 +59,18 @@ def is_exhaustive(nodeid: str) -> bool:
 def group_of(nodeid: str) -> str:
     """Return the name of the tests that run in one process: a folder that shares much, else a module."""
     return next((folder for folder in TOGETHER if nodeid.startswith(folder)), nodeid.partition("::")[0])
+
+
+class _ModuleWithoutNode(pytest.Module):
+    def collect(self) -> NoReturn:
+        pytest.skip(NODE_FOR_CDK.reason, allow_module_level=True)
+
+
+def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.Module | None:
+    """Keep pytest from importing modules that import the CDK where there is no Node for it."""
+    if module_path.relative_to(parent.config.rootpath).as_posix().startswith(WITH_CDK) and NODE_FOR_CDK.should_skip():
+        return _ModuleWithoutNode.from_parent(parent, path=module_path)
+    return None
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -8,15 +8,15 @@ from uuid import uuid4
 import pytest
 
 from adapters.aws_clients import AwsClients
-from local.ministack import PYTHON, MiniStack
+from local.ministack import MiniStack
+from tests.prerequisites import EMULATOR
 
 REGION = "eu-central-1"
 
 
 @pytest.fixture(scope="session")
 def ministack(tmp_path_factory):
-    if not PYTHON.exists():
-        pytest.skip("MiniStack is not installed here; `make setup` installs it.")
+    EMULATOR.require()
     server = MiniStack(tmp_path_factory.mktemp("ministack"), region=REGION, durable=False)
     server.start()
     yield server

@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "THIRD_PARTY_NOTICES.md"
 #: Where packages run -> the requirements that name them.
 PLACES: Mapping[str, tuple[str, ...]] = {
-    "laptop": ("requirements.txt", "requirements/torch.txt", "requirements/onnx.txt"),
+    "laptop": ("requirements/demo.txt", "requirements/torch.txt", "requirements/onnx.txt"),
     "functions": tuple(f"requirements/lambda-{name}.txt" for name in ("api", "migrations", "slides", "stitch")),
     "worker": ("gpu_worker/requirements.txt",),
 }
@@ -92,7 +92,7 @@ def list_page_packages() -> Iterator[tuple[str, str, str]]:
 def _resolve_requirements(files: tuple[str, ...]) -> set[str]:
     """Return the packages that requirement files name, with all their dependencies on this machine."""
     extras: dict[str, set[str]] = {}
-    waiting = [one for file in files for one in _requirements((ROOT / file).read_text())]
+    waiting = [one for file in files for one in _read_requirements(ROOT / file)]
     while waiting:
         one = waiting.pop()
         new = {"", *one.extras} - extras.setdefault(canonicalize_name(one.name), set())
@@ -104,17 +104,17 @@ def _resolve_requirements(files: tuple[str, ...]) -> set[str]:
     return set(extras)
 
 
-def _requirements(text: str) -> Iterator[Requirement]:
-    for line in text.splitlines():
+def _read_requirements(path: Path) -> Iterator[Requirement]:
+    for line in path.read_text().splitlines():
         stated = line.partition("#")[0].strip()
         if stated.startswith("-r "):
-            yield from _requirements((ROOT / stated.removeprefix("-r ")).read_text())
+            yield from _read_requirements(path.parent / stated.removeprefix("-r "))
         elif stated:
             yield Requirement(stated)
 
 
 def _read_pins() -> Mapping[str, str]:
-    stated = _requirements((ROOT / "constraints.txt").read_text())
+    stated = _read_requirements(ROOT / "constraints.txt")
     return {canonicalize_name(one.name): str(one.specifier).removeprefix("==") for one in stated}
 
 

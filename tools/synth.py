@@ -39,10 +39,11 @@ def _read_environment(context: tuple[str, ...]) -> str:
 
 
 def _synthesize(context: tuple[str, ...], out: Path) -> subprocess.CompletedProcess[str]:
-    path = f"{MODULES / 'node/bin'}{os.pathsep}{os.environ['PATH']}"
+    # cdk.json runs `python3`: the one that runs this.
+    path = (str(Path(sys.executable).parent), str(MODULES / "node/bin"), os.environ["PATH"])
     environment = {
         **os.environ,
-        "PATH": path,
+        "PATH": os.pathsep.join(path),
         "JSII_NODE": str(MODULES / "node/bin/node"),
         "CDK_DISABLE_CLI_TELEMETRY": "1",
     }

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -61,7 +62,8 @@ def synthesize(out: Path) -> tuple[SynthesizedStack, ...]:
     options = [word for name, value in CONTEXT.items() for word in ("--context", f"{name}={value}")]
     environ = {
         **os.environ,
-        "PATH": f"{NODE}{os.pathsep}{os.environ['PATH']}",
+        # cdk.json runs `python3`: the one that runs this.
+        "PATH": os.pathsep.join((str(Path(sys.executable).parent), str(NODE), os.environ["PATH"])),
         "JSII_NODE": str(NODE / "node"),
         "CDK_DISABLE_CLI_TELEMETRY": "1",
         "CDK_VALIDATION": "false",  # `make check-infra` validates

@@ -2,34 +2,37 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-NODE = Path(__file__).parents[2] / ".tools/node_modules/node/bin/node"
-if NODE.exists():
-    os.environ.setdefault("JSII_NODE", str(NODE))
-
-from tests.cdk.templates import Templates, synthesized  # noqa: E402  # jsii starts Node when it is imported
+if TYPE_CHECKING:
+    from tests.cdk.templates import Templates
 
 PRODUCTION = {"domain": "wsi.example.org", "certificate_arn": "arn:aws:acm:us-east-1:111122223333:certificate/x"}
 
 
+def synthesize(**context: Any) -> Templates:
+    # Imported here: jsii starts Node when it is imported, and without one pytest could not even read this file.
+    from tests.cdk.templates import synthesized
+
+    return synthesized(**context)
+
+
 @pytest.fixture(scope="session")
 def dev() -> Templates:
-    return synthesized(environment="dev")
+    return synthesize(environment="dev")
 
 
 @pytest.fixture(scope="session")
 def prod() -> Templates:
-    return synthesized(environment="prod", alarm_email="ops@example.org", mail_from="mail.example.org", **PRODUCTION)
+    return synthesize(environment="prod", alarm_email="ops@example.org", mail_from="mail.example.org", **PRODUCTION)
 
 
 @pytest.fixture(scope="session")
 def furnished() -> Templates:
     """With every setting that the presets leave out."""
-    return synthesized(
+    return synthesize(
         environment="prod",
         region="us-east-1",
         availability_zones="us-east-1a,us-east-1b,us-east-1d",

@@ -14,8 +14,10 @@ import pytest
 from adapters.settings.queues import WOKEN
 from cdk import bundling
 from cdk.bundling import SERVICES, AssetKind, compute_digest, write_bundle
-from cdk.wheels import HOST, LAMBDA, ROOT, WHEELS
+from cdk.prerequisites import MissingPrerequisite
+from cdk.wheels import HOST, LAMBDA, ROOT, name_command
 from tests.cdk.templates import Templates
+from tests.prerequisites import WHEELS_OF_FUNCTIONS
 
 AARCH64 = 183  #: EM_AARCH64
 MB = 1_000_000
@@ -33,9 +35,7 @@ OURS = ("wsi", "adapters", "lambdas")
 #: Imported inside functions, for what this asset's handlers never do.
 NOT_REACHED = {AssetKind.API: {"obstore", "numpy"}}
 
-needs_wheels = pytest.mark.skipif(
-    not (WHEELS / LAMBDA.name).exists(), reason="The wheels are not here; `make setup` fetches them."
-)
+needs_wheels = WHEELS_OF_FUNCTIONS.mark
 
 
 @pytest.fixture(params=list(AssetKind), ids=lambda kind: kind.name.lower())
@@ -184,5 +184,5 @@ def test_two_at_once_make_one_bundle_and_leave_nothing_half_made(
 def test_without_its_wheels_a_bundle_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(bundling, "BUNDLES", tmp_path / "bundles")
     monkeypatch.setattr(bundling, "WHEELS", tmp_path / "wheels")
-    with pytest.raises(RuntimeError, match="make setup"):
+    with pytest.raises(MissingPrerequisite, match=name_command(LAMBDA)):
         write_bundle(AssetKind.API, LAMBDA, tmp_path / "target")

@@ -9,19 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from local.emulated.synthesis import CDK
-from local.ministack import PYTHON
 from tests.inference.packages import write_package
+from tests.prerequisites import CDK_COMMAND, EMULATOR
 from tests.shared_slides import shared_slide
 
 ROOT = Path(__file__).parents[2]
 
 pytestmark = [
     pytest.mark.stack,
-    pytest.mark.skipif(
-        not (PYTHON.exists() and CDK.exists()),
-        reason="MiniStack or the CDK is not installed here; `make setup` installs them.",
-    ),
+    EMULATOR.mark,
+    CDK_COMMAND.mark,
 ]
 
 

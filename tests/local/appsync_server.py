@@ -15,6 +15,7 @@ from local.appsync.server import FOLDER, make_appsync_app
 from local.gateway.http_server import HttpServer
 from local.lambda_context import LambdaContext
 from tests.ministack import REGION
+from tests.prerequisites import NODE
 from tests.updates import any_update
 
 CREDENTIALS = ReadOnlyCredentials("test", "test", None, None)
@@ -44,6 +45,7 @@ def doorkeeper():
 
 @pytest.fixture
 def appsync(credentials):
+    NODE.require()
     server = HttpServer("appsync", lambda: make_appsync_app(doorkeeper()))
     server.start()
     yield server
@@ -53,6 +55,7 @@ def appsync(credentials):
 @pytest.fixture
 def leaky_appsync(credentials, tmp_path):
     """The same with the filter line taken out of a copy of the subscription resolver."""
+    NODE.require()
     folder = shutil.copytree(FOLDER, tmp_path / "appsync")
     resolver = folder / "onJobUpdate.js"
     whole = resolver.read_text()

@@ -9,13 +9,14 @@ import pytest
 
 from adapters.aws_clients import AwsClients
 from adapters.provisioning import create_buckets, create_queues, create_user_pool
-from local.ministack import PYTHON, MiniStack
+from local.ministack import MiniStack
 from local.processes import children
 from tests.ministack import REGION
+from tests.prerequisites import EMULATOR
 
 pytestmark = [
     pytest.mark.stack,
-    pytest.mark.skipif(not PYTHON.exists(), reason="MiniStack is not installed here; `make setup` installs it."),
+    EMULATOR.mark,
 ]
 
 

@@ -11,9 +11,12 @@ from hypothesis import strategies as st
 from local.appsync.filters import matches_arguments, matches_filter
 from local.appsync.resolvers import ResolverRefused, Resolvers
 from local.appsync.server import FOLDER
+from tests.prerequisites import NODE
 
 
 def resolve(field, context, folder=FOLDER):
+    NODE.require()
+
     async def run():
         resolvers = Resolvers(folder)
         await resolvers.start()
@@ -54,6 +57,7 @@ def test_the_mutation_passes_on_what_it_was_given():
 
 
 def test_a_fault_in_a_resolver_is_an_error_and_the_process_lives_on(tmp_path):
+    NODE.require()
     (tmp_path / "broken.js").write_text("export const request = () => ({}); export const response = (c) => c.a.b;")
     (tmp_path / "whole.js").write_text(
         "export const request = () => ({ payload: 1 }); export const response = (c) => c.result;"

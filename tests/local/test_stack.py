@@ -11,18 +11,19 @@ import httpx
 import pytest
 
 from adapters.cognito import sign_in
-from local.ministack import PYTHON
 from local.options import StackOptions
 from local.processes import children
 from local.stack import Stack
 from tests.local.appsync_server import job_update
 from tests.local.subscribers import ALL, hear
+from tests.prerequisites import EMULATOR, NODE
 from wsi.models.builtin import BUILTIN
 from wsi.records.identity import Role
 
 pytestmark = [
     pytest.mark.stack,
-    pytest.mark.skipif(not PYTHON.exists(), reason="MiniStack is not installed here; `make setup` installs it."),
+    EMULATOR.mark,
+    NODE.mark,
 ]
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from local.ministack import PYTHON
 from local.options import StackOptions
 from local.stack import Stack
+from tests.prerequisites import EMULATOR, NODE
 from tests.slides import write_svs
 from tests.stack.lab import Lab
 
@@ -24,8 +24,8 @@ OPTIONS = StackOptions(
 
 @pytest.fixture(scope="package")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    if not PYTHON.exists():
-        pytest.skip("MiniStack is not installed here; `make setup` installs it.")
+    EMULATOR.require()
+    NODE.require()
     stack = Stack(tmp_path_factory.mktemp("stack"), OPTIONS)
     stack.start()
     lab = Lab(stack)

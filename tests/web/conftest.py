@@ -1,5 +1,5 @@
-"""The built page in Debian's chromium, on the embedded stack. Where a part is missing these tests are skipped, and
-with BROWSER_TESTS=required, as in .ci/run, they fail.
+"""The built page in Debian's chromium, on the embedded stack. Where a part is missing these tests are skipped, or fail
+if it is required (tests/prerequisites.py).
 
 Playwright's event loop runs in the main thread for as long as it is started: it ends with this package's tests, so
 that others can run theirs.
@@ -8,23 +8,18 @@ that others can run theirs.
 from __future__ import annotations
 
 import json
-import os
-import shutil
 from collections.abc import Callable, Iterator
-from typing import NoReturn
 
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect, sync_playwright
 
-from local.gateway.page import BUILT
-from local.ministack import PYTHON
 from local.options import StackOptions
 from local.stack import Stack
+from tests.prerequisites import BROWSER, EMULATOR, NODE, PAGE, find_chromium
 from tests.stack.lab import Lab
 from tests.web.person import Person
 from wsi.records.identity import Role
 
-CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 ARGUMENTS = [
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
@@ -34,29 +29,20 @@ PATIENCE = 20_000  #: ms; nothing waits that long unless the machine has other w
 expect.set_options(timeout=PATIENCE)
 
 
-def missing(reason: str) -> NoReturn:
-    if os.environ.get("BROWSER_TESTS") == "required":
-        pytest.fail(reason)
-    pytest.skip(reason)
-
-
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    found = next(filter(None, map(shutil.which, CHROMIUM)), None)
-    if found is None:
-        missing("There is no chromium on the PATH: `apt-get install chromium` installs it.")
-    if not (BUILT / "index.html").is_file():
-        missing("The page is not built: `make web` builds it.")
+    BROWSER.require()
+    PAGE.require()
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=ARGUMENTS)
+        browser = playwright.chromium.launch(executable_path=find_chromium(), args=ARGUMENTS)
         yield browser
         browser.close()
 
 
 @pytest.fixture(scope="package")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    if not PYTHON.exists():
-        missing("MiniStack is not installed here: `make setup` installs it.")
+    EMULATOR.require()
+    NODE.require()
     stack = Stack(tmp_path_factory.mktemp("stack"), StackOptions(workers=1, durable=False))
     stack.start()
     yield stack

@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from tests.cdk.templates import ROOT
+from tests.prerequisites import LINTER
 
 MODULES = ROOT / ".tools/node_modules"
 RESOLVERS = sorted((ROOT / "cdk/appsync").glob("*.js"))
 
-pytestmark = pytest.mark.skipif(not (MODULES / "eslint").exists(), reason="the linter is not installed: make setup")
+pytestmark = LINTER.mark
 
 
 def linted(*arguments: str | Path, source: str | None = None) -> subprocess.CompletedProcess[str]:

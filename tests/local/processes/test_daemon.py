@@ -19,7 +19,6 @@ from rich.console import Console
 
 from local import daemon, sample_slide
 from local.demo import run_demo
-from local.ministack import PYTHON
 from local.options import StackOptions
 from local.postgres import EmbeddedPostgres
 from local.processes import children
@@ -28,13 +27,15 @@ from tessera.api.rest import Api
 from tessera.api.submission import wait_until_inspected
 from tessera.api.transport import Transport
 from tessera.api.upload import upload
+from tests.prerequisites import EMULATOR, NODE
 from tests.shared_slides import shared_slide
 from wsi.slide.ranges import FileSource
 from wsi.states import JobState
 
 pytestmark = [
     pytest.mark.stack,
-    pytest.mark.skipif(not PYTHON.exists(), reason="MiniStack is not installed here; `make setup` installs it."),
+    EMULATOR.mark,
+    NODE.mark,
 ]
 
 OPTIONS = StackOptions(workers=1)
