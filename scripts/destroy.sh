@@ -12,7 +12,7 @@ shift
 only_leftovers=
 [ "${1:-}" != --leftovers ] || { only_leftovers=yes; shift; }
 context=(-c "environment=$environment" "$@")
-export PATH="$PWD/.tools/node_modules/node/bin:$PATH" JSII_NODE="$PWD/.tools/node_modules/node/bin/node"
+export PATH="$PWD/.venv/bin:$PWD/.tools/node_modules/node/bin:$PATH" JSII_NODE="$PWD/.tools/node_modules/node/bin/node"
 
 clean() { "${PYTHON:-.venv/bin/python}" -m tools.account.cleaning "$1" "${context[@]}"; }
 destroy() { "${CDK:-.tools/node_modules/.bin/cdk}" destroy --force "${@/#/tessera-$environment-}" "${context[@]}"; }
