@@ -167,7 +167,7 @@ web/dist/index.html: $(shell find web/src web/public -type f) web/index.html web
 	@$(WEB_NPM) run --silent build -- --logLevel warn
 
 # What the functions' code is bundled with, so that a synth needs no network.
-$(WHEELS)/.ready-%: constraints.txt cdk/wheels.py requirements/lambda-api.txt requirements/lambda-slides.txt requirements/lambda-migrations.txt $(VENV)/.ready-all
+$(WHEELS)/.ready-%: constraints.txt cdk/wheels.py $(wildcard requirements/lambda-*.txt) $(VENV)/.ready-all
 	@mkdir -p $(WHEELS)
 	@$(BIN)/python -m cdk.wheels $*
 	@touch $@

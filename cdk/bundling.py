@@ -48,6 +48,8 @@ class _Contents:
 class AssetKind(Enum):
     API = _Contents(requirements="lambda-api.txt", packages=("wsi", "adapters", "lambdas"))
     SLIDES = _Contents(requirements="lambda-slides.txt", packages=("wsi", "adapters", "lambdas"))
+    #: Tables alone, without OpenSlide: what new result files need fits here and not into SLIDES.
+    STITCH = _Contents(requirements="lambda-stitch.txt", packages=("wsi", "adapters", "lambdas"))
     #: What `migrate` imports and no more: whatever changes here runs the migrations with the next deployment.
     MIGRATIONS = _Contents(
         requirements="lambda-migrations.txt",

@@ -121,7 +121,6 @@ class Deployment(BaseModel):
     unusual_costs: shapes.UnusualCosts = "tag"
 
     worker_image: shapes.Image | None = None  #: URI; without it gpu_worker/Dockerfile is built.
-    stitch_image: shapes.EcrImage | None = None  #: URI in ECR; without it lambdas/stitch.Dockerfile is built.
     emulated: bool = False  #: For MiniStack on this machine: see docs/how-to/emulated.md.
 
     @model_validator(mode="after")

@@ -60,10 +60,3 @@ UnusualCosts = Annotated[
 ]
 Cron = Annotated[str, _shape(r"\S+( \S+){4}", "a cron expression of five fields, as 0 7 * * 1-5")]
 Image = Annotated[str, _shape(r"\S+/\S+", "the URI of an image, as registry.example.org/worker:1")]
-EcrImage = Annotated[
-    str,
-    _shape(
-        r"\d{12}\.dkr\.ecr\.[a-z0-9-]+\.amazonaws\.com(\.cn)?/[a-z0-9._/-]+(:[\w.-]+|@sha256:[0-9a-f]{64})",
-        "the URI of an image in ECR with its tag or digest, from where Lambda takes it",
-    ),
-]

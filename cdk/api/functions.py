@@ -22,7 +22,7 @@ from cdk.bundling import AssetKind
 from cdk.data.stack import DataStack
 from cdk.deployment import Deployment
 from cdk.network.stack import NetworkStack
-from cdk.python_function import ImageFunction, PythonFunction
+from cdk.python_function import PythonFunction
 from cdk.realtime.stack import RealtimeStack
 
 #: Run every minute, however few messages come: they repair what dead processes left behind, and send what waits.
@@ -143,7 +143,7 @@ class Functions(Construct):
             results_bucket=data.results.bucket_name,
             queue_prefix=self._deployment.queue_prefix,
         )
-        access = self._add("stitch", None, settings, memory_mib=2048, scratch_mib=2048)
+        access = self._add("stitch", AssetKind.STITCH, settings, memory_mib=2048, scratch_mib=2048)
         access.connect(SYSTEM_ROLE)
         access.read(data.results)
         access.write(data.results, "*/jobs/*", actions=("s3:PutObject", "s3:AbortMultipartUpload"))
@@ -235,37 +235,22 @@ class Functions(Construct):
         }
 
     def _add(
-        self, name: str, asset: AssetKind | None, settings: Environment, *, memory_mib: int, scratch_mib: int = 512
+        self, name: str, asset: AssetKind, settings: Environment, *, memory_mib: int, scratch_mib: int = 512
     ) -> FunctionRights:
-        """Add a function with the code of `asset`, or for None the stitch image (emulated: the slide jobs' code), and
-        return its rights."""
-        deployment, network = self._deployment, self._network
-        if asset is None and not deployment.emulated:
-            self.by_name[name] = ImageFunction(
-                self,
-                name,
-                deployment=deployment,
-                name=name,
-                image=deployment.stitch_image,
-                network=network,
-                settings=settings,
-                memory_mib=memory_mib,
-                scratch_mib=scratch_mib,
-            )
-        else:
-            self.by_name[name] = PythonFunction(
-                self,
-                name,
-                deployment=deployment,
-                name=name,
-                asset=asset or AssetKind.SLIDES,
-                log_key=network.log_key,
-                network=network,
-                settings=settings,
-                memory_mib=memory_mib,
-                scratch_mib=scratch_mib,
-            )
-        return FunctionRights(self.by_name[name], deployment=deployment, data=self._data)
+        """Add a function with the code of `asset`, and return its rights."""
+        self.by_name[name] = PythonFunction(
+            self,
+            name,
+            deployment=self._deployment,
+            name=name,
+            asset=asset,
+            log_key=self._network.log_key,
+            network=self._network,
+            settings=settings,
+            memory_mib=memory_mib,
+            scratch_mib=scratch_mib,
+        )
+        return FunctionRights(self.by_name[name], deployment=self._deployment, data=self._data)
 
     def _release(self) -> None:
         """Give aliases to the functions that answer requests and messages. Those that the schedule alone or another

@@ -21,6 +21,5 @@ def choose_image(scope: Construct, deployment: Deployment, *, root: Path = ROOT)
         "WorkerImage",
         directory=str(root),
         file="gpu_worker/Dockerfile",
-        exclude=["constraints.txt", "lambdas", "requirements"],  # used by the other image only
         platform=ecr_assets.Platform.LINUX_AMD64,
     ).image_uri

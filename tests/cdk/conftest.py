@@ -44,7 +44,6 @@ def furnished() -> Templates:
         cluster_admin_role_arn="arn:aws:iam::111122223333:role/operator",
         cluster_endpoint_cidrs="203.0.113.7/32",
         worker_image="111122223333.dkr.ecr.us-east-1.amazonaws.com/worker:1",
-        stitch_image="111122223333.dkr.ecr.us-east-1.amazonaws.com/stitch:1",
         **PRODUCTION,
     )
 

@@ -23,17 +23,19 @@ AARCH64 = 183  #: EM_AARCH64
 MB = 1_000_000
 ZIP_LIMIT = {AssetKind.API: 50 * MB, AssetKind.MIGRATIONS: 50 * MB}
 UNZIPPED_LIMIT = 235 * MB
-WITH_SLIDES = {"inspect", "plan", "stitch", "submit", "tiles"}
+WITH_SLIDES = {"inspect", "plan", "submit", "tiles"}
 BEHIND_QUEUES = {function.name for function in WOKEN.values()}
 #: What a function of that asset imports first.
 HANDLERS = {
-    AssetKind.API: {"api", "authorizer", "sweep", "webhook_send", "administer"} | (BEHIND_QUEUES - WITH_SLIDES),
+    AssetKind.API: {"api", "authorizer", "sweep", "webhook_send", "administer"}
+    | (BEHIND_QUEUES - WITH_SLIDES - {"stitch"}),
     AssetKind.SLIDES: WITH_SLIDES,
+    AssetKind.STITCH: {"stitch"},
     AssetKind.MIGRATIONS: {"migrate"},
 }
 OURS = ("wsi", "adapters", "lambdas")
 #: Imported inside functions, for what this asset's handlers never do.
-NOT_REACHED = {AssetKind.API: {"obstore", "numpy"}}
+NOT_REACHED = {AssetKind.API: {"obstore", "numpy"}, AssetKind.STITCH: {"obstore"}}
 
 needs_wheels = WHEELS_OF_FUNCTIONS.mark
 
@@ -80,15 +82,25 @@ def test_the_api_carries_no_numpy_and_the_slide_functions_no_scipy(bundles: dict
     assert not (bundles[AssetKind.SLIDES] / "scipy").exists()
 
 
+@needs_wheels
+def test_stitch_carries_nothing_that_reads_slides(bundles: dict[AssetKind, Path]) -> None:
+    readers = ("openslide", "openslide_bin", "obstore", "pydicom", "simplejpeg", "PIL")
+    assert [name for name in readers if (bundles[AssetKind.SLIDES] / name).exists()] == list(readers)
+    assert [name for name in readers if (bundles[AssetKind.STITCH] / name).exists()] == []
+
+
 def test_each_function_is_deployed_with_the_bundle_that_has_its_handler(templates: Templates) -> None:
     deployed: dict[str, set[str]] = {}
     for resource in templates.resources("AWS::Lambda::Function").values():
         package, _, rest = resource["Properties"].get("Handler", "").partition(".")
         if package == "lambdas":
             deployed.setdefault(resource["Properties"]["Code"]["S3Key"], set()).add(rest.removesuffix(".handler"))
-    # An emulator has no docker, and runs stitch from the bundle of the slide jobs.
-    expected = {**HANDLERS, AssetKind.SLIDES: HANDLERS[AssetKind.SLIDES] - {"stitch"}}
-    assert sorted(map(sorted, deployed.values())) == sorted(map(sorted, expected.values()))
+    assert sorted(map(sorted, deployed.values())) == sorted(map(sorted, HANDLERS.values()))
+
+
+def test_no_function_comes_from_an_image(templates: Templates) -> None:
+    functions = templates.resources("AWS::Lambda::Function").values()
+    assert [one["Metadata"] for one in functions if one["Properties"].get("PackageType") == "Image"] == []
 
 
 @needs_wheels

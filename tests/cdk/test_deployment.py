@@ -118,8 +118,6 @@ def test_the_flags_of_cdk_json_are_none_of_our_settings() -> None:
         ({"unusual_costs": "all"}, "unusual_costs must be tag, nobody or the ARN"),
         ({"cluster_admin_role_arn": "operator"}, "cluster_admin_role_arn must be the ARN of a role"),
         ({"worker_image": ""}, "worker_image must be the URI of an image"),
-        ({"stitch_image": "ghcr.io/lab/stitch:1"}, "stitch_image must be the URI of an image in ECR"),
-        ({"stitch_image": "111122223333.dkr.ecr.us-east-1.amazonaws.com/stitch"}, "stitch_image must be the URI of"),
         ({"emulated": "true"}, "emulated is for `make deploy-emulated` on this machine"),
     ],
 )

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from tests.cdk import test_bundling as bundling
 from tests.cdk import test_iam as iam
 from tests.cdk.api import test_functions as functions
 from tests.cdk.api import test_gateway as gateway
@@ -30,6 +31,11 @@ def addresses_are_not_counted(templates: Templates) -> None:
 def without_decrypt(templates: Templates) -> None:
     for statement in functions.allowed(templates, "plan"):
         statement.said["Action"] = [action for action in statement.actions if action != "kms:Decrypt"]
+
+
+def stitch_from_the_bundle_of_slides(templates: Templates) -> None:
+    [stitch], [plan] = at(templates, "api/Functions/stitch/Resource"), at(templates, "api/Functions/plan/Resource")
+    stitch["Properties"]["Code"] = plan["Properties"]["Code"]
 
 
 def rights_of_webhook_send(templates: Templates) -> None:
@@ -206,6 +212,19 @@ FAULTS = (
         "the relay runs once in five minutes",
         set_at("api/Functions/relay-every-minute/Resource", ScheduleExpression="rate(5 minutes)"),
         (functions.test_the_relay_has_its_time_and_its_next_run_comes_after_it,),
+    ),
+    Fault(
+        "stitch comes from an image",
+        set_at("api/Functions/stitch/Resource", PackageType="Image", Handler=None),
+        (
+            bundling.test_no_function_comes_from_an_image,
+            bundling.test_each_function_is_deployed_with_the_bundle_that_has_its_handler,
+        ),
+    ),
+    Fault(
+        "stitch has the bundle of those that read slides",
+        stitch_from_the_bundle_of_slides,
+        (bundling.test_each_function_is_deployed_with_the_bundle_that_has_its_handler,),
     ),
     Fault(
         "planning may not decrypt slides",
