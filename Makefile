@@ -114,7 +114,7 @@ release: $(VENV)/.ready-all $(TOOLS)/.ready $(WHEELS)/.ready-lambda web/dist/ind
 	@$(BIN)/python -m pip wheel . --quiet --disable-pip-version-check --no-deps --wheel-dir build/release
 	@$(BIN)/python -m tools.release
 
-lock: $(VENV)/.ready-all  ## write gpu_worker/requirements.lock anew: what the worker's image installs, with hashes
+lock: $(VENV)/.ready-all  ## write gpu_worker/locks anew: what the worker's image installs, with hashes
 	@$(BIN)/python -m tools.worker_lock
 
 platforms: $(VENV)/.ready-all  ## write the tables of docs/reference/platforms.md anew: wheels for Windows, macOS and Linux

@@ -120,6 +120,8 @@ class Deployment(BaseModel):
     #: payer's account may create; the ARN of an existing monitor; or "nobody".
     unusual_costs: shapes.UnusualCosts = "tag"
 
+    #: The image that the worker's is built from, with its digest; without it the tag that gpu_worker/Dockerfile names.
+    worker_base: shapes.PinnedImage | None = None
     worker_image: shapes.Image | None = None  #: URI; without it gpu_worker/Dockerfile is built.
     emulated: bool = False  #: For MiniStack on this machine: see docs/how-to/emulated.md.
 

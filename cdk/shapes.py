@@ -59,4 +59,8 @@ UnusualCosts = Annotated[
     ),
 ]
 Cron = Annotated[str, _shape(r"\S+( \S+){4}", "a cron expression of five fields, as 0 7 * * 1-5")]
+PinnedImage = Annotated[
+    str,
+    _shape(r"\S+/[^\s@]+@sha256:[0-9a-f]{64}", "an image with its digest, as registry.example.org/python:3@sha256:…"),
+]
 Image = Annotated[str, _shape(r"\S+/\S+", "the URI of an image, as registry.example.org/worker:1")]

@@ -1,10 +1,11 @@
-"""gpu_worker/requirements.lock: all packages of the worker's image, each with its version and the hashes of its files.
+"""gpu_worker/locks: all packages of the worker's image, each with its version and the hashes of its files. There is a
+file for each layer of the image.
 
-    python -m tools.worker_lock           writes it from gpu_worker/requirements.txt and constraints.txt
-    python -m tools.worker_lock --check   checks that the package index still has what it names
+    python -m tools.worker_lock           writes them from gpu_worker/requirements.txt and constraints.txt
+    python -m tools.worker_lock --check   checks that the package index still has what they name
 
-uv resolves for the image's Python and platform, whatever machine this is; wheels only. The file contains no address of
-an index.
+uv resolves for the image's Python and platform, whatever machine this is; wheels only. The files contain no address
+of an index.
 """
 
 from __future__ import annotations
@@ -18,10 +19,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 WANTED = ROOT / "gpu_worker/requirements.txt"
 CONSTRAINTS = ROOT / "constraints.txt"
-LOCK = ROOT / "gpu_worker/requirements.lock"
+LOCKS = ROOT / "gpu_worker/locks"
 PYTHON, PLATFORM = "3.11", "x86_64-unknown-linux-gnu"  #: of gpu_worker/Dockerfile
 #: Packages that torch needs and the image omits: 0.9 GB that make kernels at run time by a C compiler (decision 61).
 LEFT_OUT = ("triton",)
+#: Files of the lock, in the order of the image's layers: NVIDIA's libraries, torch, and all else.
+PARTS = ("cuda", "torch", "packages")
 HEADER = "# What the worker's image installs. Made by `make lock` from requirements.txt and constraints.txt.\n"
 
 _ENTRY = re.compile(r"^([\w.-]+)(?:\[[\w,-]+\])?==(\S+)((?: \\\n +--hash=sha256:[0-9a-f]{64})+)$", re.M)
@@ -34,8 +37,8 @@ class NotReached(Exception):
 
 
 def resolve_packages() -> str:
-    """Resolve the lock as it would be made now; return its text. Raises NotReached, and RuntimeError with uv's message
-    if there is no solution."""
+    """Resolve the lock as it would be made now; return its entries as text. Raises NotReached, and RuntimeError with
+    uv's message if there is no solution."""
     done = subprocess.run(
         [
             *(Path(sys.executable).with_name("uv"), "pip", "compile", "--quiet"),
@@ -52,7 +55,27 @@ def resolve_packages() -> str:
         raise NotReached
     if done.returncode:
         raise RuntimeError(done.stderr)
-    return HEADER + done.stdout
+    return done.stdout
+
+
+def choose_part(name: str) -> str:
+    """Return the part of the lock that a package belongs to."""
+    if name.startswith(("nvidia-", "cuda-")):
+        return "cuda"
+    return "torch" if name in ("torch", "torchvision") else "packages"
+
+
+def write_lock(text: str) -> None:
+    """Write the entries of a lock, each into its part."""
+    LOCKS.mkdir(exist_ok=True)
+    for part in PARTS:
+        entries = (entry[0] for entry in _ENTRY.finditer(text) if choose_part(entry[1]) == part)
+        (LOCKS / f"{part}.lock").write_text(HEADER + "".join(f"{entry}\n" for entry in entries))
+
+
+def read_lock() -> str:
+    """Return the whole lock."""
+    return "".join((LOCKS / f"{part}.lock").read_text() for part in PARTS)
 
 
 def read_entries(text: str) -> Locked:
@@ -81,11 +104,11 @@ def main(arguments: list[str]) -> int:
         sys.stderr.write("The package index cannot be reached: the worker's lock was neither made nor checked.\n")
         return 0 if arguments else 1
     if not arguments:
-        LOCK.write_text(text)
+        write_lock(text)
         return 0
-    found = describe_differences(read_entries(LOCK.read_text()), read_entries(text))
+    found = describe_differences(read_entries(read_lock()), read_entries(text))
     for sentence in found:
-        sys.stderr.write(f"gpu_worker/requirements.lock: {sentence} Run `make lock`.\n")
+        sys.stderr.write(f"gpu_worker/locks: {sentence} Run `make lock`.\n")
     return 1 if found else 0
 
 

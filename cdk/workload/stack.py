@@ -10,11 +10,11 @@ from cdk.cluster.stack import ClusterStack
 from cdk.data.database import PORT
 from cdk.data.stack import DataStack
 from cdk.deployment import Deployment
+from cdk.image.choice import choose_image
 from cdk.network.stack import NetworkStack
 from cdk.workload.controllers import Controllers
 from cdk.workload.gpu_worker import GpuWorker
 from cdk.workload.heavy_worker import HeavyWorker
-from cdk.workload.image import choose_image
 from cdk.workload.priorities import Priorities
 from cdk.workload.scaled_worker import TriggerAuthentication
 from cdk.workload.warm_nodes import WarmNodes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from pathlib import Path
@@ -10,15 +11,16 @@ import aws_cdk as cdk
 import pytest
 
 from cdk.deployment import Deployment
-from cdk.workload.image import choose_image
+from cdk.image.choice import choose_image
 from cdk.workload.pod import SCRATCH, USER
 from tests.cdk.templates import ROOT
-from tools.worker_lock import PYTHON
+from tools.base_digest import read_base
+from tools.worker_lock import PARTS, PYTHON
 
 DOCKERFILE = ROOT / "gpu_worker/Dockerfile"
 CONTENTS = ("adapters", "gpu_worker", "inference", "wsi")
 FILES = (".dockerignore",)
-IMAGE_FILES = ("gpu_worker/Dockerfile", "gpu_worker/requirements.lock")
+IMAGE_FILES = ("gpu_worker/Dockerfile", *(f"gpu_worker/locks/{part}.lock" for part in PARTS))
 OUTSIDE = ("README.md", "constraints.txt", "docs/how-to/deploy.md", "lambdas/api.py", ".venv/lib/big.py")
 
 
@@ -89,18 +91,41 @@ def test_an_image_of_the_deployments_own_choice_is_taken_as_it_is(tmp_path: Path
     assert not list(tmp_path.glob("asset.*"))
 
 
-def test_both_stages_start_from_one_image_named_exactly() -> None:
-    bases = re.findall(r"^FROM (\S+)(?: AS \w+)?$", DOCKERFILE.read_text(), re.M)
-    assert len(bases) == 2
-    assert len(set(bases)) == 1
-    assert re.fullmatch(rf"python:{PYTHON}\.\d+-slim-[a-z]+(@sha256:[0-9a-f]{{64}})?", bases[0])
+def test_the_base_with_its_digest_is_an_argument_of_the_build_and_renames_the_image(tmp_path: Path) -> None:
+    pinned = [f"{read_base()}@sha256:{digit * 64}" for digit in "ab"]
+    names = {built(ROOT, tmp_path / base[-1], worker_base=base) for base in pinned} | {built(ROOT, tmp_path / "none")}
+    assert len(names) == 3
+    stack = cdk.Stack(app := cdk.App(), "Images")
+    choose_image(stack, Deployment.from_context({"environment": "dev", "worker_base": pinned[0]}))
+    manifest = json.loads(Path(app.synth().directory, "Images.assets.json").read_text())
+    [image] = (one["source"] for one in manifest["dockerImages"].values())
+    assert image["dockerBuildArgs"] == {"BASE": pinned[0]}
+    assert image["platform"] == "linux/amd64"
+
+
+def test_every_stage_starts_from_one_image_of_a_registry_without_accounts() -> None:
+    [base] = re.findall(r"^ARG BASE=(\S+)$", DOCKERFILE.read_text(), re.M)
+    assert re.fullmatch(rf"public\.ecr\.aws/docker/library/python:{PYTHON}\.\d+-slim-[a-z]+", base)
+    assert _stages() == {
+        **dict.fromkeys(("tini", "environment", "code", ""), "${BASE}"),
+        **dict.fromkeys(PARTS, "environment"),
+    }
+
+
+def test_the_environment_comes_in_layers_with_torch_apart() -> None:
+    *_, last = DOCKERFILE.read_text().split("\nFROM ")
+    layers = re.findall(r"^COPY --from=(\w+) (\S+) (\S+)$", last, re.M)
+    assert [(stage, to) for stage, of, to in layers if of == "/opt/worker"] == [(part, "/opt/worker") for part in PARTS]
+    assert layers[-1] == ("code", "/srv/tessera", "/srv/tessera"), "what changes most comes last"
 
 
 def test_packages_are_installed_from_the_lock_by_their_hashes_and_nothing_is_built() -> None:
-    [options] = re.findall(r"python install ((?:[^\\\n]|\\\n)*)", DOCKERFILE.read_text())
-    wanted = {"--no-deps", "--only-binary=:all:", "--require-hashes", "-r", "/build/requirements.lock"}
-    assert set(options.replace("\\\n", " ").split()) == wanted
-    assert not re.search(r"gcc|g\+\+|build-essential|conda|nvidia/cuda", DOCKERFILE.read_text())
+    text = DOCKERFILE.read_text()
+    installed = re.findall(r"^RUN pip --python /opt/worker/bin/python install (.*)$", text, re.M)
+    assert installed == [f"-r /build/{part}.lock" for part in PARTS]
+    [environment] = re.findall(r"^FROM \S+ AS environment\n(.*?)\nRUN", text, re.M | re.S)
+    assert {"PIP_NO_DEPS=1", "PIP_ONLY_BINARY=:all:", "PIP_REQUIRE_HASHES=1"} <= set(environment.split())
+    assert not re.search(r"gcc|g\+\+|build-essential|conda|nvidia/cuda", text)
 
 
 def test_libraries_are_told_to_call_nobody() -> None:
@@ -110,8 +135,8 @@ def test_libraries_are_told_to_call_nobody() -> None:
 
 
 def test_pip_does_not_stay_in_the_image() -> None:
-    _, first, last = DOCKERFILE.read_text().split("\nFROM ")
-    assert "venv --without-pip" in first
+    *_, last = DOCKERFILE.read_text().split("\nFROM ")
+    assert "venv --without-pip" in DOCKERFILE.read_text()
     assert "pip uninstall --yes pip" in last
     assert "apt-get" not in last
 
@@ -126,3 +151,8 @@ def test_user_and_folders_of_the_image_are_those_of_the_pod() -> None:
 def test_signals_reach_the_worker_F23() -> None:
     commands = re.findall(r"^(?:ENTRYPOINT|CMD) (.*)$", DOCKERFILE.read_text(), re.M)
     assert commands == ['["tini", "--"]', '["python", "-m", "gpu_worker"]'], "a shell passes no signal on"
+
+
+def _stages() -> dict[str, str]:
+    """Name of each stage to the image it starts from; the last has none."""
+    return {name: base for base, name in re.findall(r"^FROM (\S+)(?: AS (\w+))?$", DOCKERFILE.read_text(), re.M)}

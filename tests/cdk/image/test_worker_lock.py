@@ -15,7 +15,17 @@ from packaging.utils import canonicalize_name
 
 from cdk.wheels import CONSTRAINTS, ROOT
 from tests.cdk.test_bundling import OURS, reached
-from tools.worker_lock import LEFT_OUT, LOCK, PYTHON, WANTED, describe_differences, read_entries
+from tools.worker_lock import (
+    LEFT_OUT,
+    LOCKS,
+    PARTS,
+    PYTHON,
+    WANTED,
+    choose_part,
+    describe_differences,
+    read_entries,
+    read_lock,
+)
 
 #: Markers of requirements as the image evaluates them, whatever machine this is.
 IMAGE: Environment = {
@@ -27,7 +37,7 @@ IMAGE: Environment = {
     "platform_system": "Linux",
     "platform_machine": "x86_64",
 }
-LOCKED = read_entries(LOCK.read_text())
+LOCKED = read_entries(read_lock())
 
 
 def wanted() -> list[Requirement]:
@@ -45,10 +55,17 @@ def needs(requirement: Requirement) -> Iterator[Requirement]:
 
 
 def test_every_line_is_a_pin_with_hashes_and_names_no_index() -> None:
-    text = LOCK.read_text()
+    text = read_lock()
     assert len(LOCKED) == sum(1 for line in text.splitlines() if "==" in line) > 30
     assert "://" not in text
     assert "index" not in text.replace("# What the worker's image installs.", "")
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_package_is_in_the_file_of_its_layer(part: str) -> None:
+    names = read_entries((LOCKS / f"{part}.lock").read_text())
+    assert names
+    assert {choose_part(name) for name in names} == {part}
 
 
 def test_versions_are_those_of_the_constraints() -> None:

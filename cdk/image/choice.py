@@ -22,4 +22,5 @@ def choose_image(scope: Construct, deployment: Deployment, *, root: Path = ROOT)
         directory=str(root),
         file="gpu_worker/Dockerfile",
         platform=ecr_assets.Platform.LINUX_AMD64,
+        build_args={"BASE": deployment.worker_base} if deployment.worker_base else None,
     ).image_uri
