@@ -64,7 +64,6 @@ LAMBDA_PYTHON = Pin(
     source=f"{_AWS_DOCS}lambda/latest/dg/lambda-runtimes.md",
 )
 WORKER_PYTHON = Pin(name="Base image of the worker", version="3.11.15-slim-bookworm", used_in="gpu_worker/Dockerfile")
-STITCH_PYTHON = Pin(name="Base image of the stitcher", version="3.14", used_in="lambdas/stitch.Dockerfile")
 
 KEDA = Pin(
     name="keda",
@@ -119,34 +118,28 @@ FLUENT_BIT = Pin(
 )
 PAUSE = Pin(name="pause", version="3.10.1", used_in="cdk/workload/warm_nodes.py")
 
-CHECKOUT = Pin(
-    name="actions/checkout",
-    version="v4",
-    used_in=".github/workflows/ci.yml",
-    newest="v7.0.0 of June 2026",
-    checked=_CHECKED,
-    source=f"{_GITHUB}rvagg/ghauth/releases/tag/v7.0.7",
-    note="v4 was written for Node 20, which GitHub has replaced by Node 24 since June 2026.",
-)
-SETUP_PYTHON = Pin(
-    name="actions/setup-python",
-    version="v5",
-    used_in=".github/workflows/ci.yml",
-    newest="v7 of July 2026",
-    checked=_CHECKED,
-    source=f"{_GITHUB}usewrit/writ-sdks/pull/2.patch",
-)
-SETUP_NODE = Pin(
-    name="actions/setup-node",
-    version="v4",
-    used_in=".github/workflows/ci.yml",
-    newest="v7 of July 2026",
-    checked=_CHECKED,
-    source=f"{_GITHUB}usewrit/writ-sdks/pull/2.patch",
-)
 
-PLATFORM = (POSTGRES, KUBERNETES, AMI_FAMILY, LAMBDA_PYTHON, WORKER_PYTHON, STITCH_PYTHON)
+def _action(name: str, version: str, used_in: str = "deploy.yml") -> Pin:
+    """Return the row of an action, which the workflows pin by the commit of that tag."""
+    return Pin(
+        name=name,
+        version=version,
+        used_in=f".github/workflows/{used_in}",
+        newest=version,
+        checked=_CHECKED,
+        source=f"{_GITHUB}{name}/releases/tag/{version}",
+    )
+
+
+ACTIONS = (
+    _action("actions/checkout", "v7.0.1", "ci.yml"),
+    _action("actions/setup-python", "v7.0.0", "ci.yml"),
+    _action("actions/setup-node", "v7.0.0", "ci.yml"),
+    _action("actions/upload-artifact", "v7.0.0"),
+    _action("actions/download-artifact", "v8.0.1"),
+    _action("aws-actions/configure-aws-credentials", "v6.2.3"),
+)
+PLATFORM = (POSTGRES, KUBERNETES, AMI_FAMILY, LAMBDA_PYTHON, WORKER_PYTHON)
 CHARTS = (KEDA, AUTOSCALER, DEVICE_PLUGIN, DCGM_EXPORTER, KUBE_STATE_METRICS)
 IMAGES = (AUTOSCALER_IMAGE, FLUENT_BIT, PAUSE)
-ACTIONS = (CHECKOUT, SETUP_PYTHON, SETUP_NODE)
 PINS = (*PLATFORM, *CHARTS, *IMAGES, *ACTIONS)

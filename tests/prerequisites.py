@@ -88,4 +88,4 @@ BROWSER = Prerequisite(
 )
 
 #: Modules and folders that import `aws_cdk`, which fails without Node: they are not even collected there.
-WITH_CDK = ("tests/cdk/", "tests/emulated/test_templates.py", "tests/rules/test_reference.py")
+WITH_CDK = ("tests/cdk/", "tests/emulated/test_templates.py", "tests/rules/test_reference.py", "tests/tools/account/")

@@ -1,5 +1,5 @@
-"""How a new version of a function replaces the last one: for a tenth of the calls first, and not at all when an alarm
-tells that it fails (docs/decisions/0107)."""
+"""Releases of functions: a new version answers a tenth of the calls first, and is taken back when an alarm tells that
+it fails (docs/decisions/0107)."""
 
 from __future__ import annotations
 

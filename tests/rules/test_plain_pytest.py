@@ -105,8 +105,9 @@ def test_only_modules_that_are_skipped_without_node_import_the_cdk() -> None:
 
 def test_without_node_these_modules_are_skipped_and_nothing_fails() -> None:
     environ = {name: value for name, value in os.environ.items() if name != "SETUP_TESTS"}
+    modules = [str(min((ROOT / one).glob("test_*.py"))) if one.endswith("/") else one for one in WITH_CDK]
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "tests/cdk/test_stacks.py", *WITH_CDK[1:]],
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *modules],
         cwd=ROOT,
         env={**environ, "JSII_NODE": "/nowhere/node"},
         capture_output=True,
@@ -114,4 +115,4 @@ def test_without_node_these_modules_are_skipped_and_nothing_fails() -> None:
         check=False,
     )
     assert done.stdout.count(NODE_FOR_CDK.reason) >= 1, done.stdout
-    assert done.stdout.splitlines()[-1].split(" in ")[0].strip(" =") == "3 skipped"
+    assert done.stdout.splitlines()[-1].split(" in ")[0].strip(" =") == f"{len(modules)} skipped"

@@ -1,4 +1,4 @@
-"""Docker on this machine: it builds the worker's image for x86 and the stitcher's for Arm."""
+"""Docker on this machine: it builds the worker's image."""
 
 from __future__ import annotations
 
@@ -8,32 +8,25 @@ from collections.abc import Iterator
 
 from tools.account.account import Account, CheckResult
 
+PLATFORM = "linux/amd64"
 _SECONDS = 60
 
 
 def check_docker(account: Account) -> Iterator[CheckResult]:
-    """Check that docker runs and builds for the platform of each image that the deployment does not bring."""
-    needed = [
-        platform
-        for platform, image in (
-            ("linux/amd64", account.deployment.worker_image),
-            ("linux/arm64", account.deployment.stitch_image),
-        )
-        if image is None
-    ]
-    if not needed:
+    """Check that docker runs and builds for the worker's platform. Nothing if the deployment brings the image."""
+    if account.deployment.worker_image is not None:
         return
     known, problem = _list_platforms()
     if problem:
         yield CheckResult("docker", False, problem, "Start docker, or install it with buildx.")
         return
-    missing = [platform for platform in needed if platform not in known]
+    is_known = PLATFORM in known
     yield CheckResult(
-        "docker platforms",
-        not missing,
-        f"{', '.join(missing)} missing" if missing else f"builds {' and '.join(needed)}",
-        "Install an emulator of the other processor: docker run --privileged --rm tonistiigi/binfmt --install all."
-        " Or set worker_image and stitch_image to images that a machine of that kind has built.",
+        "docker platform",
+        is_known,
+        f"builds {PLATFORM}" if is_known else f"{PLATFORM} missing",
+        "Install an emulator of x86: docker run --privileged --rm tonistiigi/binfmt --install amd64."
+        " Or set worker_image to an image that an x86 machine has built.",
     )
 
 

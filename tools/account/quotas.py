@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -9,11 +10,9 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from cdk.cluster.node_groups import MOST_SYSTEM_NODES, SYSTEM_INSTANCE_TYPES
+from cdk.cluster.node_groups import SYSTEM_INSTANCE_TYPES
+from cdk.scale_report import WORKERS_A_FALLBACK
 from tools.account.account import Account, CheckResult
-
-#: Sum of the concurrent executions that functions need in a busy minute, with a margin (docs/how-to/deploy.md).
-CONCURRENT_EXECUTIONS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +44,14 @@ def check_quotas(account: Account) -> Iterator[CheckResult]:
 def check_concurrency(account: Account) -> Iterator[CheckResult]:
     """Compare the unreserved concurrent executions of Lambda with the need."""
     limits = account.clients.get_client("lambda").get_account_settings()["AccountLimit"]
-    free = limits["UnreservedConcurrentExecutions"]
+    free, needed = limits["UnreservedConcurrentExecutions"], account.deployment.scale.lambda_concurrency
+    asked = max(1_000, needed)
     yield CheckResult(
         "quota Lambda concurrent executions",
-        free >= CONCURRENT_EXECUTIONS,
-        f"{free} not reserved, {CONCURRENT_EXECUTIONS} needed",
-        f"Request 1000: aws service-quotas request-service-quota-increase --region {account.deployment.region}"
-        " --service-code lambda --quota-code L-B99A9384 --desired-value 1000",
+        free >= needed,
+        f"{free} not reserved, {needed} needed",
+        f"Request {asked}: aws service-quotas request-service-quota-increase --region {account.deployment.region}"
+        f" --service-code lambda --quota-code L-B99A9384 --desired-value {asked}",
     )
 
 
@@ -82,16 +82,17 @@ def _count_processors(account: Account, instance_types: tuple[str, ...]) -> int:
 
 def _count_spot(account: Account) -> int:
     d = account.deployment
-    return d.max_gpu_nodes * _count_processors(account, d.gpu_instance_types)
+    return d.max_gpu_workers * _count_processors(account, d.gpu_instance_types)
 
 
 def _count_on_demand(account: Account) -> int:
     d = account.deployment
-    return d.max_on_demand_gpu_nodes * _count_processors(account, d.gpu_instance_types)
+    workers = math.ceil(d.max_gpu_workers / WORKERS_A_FALLBACK) if d.uses_on_demand_gpus else 0
+    return workers * _count_processors(account, d.gpu_instance_types)
 
 
 def _count_system(account: Account) -> int:
-    return MOST_SYSTEM_NODES * _count_processors(account, SYSTEM_INSTANCE_TYPES)
+    return account.deployment.scale.system_nodes * _count_processors(account, SYSTEM_INSTANCE_TYPES)
 
 
 def _count_nat_gateways(account: Account) -> int:
@@ -127,7 +128,7 @@ NEEDS = (
         "ec2",
         "L-0263D0A3",
         "addresses",
-        lambda account: account.deployment.nat_gateways,
+        lambda account: account.deployment.nat_gateway_count,
         lambda account: len(account.clients.get_client("ec2").describe_addresses()["Addresses"]),
     ),
 )

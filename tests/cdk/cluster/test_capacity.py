@@ -40,14 +40,14 @@ ORDINARY = {
     "nat_gateways": 2,
     "backup_days": 8,
     "keeps_data": False,
-    "instant_retrieval_after_days": 30,
+    "instant_retrieval_after_days": 60,
     "log_days": 30,
     "audit_days": 90,
     "alarm_email": "night@example.org",
     "monthly_budget_dollars": 9_000,
     "unusual_costs": "nobody",
     "worker_image": "111122223333.dkr.ecr.eu-central-1.amazonaws.com/worker:2",
-    "stitch_image": "111122223333.dkr.ecr.eu-central-1.amazonaws.com/stitch:2",
+    "worker_base": f"public.ecr.aws/docker/library/python:3.11-slim@sha256:{'0' * 64}",
 }
 
 

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from moto import mock_aws
 
-from tests.cdk.conftest import NODE
-
-if NODE.exists():
-    os.environ.setdefault("JSII_NODE", str(NODE))
-
 from tests.tools.account.fake_aws import REGION, AwsAnswers, MixedClients, answering
-from tests.tools.account.world import QUOTAS, make_account, orderable, postgres_versions, quota
-from tools.account.account import Account
+
+if TYPE_CHECKING:
+    from tools.account.account import Account
 
 
 @pytest.fixture
 def fake() -> Iterator[AwsAnswers]:
+    # Imported here: jsii starts Node when it is imported, and without one pytest could not even read this file.
+    from tests.tools.account.world import QUOTAS, orderable, postgres_versions, quota
+
     answers: dict[str, Any] = {f"GetServiceQuota/{code}": quota(code, 500) for code in QUOTAS}
     answers["GetAccountSettings"] = {"AccountLimit": {"UnreservedConcurrentExecutions": 1000}}
     answers["DescribeClusterVersions"] = {
@@ -36,6 +34,8 @@ def fake() -> Iterator[AwsAnswers]:
 
 @pytest.fixture
 def account(credentials: None, fake: AwsAnswers) -> Iterator[Account]:
+    from tests.tools.account.world import make_account
+
     with mock_aws():
         clients = MixedClients(fake)
         clients.get_client("ssm").put_parameter(Name="/cdk-bootstrap/hnb659fds/version", Value="30", Type="String")

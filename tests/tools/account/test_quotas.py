@@ -16,7 +16,7 @@ def test_an_account_with_large_quotas_passes(account: Account) -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "enough"), [(SPOT, 32), (ON_DEMAND, 8), (SYSTEM, 10), (NAT, 1), (ADDRESSES, 1)], ids=QUOTAS.get
+    ("code", "enough"), [(SPOT, 40), (ON_DEMAND, 8), (SYSTEM, 10), (NAT, 1), (ADDRESSES, 1)], ids=QUOTAS.get
 )
 def test_a_quota_that_is_too_small_fails_and_says_what_to_request(
     account: Account, fake: AwsAnswers, code: str, enough: int
@@ -33,11 +33,11 @@ def test_a_quota_that_nobody_raised_has_its_default(account: Account, fake: AwsA
     fake.answers[f"GetServiceQuota/{SPOT}"] = (400, "NoSuchResourceException")
     fake.answers[f"GetAWSDefaultServiceQuota/{SPOT}"] = quota(SPOT, 0)
     [result] = [one for one in check_quotas(account) if not one.is_met]
-    assert result.found == "0 vCPUs, 32 needed"
+    assert result.found == "0 vCPUs, 40 needed"
 
 
 def test_production_needs_more(fake: AwsAnswers, account: Account) -> None:
-    fake.answers[f"GetServiceQuota/{SPOT}"] = quota(SPOT, 159)
+    fake.answers[f"GetServiceQuota/{SPOT}"] = quota(SPOT, 191)
     assert failed(check_quotas, make_account(fake, environment="prod")) == [f"quota {QUOTAS[SPOT]}"]
 
 
