@@ -29,7 +29,7 @@ PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --no-compile
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 --dist loadscope --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help demo up down setup web check check-lint check-types check-infra-types check-page check-infra check-lock format test test-all test-long synth deploy deploy-emulated openapi reference docs notices release lock platforms clean
+.PHONY: help demo up down setup web check check-lint check-types check-infra-types check-page check-infra check-lock image-check format test test-all test-long synth deploy deploy-emulated openapi reference docs notices release lock platforms clean
 
 help:  ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
@@ -75,6 +75,9 @@ check-infra: $(VENV)/.ready-all $(TOOLS)/.ready $(WHEELS)/.ready-lambda  ## the 
 
 check-lock: $(VENV)/.ready-all
 	@$(BIN)/python -m tools.worker_lock --check
+
+image-check: $(VENV)/.ready $(MINISTACK)/.ready  ## build the worker's image without docker, and a slide through a worker of it; OPTIONS=--without-cuda takes less
+	@$(BIN)/python -m tools.image_check $(OPTIONS)
 
 test: setup  ## what shows within minutes that all parts work: each folder's tests but those marked `exhaustive`
 	@failed=0; $(PYTEST) -m "not exhaustive" || failed=1; $(WEB_NPM) test --silent || failed=1; exit $$failed

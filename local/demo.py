@@ -38,13 +38,14 @@ def _demo(folder: Path, console: Console) -> bool:
         stack, is_ours = start_stack(folder, StackOptions())
         console.print(f"stack    {'started' if is_ours else 'was running'}, {stack['api_url']}")
         console.print(f"page     {stack['page_url']}")
-        return _run(stack, slide, folder, console, began)
+        return analyse_slide(stack, slide, folder, console, began)
     finally:
         if is_started_here(folder):  # not `is_ours`: a signal may come before it is assigned
             stop_stack(folder)
 
 
-def _run(stack: dict[str, Any], slide: Path, folder: Path, console: Console, began: float) -> bool:
+def analyse_slide(stack: dict[str, Any], slide: Path, folder: Path, console: Console, began: float) -> bool:
+    """Send a slide through a running stack, show its job live, and return whether it completed. `stack`: stack.json."""
     transport = Transport(stack["api_url"], stack["api_key"])
     try:
         api = Api(transport)

@@ -19,6 +19,20 @@ DRAIN_SECONDS = 90.0  #: DESIGN section 6: what a worker may take to leave
 ROOT = Path(__file__).resolve().parent.parent
 
 
+def make_worker_settings(at: Addresses, values: Mapping[str, Any]) -> processes.WorkerSettings:
+    """Return a worker's settings for the stack, with `values` over the stack's own."""
+    own: dict[str, Any] = {
+        **at.make_common_settings(at.system_dsn),
+        "slides_bucket": SLIDES,
+        "results_bucket": RESULTS,
+        "models_bucket": MODELS,
+        "allowed_buckets": SHARED,
+        "queue_prefix": QUEUE_PREFIX,
+        "idle_seconds": 0,
+    }
+    return processes.WorkerSettings(**{**own, **values})
+
+
 class Workers:
     """The running workers. `overrides`: fields of WorkerSettings that differ from the stack's own."""
 
@@ -46,22 +60,11 @@ class Workers:
         own = self._folder / "workers" / str(number)
         scratch = own / "scratch"
         scratch.mkdir(parents=True, exist_ok=True)
-        values: dict[str, Any] = {
-            **self._at.make_common_settings(self._at.system_dsn),
-            "slides_bucket": SLIDES,
-            "results_bucket": RESULTS,
-            "models_bucket": MODELS,
-            "allowed_buckets": SHARED,
-            "queue_prefix": QUEUE_PREFIX,
-            "idle_seconds": 0,
-            "model_cache": str(self._folder / "models"),
-            "scratch": str(scratch),
-            **self._overrides,
-            **overrides,
-        }
+        folders = {"model_cache": str(self._folder / "models"), "scratch": str(scratch)}
+        settings = make_worker_settings(self._at, {**folders, **self._overrides, **overrides})
         self._running[number] = children.start(
             [sys.executable, "-m", "gpu_worker"],
-            env=make_child_environ(processes.WorkerSettings(**values).make_environ()),
+            env=make_child_environ(settings.make_environ()),
             log=self.get_log_path(number),
             cwd=ROOT,
         )
