@@ -2,7 +2,7 @@
 
     make deploy CONTEXT="-c environment=prod -c worker_base=$(.venv/bin/python -m tools.base_digest)"
 
-It speaks the registry's own protocol, since a deployer who builds by CodeBuild has no docker to ask.
+It speaks the registry's own protocol, so that it needs no docker.
 """
 
 from __future__ import annotations
