@@ -27,7 +27,7 @@ from local.stack import Stack
 from local.workers import make_worker_settings
 from tools.base_digest import read_base
 from tools.image_check.buildah import Buildah, BuildahFailed
-from tools.image_check.container import USER, Container
+from tools.image_check.container import USER, WorkerContainer
 from tools.worker_lock import HEADER, ROOT
 
 IMAGE = "tessera-worker"
@@ -62,7 +62,7 @@ def _run_worker(buildah: Buildah, console: Console) -> bool:
     try:
         stack.start()
         here = {"device": "cpu", "model_cache": "/scratch/models", "scratch": "/scratch/slides"}
-        worker = Container(
+        worker = WorkerContainer(
             Path(buildah.run("mount", name)),
             FOLDER / "scratch",
             buildah.read_config(IMAGE),

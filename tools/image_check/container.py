@@ -27,9 +27,9 @@ exec chroot --userspec=10001:10001 "$root" env --chdir="$folder" "$@"
 """
 
 
-class Container:
+class WorkerContainer:
     def __init__(self, root: Path, scratch: Path, config: Mapping[str, Any], settings: Mapping[str, str]) -> None:
-        """`config` is the image's, whose command runs with `settings` over its environment."""
+        """Take the image's `config`, whose command runs with `settings` over its environment."""
         scratch.mkdir(parents=True, exist_ok=True)
         shutil.chown(scratch, USER, USER)
         self._command = [

@@ -168,7 +168,8 @@ def test_16_bits_are_refused_by_name(tmp_path: Path):
 
 def test_planes_in_other_files_are_missing(tmp_path: Path):
     path = write_ome(tmp_path / "a.ome.tif", ome_pyramid())
-    uuid = '<TiffData IFD="0" PlaneCount="1"><UUID FileName="b.ome.tif">urn:uuid:22</UUID></TiffData>'
+    other = "urn:uuid:22222222-2222-2222-2222-222222222222"
+    uuid = f'<TiffData IFD="0" PlaneCount="1"><UUID FileName="b.ome.tif">{other}</UUID></TiffData>'
     rewrite_description(path, {'<TiffData IFD="0" PlaneCount="1"/>': uuid})
     with tifffile.TiffFile(path) as file:
         text = str(file.pages.first.description)
@@ -176,7 +177,7 @@ def test_planes_in_other_files_are_missing(tmp_path: Path):
     error = rejected(path)
     assert error.reason is RejectReason.MISSING_FILES
     assert "b.ome" not in error.sentence  # A file's name can hold a patient's.
-    opened(rewrite_description(path, {"urn:uuid:22": own}))
+    opened(rewrite_description(path, {other: own}))
 
 
 def test_a_description_in_another_file_is_missing(tmp_path: Path):
