@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from adapters.settings.queues import WOKEN
+from cdk.cluster.node_groups import GPU_DISK, SYSTEM_DISK
 from cdk.deployment import MOST_GPU_NODES, Deployment
 
 GPU_NODE_PROCESSORS = 8  #: of a .2xlarge, as the presets choose
 WORKERS_A_FALLBACK = 5  #: for one that shall run on demand when spot has no capacity (docs/how-to/deploy.md)
-GPU_DISK_GIB, SYSTEM_DISK_GIB = 50, 100  #: cdk/cluster/node_groups.py
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +28,18 @@ class Quota:
         return self.needed > self.default
 
 
+def count_fallback_workers(deployment: Deployment, workers: int) -> int:
+    """Return how many of the workers shall run on demand when spot has no capacity."""
+    return math.ceil(workers / WORKERS_A_FALLBACK) if deployment.uses_on_demand_gpus else 0
+
+
 def list_quotas(deployment: Deployment) -> tuple[Quota, ...]:
     """Return the quotas that grow with the load."""
     scale, workers = deployment.scale, deployment.max_gpu_workers
     if workers == MOST_GPU_NODES:  # the group's own limit; the quota is the first step beyond it
         workers = max(workers, scale.gpu_workers)
-    on_demand = math.ceil(workers / WORKERS_A_FALLBACK) if deployment.uses_on_demand_gpus else 0
-    disks = workers * GPU_DISK_GIB + scale.system_nodes * SYSTEM_DISK_GIB
+    on_demand = count_fallback_workers(deployment, workers)
+    disks = workers * GPU_DISK + scale.system_nodes * SYSTEM_DISK
     return (
         Quota("EC2: All G and VT Spot Instance Requests, vCPUs", "L-3819A6DF", 0, workers * GPU_NODE_PROCESSORS),
         Quota("EC2: Running On-Demand G and VT instances, vCPUs", "L-DB2E81BA", 0, on_demand * GPU_NODE_PROCESSORS),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from cdk.cluster.node_groups import SYSTEM_INSTANCE_TYPES
-from cdk.scale_report import WORKERS_A_FALLBACK
+from cdk.scale_report import count_fallback_workers
 from tools.account.account import Account, CheckResult
 
 
@@ -87,8 +86,7 @@ def _count_spot(account: Account) -> int:
 
 def _count_on_demand(account: Account) -> int:
     d = account.deployment
-    workers = math.ceil(d.max_gpu_workers / WORKERS_A_FALLBACK) if d.uses_on_demand_gpus else 0
-    return workers * _count_processors(account, d.gpu_instance_types)
+    return count_fallback_workers(d, d.max_gpu_workers) * _count_processors(account, d.gpu_instance_types)
 
 
 def _count_system(account: Account) -> int:
