@@ -15,6 +15,7 @@ def synthesize() -> None:
     from cdk.deployment import Deployment, WrongDeployment
     from cdk.installation import Installation
     from cdk.scale_report import make_report
+    from cdk.web.page_files import describe_missing_page
 
     app = cdk.App()
     try:
@@ -22,6 +23,8 @@ def synthesize() -> None:
     except WrongDeployment as wrong:
         sys.exit(str(wrong))
     sys.stderr.write(f"{make_report(deployment)}\n")
+    if (warning := describe_missing_page()) is not None:
+        sys.stderr.write(f"{warning}\n")
     Installation(app, deployment)
     app.synth()
 

@@ -26,6 +26,13 @@ def choose_folder(built: Path = BUILT) -> Path:
     return built if (built / INDEX).is_file() else PLAIN
 
 
+def describe_missing_page(built: Path = BUILT) -> str | None:
+    """Return what a deployment publishes while the page is not built, and the command that builds it."""
+    if choose_folder(built) == built:
+        return None
+    return "web/dist is missing: a deployment would publish one page of text. Build the page first: make web"
+
+
 class PageFiles(Construct):
     """`config`: the addresses that the page reads at its start."""
 

@@ -16,7 +16,7 @@ from aws_cdk import aws_s3 as s3
 
 from cdk.deployment import Deployment
 from cdk.installation import Installation
-from cdk.web.page_files import PLAIN, PageFiles, choose_folder
+from cdk.web.page_files import PLAIN, PageFiles, choose_folder, describe_missing_page
 from tests.cdk.templates import ROOT, Templates
 
 
@@ -87,6 +87,11 @@ def test_without_hashed_files_nothing_is_kept_for_ever(tmp_path: Path) -> None:
 def test_the_built_page_is_taken_when_there_is_one(built: Path, tmp_path: Path) -> None:
     assert choose_folder(built) == built
     assert choose_folder(tmp_path / "missing") == PLAIN
+
+
+def test_a_synth_says_that_the_page_is_not_built(built: Path, tmp_path: Path) -> None:
+    assert describe_missing_page(built) is None
+    assert "make web" in (describe_missing_page(tmp_path / "missing") or "")
 
 
 def test_the_function_that_copies_the_page_has_exact_rights_and_its_own_log(templates: Templates) -> None:
