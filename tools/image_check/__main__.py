@@ -1,6 +1,7 @@
 """`make image-check`: build gpu_worker/Dockerfile, print its layers, and analyse one slide with a worker of the image.
 
-    python -m tools.image_check                 the image as it is deployed: tens of GB of disk (decision 103)
+    python -m tools.image_check                 the image as it is deployed; takes 20 GB of disk with
+                                               STORAGE_DRIVER=overlay, more without (decision 103)
     python -m tools.image_check --without-cuda  without CUDA's libraries and torch: 5 GB of disk, some minutes
 
 It needs root, buildah and debootstrap, and no docker. Its base is made from Debian's packages, since a machine that
