@@ -94,7 +94,7 @@ DATA = (
 FUNCTIONS = (
     Acknowledgement(
         rules=("W3005",),
-        kinds=("AWS::Lambda::Function", "AWS::APS::Workspace"),
+        kinds=("AWS::Lambda::Function", "AWS::APS::Workspace", "AWS::CodeBuild::Project"),
         subjects=("DependsOn",),
         reason="The CDK lets a resource wait for a construct as a whole, such as a role with its policies.",
     ),
@@ -123,6 +123,11 @@ FUNCTIONS = (
         kinds=("api/Functions/webhook_send/Resource",),
         reason="It opens addresses that customers name, and outside the VPC it reaches nothing of ours (F-60).",
     ),
+    Acknowledgement(
+        rules=("HIPAA.Security-LambdaInsideVPC",),
+        kinds=("workload/ImageBuild/BuildImage/Resource",),
+        reason="It calls ECR, CodeBuild and CloudFormation at deploys, and needs nothing that is in the VPC.",
+    ),
 )
 
 IAM = (
@@ -148,6 +153,12 @@ IAM = (
         kinds=("AWS::IAM::Policy",),
         subjects=("xray:PutTelemetryRecords", "xray:PutTraceSegments"),
         reason="X-Ray knows no resources that one could name when traces are written.",
+    ),
+    Acknowledgement(
+        rules=("IAM.AnyResource",),
+        kinds=("workload/ImageBuild/ProjectRole/DefaultPolicy/Resource",),
+        subjects=("ecr:GetAuthorizationToken",),
+        reason="A registry's token is for all of it, and what it opens is told by the other rights of the role.",
     ),
     Acknowledgement(
         rules=("IAM.AnyResource",),
@@ -291,6 +302,19 @@ CLUSTER = (
     ),
 )
 
+IMAGE = (
+    Acknowledgement(
+        rules=("AwsSolutions-CB4",),
+        kinds=("workload/ImageBuild/Project/Resource",),
+        reason="The key is for artifacts and there are none: the repository and the log have keys of ours.",
+    ),
+    Acknowledgement(
+        rules=("HIPAA.Security-CodeBuildProjectSourceRepoUrl",),
+        kinds=("workload/ImageBuild/Project/Resource",),
+        reason="The source is an archive in S3, where the rule expects the address of a repository of git.",
+    ),
+)
+
 WEB = (
     Acknowledgement(
         rules=(
@@ -333,4 +357,4 @@ OBSERVABILITY = (
     ),
 )
 
-ACKNOWLEDGED = (*NETWORK, *DATA, *FUNCTIONS, *IAM, *API, *CLUSTER, *WEB, *OBSERVABILITY)
+ACKNOWLEDGED = (*NETWORK, *DATA, *FUNCTIONS, *IAM, *API, *CLUSTER, *IMAGE, *WEB, *OBSERVABILITY)

@@ -29,6 +29,8 @@ def _split(value: object) -> object:
 _LISTED = BeforeValidator(_split)
 HOME_REGION = "eu-central-1"
 HOME_ZONES = ("eu-central-1a", "eu-central-1b", "eu-central-1c")
+#: Builders of the worker's image, as `worker_image` names them.
+DOCKER, CODEBUILD = "docker", "codebuild"
 #: The environment of `make deploy-emulated`, whose functions run on no Lambda.
 _EMULATED = "emulated"
 #: Of each group of GPU nodes, and no setting: CloudFormation sends a group's limits together with its size, so their
@@ -122,7 +124,9 @@ class Deployment(BaseModel):
 
     #: The image that the worker's is built from, with its digest; without it the tag that gpu_worker/Dockerfile names.
     worker_base: shapes.PinnedImage | None = None
-    worker_image: shapes.Image | None = None  #: URI; without it gpu_worker/Dockerfile is built.
+    #: What builds the worker's image from gpu_worker/Dockerfile: "docker", on the machine that deploys, or "codebuild",
+    #: on AWS. Or the URI of an image that is in a registry already.
+    worker_image: shapes.WorkerImage = DOCKER
     emulated: bool = False  #: For MiniStack on this machine: see docs/how-to/emulated.md.
 
     @model_validator(mode="after")

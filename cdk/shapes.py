@@ -63,4 +63,7 @@ PinnedImage = Annotated[
     str,
     _shape(r"\S+/[^\s@]+@sha256:[0-9a-f]{64}", "an image with its digest, as registry.example.org/python:3@sha256:…"),
 ]
-Image = Annotated[str, _shape(r"\S+/\S+", "the URI of an image, as registry.example.org/worker:1")]
+WorkerImage = Annotated[
+    str,
+    _shape(r"docker|codebuild|\S+/\S+", "docker, codebuild or the URI of an image, as registry.example.org/worker:1"),
+]

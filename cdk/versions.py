@@ -63,6 +63,15 @@ LAMBDA_PYTHON = Pin(
     checked=_CHECKED,
     source=f"{_AWS_DOCS}lambda/latest/dg/lambda-runtimes.md",
 )
+BUILD_IMAGE = Pin(
+    name="amazonlinux-x86_64-standard",
+    version="6.0",
+    used_in="cdk/image/code_build.py",
+    newest="6.0, with Amazon Linux 2023",
+    checked=_CHECKED,
+    source=f"{_GITHUB}aws/aws-codebuild-docker-images/tree/master/al/x86_64/standard/6.0",
+    note="CodeBuild's own image with docker. AWS updates it under this name, and keeps the newest on its hosts.",
+)
 WORKER_PYTHON = Pin(name="Base image of the worker", version="3.11.15-slim-bookworm", used_in="gpu_worker/Dockerfile")
 
 KEDA = Pin(
@@ -139,7 +148,7 @@ ACTIONS = (
     _action("actions/download-artifact", "v8.0.1"),
     _action("aws-actions/configure-aws-credentials", "v6.2.3"),
 )
-PLATFORM = (POSTGRES, KUBERNETES, AMI_FAMILY, LAMBDA_PYTHON, WORKER_PYTHON)
+PLATFORM = (POSTGRES, KUBERNETES, AMI_FAMILY, LAMBDA_PYTHON, WORKER_PYTHON, BUILD_IMAGE)
 CHARTS = (KEDA, AUTOSCALER, DEVICE_PLUGIN, DCGM_EXPORTER, KUBE_STATE_METRICS)
 IMAGES = (AUTOSCALER_IMAGE, FLUENT_BIT, PAUSE)
 PINS = (*PLATFORM, *CHARTS, *IMAGES, *ACTIONS)

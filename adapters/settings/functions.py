@@ -16,5 +16,6 @@ TIMEOUTS: Mapping[str, int] = {
     "webhook_send": 15,
     "migrate": 600,
     "administer": 60,
+    "build_image": 60,  # of each of its two calls; the build runs between them
     **{function.name: function.timeout_seconds for function in WOKEN.values()},
 }

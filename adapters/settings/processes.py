@@ -141,6 +141,13 @@ class WebhookSendSettings(Environment):
     """The function that opens a customer's URL. It has no settings, so that a receiver learns nothing."""
 
 
+class ImageBuildSettings(AwsSettings):
+    """The function that lets CodeBuild build the worker's image while its stack is deployed."""
+
+    build_project: str  #: CodeBuild project that builds the image.
+    image_repository: str  #: ECR repository of the images.
+
+
 class WorkerSettings(DatabaseSettings, SlideBuckets, QueueNames, ReadLimits):
     """`python -m gpu_worker`: computes shards and tries new models."""
 

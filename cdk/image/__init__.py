@@ -1,1 +1,1 @@
-"""The image of the workers: built by docker, or one that is in a registry already."""
+"""The image of the workers: built by docker or by CodeBuild, or one that is in a registry already."""

@@ -39,7 +39,7 @@ class WorkloadStack(cdk.Stack):
         super().__init__(scope, id, env=env)
         eks = cluster.cluster
         controllers = Controllers(self, "Controllers", deployment=deployment, data=data, cluster=cluster)
-        image = choose_image(self, deployment)
+        image = choose_image(self, deployment, key=data.key, log_key=network.log_key)
         namespace = WorkerNamespace(self, "Namespace", cluster=eks, network=network)
         priorities = Priorities(self, "Priorities", cluster=eks)
         authentication = TriggerAuthentication(self, "TriggerAuthentication", cluster=eks)

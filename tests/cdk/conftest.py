@@ -43,9 +43,16 @@ def furnished() -> Templates:
         allowed_bucket_keys="arn:aws:kms:us-east-1:111122223333:key/x",
         cluster_admin_role_arn="arn:aws:iam::111122223333:role/operator",
         cluster_endpoint_cidrs="203.0.113.7/32",
-        worker_image="111122223333.dkr.ecr.us-east-1.amazonaws.com/worker:1",
+        worker_image="codebuild",
+        worker_base=f"public.ecr.aws/docker/library/python:3.11-slim@sha256:{'0' * 64}",
         **PRODUCTION,
     )
+
+
+@pytest.fixture(scope="session")
+def dev_by_codebuild() -> Templates:
+    """As furnished is, CodeBuild builds the worker's image."""
+    return synthesize(environment="dev", worker_image="codebuild")
 
 
 @pytest.fixture(params=["dev", "prod"])

@@ -27,7 +27,7 @@ WITH_SLIDES = {"inspect", "plan", "submit", "tiles"}
 BEHIND_QUEUES = {function.name for function in WOKEN.values()}
 #: What a function of that asset imports first.
 HANDLERS = {
-    AssetKind.API: {"api", "authorizer", "sweep", "webhook_send", "administer"}
+    AssetKind.API: {"api", "authorizer", "sweep", "webhook_send", "administer", "build_image"}
     | (BEHIND_QUEUES - WITH_SLIDES - {"stitch"}),
     AssetKind.SLIDES: WITH_SLIDES,
     AssetKind.STITCH: {"stitch"},
@@ -89,9 +89,9 @@ def test_stitch_carries_nothing_that_reads_slides(bundles: dict[AssetKind, Path]
     assert [name for name in readers if (bundles[AssetKind.STITCH] / name).exists()] == []
 
 
-def test_each_function_is_deployed_with_the_bundle_that_has_its_handler(templates: Templates) -> None:
+def test_each_function_is_deployed_with_the_bundle_that_has_its_handler(furnished: Templates) -> None:
     deployed: dict[str, set[str]] = {}
-    for resource in templates.resources("AWS::Lambda::Function").values():
+    for resource in furnished.resources("AWS::Lambda::Function").values():
         package, _, rest = resource["Properties"].get("Handler", "").partition(".")
         if package == "lambdas":
             deployed.setdefault(resource["Properties"]["Code"]["S3Key"], set()).add(rest.removesuffix(".handler"))

@@ -117,7 +117,7 @@ def test_the_flags_of_cdk_json_are_none_of_our_settings() -> None:
         ({"alarm_email": "ops"}, "alarm_email must be an address"),
         ({"unusual_costs": "all"}, "unusual_costs must be tag, nobody or the ARN"),
         ({"cluster_admin_role_arn": "operator"}, "cluster_admin_role_arn must be the ARN of a role"),
-        ({"worker_image": ""}, "worker_image must be the URI of an image"),
+        ({"worker_image": "podman"}, "worker_image must be docker, codebuild or the URI of an image"),
         ({"emulated": "true"}, "emulated is for `make deploy-emulated` on this machine"),
     ],
 )

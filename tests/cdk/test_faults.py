@@ -4,7 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cdk.faults import ageing, cluster, costs, data, doors, network, redeploying, scale, watching, workload
+from tests.cdk.faults import (
+    ageing,
+    building,
+    cluster,
+    costs,
+    data,
+    doors,
+    network,
+    redeploying,
+    scale,
+    watching,
+    workload,
+)
 from tests.cdk.faults.fault import Fault
 from tests.cdk.manifests import CHART, change_objects, change_values, objects
 from tests.cdk.templates import Templates
@@ -20,25 +32,30 @@ FAULTS = (
     *redeploying.FAULTS,
     *scale.FAULTS,
     *costs.FAULTS,
+    *building.FAULTS,
 )
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=str)
-def test_a_seeded_fault_makes_its_facts_fail(fault: Fault, prod: Templates) -> None:
-    damaged = prod.damaged()
+def test_a_seeded_fault_makes_its_facts_fail(fault: Fault, request: pytest.FixtureRequest) -> None:
+    whole: Templates = request.getfixturevalue(fault.preset)
+    damaged = whole.damaged()
     fault.seed(damaged)
-    assert (damaged.by_noun, damaged.after) != (prod.by_noun, prod.after)
+    assert (damaged.by_noun, damaged.after) != (whole.by_noun, whole.after)
     for fact in fault.facts:
-        fact(prod)
+        fact(whole)
         with pytest.raises((AssertionError, LookupError, ValueError)):
             fact(damaged)
 
 
-def test_a_damaged_copy_leaves_the_original_whole(prod: Templates) -> None:
-    before = prod.damaged()
+@pytest.mark.parametrize("preset", sorted({fault.preset for fault in FAULTS}))
+def test_a_damaged_copy_leaves_the_original_whole(preset: str, request: pytest.FixtureRequest) -> None:
+    whole: Templates = request.getfixturevalue(preset)
+    before = whole.damaged()
     for fault in FAULTS:
-        fault.seed(prod.damaged())
-    assert prod.by_noun == before.by_noun
+        if fault.preset == preset:
+            fault.seed(whole.damaged())
+    assert whole.by_noun == before.by_noun
 
 
 def test_objects_and_values_are_written_back_as_they_were(prod: Templates) -> None:

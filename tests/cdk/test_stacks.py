@@ -7,13 +7,15 @@ import re
 
 from tests.cdk.templates import Templates
 
-#: The CDK's helpers that run at deploys. Any other is a Lambda of its own that a plain property would spare.
+#: The CDK's helpers that run at deploys, and `Custom::WorkerImage` of ours where CodeBuild builds it. Any other is a
+#: Lambda of its own that a plain property would spare.
 CUSTOM_RESOURCES = {
     "Custom::AWSCDK-EKS-HelmChart",
     "Custom::AWSCDK-EKS-KubernetesResource",
     "Custom::CDKBucketDeployment",
     "Custom::Trigger",
     "Custom::VpcRestrictDefaultSG",
+    "Custom::WorkerImage",
 }
 
 

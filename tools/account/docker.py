@@ -1,4 +1,4 @@
-"""Docker on this machine: it builds the worker's image."""
+"""Docker on this machine: it builds the worker's image, unless something else does."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 import subprocess
 from collections.abc import Iterator
 
+from cdk.deployment import DOCKER
 from tools.account.account import Account, CheckResult
 
 PLATFORM = "linux/amd64"
@@ -13,12 +14,17 @@ _SECONDS = 60
 
 
 def check_docker(account: Account) -> Iterator[CheckResult]:
-    """Check that docker runs and builds for the worker's platform. Nothing if the deployment brings the image."""
-    if account.deployment.worker_image is not None:
+    """Check that docker runs and builds for the worker's platform. Nothing if CodeBuild does, or the image exists."""
+    if account.deployment.worker_image != DOCKER:
         return
     known, problem = _list_platforms()
     if problem:
-        yield CheckResult("docker", False, problem, "Start docker, or install it with buildx.")
+        yield CheckResult(
+            "docker",
+            False,
+            problem,
+            "Start docker, or install it with buildx. Without docker: -c worker_image=codebuild.",
+        )
         return
     is_known = PLATFORM in known
     yield CheckResult(
@@ -26,7 +32,7 @@ def check_docker(account: Account) -> Iterator[CheckResult]:
         is_known,
         f"builds {PLATFORM}" if is_known else f"{PLATFORM} missing",
         "Install an emulator of x86: docker run --privileged --rm tonistiigi/binfmt --install amd64."
-        " Or set worker_image to an image that an x86 machine has built.",
+        " Or let AWS build the image: -c worker_image=codebuild.",
     )
 
 

@@ -17,6 +17,7 @@ class Fault:
     name: str  #: what is wrong then
     seed: Callable[[Templates], None]
     facts: tuple[Fact, ...]  #: each of which must fail
+    preset: str = "prod"  #: the fixture with the templates
 
     def __str__(self) -> str:
         return self.name.replace(" ", "-")

@@ -9,9 +9,11 @@ from pathlib import Path
 
 import aws_cdk as cdk
 import pytest
+from aws_cdk import aws_kms as kms
 
 from cdk.deployment import Deployment
 from cdk.image.choice import choose_image
+from cdk.image.recipe import BuildContext
 from cdk.workload.pod import SCRATCH, USER
 from tests.cdk.templates import ROOT
 from tools.base_digest import read_base
@@ -39,20 +41,38 @@ def tree(tmp_path: Path) -> Path:
     return root
 
 
+@pytest.fixture(params=["docker", "codebuild"])
+def builder(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
 def built(root: Path, out: Path, **settings: str) -> str:
-    """The image's URI; its context lies below `out`."""
-    stack = cdk.Stack(cdk.App(outdir=str(out)), "Images")
+    """What names the image: its URI, or with CodeBuild its tag, whose digest nobody knows yet. Its context lies below
+    `out`."""
+    app = cdk.App(outdir=str(out), context={"aws:cdk:bundling-stacks": []})
+    stack = cdk.Stack(app, "Images")
     deployment = Deployment.from_context({"environment": "dev", **settings})
-    return str(stack.resolve(choose_image(stack, deployment, root=root)))
+    key = kms.Key(stack, "Key")
+    uri = str(stack.resolve(choose_image(stack, deployment, key=key, log_key=key, root=root)))
+    return next((one.asset_hash for one in stack.node.find_all() if isinstance(one, BuildContext)), uri)
 
 
-def context(out: Path) -> list[Path]:
-    [staged] = out.glob("asset.*")
-    return [path.relative_to(staged) for path in staged.rglob("*") if path.is_file()]
+def context(out: Path) -> dict[Path, str]:
+    """The files that the builder is sent, with their content."""
+    [staged] = [folder for folder in out.glob("asset.*") if (folder / "gpu_worker").exists()]
+    return {path.relative_to(staged): path.read_text() for path in staged.rglob("*") if path.is_file()}
 
 
-def test_the_image_takes_our_packages_and_its_requirements(tree: Path, tmp_path: Path) -> None:
-    built(tree, tmp_path / "out")
+def test_docker_and_codebuild_build_from_the_same_files(tmp_path: Path) -> None:
+    for name in ("docker", "codebuild"):
+        built(ROOT, tmp_path / name, worker_image=name)
+    sent = context(tmp_path / "docker")
+    assert len(sent) > 100
+    assert context(tmp_path / "codebuild") == sent
+
+
+def test_the_image_takes_our_packages_and_its_requirements(tree: Path, tmp_path: Path, builder: str) -> None:
+    built(tree, tmp_path / "out", worker_image=builder)
     names = context(tmp_path / "out")
     assert {name.parts[0] for name in names} == {*CONTENTS, *FILES}
     assert {Path(name) for name in IMAGE_FILES} <= set(names)
@@ -72,18 +92,18 @@ def test_everything_that_the_dockerfile_copies_is_let_in(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("name", [*OUTSIDE, "wsi/left here.svs", "adapters/notes.pyc"])
-def test_what_is_no_part_of_the_image_does_not_rename_it(tree: Path, tmp_path: Path, name: str) -> None:
-    before = built(tree, tmp_path / "before")
+def test_what_is_no_part_of_the_image_does_not_rename_it(tree: Path, tmp_path: Path, builder: str, name: str) -> None:
+    before = built(tree, tmp_path / "before", worker_image=builder)
     (tree / name).write_text("another word\n")
-    assert built(tree, tmp_path / "after") == before
+    assert built(tree, tmp_path / "after", worker_image=builder) == before
 
 
 @pytest.mark.parametrize("name", ["gpu_worker/drain.py", "wsi/planning/plan.py", *IMAGE_FILES])
-def test_what_is_part_of_the_image_renames_it(tree: Path, tmp_path: Path, name: str) -> None:
-    before = built(tree, tmp_path / "before")
+def test_what_is_part_of_the_image_renames_it(tree: Path, tmp_path: Path, builder: str, name: str) -> None:
+    before = built(tree, tmp_path / "before", worker_image=builder)
     with (tree / name).open("a") as file:
         file.write("# another word\n")
-    assert built(tree, tmp_path / "after") != before
+    assert built(tree, tmp_path / "after", worker_image=builder) != before
 
 
 def test_an_image_of_the_deployments_own_choice_is_taken_as_it_is(tmp_path: Path) -> None:
@@ -91,15 +111,21 @@ def test_an_image_of_the_deployments_own_choice_is_taken_as_it_is(tmp_path: Path
     assert not list(tmp_path.glob("asset.*"))
 
 
-def test_the_base_with_its_digest_is_an_argument_of_the_build_and_renames_the_image(tmp_path: Path) -> None:
+def test_the_base_with_its_digest_renames_the_image(tmp_path: Path, builder: str) -> None:
     pinned = [f"{read_base()}@sha256:{digit * 64}" for digit in "ab"]
-    names = {built(ROOT, tmp_path / base[-1], worker_base=base) for base in pinned} | {built(ROOT, tmp_path / "none")}
-    assert len(names) == 3
+    names = {built(ROOT, tmp_path / base[-1], worker_base=base, worker_image=builder) for base in pinned}
+    assert len(names | {built(ROOT, tmp_path / "none", worker_image=builder)}) == 3
+
+
+def test_the_base_with_its_digest_is_an_argument_of_dockers_build() -> None:
+    pinned = f"{read_base()}@sha256:{'a' * 64}"
     stack = cdk.Stack(app := cdk.App(), "Images")
-    choose_image(stack, Deployment.from_context({"environment": "dev", "worker_base": pinned[0]}))
+    key = kms.Key(stack, "Key")
+    deployment = Deployment.from_context({"environment": "dev", "worker_base": pinned})
+    choose_image(stack, deployment, key=key, log_key=key)
     manifest = json.loads(Path(app.synth().directory, "Images.assets.json").read_text())
     [image] = (one["source"] for one in manifest["dockerImages"].values())
-    assert image["dockerBuildArgs"] == {"BASE": pinned[0]}
+    assert image["dockerBuildArgs"] == {"BASE": pinned}
     assert image["platform"] == "linux/amd64"
 
 
