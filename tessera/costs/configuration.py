@@ -30,6 +30,11 @@ class Configuration:
     warm_nodes: int
     log_days: int
     instant_retrieval_after_days: int = 30
+    worker_image: str = "docker"  #: or "codebuild", or a URI
+
+    @property
+    def has_image_builds(self) -> bool:
+        return self.worker_image == "codebuild"
 
     @property
     def databases(self) -> int:

@@ -27,6 +27,9 @@ def list_idle_lines(configuration: Configuration, load: Load) -> Iterator[BillLi
     yield from _list_database(configuration)
     yield from _list_protection()
     yield from _list_polls()
+    if configuration.has_image_builds:
+        minutes = load.image_builds_a_month * load.image_build_minutes
+        yield BillLine("CodeBuild", "builds of the worker's image", minutes, "CodeBuild general1.medium")
     yield from _list_watching(configuration, load)
 
 

@@ -32,6 +32,8 @@ class Load:
     log_gib_a_slide: float = 0.005  #: an assumption
     #: Of GPU nodes, one a slide at most. Each pulls 1 GB of images through NAT. An assumption.
     node_starts_a_day: float = 10
+    image_builds_a_month: float = 4  #: of the worker's image, where CodeBuild builds it. An assumption
+    image_build_minutes: float = 15  #: an assumption
     idle_log_gib_a_month: float = 15  #: control plane, pods, database and flow logs without a slide. An assumption
     prometheus_series: float = 500  #: that the scraper keeps without a slide. An assumption
 

@@ -10,6 +10,7 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from cdk.cluster.node_groups import SYSTEM_INSTANCE_TYPES
+from cdk.deployment import CODEBUILD
 from cdk.scale_report import count_fallback_workers
 from tools.account.account import Account, CheckResult
 
@@ -26,7 +27,8 @@ class QuotaNeed:
 def check_quotas(account: Account) -> Iterator[CheckResult]:
     """Compare each quota with what the deployment adds to what the account uses already."""
     is_deployed = _has_network(account)
-    for need in NEEDS:
+    builds = (BUILDS,) if account.deployment.worker_image == CODEBUILD else ()
+    for need in (*NEEDS, *builds):
         quota = _get_quota(account, need)
         needed = need.count_needed(account)
         used = 0 if is_deployed else need.count_used(account)
@@ -130,3 +132,5 @@ NEEDS = (
         lambda account: len(account.clients.get_client("ec2").describe_addresses()["Addresses"]),
     ),
 )
+#: New accounts may have none, and cannot start a build then.
+BUILDS = QuotaNeed("codebuild", "L-2DC20C30", "builds", lambda account: 1, _count_none)

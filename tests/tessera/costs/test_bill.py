@@ -25,7 +25,8 @@ def line(item: str, load: Load = BUSY, configuration=PROD) -> BillLine:
 def test_every_price_has_a_unit_and_a_source_and_is_used_or_compared_with() -> None:
     assert all(price.dollars > 0 and price.unit and price.source for price in PRICES.values())
     busy = replace(BUSY, on_demand_share=0.5)
-    used = {one.price_name for setup in (DEV, PROD) for one in compute_bill(setup, busy).lines}
+    setups = (DEV, replace(PROD, worker_image="codebuild"))
+    used = {one.price_name for setup in setups for one in compute_bill(setup, busy).lines}
     assert used == set(PRICES)
 
 
@@ -47,6 +48,12 @@ def test_services_add_up_to_the_bill() -> None:
     bill = compute_bill(PROD, BUSY)
     assert sum(part.dollars for part in bill.services.values()) == pytest.approx(bill.dollars)
     assert bill.dollars_a_slide == pytest.approx(bill.dollars / (200 * 365 / 12))
+
+
+def test_builds_of_the_image_are_paid_where_codebuild_builds_it() -> None:
+    by_codebuild = replace(PROD, worker_image="codebuild")
+    assert line("builds of the worker's image", IDLE, by_codebuild).dollars == pytest.approx(4 * 15 * 0.01)
+    assert "CodeBuild" not in compute_bill(PROD, IDLE).services
 
 
 def test_gpu_hours_are_paid_on_spot_and_on_demand_by_their_shares() -> None:

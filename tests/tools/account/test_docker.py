@@ -48,13 +48,15 @@ def test_a_docker_that_does_not_run_fails(deployed: Account, tmp_path: Path, mon
 
 def test_a_machine_without_docker_fails(deployed: Account, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert results(check_docker, deployed)["docker"].found == "not installed"
+    result = results(check_docker, deployed)["docker"]
+    assert (result.found, "-c worker_image=codebuild" in result.remedy) == ("not installed", True)
 
 
-def test_an_image_of_ones_own_needs_no_docker(
-    deployed: Account, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("image", ["codebuild", f"{ECR}/worker:1"])
+def test_an_image_that_docker_does_not_build_needs_no_docker(
+    deployed: Account, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, image: str
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    context = {"environment": "dev", "worker_image": f"{ECR}/worker:1"}
+    context = {"environment": "dev", "worker_image": image}
     own = Account(Deployment.from_context(context), deployed.clients, deployed.home)
     assert failed(check_docker, own) == []

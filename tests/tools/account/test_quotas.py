@@ -9,6 +9,7 @@ from tools.account.quotas import check_concurrency, check_quotas
 
 SPOT, ON_DEMAND, SYSTEM, NAT, ADDRESSES = "L-3819A6DF", "L-DB2E81BA", "L-1216C47A", "L-FE5A380F", "L-0263D0A3"
 VPCS = "L-F678F1CE"
+BUILDS = "L-2DC20C30"
 
 
 def test_an_account_with_large_quotas_passes(account: Account) -> None:
@@ -27,6 +28,17 @@ def test_a_quota_that_is_too_small_fails_and_says_what_to_request(
     [result] = [one for one in check_quotas(account) if not one.is_met]
     assert QUOTAS[code] in result.name
     assert f"--quota-code {code} --desired-value {enough}" in result.remedy
+
+
+def test_codebuild_needs_a_build_where_it_builds_the_image(account: Account, fake: AwsAnswers) -> None:
+    fake.answers[f"GetServiceQuota/{BUILDS}"] = quota(BUILDS, 0)
+    assert failed(check_quotas, account) == []
+    by_codebuild = make_account(fake, worker_image="codebuild")
+    [result] = [one for one in check_quotas(by_codebuild) if not one.is_met]
+    assert (result.name, result.found) == (f"quota {QUOTAS[BUILDS]}", "0 builds, 1 needed")
+    assert "--service-code codebuild --quota-code L-2DC20C30 --desired-value 1" in result.remedy
+    fake.answers[f"GetServiceQuota/{BUILDS}"] = quota(BUILDS, 1)
+    assert failed(check_quotas, by_codebuild) == []
 
 
 def test_a_quota_that_nobody_raised_has_its_default(account: Account, fake: AwsAnswers) -> None:

@@ -16,6 +16,7 @@ QUOTAS = {
     "L-F678F1CE": "VPCs per Region",
     "L-FE5A380F": "NAT gateways per Availability Zone",
     "L-0263D0A3": "EC2-VPC Elastic IPs",
+    "L-2DC20C30": "Concurrently running builds for Linux/Medium environment",
 }
 
 
