@@ -15,7 +15,12 @@ _LONGEST_MESSAGE = 500  #: of a failed phase: an answer to CloudFormation has 4,
 
 
 class ImageCallRefused(Exception):
-    """ECR or CodeBuild refused a call; the text is AWS's own."""
+    """ECR or CodeBuild refused a call, for the reason that AWS gives."""
+
+    def __init__(self, refusal: ClientError) -> None:
+        error = refusal.response["Error"]
+        self.sentence = f"{refusal.operation_name} answered {error['Code']}: {error['Message']}"
+        super().__init__(self.sentence)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +47,7 @@ class ImageBuilds:
         except ecr.exceptions.ImageNotFoundException:
             return None
         except ClientError as error:
-            raise ImageCallRefused(str(error)) from error
+            raise ImageCallRefused(error) from error
         return found["imageDetails"][0]["imageDigest"]
 
     def start_build(self, request: str, *, token: str) -> str:
@@ -54,7 +59,7 @@ class ImageBuilds:
                 projectName=self._project, idempotencyToken=token, environmentVariablesOverride=[variable]
             )
         except ClientError as error:
-            raise ImageCallRefused(str(error)) from error
+            raise ImageCallRefused(error) from error
         return started["build"]["id"]
 
     def read_build(self, id: str) -> EndedBuild:

@@ -46,7 +46,7 @@ def _begin_request(builds: ImageBuilds, request: ResourceRequest) -> None:
             return
     except ImageCallRefused as refused:  # nothing would answer CloudFormation, which would wait for an hour
         logger.exception("no build was started")
-        request.refuse(f"No build of the worker's image was started. {refused}")
+        request.refuse(f"No build of the worker's image was started. {refused.sentence}")
         return
     request.accept({DIGEST: digest})
 

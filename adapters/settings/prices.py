@@ -72,7 +72,7 @@ PRICES: Mapping[str, Price] = MappingProxyType(
         "CloudWatch dashboard": Price(3.0, "month", _CLOUDWATCH),
         "CloudWatch logs, ingestion": Price(0.50, "GB", _CLOUDWATCH),
         "CloudWatch logs, storage": Price(0.03, "GB month", _MEMORY),
-        "CodeBuild general1.medium": Price(0.01, "min", _MEMORY),
+        "CodeBuild general1.medium": Price(0.01, "min", "page of CodeBuild projects on c3x.dev, undated"),
         "CloudTrail data event": Price(1.0, "million events", _MEMORY),
         "Prometheus collector": Price(0.04, "h", _MEMORY),
         "Prometheus sample, collected": Price(0.015, "million samples", _MEMORY),

@@ -1,4 +1,4 @@
-"""What the worker's image is built from, the same for docker and for CodeBuild."""
+"""The files and arguments that the worker's image is built from, the same for docker and for CodeBuild."""
 
 from __future__ import annotations
 
