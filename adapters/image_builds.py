@@ -62,8 +62,9 @@ class ImageBuilds:
             raise ImageCallRefused(error) from error
         return started["build"]["id"]
 
-    def read_build(self, id: str) -> EndedBuild:
-        """Return a build that has ended, by its id or its ARN."""
+    def read_build(self, arn: str) -> EndedBuild:
+        """Return a build that has ended, by the ARN that its event names."""
+        id = arn.rpartition("/")[2]
         [build] = self._clients.get_client("codebuild").batch_get_builds(ids=[id])["builds"]
         variables = {one["name"]: one["value"] for one in build["environment"]["environmentVariables"]}
         return EndedBuild(

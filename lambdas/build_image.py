@@ -51,9 +51,9 @@ def _begin_request(builds: ImageBuilds, request: ResourceRequest) -> None:
     request.accept({DIGEST: digest})
 
 
-def _end_build(builds: ImageBuilds, id: str) -> None:
+def _end_build(builds: ImageBuilds, arn: str) -> None:
     """Answer the request that waits for this build."""
-    build = builds.read_build(id)
+    build = builds.read_build(arn)
     logger.info("ended", extra={"build": build.id, "outcome": build.outcome})
     if build.request is None:
         return

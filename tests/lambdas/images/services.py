@@ -89,7 +89,7 @@ class _AnswerCalls(BaseHTTPRequestHandler):
         elif self.headers["X-Amz-Target"].endswith(".StartBuild"):
             self._send(200, self.server.start_build(call))
         else:
-            builds = [self.server.builds[one.removeprefix(_ARN)] for one in call["ids"]]
+            builds = [self.server.builds[one] for one in call["ids"]]
             self._send(200, {"builds": builds})
 
     def _send(self, status: int, answer: object) -> None:
