@@ -27,7 +27,7 @@ class ImageCallRefused(Exception):
 class EndedBuild:
     id: str
     outcome: str  #: the status, with the phase that failed and its messages
-    log: str  #: address of the log
+    log: str  #: address of the log, if the build came so far
     request: str | None  #: what `start_build` was given; None: somebody started the build by hand
 
 
@@ -70,7 +70,7 @@ class ImageBuilds:
         return EndedBuild(
             id=build["id"],
             outcome=_describe_outcome(build),
-            log=build["logs"]["deepLink"],
+            log=build.get("logs", {}).get("deepLink", "none was written"),
             request=variables.get(REQUEST),
         )
 

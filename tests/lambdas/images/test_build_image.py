@@ -136,6 +136,17 @@ def test_a_build_that_leaves_no_image_fails_the_deployment_however_it_ended(
     assert (answer["Status"], f" ended as {status}{where}. Its log" in answer["Reason"]) == ("FAILED", True)
 
 
+def test_a_build_that_ended_before_it_wrote_a_log_is_answered_too(
+    handle: Handler, cloud_formation: CloudFormation, code_build: CodeBuild
+) -> None:
+    handle(request(cloud_formation), None)
+    ended = code_build.end("FAULT")
+    for build in code_build.builds.values():
+        del build["logs"]
+    handle(ended, None)
+    assert cloud_formation.answers[0]["Reason"].endswith("ended as FAULT. Its log: none was written")
+
+
 def test_the_longest_failure_fits_into_an_answer(
     handle: Handler, cloud_formation: CloudFormation, code_build: CodeBuild
 ) -> None:
