@@ -15,6 +15,7 @@ from moto.events.models import EventPattern
 
 from cdk.image.code_build import KEPT_IMAGES, SERVICE_MINUTES
 from cdk.versions import BUILD_IMAGE
+from tests.cdk import test_bundling as bundling
 from tests.cdk import test_fixed_names as names
 from tests.cdk import test_stacks as stacks
 from tests.cdk.faults.fault import Fact
@@ -43,6 +44,7 @@ GENERAL = (
         stacks.test_every_log_group_is_encrypted_and_forgets,
         stacks.test_every_function_of_ours_has_a_log_group_of_its_own,
     ),
+    bundling.test_each_function_is_deployed_with_the_bundle_that_has_its_handler,
     *(names.test_every_fixed_name_has_one_reason, names.test_only_AWS_itself_can_write_to_a_group_that_it_recreates),
 )
 
