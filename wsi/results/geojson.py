@@ -8,20 +8,20 @@ Boxes end where the image ends, so that no object lies outside it; tiles.csv kee
 from __future__ import annotations
 
 import gzip
-import io
 import json
-import uuid
+from collections.abc import Iterator
 from typing import IO
+
+import numpy as np
 
 from wsi.records.slides import Inspection
 from wsi.results.scored_tiles import ScoredTiles
+from wsi.results.text_rows import join_rows, write_floats, write_integers
+from wsi.results.tile_ids import TileIds
 
 NAME = "tiles.geojson.gz"
 FULL_NAME = "tiles.full.geojson.gz"
 MEDIA_TYPE = "application/geo+json"
-
-#: Of all tile ids that Tessera ever gives; the plan's digest and the tile's number make the rest.
-_IDS = uuid.uuid5(uuid.NAMESPACE_DNS, "tiles.tessera.invalid")
 
 
 def write(tiles: ScoredTiles, file: IO[bytes]) -> None:
@@ -46,29 +46,43 @@ def _whole(inspection: Inspection) -> tuple[int, int, int, int]:
 
 
 def _write(tiles: ScoredTiles, file: IO[bytes], shown: tuple[int, int, int, int]) -> None:
-    """Write a FeatureCollection, feature by feature, in px from the corner of `shown` (x, y, width, height in level-0
-    px). No `classification`: QuPath refuses the whole file for one without a colour."""
-    plan = tiles.plan
-    left, top, width, height = shown
-    grid = plan.grid
-    keys = [json.dumps(column.name) for column in plan.card.columns]
-    ids = uuid.uuid5(_IDS, plan.digest)
+    """Write a FeatureCollection, some thousand features at a time, in px from the corner of `shown` (x, y, width,
+    height in level-0 px). No `classification`: QuPath refuses the whole file for one without a colour."""
     # No name and no time in the gzip header: equal tiles are equal bytes.
     packed = gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=file, mtime=0)
-    with packed, io.TextIOWrapper(packed, encoding="utf-8", newline="") as text:
-        text.write('{"type":"FeatureCollection","features":[')
-        separator = "\n"
-        for number, minx, miny, scores in tiles.iterate_rows():
-            x, y = max(minx - left, 0), max(miny - top, 0)
-            right, bottom = min(minx - left + grid.side, width), min(miny - top + grid.side_y, height)
-            if right <= x or bottom <= y:
-                continue
-            measurements = ",".join(f"{key}:{score}" for key, score in zip(keys, scores, strict=True))
-            text.write(
-                f'{separator}{{"type":"Feature","id":"{uuid.uuid5(ids, str(number))}",'
-                f'"geometry":{{"type":"Polygon","coordinates":[[[{x},{y}],[{right},{y}],[{right},{bottom}],'
-                f"[{x},{bottom}],[{x},{y}]]]}},"
-                f'"properties":{{"objectType":"tile","isLocked":true,"measurements":{{{measurements}}}}}}}'
-            )
-            separator = ",\n"
-        text.write("\n]}\n")
+    with packed:
+        packed.write(b'{"type":"FeatureCollection","features":[')
+        is_first = True
+        for features in _iterate_features(tiles, shown):
+            packed.write(features[1:] if is_first else features)  # without the comma
+            is_first = False
+        packed.write(b"\n]}\n")
+        packed.flush()  # an empty block, as files of all releases have it: a job stitched again has the same bytes
+
+
+def _iterate_features(tiles: ScoredTiles, shown: tuple[int, int, int, int]) -> Iterator[bytes]:
+    """Yield the text of some thousand features, each after a comma and a line's end."""
+    plan, (left, top, width, height) = tiles.plan, shown
+    ids = TileIds(plan.digest)
+    names = [f"{json.dumps(column.name)}:".encode() for column in plan.card.columns]
+    for numbers, scores in tiles.iterate_chunks(tiles.scores):
+        corner = plan.tiles[numbers] - np.array([left, top], np.int32)
+        begin = np.maximum(corner, 0)
+        end = np.minimum(corner + np.array([plan.grid.side, plan.grid.side_y], np.int32), [width, height])
+        inside = (end > begin).all(axis=1)
+        if not inside.any():
+            continue
+        (x, y), (right, bottom) = (map(write_integers, corners[inside].T) for corners in (begin, end))
+        texts = zip(names, write_floats(scores[inside]), strict=True)
+        measurements = [part for name, text in texts for part in (b",", name, text)][1:]
+        yield join_rows(
+            [
+                *(b',\n{"type":"Feature","id":"', ids.write(numbers[inside].tolist())),
+                *(b'","geometry":{"type":"Polygon","coordinates":[[[', x, b",", y, b"],["),
+                *(right, b",", y, b"],[", right, b",", bottom, b"],["),
+                *(x, b",", bottom, b"],[", x, b",", y, b"]]]},"),
+                b'"properties":{"objectType":"tile","isLocked":true,"measurements":{',
+                *measurements,
+                b"}}}",
+            ]
+        )

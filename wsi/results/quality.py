@@ -3,13 +3,15 @@ every column of tiles.csv past the fourth for a model's (WSInfer's model-outputs
 
 from __future__ import annotations
 
-import csv
-import io
+from collections.abc import Sequence
 from typing import IO, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from wsi.results.scored_tiles import ScoredTiles, as_text
+from wsi.results.scored_tiles import ScoredTiles
+from wsi.results.tables import write_table
+from wsi.results.text_rows import Texts, write_floats
 from wsi.results.tile_quality import COLUMNS, MOSTLY, QUALITY_VERSION, WITH_PEN
 
 NAME = "tile_quality.csv"
@@ -17,18 +19,15 @@ MEDIA_TYPE = "text/csv"
 
 
 def write(tiles: ScoredTiles, file: IO[bytes]) -> None:
-    """Write minx, miny, width, height as in tiles.csv; then COLUMNS of `wsi.results.tile_quality`, empty where an older
-    worker did not measure them."""
-    width, height = tiles.plan.grid.side, tiles.plan.grid.side_y
-    text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=False)
-    table = csv.writer(text, lineterminator="\n")
-    table.writerow(["minx", "miny", "width", "height", *COLUMNS])
-    for numbers, values in tiles.iterate_chunks(tiles.quality):
-        origins: list[list[int]] = tiles.plan.tiles[numbers].tolist()
-        for (x, y), row in zip(origins, as_text(values), strict=True):
-            table.writerow([x, y, width, height, *("" if value == "nan" else value for value in row)])
-    text.flush()
-    text.detach()
+    """Write the box as in tiles.csv; then COLUMNS of `wsi.results.tile_quality`, empty where an older worker did not
+    measure them."""
+    write_table(tiles, COLUMNS, tiles.quality, _write_measured, file)
+
+
+def _write_measured(values: NDArray[np.float32]) -> Sequence[Texts]:
+    """Return texts of each column, empty where the value is not a number."""
+    columns = zip(write_floats(values), values.T, strict=True)
+    return [np.where(np.isnan(value), b"", text) for text, value in columns]
 
 
 def describe(tiles: ScoredTiles) -> dict[str, Any]:

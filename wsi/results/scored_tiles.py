@@ -1,4 +1,4 @@
-"""The scores of all tiles of a plan, as every writer reads them, and their one form as text."""
+"""The scores of all tiles of a plan, as every writer reads them."""
 
 from __future__ import annotations
 
@@ -25,21 +25,7 @@ class ScoredTiles:
     quality: NDArray[np.float32]  #: [inferred, 4] of `wsi.results.tile_quality`; NaN where nobody measured it
     measured: tuple[AttemptMeasurements, ...] = ()  #: of the shards that say it
 
-    def iterate_rows(self) -> Iterator[tuple[int, int, int, list[str]]]:
-        """Yield (tile number, x, y, scores as text) of the inferred tiles, ordered by x, then y."""
-        for numbers, scores in self.iterate_chunks(self.scores):
-            origins: list[list[int]] = self.plan.tiles[numbers].tolist()
-            for number, (x, y), text in zip(numbers.tolist(), origins, as_text(scores), strict=True):
-                yield number, x, y, text
-
     def iterate_chunks(self, values: NDArray[np.float32]) -> Iterator[tuple[NDArray[np.int32], NDArray[np.float32]]]:
         """Yield (tile numbers, their rows of `values`), ordered by x, then y."""
         for start in range(0, len(self.inferred), CHUNK):
             yield self.inferred[start : start + CHUNK], values[start : start + CHUNK]
-
-
-def as_text(values: NDArray[np.float32]) -> list[list[str]]:
-    """Return the shortest texts that read back as the same float32, so that equal values give equal bytes."""
-    # + 0.0 turns -0.0 into 0.0.
-    texts: list[list[str]] = (values + np.float32(0.0)).astype(np.str_).tolist()
-    return texts

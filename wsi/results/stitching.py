@@ -11,13 +11,14 @@ from uuid import UUID
 import numpy as np
 
 from wsi import keys
+from wsi.concurrency import iterate_concurrently, map_concurrently
 from wsi.errors import FailReason, JobFailed, SourceMissing
 from wsi.planning.plan import Plan
 from wsi.ports.ledger import StitchBrief, SystemLedger
 from wsi.ports.objects import Objects
 from wsi.records.results import ResultFile
 from wsi.results import summary
-from wsi.results.registry import select_writers
+from wsi.results.registry import FileWriter, select_writers
 from wsi.results.scored_tiles import ScoredTiles
 from wsi.results.shard_result import AttemptMeasurements, ShardResult
 from wsi.results.sink import ObjectSink, ResultSink
@@ -86,19 +87,22 @@ def collect(plan: Plan, shards: Iterable[ShardResult]) -> ScoredTiles:
 def stitch(
     plan: Plan, shards: Iterable[ShardResult], sink: ResultSink, *, run: Mapping[str, Any]
 ) -> tuple[ResultFile, ...]:
-    """Write the plan's result files (`wsi.results.registry`), one step a file; a repeated step writes the same bytes in
-    the same place.
+    """Write the plan's result files (`wsi.results.registry`), all at once, so that one is compressed while another is
+    sent; a repeated step writes the same bytes in the same place.
 
     summary.json comes last: if it exists, all other files exist. `run` holds measurements and goes into it, next to
     those of the shards. Unreadable tiles are in summary.json, with reasons, and in no other file. Raises JobFailed as
     `collect` does.
     """
     tiles = collect(plan, shards)
-    files = tuple(
-        sink.write(writer.name, writer.media_type, partial(writer.write, tiles)) for writer in select_writers(plan)
-    )
+    write = partial(_write_file, tiles, sink)
+    files = tuple(map_concurrently(write, select_writers(plan)))
     last = sink.write(summary.NAME, summary.MEDIA_TYPE, partial(summary.write, tiles, files, run))
     return (last, *files)
+
+
+def _write_file(tiles: ScoredTiles, sink: ResultSink, writer: FileWriter) -> ResultFile:
+    return sink.write(writer.name, writer.media_type, partial(writer.write, tiles))
 
 
 def stitch_job(job_id: UUID, *, ledger: SystemLedger, objects: Objects) -> bool:
@@ -124,7 +128,8 @@ def stitch_job(job_id: UUID, *, ledger: SystemLedger, objects: Objects) -> bool:
 def _results(brief: StitchBrief, objects: Objects) -> tuple[ResultFile, ...]:
     job = brief.job
     plan = Plan.from_bytes(objects.get(job.plan_key or keys.of_plan(job.tenant, job.id)))
-    shards = (ShardResult.from_bytes(objects.get(output.result_key)) for output in brief.shards)
+    fetched = iterate_concurrently(objects.get, [output.result_key for output in brief.shards])
+    shards = map(ShardResult.from_bytes, fetched)
     run = {
         "job_id": str(job.id),
         "created_at": job.created_at.isoformat(),

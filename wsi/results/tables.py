@@ -4,21 +4,39 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Callable, Sequence
 from typing import IO
 
+import numpy as np
+from numpy.typing import NDArray
+
 from wsi.results.scored_tiles import ScoredTiles
+from wsi.results.text_rows import Texts, interleave, join_rows, write_floats, write_integers
 
 NAME = "tiles.csv"
 MEDIA_TYPE = "text/csv"
+BOX = ("minx", "miny", "width", "height")  #: level-0 px: the model's whole box, even past the slide's edge
 
 
 def write(tiles: ScoredTiles, file: IO[bytes]) -> None:
-    """Write minx, miny, width, height in level-0 px (the model's whole box, even past the slide's edge), then
-    scores."""
-    width, height = tiles.plan.grid.side, tiles.plan.grid.side_y
-    text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=False)
-    table = csv.writer(text, lineterminator="\n")
-    table.writerow(["minx", "miny", "width", "height", *(column.name for column in tiles.plan.card.columns)])
-    table.writerows([x, y, width, height, *scores] for _, x, y, scores in tiles.iterate_rows())
-    text.flush()
-    text.detach()
+    """Write BOX, then scores."""
+    write_table(tiles, [column.name for column in tiles.plan.card.columns], tiles.scores, write_floats, file)
+
+
+def write_table(
+    tiles: ScoredTiles,
+    names: Sequence[str],
+    values: NDArray[np.float32],
+    write_values: Callable[[NDArray[np.float32]], Sequence[Texts]],
+    file: IO[bytes],
+) -> None:
+    """Write BOX, then `values`, [inferred, names], in the texts that `write_values` gives for some of the rows."""
+    header = io.StringIO()
+    csv.writer(header, lineterminator="\n").writerow([*BOX, *names])
+    file.write(header.getvalue().encode())
+    grid = tiles.plan.grid
+    for numbers, some in tiles.iterate_chunks(values):
+        x, y = (write_integers(axis) for axis in tiles.plan.tiles[numbers].T)
+        file.write(
+            join_rows([x, b",", y, b",%d,%d" % (grid.side, grid.side_y), *interleave(b",", write_values(some)), b"\n"])
+        )

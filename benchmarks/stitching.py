@@ -1,0 +1,192 @@
+"""The cost of stitching a job: seconds, CPU seconds, peak memory, requests and bytes. `python -m benchmarks.stitching
+[TILES] [--columns N] [--shard-tiles N] [--processors N]`.
+
+An invocation is a process of its own that runs the handler of `lambdas.stitch` on one message, as Lambda's first call
+does. Its objects lie in `benchmarks.slow_store`, as a worker writes them: the plan, and one result a shard with the
+qualities of its tiles. The ledger is in memory; on Postgres it takes three transactions. The seconds are those of the
+call, without the import of the handler. The digest of all result files is printed, so that two versions can be
+compared.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from uuid import UUID
+
+import numpy as np
+
+from adapters.aws_clients import AwsClients
+from adapters.s3.objects import S3Objects
+from benchmarks.api_latency import describe_machine
+from benchmarks.slow_store import BUCKET, BYTES_A_SECOND, FIRST_BYTE_SECONDS, read_counts, serve_bucket
+from lambdas.stitch import make_handler
+from tests.fakes.queues import MemoryQueues
+from tests.wsi.plans import inspection, plan
+from wsi import keys
+from wsi.models.builtin import STAIN_DENSITY
+from wsi.planning.shards import MOST
+from wsi.ports.ledger import StitchBrief
+from wsi.records.jobs import Job, JobOptions
+from wsi.records.model_card import OutputColumn
+from wsi.records.results import ResultFile
+from wsi.records.shards import ShardOutput
+from wsi.results.shard_result import AttemptMeasurements, ShardResult
+from wsi.states import JobState
+
+TILES = 100_000
+TENANT, JOB, SLIDE = UUID(int=1), UUID(int=2), UUID(int=3)
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+class OneJobLedger:
+    """The ledger of one job that waits for stitching."""
+
+    def __init__(self, brief: StitchBrief) -> None:
+        self._brief = brief
+        self.results: Sequence[ResultFile] = ()
+
+    def find_stitch_brief(self, job_id: UUID) -> StitchBrief:
+        return self._brief
+
+    def commit_results(self, job_id: UUID, results: Sequence[ResultFile]) -> bool:
+        self.results = results
+        return True
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("tiles", nargs="?", type=int, default=TILES)
+    parser.add_argument("--columns", type=int, default=4, help="scores a tile")
+    parser.add_argument("--shard-tiles", type=int, default=MOST, help="tiles a shard")
+    parser.add_argument("--processors", type=int, default=1, help="that the invocation may use")
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--invoke", nargs=2, metavar=("URL", "SHARDS"), help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.invoke:
+        invoke(given.invoke[0], int(given.invoke[1]))
+        return
+    print(
+        f"{describe_machine()}; {given.processors} of them for the call; {FIRST_BYTE_SECONDS * 1000:.0f} ms a request"
+        f" and {BYTES_A_SECOND / 1e6:.0f} MB/s a connection"
+    )
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        shards, size = write_job(folder, given.tiles, given.columns, given.shard_tiles)
+        print(f"{given.tiles:,} tiles, {given.columns} columns, {shards} shards of {size / 1e6:.1f} MB in all")
+        with serve_bucket(folder) as url:
+            for _ in range(given.runs):
+                measure(url, shards, folder, given.processors)
+
+
+def write_job(folder: Path, tiles: int, columns: int, shard_tiles: int) -> tuple[int, int]:
+    """Write the objects that a job leaves for stitching. Return the number of shards and their bytes."""
+    names = tuple(OutputColumn(name=f"class {number}") for number in range(columns))
+    across = round(tiles**0.5)
+    down = -(-tiles // across)
+    side = 256
+    card = replace(STAIN_DENSITY, tile_px=side, input_px=side, columns=names, tiles_per_second=122.0)
+    seen = inspection(across * side, down * side, mpp=STAIN_DENSITY.mpp, tile=side)
+    made = plan(seen, card=card, shard_tiles=shard_tiles, mask=np.ones((2048, 2048), np.bool_))
+    assert abs(len(made.tiles) - tiles) < across, len(made.tiles)
+    draw = np.random.default_rng(0)
+    size = 0
+    _write(folder / keys.of_plan(TENANT, JOB), made.to_bytes())
+    for index in range(len(made.shard_sizes)):
+        numbers = made.shard_tiles(index)
+        result = ShardResult(
+            plan_digest=made.digest,
+            tiles=numbers,
+            scores=draw.random((len(numbers), columns), dtype=np.float32),
+            unreadable={},
+            quality=draw.random((len(numbers), 4), dtype=np.float32),
+            measured=AttemptMeasurements(seconds=60.0, requests=900, bytes=10**8, hardware="NVIDIA T4"),
+        )
+        size += _write(folder / keys.of_shard_result(TENANT, JOB, index, 1), result.to_bytes())
+    return len(made.shard_sizes), size
+
+
+def _write(path: Path, data: bytes) -> int:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path.write_bytes(data)
+
+
+def measure(url: str, shards: int, folder: Path, processors: int) -> None:
+    """Run one invocation, and print what it took."""
+    read_counts(url)
+    free = sorted(os.sched_getaffinity(0))[:processors]
+    command = [sys.executable, "-m", "benchmarks.stitching", "--invoke", url, str(shards)]
+    child = subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, preexec_fn=lambda: os.sched_setaffinity(0, free)
+    )
+    assert child.stdout is not None
+    said = json.loads(child.stdout.read().splitlines()[-1])
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    counts = read_counts(url)
+    print(
+        f"{said['seconds']:.2f} s, {said['cpu']:.2f} CPU s, {usage.ru_maxrss / 1024:.0f} MB at most (import"
+        f" {said['imported']:.0f}); {counts['GET']} GET, {counts['PUT']} PUT, {counts['POST']} POST,"
+        f" {counts['read'] / 1e6:.1f} MB read, {counts['written'] / 1e6:.1f} MB written; files {said['digest']}",
+        flush=True,
+    )
+
+
+def invoke(url: str, shards: int) -> None:
+    """Run the handler on one message, and print its times and the digest of its files."""
+    import resource
+
+    os.environ |= {"AWS_ACCESS_KEY_ID": "benchmark", "AWS_SECRET_ACCESS_KEY": "benchmark"}
+    job = Job(
+        id=JOB,
+        tenant=TENANT,
+        slide_id=SLIDE,
+        model=STAIN_DENSITY.name,
+        model_version=STAIN_DENSITY.version,
+        model_digest=STAIN_DENSITY.digest,
+        state=JobState.STITCHING,
+        options=JobOptions(),
+        identity="benchmark",
+        traceparent="00-" + "1" * 32 + "-" + "2" * 16 + "-01",
+        created_by="benchmark",
+        created_at=NOW,
+        updated_at=NOW,
+    )
+    outputs = tuple(
+        ShardOutput(index=index, result_key=keys.of_shard_result(TENANT, JOB, index, 1), tiles=0)
+        for index in range(shards)
+    )
+    ledger = OneJobLedger(StitchBrief(job=job, shards=outputs))
+    handler = make_handler(
+        ledger=ledger,  # pyright: ignore[reportArgumentType] — the handler calls two of its methods
+        objects=S3Objects(AwsClients("eu-central-1", url), BUCKET),
+        queues=MemoryQueues(lambda: NOW),
+    )
+    record = {
+        "messageId": "1",
+        "body": json.dumps({"job_id": str(JOB)}),
+        "attributes": {"ApproximateReceiveCount": "1"},
+        "messageAttributes": {},
+        "eventSource": "aws:sqs",
+    }
+    imported = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    began, cpu = time.perf_counter(), time.process_time()
+    answer = handler({"Records": [record]}, None)
+    seconds, used = time.perf_counter() - began, time.process_time() - cpu
+    assert answer == {"batchItemFailures": []}, answer
+    files = hashlib.sha256("".join(sorted(f"{file.name}{file.sha256}" for file in ledger.results)).encode())
+    print(json.dumps({"seconds": seconds, "cpu": used, "imported": imported, "digest": files.hexdigest()[:16]}))
+
+
+if __name__ == "__main__":
+    main()
