@@ -1,4 +1,5 @@
-"""A bucket on this machine that takes S3's time: whole objects and multipart uploads, from a process of its own.
+"""A bucket on this machine that takes S3's time: objects, ranges of them and multipart uploads, from a process of its
+own.
 
 Every answer waits `FIRST_BYTE_SECONDS`, and its bytes or those of its request as long as one connection to S3 needs for
 them. `python -m benchmarks.slow_store FOLDER` prints its port and runs until its input ends.
@@ -25,10 +26,14 @@ BYTES_A_SECOND = 85e6
 BUCKET = "bucket"
 
 _LENGTH = re.compile(r"content-length: *(\d+)", re.IGNORECASE)
+_RANGE = re.compile(r"range: *bytes=(\d+)-(\d+)", re.IGNORECASE)
 _EXPECTS = re.compile(r"expect: *100-continue", re.IGNORECASE)
-_TAG = '"00000000000000000000000000000000"'
+#: Of every object: nothing is written while it is read.
+TAG = '"00000000000000000000000000000000"'
+_DATE = "Thu, 01 Jan 2026 00:00:00 GMT"
+_MISSING = b"<Error><Code>NoSuchKey</Code></Error>"
 _BEGUN = "<InitiateMultipartUploadResult><UploadId>1</UploadId></InitiateMultipartUploadResult>"
-_COMPLETED = f"<CompleteMultipartUploadResult><ETag>{_TAG}</ETag></CompleteMultipartUploadResult>"
+_COMPLETED = f"<CompleteMultipartUploadResult><ETag>{TAG}</ETag></CompleteMultipartUploadResult>"
 
 
 @contextmanager
@@ -65,36 +70,51 @@ class SlowStore:
                     writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
                 found = _LENGTH.search(head)
                 body = await reader.readexactly(int(found[1])) if found else b""
-                method, target = head.split(" ", 2)[:2]
-                if target == "/":
-                    answer, self._counts = json.dumps(self._counts).encode(), Counter()
+                if head.startswith("GET / "):
+                    answer, self._counts = _make_answer(json.dumps(self._counts).encode()), Counter()
                 else:
-                    answer = self._answer(method, target, body)
+                    answer = self._answer(head, body)
                     await asyncio.sleep(FIRST_BYTE_SECONDS + (len(answer) + len(body)) / BYTES_A_SECOND)
-                writer.write(f"HTTP/1.1 200 OK\r\nETag: {_TAG}\r\nContent-Length: {len(answer)}\r\n\r\n".encode())
                 writer.write(answer)
                 await writer.drain()
         except (asyncio.IncompleteReadError, ConnectionError):
             writer.close()
 
-    def _answer(self, method: str, target: str, body: bytes) -> bytes:
+    def _answer(self, head: str, body: bytes) -> bytes:
+        method, target = head.split(" ", 2)[:2]
         parts = urlsplit(target)
         asked = parse_qs(parts.query, keep_blank_values=True)
         path = self._folder / unquote(parts.path).removeprefix(f"/{BUCKET}/")
         self._counts[method] += 1
         if method == "POST":
-            return (_BEGUN if "uploads" in asked else _COMPLETED).encode()
-        if method == "GET":
-            data = path.read_bytes()
-            self._counts["read"] += len(data)
-            return data
-        assert method == "PUT", method
-        self._counts["written"] += len(body)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if "partNumber" in asked:
-            path = path.with_name(f"{path.name}.part{int(asked['partNumber'][0]):05d}")
-        path.write_bytes(body)
-        return b""
+            return _make_answer((_BEGUN if "uploads" in asked else _COMPLETED).encode())
+        if method == "PUT":
+            self._counts["written"] += len(body)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if "partNumber" in asked:
+                path = path.with_name(f"{path.name}.part{int(asked['partNumber'][0]):05d}")
+            path.write_bytes(body)
+            return _make_answer(b"")
+        if not path.is_file():
+            return _make_answer(_MISSING, "404 Not Found")
+        whole = path.stat().st_size
+        if method == "HEAD":
+            return _make_answer(b"", length=whole)
+        found = _RANGE.search(head)
+        first, last = (int(found[1]), min(int(found[2]), whole - 1)) if found else (0, whole - 1)
+        with path.open("rb") as file:
+            file.seek(first)
+            data = file.read(last + 1 - first)
+        self._counts["read"] += len(data)
+        if not found:
+            return _make_answer(data)
+        return _make_answer(data, "206 Partial Content", f"Content-Range: bytes {first}-{last}/{whole}\r\n")
+
+
+def _make_answer(data: bytes, status: str = "200 OK", more: str = "", length: int | None = None) -> bytes:
+    length = len(data) if length is None else length
+    head = f"HTTP/1.1 {status}\r\nETag: {TAG}\r\nLast-Modified: {_DATE}\r\n{more}Content-Length: {length}\r\n\r\n"
+    return head.encode() + data
 
 
 async def run(folder: Path) -> None:

@@ -1,10 +1,9 @@
 """The cost of stitching a job: seconds, CPU seconds, peak memory, requests and bytes. `python -m benchmarks.stitching
 [TILES] [--columns N] [--shard-tiles N] [--processors N]`.
 
-An invocation is a process of its own that runs the handler of `lambdas.stitch` on one message, as Lambda's first call
-does. Its objects lie in `benchmarks.slow_store`, as a worker writes them: the plan, and one result a shard with the
+An invocation (`benchmarks.invocations`) runs the handler of `lambdas.stitch` on one message. Its objects lie in `benchmarks.slow_store`, as a worker writes them: the plan, and one result a shard with the
 qualities of its tiles. The ledger is in memory; on Postgres it takes three transactions. The seconds are those of the
-call, without the import of the handler. The digest of all result files is printed, so that two versions can be
+calls, without the import of the handler. The digest of all result files is printed, so that two versions can be
 compared.
 """
 
@@ -12,12 +11,8 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import json
 import os
-import subprocess
-import sys
 import tempfile
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -29,7 +24,8 @@ import numpy as np
 from adapters.aws_clients import AwsClients
 from adapters.s3.objects import S3Objects
 from benchmarks.api_latency import describe_machine
-from benchmarks.slow_store import BUCKET, BYTES_A_SECOND, FIRST_BYTE_SECONDS, read_counts, serve_bucket
+from benchmarks.invocations import invoke_twice, measure_invocation
+from benchmarks.slow_store import BUCKET, BYTES_A_SECOND, FIRST_BYTE_SECONDS, serve_bucket
 from lambdas.stitch import make_handler
 from tests.fakes.queues import MemoryQueues
 from tests.wsi.plans import inspection, plan
@@ -54,14 +50,20 @@ class OneJobLedger:
 
     def __init__(self, brief: StitchBrief) -> None:
         self._brief = brief
-        self.results: Sequence[ResultFile] = ()
+        self._results: Sequence[ResultFile] = ()
 
     def find_stitch_brief(self, job_id: UUID) -> StitchBrief:
         return self._brief
 
     def commit_results(self, job_id: UUID, results: Sequence[ResultFile]) -> bool:
-        self.results = results
+        self._results = results
         return True
+
+    @property
+    def digest(self) -> str:
+        """The digest of all result files."""
+        text = "".join(sorted(f"{file.name}{file.sha256}" for file in self._results))
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def main() -> None:
@@ -86,7 +88,7 @@ def main() -> None:
         print(f"{given.tiles:,} tiles, {given.columns} columns, {shards} shards of {size / 1e6:.1f} MB in all")
         with serve_bucket(folder) as url:
             for _ in range(given.runs):
-                measure(url, shards, folder, given.processors)
+                measure_invocation("benchmarks.stitching", ["--invoke", url, str(shards)], url, given.processors)
 
 
 def write_job(folder: Path, tiles: int, columns: int, shard_tiles: int) -> tuple[int, int]:
@@ -121,31 +123,8 @@ def _write(path: Path, data: bytes) -> int:
     return path.write_bytes(data)
 
 
-def measure(url: str, shards: int, folder: Path, processors: int) -> None:
-    """Run one invocation, and print what it took."""
-    read_counts(url)
-    free = sorted(os.sched_getaffinity(0))[:processors]
-    command = [sys.executable, "-m", "benchmarks.stitching", "--invoke", url, str(shards)]
-    child = subprocess.Popen(
-        command, stdout=subprocess.PIPE, text=True, preexec_fn=lambda: os.sched_setaffinity(0, free)
-    )
-    assert child.stdout is not None
-    said = json.loads(child.stdout.read().splitlines()[-1])
-    _, status, usage = os.wait4(child.pid, 0)
-    child.returncode = os.waitstatus_to_exitcode(status)
-    counts = read_counts(url)
-    print(
-        f"{said['seconds']:.2f} s, {said['cpu']:.2f} CPU s, {usage.ru_maxrss / 1024:.0f} MB at most (import"
-        f" {said['imported']:.0f}); {counts['GET']} GET, {counts['PUT']} PUT, {counts['POST']} POST,"
-        f" {counts['read'] / 1e6:.1f} MB read, {counts['written'] / 1e6:.1f} MB written; files {said['digest']}",
-        flush=True,
-    )
-
-
 def invoke(url: str, shards: int) -> None:
-    """Run the handler on one message, and print its times and the digest of its files."""
-    import resource
-
+    """Run the handler on the job, as `invoke_twice` does."""
     os.environ |= {"AWS_ACCESS_KEY_ID": "benchmark", "AWS_SECRET_ACCESS_KEY": "benchmark"}
     job = Job(
         id=JOB,
@@ -172,20 +151,7 @@ def invoke(url: str, shards: int) -> None:
         objects=S3Objects(AwsClients("eu-central-1", url), BUCKET),
         queues=MemoryQueues(lambda: NOW),
     )
-    record = {
-        "messageId": "1",
-        "body": json.dumps({"job_id": str(JOB)}),
-        "attributes": {"ApproximateReceiveCount": "1"},
-        "messageAttributes": {},
-        "eventSource": "aws:sqs",
-    }
-    imported = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    began, cpu = time.perf_counter(), time.process_time()
-    answer = handler({"Records": [record]}, None)
-    seconds, used = time.perf_counter() - began, time.process_time() - cpu
-    assert answer == {"batchItemFailures": []}, answer
-    files = hashlib.sha256("".join(sorted(f"{file.name}{file.sha256}" for file in ledger.results)).encode())
-    print(json.dumps({"seconds": seconds, "cpu": used, "imported": imported, "digest": files.hexdigest()[:16]}))
+    invoke_twice(handler, {"job_id": str(JOB)}, lambda: ledger.digest)
 
 
 if __name__ == "__main__":

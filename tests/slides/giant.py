@@ -26,10 +26,12 @@ def write_giant(
     codec: Literal["jpeg", "jpeg2000"] = "jpeg",
     side: int = SIDE,
     distinct: bool = False,
+    in_order: bool = False,
 ) -> Path:
     """An Aperio SVS, 0.25 um/px, whose level 0 has 152,881 tiles of 256 px. `levels` are downsamples; the first tile of
     the shared ones is glass. Tiles that are `distinct` end with bytes that decoders do not read, each with as many of
-    its own, so that each is decoded."""
+    its own, so that each is decoded. Tiles `in_order` have bytes of their own, one after the other as scanners write
+    them: 15 KB each."""
     rng = np.random.default_rng(0)
     pictures = [np.full((TILE, TILE, 3), GLASS, np.uint8), *(he_tissue(rng, TILE, TILE) for _ in range(_SHARED - 1))]
     tiles: list[bytes] = []
@@ -52,6 +54,11 @@ def write_giant(
         count = (-(-across // TILE)) ** 2
         picks = rng.integers(_SHARED, size=count)
         sizes = np.array([len(tile) for tile in tiles])[picks] + (np.arange(count) % _SIZES if distinct else 0)
+        offsets = np.array(places)[picks]
+        if in_order:
+            sizes = np.array([len(tile) for tile in tiles])[picks]
+            offsets = len(data) + np.cumsum(sizes) - sizes
+            data += b"".join(tiles[pick] for pick in picks)
         description = f"Aperio Image Library v12.0.15\r\n{side}x{side} -> {across}x{across}|AppMag = 40|MPP = 0.25"
         fields = (
             (256, "long", [across]),
@@ -64,7 +71,7 @@ def write_giant(
             (284, "short", [1]),
             (322, "long", [TILE]),
             (323, "long", [TILE]),
-            (324, "long8", np.array(places)[picks].tolist()),
+            (324, "long8", offsets.tolist()),
             (325, "long", sizes.tolist()),
             *([(347, "bytes", tables), (530, "short", [2, 2])] if codec == "jpeg" else []),
         )

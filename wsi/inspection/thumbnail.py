@@ -26,6 +26,7 @@ BYTES = 2_000_000  #: of an overview's level, with all of its planes
 WHOLE = 4
 _BATCH: Final = 32  #: tiles a task: at a tenth of a millisecond a tile, a task a tile would cost as much as the tiles
 _BATCH_BYTES: Final = 1024**2
+_STRIP_BYTES: Final = 512 * 1024  #: of pixels that are summed at once: ten times as quick as tiles of 32 px one by one
 _AHEAD: Final = 2  #: batches a thread that are fetched and wait
 
 
@@ -107,6 +108,8 @@ class _Shared:
         self._first = np.append(first, len(same))
 
     def with_bytes_of(self, tile: int) -> NDArray[np.int64]:
+        if len(self.decoded) == len(self._tiles):  # nothing is shared; a search would take 5 us a tile
+            return self._tiles[tile : tile + 1]
         place = int(np.searchsorted(self.decoded, tile))
         return self._tiles[self._first[place] : self._first[place + 1]]
 
@@ -127,6 +130,8 @@ class _Sums:
     def add(self, batch: list[EncodedTile]) -> int:
         """Add the tiles, and return the number of those that could not be decoded."""
         unreadable = 0
+        strip: list[RGB] = []  # neighbours of one row, which are summed as one picture
+        end = 0  # the number after the strip's last tile
         for tile in batch:
             tiles = self._shared.with_bytes_of(tile.index)
             try:
@@ -134,10 +139,17 @@ class _Sums:
             except TileUnreadable:
                 unreadable += len(tiles)
                 continue
-            if len(tiles) == 1:
-                self._add(pixels, *divmod(tile.index, self._grid.columns))
-            else:
+            if len(tiles) > 1:
                 self._add_often(pixels, *np.divmod(tiles, self._grid.columns))
+                continue
+            begins_row = tile.index % self._grid.columns == 0
+            if strip and (tile.index != end or begins_row or len(strip) * pixels.nbytes >= _STRIP_BYTES):
+                self._add_strip(strip, end)
+                strip = []
+            strip.append(pixels)
+            end = tile.index + 1
+        if strip:
+            self._add_strip(strip, end)
         return unreadable
 
     def means(self) -> tuple[RGB, NDArray[np.bool_]]:
@@ -145,8 +157,11 @@ class _Sums:
         counts = np.maximum(self._counts, 1)[..., None]
         return ((self._sums + counts // 2) // counts).astype(np.uint8), self._counts > 0
 
-    def _add(self, pixels: RGB, row: int, column: int) -> None:
+    def _add_strip(self, strip: list[RGB], end: int) -> None:
+        """Add neighbours of one row, the last of which is the tile before `end`."""
         grid = self._grid
+        row, column = divmod(end - len(strip), grid.columns)
+        pixels = np.concatenate(strip, axis=1) if len(strip) > 1 else strip[0]
         y, x = row * grid.tile_height, column * grid.tile_width
         inside = pixels[: max(0, grid.height - y), : max(0, grid.width - x)]
         if not inside.size:

@@ -41,8 +41,12 @@ class TileExtents:
         return range(int(self.first[tile]), int(self.first[tile + 1]))
 
     def locate(self, tile: int) -> list[tuple[int, int, int]]:
-        """Return (file, offset, size) of each of the tile's pieces. All at once: an NDPI tile has 32."""
-        held = slice(int(self.first[tile]), int(self.first[tile + 1]))
+        """Return (file, offset, size) of each of the tile's pieces: of one at once, which is eight times as quick, of
+        more by slices, since an NDPI tile has 32."""
+        begin, end = int(self.first[tile]), int(self.first[tile + 1])
+        if end - begin == 1:
+            return [(int(self.files[begin]), int(self.offsets[begin]), int(self.sizes[begin]))]
+        held = slice(begin, end)
         return list(zip(*(values[held].tolist() for values in (self.files, self.offsets, self.sizes)), strict=True))
 
 
