@@ -26,7 +26,7 @@ from local.postgres import EmbeddedPostgres
 from tests.fakes.objects import MemoryObjects
 from tests.fakes.queues import MemoryQueues
 from tests.fakes.slides import MemorySlideStore
-from tests.installation import INSPECTION
+from tests.installation import INSPECTION, SCALING
 from tests.lambdas.rest import BASE, rest_event, whole_handler
 from wsi.models.builtin import STAIN_DENSITY
 from wsi.records.identity import Actor, Role
@@ -69,6 +69,7 @@ def measure(server: EmbeddedPostgres) -> None:
         objects=MemoryObjects(),
         queues=MemoryQueues(get_utc_now),
         dollars_per_gpu_hour=0.53,
+        scaling=SCALING,
     )
     slide = make_ready_slide(wiring, PostgresSystemLedger(system), actor)
     handler = whole_handler(wiring)

@@ -1,11 +1,12 @@
 """The cost of preparing a slide: inspection and planning, as `lambdas.inspect` and `lambdas.plan` do it.
 `python -m benchmarks.preparing [--processors N] [--single-level]`.
 
-The slide is an SVS of 100,000 x 100,000 px with levels 1/4/16/64, 152,881 tiles of 256 px in level 0, tissue all over,
-of which a plan takes 37,409 tiles; with `--single-level` 50,000 px without overviews, whose tiles have 15 KB each, in order, so that all of its 580 MB
-must be read. It lies in `benchmarks.slow_store`. Each of the two is a process of its own with some processors
-(`benchmarks.invocations`): on Lambda ten calls at once have ten times as many, and S3 answers them all alike, so that
-each takes what one takes alone. The ledger is in memory: on Postgres each call takes two transactions.
+The slide is an SVS of 100,000 x 100,000 px with levels 1/4/16/64 and 152,881 tiles of 256 px in level 0, tissue all
+over, of which a plan takes 37,409 tiles. With `--single-level` it has 50,000 px and no overviews: its 38,416 tiles, of
+5 KB each and in order, must all be read. It lies in `benchmarks.slow_store`. Each of the two calls is a process of its
+own with some processors (`benchmarks.invocations`): on Lambda ten calls at once have ten times as many, and S3 answers
+them all alike, so that each takes what one takes alone. The ledger is in memory: on Postgres each call takes two
+transactions.
 """
 
 from __future__ import annotations

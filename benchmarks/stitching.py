@@ -1,10 +1,10 @@
 """The cost of stitching a job: seconds, CPU seconds, peak memory, requests and bytes. `python -m benchmarks.stitching
 [TILES] [--columns N] [--shard-tiles N] [--processors N]`.
 
-An invocation (`benchmarks.invocations`) runs the handler of `lambdas.stitch` on one message. Its objects lie in `benchmarks.slow_store`, as a worker writes them: the plan, and one result a shard with the
-qualities of its tiles. The ledger is in memory; on Postgres it takes three transactions. The seconds are those of the
-calls, without the import of the handler. The digest of all result files is printed, so that two versions can be
-compared.
+An invocation (`benchmarks.invocations`) runs the handler of `lambdas.stitch` on one message. Its objects lie in
+`benchmarks.slow_store`, as a worker writes them: the plan, and one result a shard with the qualities of its tiles. The
+ledger is in memory; on Postgres it takes three transactions. The seconds are those of the calls, without the import of
+the handler. The digest of all result files is printed, so that two versions can be compared.
 """
 
 from __future__ import annotations

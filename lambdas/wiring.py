@@ -15,10 +15,12 @@ from adapters.postgres.tenant_ledger import PostgresTenantLedger
 from adapters.s3.objects import S3Objects
 from adapters.s3.slides import S3SlideStore
 from adapters.settings.processes import ApiSettings, AwsSettings, DatabaseSettings, SubmitSettings
+from adapters.settings.scaling import SHARDS_A_WORKER
 from adapters.sqs import SqsQueues
 from wsi.ports.ledger import TenantLedger
 from wsi.ports.objects import MultipartStore, Objects, SlideStore
 from wsi.ports.queues import Queues
+from wsi.records.expectations import WorkerScaling
 
 SCRATCH = Path("/tmp")  #: a Lambda's only writable folder
 
@@ -73,6 +75,7 @@ class ApiWiring(SubmitWiring):
     packages: MultipartStore  #: model packages
     allowed_buckets: frozenset[str] = frozenset()  #: from which slides may be registered by reference
     realtime_url: str | None = None
+    scaling: WorkerScaling
 
     @staticmethod
     def of_api(settings: ApiSettings) -> ApiWiring:
@@ -83,4 +86,10 @@ class ApiWiring(SubmitWiring):
             packages=S3SlideStore(clients, settings.models_bucket),
             allowed_buckets=settings.allowed,
             realtime_url=settings.realtime_url,
+            scaling=WorkerScaling(
+                start_seconds=settings.worker_start_seconds,
+                slow_start_seconds=settings.slow_worker_start_seconds,
+                most=settings.most_workers,
+                shards_a_worker=SHARDS_A_WORKER,
+            ),
         )

@@ -13,6 +13,9 @@ from local.options import MODELS, QUEUE_PREFIX, RESULTS, SHARED, SLIDES, StackOp
 from local.pollers import Mapped, Schedule
 from local.webhooks import WebhooksInProcess
 
+#: s: a worker of this machine is a process that imports torch, no node that boots.
+WORKER_START, SLOW_WORKER_START = 10, 60
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Addresses:
@@ -47,6 +50,8 @@ def make_api_handler(at: Addresses, *, realtime_url: str) -> Handler:
         allowed_buckets=SHARED,
         queue_prefix=QUEUE_PREFIX,
         realtime_url=realtime_url,
+        worker_start_seconds=WORKER_START,
+        slow_worker_start_seconds=SLOW_WORKER_START,
     )
     return api.wire(settings)
 

@@ -14,6 +14,7 @@ from tests.fakes.queues import MemoryQueues
 from tests.fakes.slides import MemorySlideStore
 from wsi import keys
 from wsi.models.builtin import STAIN_DENSITY
+from wsi.records.expectations import WorkerScaling
 from wsi.records.identity import Actor, Role
 from wsi.records.models import ModelVersion
 from wsi.records.slides import Choice, Inspection, LevelInfo, Slide
@@ -43,6 +44,8 @@ INSPECTION = Inspection(
     tissue_um2=2.5e7,
     tissue_fraction=0.5,
 )
+#: As on AWS, rounded.
+SCALING = WorkerScaling(start_seconds=180, slow_start_seconds=300, most=20, shards_a_worker=3)
 
 
 class Clock:

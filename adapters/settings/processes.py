@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from pydantic import Field
 
+from adapters.settings.cold_start import sum_parts
 from adapters.settings.environment import Environment
 from adapters.settings.prices import DOLLARS_PER_GPU_HOUR
 from adapters.settings.queues import POD_VISIBILITY
 from adapters.settings.reads import ReadLimits
 from adapters.settings.scaling import IDLE_SECONDS
+
+_USUAL_START, _SLOW_START = (round(seconds) for seconds in sum_parts())
 
 
 class AwsSettings(Environment):
@@ -80,6 +83,10 @@ class ApiSettings(SubmitSettings, SlideBuckets):
 
     models_bucket: str  #: Bucket of model packages.
     realtime_url: str | None = None  #: Address of the AppSync subscriptions, which /health reports to clients.
+    #: Seconds from the first waiting shard to the first scored tile if no worker is up, which waiting jobs are told.
+    worker_start_seconds: float = Field(default=_USUAL_START, ge=0)
+    slow_worker_start_seconds: float = Field(default=_SLOW_START, ge=0)  #: The same if every part of it is slow.
+    most_workers: int = Field(default=1, gt=0)  #: Workers at once, at most.
 
 
 class SlideJobSettings(DatabaseSettings, SlideBuckets, QueueNames, ReadLimits):

@@ -83,6 +83,7 @@ class Functions(Construct):
             queue_prefix=self._deployment.queue_prefix,
             dollars_per_gpu_hour=self._deployment.dollars_per_gpu_hour,
             realtime_url=realtime.realtime_url,
+            most_workers=self._deployment.max_gpu_workers,
             page_origins=",".join(self._deployment.origins),
         )
         access = self._add("api", AssetKind.API, settings, memory_mib=1024)

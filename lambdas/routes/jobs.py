@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Annotated
 from uuid import UUID
@@ -28,6 +29,7 @@ from lambdas.schemas.jobs import (
 from lambdas.wiring import SubmitWiring
 from wsi.errors import Invalid
 from wsi.jobs import job_results, jobs
+from wsi.jobs.expecting import measure_wait
 from wsi.records.identity import Actor
 from wsi.records.jobs import Job, JobFilter
 from wsi.states import JobState
@@ -57,7 +59,9 @@ def list_jobs(
 @router.get("/jobs/<job_id>", tags=["jobs"], summary="One job with its progress")
 def get(job_id: UUID, caller: Caller, wiring: Wiring) -> JobAnswer:
     job = wiring.ledger.get_job(caller, job_id)
-    return JobAnswer.of(job, read_job_context(job, caller=caller, wiring=wiring))
+    context = read_job_context(job, caller=caller, wiring=wiring)
+    expected = measure_wait(job, ledger=wiring.ledger, scaling=wiring.scaling, now=context.now)
+    return JobAnswer.of(job, replace(context, expected=expected))
 
 
 @router.get("/jobs/<job_id>/events", tags=["jobs"], summary="The job's history, oldest first")

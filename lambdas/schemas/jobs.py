@@ -21,6 +21,7 @@ from wsi.notices.webhooks import LONGEST_URL
 from wsi.planning.estimate import Estimate, compute_cost
 from wsi.planning.region_geojson import read_geojson
 from wsi.records.deliveries import Delivery, NoticeChannel
+from wsi.records.expectations import NOTHING_KNOWN, Expectation
 from wsi.records.jobs import Job, JobEvent, JobOptions, Priority, Submission
 from wsi.records.model_card import ReadLevel
 from wsi.records.notices import make_job_update
@@ -132,6 +133,7 @@ class JobContext:
     now: datetime
     names: Mapping[str, str]  #: of the jobs' submitters, by subject
     dollars_per_gpu_hour: float
+    expected: Expectation = NOTHING_KNOWN  #: of the one job that is asked about
 
 
 class JobAnswer(Answer):
@@ -150,6 +152,18 @@ class JobAnswer(Answer):
     reason: str | None
     sentence: str | None
     waiting_for_capacity: bool = Field(description="Planned, but no worker has begun within a minute.")
+    expected_start_at: datetime | None = Field(
+        description="When its first tile is expected to be scored. An estimate from the queue and no promise: urgent "
+        "jobs of others come first. Null once it began, if nothing is known, and in all answers but that about one "
+        "job."
+    )
+    expected_end_at: datetime | None = Field(
+        description="When its results are expected, likewise. Null before it is planned, and once it ended."
+    )
+    waiting_for: str | None = Field(
+        description="What it waits for, in a few words: '12 jobs are before it'. Null while it is computed; otherwise "
+        "as expected_start_at."
+    )
     model: str
     model_version: str
     model_digest: str
@@ -176,6 +190,9 @@ class JobAnswer(Answer):
             **make_job_update(job).as_json(),
             sentence=job.sentence,
             waiting_for_capacity=waits_for_capacity(job, beside.now),
+            expected_start_at=beside.expected.start_at,
+            expected_end_at=beside.expected.end_at,
+            waiting_for=beside.expected.waiting_for,
             model=job.model,
             model_version=job.model_version,
             model_digest=job.model_digest,

@@ -6,6 +6,7 @@ from tests.contracts.ledger_archive import ArchiveLedgerContract
 from tests.contracts.ledger_deidentification import DeidentificationLedgerContract
 from tests.contracts.ledger_jobs import JobMovesContract, SubmissionContract
 from tests.contracts.ledger_notices import NoticesContract
+from tests.contracts.ledger_queue import QueueStateContract
 from tests.contracts.ledger_registrations import RegistrationLedgerContract
 from tests.contracts.ledger_restatement import RestatementLedgerContract
 from tests.contracts.ledger_shards import ShardLedgerContract
@@ -27,5 +28,6 @@ class LedgerContract(
     UpkeepContract,
     NoticesContract,
     VitalsContract,
+    QueueStateContract,
 ):
     """Subclasses give the fixture `world`."""

@@ -11,6 +11,7 @@ from uuid import UUID
 
 from tests.fakes.ledger_books import Books
 from tests.fakes.ledger_restatement import MemoryRestatement
+from tests.fakes.vitals import measure_queue
 from wsi.ledger_rules import (
     REUSABLE,
     check_readable,
@@ -22,6 +23,7 @@ from wsi.ledger_rules import (
     make_slide_message,
     make_unknown_model_error,
 )
+from wsi.records.expectations import QueueState
 from wsi.records.identity import Actor
 from wsi.records.jobs import Idempotency, Job, JobEvent, JobFilter, NewJob, Submission
 from wsi.records.models import ModelVersion
@@ -155,6 +157,10 @@ class MemoryTenantLedger(MemoryRestatement):
     def get_job(self, actor: Actor, job_id: UUID) -> Job:
         with self.books.lock:
             return self.books.job_of(actor, job_id)
+
+    def measure_queue(self, job_id: UUID) -> QueueState:
+        with self.books.lock:
+            return measure_queue(self.books, job_id)
 
     def list_jobs(self, actor: Actor, wanted: JobFilter, *, cursor: str | None, limit: int) -> Page[Job]:
         def meets(job: Job) -> bool:

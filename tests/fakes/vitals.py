@@ -1,12 +1,16 @@
-"""What the operators watch, counted in the memory ledger: the counterpart of `adapters/postgres/vitals.py`."""
+"""What operators watch and what a job's expected start is estimated from, counted in the memory ledger: the counterpart
+of `adapters/postgres/vitals.py` and `queue_state.py`."""
 
 from __future__ import annotations
 
 from collections import Counter
 from datetime import datetime
+from uuid import UUID
 
+from adapters.settings.scaling import IDLE_SECONDS
 from tests.fakes.ledger_books import Books
-from wsi.records.jobs import Job
+from wsi.records.expectations import QueueState
+from wsi.records.jobs import Job, Priority
 from wsi.records.vitals import Vitals
 from wsi.states import LIVE_JOB_STATES, JobState, ShardState
 
@@ -44,3 +48,44 @@ def _is_held(books: Books, job: Job) -> bool:
 
 def _since_asked(job: Job, at: datetime) -> float:
     return (at - job.created_at).total_seconds()
+
+
+def measure_queue(books: Books, job_id: UUID) -> QueueState:
+    this = books.jobs[job_id]
+    ahead = [
+        job
+        for job in books.jobs.values()
+        if job.finished_at is None and job.state is not JobState.STITCHING and _place(job) < _place(this)
+    ]
+    unbegun = [job.updated_at for job in (*ahead, this) if job.state is JobState.RUNNING and job.first_lease_at is None]
+    owners = {
+        shard.lease_owner
+        for shards in books.shards.values()
+        for shard in shards
+        if shard.lease_until is not None and shard.lease_until > books.now()
+    }
+    ended = sorted(
+        (job for job in books.jobs.values() if job.finished_at is not None),
+        key=lambda job: job.finished_at or job.created_at,
+        reverse=True,
+    )
+    idle = any(
+        job.first_lease_at is not None and job.finished_at is not None and job.finished_at > books.ago(IDLE_SECONDS)
+        for job in ended
+    )
+    alike = {job.id for job in [job for job in ended[:200] if job.model_digest == this.model_digest][:20]}
+    rates = [report.rate for (job, _), report in books.reports.items() if job in alike and report.rate is not None]
+    version = books.models.get((this.model, this.model_version))
+    return QueueState(
+        jobs_ahead=len(ahead),
+        tiles_ahead=sum(job.tiles_left for job in ahead),
+        shards_ahead=sum(job.shards_remaining for job in ahead),
+        workers=max(len(owners), int(idle)),
+        waiting_since=min(unbegun, default=None),
+        tiles_per_second=sum(rates) / len(rates) if rates else version and version.card.get("tiles_per_second"),
+    )
+
+
+def _place(job: Job) -> tuple[int, datetime, UUID]:
+    """Where a job stands in the queue."""
+    return list(Priority).index(job.priority), job.created_at, job.id

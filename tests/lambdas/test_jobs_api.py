@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from uuid import UUID
 
 import numpy as np
 import pytest
 
-from tests.installation import ANALYST, INSPECTION
+from tests.installation import ANALYST, INSPECTION, SCALING
 from tests.lambdas.jobs import finish, finish_shard, plan, submit
 from wsi import keys
 from wsi.errors import FailReason
 from wsi.inspection.mask import SlideMask
 from wsi.inspection.stored_mask import StoredMask
 from wsi.inspection.tissue import SETTINGS
+from wsi.jobs.expecting import STITCHING_SECONDS
 from wsi.records.identity import Role
 from wsi.records.slides import Choice
 from wsi.tracing import make_traceparent
@@ -38,7 +40,10 @@ def test_a_job_is_accepted_and_pinned(analyst, slide, installation):
         "allow_upsampling": False,
     }
     got = analyst("GET", f"/jobs/{job['job_id']}").body
-    assert got == {name: value for name, value in job.items() if name not in ("replayed", "reused", "warnings")}
+    also = {"replayed", "reused", "warnings"} | (asked_alone := {"waiting_for", "expected_start_at", "expected_end_at"})
+    assert {name: value for name, value in got.items() if name not in asked_alone} == {
+        name: value for name, value in job.items() if name not in also
+    }
 
 
 def test_a_job_says_who_asked_for_it_and_at_its_end_what_it_cost(callers, slide, installation):
@@ -190,6 +195,32 @@ def test_a_running_job_says_that_it_waits_for_capacity_after_a_minute(analyst, s
     assert running["waiting_for_capacity"] is False
     assert (running["tiles_planned"], running["tiles_inferred"]) == (60, 10)
     assert running["eta_seconds"] == pytest.approx(5.0)
+
+
+def test_a_job_that_waits_says_for_what_and_for_how_long(analyst, slide, installation):
+    job = submit(analyst, slide).body["job_id"]
+    queued = analyst("GET", f"/jobs/{job}").body
+    assert queued["waiting_for"] == "it is being planned"
+    assert (queued["expected_start_at"] is None, queued["expected_end_at"]) == (False, None)
+    plan(installation, job)
+    waiting = analyst("GET", f"/jobs/{job}").body
+    assert waiting["waiting_for"] == "a worker is starting"
+    start, end = (datetime.fromisoformat(waiting[name]) for name in ("expected_start_at", "expected_end_at"))
+    assert (start - installation.clock.now).total_seconds() == pytest.approx(SCALING.start_seconds, abs=1)
+    assert end > start
+    finish_shard(installation, job, 0, 10)
+    running = analyst("GET", f"/jobs/{job}").body
+    assert (running["waiting_for"], running["expected_start_at"]) == (None, None)
+    left = (datetime.fromisoformat(running["expected_end_at"]) - installation.clock.now).total_seconds()
+    assert left == pytest.approx(running["eta_seconds"] + STITCHING_SECONDS, abs=1)
+    cancelled = analyst("POST", f"/jobs/{job}/cancel").body
+    assert {cancelled[name] for name in ("waiting_for", "expected_start_at", "expected_end_at")} == {None}
+
+
+def test_a_list_of_jobs_estimates_none_of_them(analyst, slide):
+    submit(analyst, slide)
+    (listed,) = analyst("GET", "/jobs").body["items"]
+    assert {listed[name] for name in ("waiting_for", "expected_start_at", "expected_end_at")} == {None}
 
 
 def test_partial_results_are_those_that_finished_since_the_last_look(analyst, slide, installation):

@@ -19,7 +19,7 @@ from lambdas.wiring import ApiWiring
 from local.gateway.http_api import make_api_app
 from local.gateway.http_server import HttpServer
 from tessera.cli import app
-from tests.installation import ANALYST, Installation
+from tests.installation import ANALYST, SCALING, Installation
 from tests.lambdas.rest import whole_handler
 from tests.slides import he_tissue
 from tests.wsi.inspection.test_inspecting import inspect, take_in
@@ -47,6 +47,7 @@ def url(installation: Installation) -> Iterator[str]:
         queues=installation.queues,
         allowed_buckets=frozenset(),
         dollars_per_gpu_hour=1.0,
+        scaling=SCALING,
         realtime_url=None,
         clock=installation.clock,
     )

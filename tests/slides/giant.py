@@ -31,7 +31,7 @@ def write_giant(
     """An Aperio SVS, 0.25 um/px, whose level 0 has 152,881 tiles of 256 px. `levels` are downsamples; the first tile of
     the shared ones is glass. Tiles that are `distinct` end with bytes that decoders do not read, each with as many of
     its own, so that each is decoded. Tiles `in_order` have bytes of their own, one after the other as scanners write
-    them: 15 KB each."""
+    them."""
     rng = np.random.default_rng(0)
     pictures = [np.full((TILE, TILE, 3), GLASS, np.uint8), *(he_tissue(rng, TILE, TILE) for _ in range(_SHARED - 1))]
     tiles: list[bytes] = []

@@ -55,10 +55,14 @@ def check_plannable(inspection: Inspection, card: ModelCard, options: JobOptions
     return mpp
 
 
+def choose_rate(tiles_per_second: float | None) -> float:
+    """Return the tiles a second of one worker; a model without a measured rate counts as a slow one."""
+    return tiles_per_second or UNMEASURED / SECONDS
+
+
 def make_estimate(tiles: int, card: ModelCard, dollars_per_gpu_hour: float, *, exact: bool) -> Estimate:
-    """Return shards, seconds and dollars of the given number of tiles. A model without a measured rate counts as a slow
-    one."""
-    seconds = tiles / (card.tiles_per_second or UNMEASURED / SECONDS)
+    """Return shards, seconds and dollars of the given number of tiles."""
+    seconds = tiles / choose_rate(card.tiles_per_second)
     return Estimate(
         tiles=tiles,
         shards=math.ceil(tiles / compute_shard_size(card.tiles_per_second)),

@@ -20,6 +20,7 @@ from uuid import UUID
 from wsi.errors import FailReason, RejectReason
 from wsi.ports.registrations import SystemRegistrations, TenantRegistrations
 from wsi.records.deliveries import Delivery, NoticeBrief
+from wsi.records.expectations import QueueState
 from wsi.records.identity import Actor
 from wsi.records.jobs import Idempotency, Job, JobEvent, JobFilter, NewJob, Submission
 from wsi.records.models import ModelVersion
@@ -112,6 +113,11 @@ class TenantLedger(TenantRegistrations, Protocol):
         ...
 
     def get_job(self, actor: Actor, job_id: UUID) -> Job: ...
+
+    def measure_queue(self, job_id: UUID) -> QueueState:
+        """Count what is before this job in the queue and the workers that are up, over all tenants. Numbers alone: it
+        may be asked of any job."""
+        ...
 
     def list_jobs(self, actor: Actor, wanted: JobFilter, *, cursor: str | None, limit: int) -> Page[Job]:
         """List jobs, newest first."""

@@ -137,6 +137,18 @@ class Job(JobTerms):
             return 0.0
         return min(0.999, (self.tiles_inferred + self.tiles_unreadable) / self.tiles_planned)
 
+    @property
+    def tiles_left(self) -> int:
+        """The planned tiles that are not done."""
+        return self.tiles_planned - self.tiles_inferred - self.tiles_unreadable
+
+    @property
+    def seconds_left(self) -> float | None:
+        """The seconds of the tiles that are left, at the job's own rate; None without one, and once it ended."""
+        if not self.tiles_per_second or self.state.is_final:
+            return None
+        return self.tiles_left / self.tiles_per_second
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JobFilter:

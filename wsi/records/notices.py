@@ -56,8 +56,7 @@ GRAPHQL_NAMES: Mapping[str, str] = {field.name: _camel(field.name) for field in 
 
 
 def make_job_update(job: Job) -> JobUpdate:
-    left = job.tiles_planned - job.tiles_inferred - job.tiles_unreadable
-    rate = job.tiles_per_second
+    rate, left = job.tiles_per_second, job.seconds_left
     return JobUpdate(
         job_id=str(job.id),
         tenant=str(job.tenant),
@@ -70,7 +69,7 @@ def make_job_update(job: Job) -> JobUpdate:
         tiles_inferred=job.tiles_inferred,
         tiles_unreadable=job.tiles_unreadable,
         tiles_per_second=round(rate, 1) if rate else None,
-        eta_seconds=round(left / rate, 1) if rate and not job.state.is_final else None,
+        eta_seconds=round(left, 1) if left is not None else None,
         reason=job.reason,
     )
 

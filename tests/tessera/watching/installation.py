@@ -16,7 +16,7 @@ from local.gateway.http_api import make_api_app
 from local.gateway.http_server import HttpServer
 from tests.fakes.objects import MemoryObjects
 from tests.fakes.slides import MemorySlideStore
-from tests.installation import ALLOWED_BUCKET, ANALYST, INSPECTION, Installation
+from tests.installation import ALLOWED_BUCKET, ANALYST, INSPECTION, SCALING, Installation
 from tests.lambdas.rest import whole_handler
 from wsi.errors import FailReason
 from wsi.records.jobs import Job, JobFilter
@@ -66,6 +66,7 @@ class ServedInstallation(Installation):
                 queues=self.queues,
                 allowed_buckets=frozenset(self.buckets),
                 dollars_per_gpu_hour=1.0,
+                scaling=SCALING,
                 clock=self.clock,
             )
         )
