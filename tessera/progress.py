@@ -74,6 +74,7 @@ class TilesBar:
         self._task: TaskID | None = None
         self._since = 0.0
         self._done = 0
+        self._wait = ""
 
     def __enter__(self) -> TilesBar:
         self._bar.start()
@@ -103,8 +104,16 @@ class TilesBar:
         self.show(self._done, rate=self._done / max(time.monotonic() - self._since, 1e-3))
 
     def show(self, done: int, *, rate: float | None) -> None:
+        if done:
+            self._wait = ""
         if self._task is not None:
-            self._bar.update(self._task, completed=done, rate=f"{rate:,.0f} tiles/s" if rate else "")
+            self._bar.update(self._task, completed=done, rate=f"{rate:,.0f} tiles/s" if rate else self._wait)
+
+    def show_wait(self, text: str) -> None:
+        """Show what the slide waits for in place of its rate, until tiles are done or the next text is empty."""
+        self._wait = text
+        if self._task is not None and text:
+            self._bar.update(self._task, rate=text)
 
 
 class SpeedColumn(TransferSpeedColumn):

@@ -59,6 +59,9 @@ class RemoteJob:
     reason: str | None
     sentence: str | None
     waiting_for_capacity: bool = False
+    waiting_for: str | None = None  #: in a few words, until a worker computes it
+    expected_start_at: str | None = None  #: an estimate and no promise: ISO 8601
+    expected_end_at: str | None = None
     replayed: bool = False  #: the same Idempotency-Key came before
     reused: bool = False  #: an equal job had finished; its result is the answer
 
@@ -172,7 +175,12 @@ class Api:
 
     def get_job_update(self, job_id: str) -> JobUpdate:
         """Return the job as a subscriber would see it."""
-        return _read(JobUpdate, self._job(job_id))
+        return self.get_job_view(job_id)[1]
+
+    def get_job_view(self, job_id: str) -> tuple[RemoteJob, JobUpdate]:
+        """Return the job, and the same as a subscriber would see it."""
+        answer = self._job(job_id)
+        return _read(RemoteJob, answer), _read(JobUpdate, answer)
 
     def list_results(self, job_id: str) -> tuple[ResultLink, ...]:
         return tuple(_read(ResultLink, item) for item in self._pages(f"/jobs/{job_id}/results"))

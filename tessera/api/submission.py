@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
@@ -220,10 +222,38 @@ def wait_until_inspected(api: Api, slide_id: str, *, sleep: Callable[[float], No
 
 
 def follow(api: Api, job_id: str, name: str, realtime: Realtime | None) -> JobUpdate:
-    """Show a progress bar until the job has ended."""
+    """Show a progress bar until the job has ended; until it begins, what it waits for."""
     with TilesBar() as bar:
         show = begin_updates(bar, name)
-        return asyncio.run(watch(job_id, read=lambda: api.get_job_update(job_id), realtime=realtime, on_update=show))
+
+        def read() -> JobUpdate:
+            job, update = api.get_job_view(job_id)
+            bar.show_wait(describe_wait(job, datetime.now(UTC)))
+            return update
+
+        return asyncio.run(watch(job_id, read=read, realtime=realtime, on_update=show))
+
+
+def describe_wait(job: RemoteJob, now: datetime) -> str:
+    """Return what the job waits for and for how long, as "12 jobs are before it, begins in about 4 min"; "" if for
+    nothing."""
+    if job.waiting_for is None:
+        return ""
+    expected = job.expected_start_at or job.expected_end_at
+    if expected is None:
+        return job.waiting_for
+    verb = "begins" if job.expected_start_at else "ends"
+    return f"{job.waiting_for}, {verb} in {_round_time((datetime.fromisoformat(expected) - now).total_seconds())}"
+
+
+def _round_time(seconds: float) -> str:
+    """Return a duration as coarse as it is known."""
+    if seconds < 10:
+        return "a few seconds"
+    if seconds < 55:
+        return f"about {math.ceil(seconds / 10) * 10} s"
+    minutes = round(seconds / 60)
+    return f"about {minutes} min" if minutes < 60 else f"about {round(minutes / 60)} h"
 
 
 def begin_updates(bar: TilesBar, name: str) -> Callable[[JobUpdate], None]:

@@ -787,6 +787,16 @@ export interface components {
             dollars: number | null;
             /** Eta Seconds */
             eta_seconds: number | null;
+            /**
+             * Expected End At
+             * @description When its results are expected, likewise. Null before it is planned, and once it ended.
+             */
+            expected_end_at: string | null;
+            /**
+             * Expected Start At
+             * @description When its first tile is expected to be scored. An estimate from the queue and no promise: urgent jobs of others come first. Null once it began, if nothing is known, and in all answers but that about one job.
+             */
+            expected_start_at: string | null;
             /** Finished At */
             finished_at: string | null;
             /** Job Id */
@@ -845,6 +855,11 @@ export interface components {
             /** Version */
             version: number;
             /**
+             * Waiting For
+             * @description What it waits for, in a few words: '12 jobs are before it'. Null while it is computed; otherwise as expected_start_at.
+             */
+            waiting_for: string | null;
+            /**
              * Waiting For Capacity
              * @description Planned, but no worker has begun within a minute.
              */
@@ -886,6 +901,16 @@ export interface components {
             dollars: number | null;
             /** Eta Seconds */
             eta_seconds: number | null;
+            /**
+             * Expected End At
+             * @description When its results are expected, likewise. Null before it is planned, and once it ended.
+             */
+            expected_end_at: string | null;
+            /**
+             * Expected Start At
+             * @description When its first tile is expected to be scored. An estimate from the queue and no promise: urgent jobs of others come first. Null once it began, if nothing is known, and in all answers but that about one job.
+             */
+            expected_start_at: string | null;
             /** Finished At */
             finished_at: string | null;
             /** Job Id */
@@ -953,6 +978,11 @@ export interface components {
             updated_at: string;
             /** Version */
             version: number;
+            /**
+             * Waiting For
+             * @description What it waits for, in a few words: '12 jobs are before it'. Null while it is computed; otherwise as expected_start_at.
+             */
+            waiting_for: string | null;
             /**
              * Waiting For Capacity
              * @description Planned, but no worker has begun within a minute.

@@ -40,7 +40,8 @@ const compareAge = (one: Versioned, other: Versioned) => one.version - other.ver
 /** Apply a pushed update if it is newer. Whatever the order, repetition or loss of updates, the newest one seen wins. */
 export function mergeUpdate(known: Job, update: JobUpdate): Job {
   if (update.job_id !== known.job_id || compareAge(update, known) <= 0) return known;
-  return { ...known, ...update, waiting_for_capacity: false }; // it has just changed
+  // It has just changed: what it waited for is over, or the API says it anew.
+  return { ...known, ...update, waiting_for_capacity: false, waiting_for: null, expected_start_at: null };
 }
 
 /** Apply the API's answer unless it is stale. At equal age it replaces a push, since it contains more. */

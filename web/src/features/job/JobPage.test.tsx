@@ -133,9 +133,12 @@ describe('a job that runs', () => {
   });
 
   it('says so when it looks by itself, and when a machine is waited for', async () => {
-    show(api([makeJob({ waiting_for_capacity: true })]));
+    const soon = new Date(Date.now() + 180_000).toISOString();
+    const waits = { waiting_for: 'a worker is starting', expected_start_at: soon, expected_end_at: soon };
+    show(api([makeJob({ tiles_per_second: null, eta_seconds: null, ...waits })]));
     expect(await screen.findByText('Checking every 2 seconds')).toBeVisible();
-    expect(screen.getByText(/a machine is being started/)).toBeVisible();
+    expect(screen.getByText(/A worker is starting. The first tile is expected in about 3 min./)).toBeVisible();
+    expect(screen.getByText('Time left').nextSibling).toHaveTextContent('about 3 min');
     await expectAccessible();
   });
 

@@ -44,6 +44,7 @@ function JobDetails({ jobId }: { jobId: string }) {
               job={job}
               link={link}
               pace={pace}
+              at={at}
               partsDone={Math.max(job.shards_total - job.shards_remaining, done)}
             />
             {isSuccess(job) && <JobResults job={job} />}

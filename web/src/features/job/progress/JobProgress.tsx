@@ -7,6 +7,7 @@ import { JobStatus } from '../../../ui/statuses';
 import type { DisplayedSpeed } from './use_speed';
 import { listStages } from './stages';
 import { StageStepper } from './StageStepper';
+import { describeWait, formatExpected } from './waiting';
 
 const LINK_LABELS: Record<Link, string> = {
   connecting: 'Connecting …',
@@ -19,11 +20,13 @@ interface Props {
   link: Link;
   pace: DisplayedSpeed;
   partsDone: number;
+  at: number; // ms since 1970 at which the job was read
 }
 
 /** The job's stage, progress and speed. */
-export function JobProgress({ job, link, pace: { rate, left }, partsDone }: Props) {
+export function JobProgress({ job, link, pace: { rate, left }, partsDone, at }: Props) {
   const hasEnded = isFinal(job);
+  const waiting = describeWait(job, at);
   return (
     <section aria-labelledby="progress" className="rounded-lg border border-line bg-raised p-5">
       <div className="mb-5 flex items-center justify-between gap-4">
@@ -58,7 +61,7 @@ export function JobProgress({ job, link, pace: { rate, left }, partsDone }: Prop
         ) : (
           <>
             <Figure name="Tiles a second">{rate === null ? '–' : formatNumber(rate, rate < 10 ? 1 : 0)}</Figure>
-            <Figure name="Time left">{left ?? '–'}</Figure>
+            <Figure name="Time left">{left ?? formatExpected(job.expected_end_at, at) ?? '–'}</Figure>
           </>
         )}
         <Figure name="Unreadable">{describeUnreadable(job)}</Figure>
@@ -66,11 +69,7 @@ export function JobProgress({ job, link, pace: { rate, left }, partsDone }: Prop
           {job.shards_total > 0 ? `${formatNumber(partsDone)} of ${formatNumber(job.shards_total)}` : '–'}
         </Figure>
       </dl>
-      {job.waiting_for_capacity && (
-        <p className="mt-5 rounded-md bg-busy-soft px-4 py-3 text-sm text-busy">
-          No worker has started yet: a machine is being started, which can take a few minutes. You do not need to do anything.
-        </p>
-      )}
+      {waiting !== null && <p className="mt-5 rounded-md bg-busy-soft px-4 py-3 text-sm text-busy">{waiting}</p>}
     </section>
   );
 }
