@@ -30,9 +30,13 @@ PEAK_FACTOR = 4.0
 #: wsi/planning/shards.py, which the CDK does not import; a test compares them.
 SHARD_SECONDS, LEAST_SHARD_TILES, MOST_SHARD_TILES = 60, 1_024, 8_192
 
-#: s of a call of each function. inspect: the slowest slide of `benchmarks.examination`, 152,881 tiles in one level. The
-#: others are assumed: read their duration in CloudWatch after the first week.
-SECONDS_A_CALL: Mapping[str, float] = MappingProxyType({"inspect": 30.0, "plan": 10.0, "stitch": 30.0, "notify": 5.0})
+#: s of a call of each function in the mean, from which calls at once follow (Little's law). Measured and rounded up, on
+#: two busy cores (benchmarks/README.md, "A slide through the functions"): compare them with CloudWatch after a week.
+#: inspect: 1.9 s a slide with overviews (`benchmarks.preparing`). One without must be read as a whole, 2.3 GB of 152,881
+#: tiles in up to 30 s at 75 MB/s; that rate, and that one slide in fifty is so, are assumed.
+#: plan: 0.7 to 1.6 s for 37,409 tiles (`benchmarks.preparing`). stitch: 2.2 to 2.9 s for 100,000 tiles
+#: (`benchmarks.stitching`). notify: assumed.
+SECONDS_A_CALL: Mapping[str, float] = MappingProxyType({"inspect": 3.0, "plan": 2.0, "stitch": 3.0, "notify": 5.0})
 #: s in which one run of the relay sends a row: 534 updates a second, 25 ms a call (benchmarks/README.md, "The relay").
 SECONDS_A_ROW = 1 / 534
 #: Lambda refuses a larger bound of a queue's function, and one below 2.
