@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
 _AT_ONCE = 16  #: requests to S3, for slides of many files: 1,000 files open in about two seconds
 #: Results that `iterate_concurrently` holds: objects of some megabytes, which shall not fill a small function's memory.
-_AHEAD = 8
+AHEAD = 8
 
 _In = TypeVar("_In")
 _Out = TypeVar("_Out")
@@ -24,15 +24,15 @@ def map_concurrently(call: Callable[[_In], _Out], items: Sequence[_In]) -> list[
         return list(pool.map(call, items))
 
 
-def iterate_concurrently(call: Callable[[_In], _Out], items: Iterable[_In]) -> Iterator[_Out]:
-    """Yield the results of `call` in order while at most `_AHEAD` further ones are on their way or wait. Raises the
+def iterate_concurrently(call: Callable[[_In], _Out], items: Iterable[_In]) -> Generator[_Out]:
+    """Yield the results of `call` in order while at most `AHEAD` further ones are on their way or wait. Raises the
     first error at its place; no call begins after that, or once the caller stops."""
-    with ThreadPoolExecutor(_AHEAD) as pool:
+    with ThreadPoolExecutor(AHEAD) as pool:
         waiting: deque[Future[_Out]] = deque()
         try:
             for item in items:
                 waiting.append(pool.submit(call, item))
-                if len(waiting) > _AHEAD:
+                if len(waiting) > AHEAD:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()

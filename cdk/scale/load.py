@@ -32,8 +32,8 @@ SHARD_SECONDS, LEAST_SHARD_TILES, MOST_SHARD_TILES = 60, 1_024, 8_192
 
 #: s of a call of each function in the mean, from which calls at once follow (Little's law). Measured and rounded up, on
 #: two busy cores (benchmarks/README.md, "A slide through the functions"): compare them with CloudWatch after a week.
-#: inspect: 1.9 s a slide with overviews (`benchmarks.preparing`). One without must be read as a whole, 2.3 GB of 152,881
-#: tiles in up to 30 s at 75 MB/s; that rate, and that one slide in fifty is so, are assumed.
+#: inspect: 1.9 s a slide with overviews (`benchmarks.preparing`). One without must be read as a whole, 2.3 GB of
+#: 152,881 tiles in up to 30 s at 75 MB/s; that rate, and that one slide in fifty is so, are assumed.
 #: plan: 0.7 to 1.6 s for 37,409 tiles (`benchmarks.preparing`). stitch: 2.2 to 2.9 s for 100,000 tiles
 #: (`benchmarks.stitching`). notify: assumed.
 SECONDS_A_CALL: Mapping[str, float] = MappingProxyType({"inspect": 3.0, "plan": 2.0, "stitch": 3.0, "notify": 5.0})
