@@ -9,7 +9,7 @@ from uuid import UUID
 
 from adapters.settings.scaling import IDLE_SECONDS
 from tests.fakes.ledger_books import Books
-from wsi.records.expectations import QueueState
+from wsi.records.expectations import MOST_JOBS_AHEAD, QueueState
 from wsi.records.jobs import Job, Priority
 from wsi.records.vitals import Vitals
 from wsi.states import LIVE_JOB_STATES, JobState, ShardState
@@ -56,7 +56,7 @@ def measure_queue(books: Books, job_id: UUID) -> QueueState:
         job
         for job in books.jobs.values()
         if job.finished_at is None and job.state is not JobState.STITCHING and _place(job) < _place(this)
-    ]
+    ][:MOST_JOBS_AHEAD]
     unbegun = [job.updated_at for job in (*ahead, this) if job.state is JobState.RUNNING and job.first_lease_at is None]
     owners = {
         shard.lease_owner

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from wsi.planning.estimate import choose_rate
 from wsi.ports.ledger import TenantLedger
-from wsi.records.expectations import NOTHING_KNOWN, Expectation, QueueState, WorkerScaling
+from wsi.records.expectations import MOST_JOBS_AHEAD, NOTHING_KNOWN, Expectation, QueueState, WorkerScaling
 from wsi.records.jobs import Job
 from wsi.states import JobState
 
@@ -38,6 +38,8 @@ def estimate_wait(job: Job, queue: QueueState, scaling: WorkerScaling, now: date
         if left is None:
             left = _estimate_work(job, rate, queue, scaling)
         return Expectation(end_at=now + timedelta(seconds=left + STITCHING_SECONDS))
+    if queue.jobs_ahead >= MOST_JOBS_AHEAD:
+        return Expectation(waiting_for=f"{MOST_JOBS_AHEAD:,} jobs or more are before it")
     worker = _estimate_worker(queue, scaling, now)
     if worker is None:
         return Expectation(waiting_for="no worker could be started so far; the installation may have no free machine")

@@ -1,4 +1,4 @@
-"""When a job is expected to begin and to end, and what that is estimated from."""
+"""The expected start and end of a job, and what they are estimated from."""
 
 from __future__ import annotations
 
@@ -6,12 +6,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+#: More are not counted, so that the answer takes a few ms however long the queue is.
+MOST_JOBS_AHEAD: Final = 1_000
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class QueueState:
     """The queue as one job finds it: counts over all tenants, and nothing about any of them."""
 
-    jobs_ahead: int = 0  #: live jobs that workers serve before this one: of a higher priority, or earlier
+    jobs_ahead: int = (
+        0  #: live jobs that workers serve first, of a higher priority or earlier; MOST_JOBS_AHEAD: or more
+    )
     tiles_ahead: int = 0  #: that these still have to be computed; those of jobs without a plan are not known
     shards_ahead: int = 0
     workers: int = 0  #: that hold a shard, or finished a job a moment ago
@@ -23,7 +28,7 @@ class QueueState:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WorkerScaling:
-    """How workers come."""
+    """The rules by which workers come."""
 
     start_seconds: float  #: from the first shard that waits to the first scored tile, if no worker is up: the median
     slow_start_seconds: float  #: the same where every part is slow

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wsi.results.scored_tiles import ScoredTiles
-from wsi.results.text_rows import Texts, interleave, join_rows, write_floats, write_integers
+from wsi.results.text_rows import Texts, combine_texts, join_rows, write_floats, write_integers
 
 NAME = "tiles.csv"
 MEDIA_TYPE = "text/csv"
@@ -38,5 +38,7 @@ def write_table(
     for numbers, some in tiles.iterate_chunks(values):
         x, y = (write_integers(axis) for axis in tiles.plan.tiles[numbers].T)
         file.write(
-            join_rows([x, b",", y, b",%d,%d" % (grid.side, grid.side_y), *interleave(b",", write_values(some)), b"\n"])
+            join_rows(
+                [x, b",", y, b",%d,%d" % (grid.side, grid.side_y), *combine_texts(b",", write_values(some)), b"\n"]
+            )
         )

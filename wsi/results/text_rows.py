@@ -26,7 +26,7 @@ def join_rows(parts: Sequence[bytes | Texts]) -> bytes:
     return rows[rows != 0].tobytes()
 
 
-def interleave(separator: bytes, texts: Sequence[Texts]) -> list[bytes | Texts]:
+def combine_texts(separator: bytes, texts: Sequence[Texts]) -> list[bytes | Texts]:
     """Return the parts of a row with the separator before each text."""
     return list(chain.from_iterable((separator, text) for text in texts))
 

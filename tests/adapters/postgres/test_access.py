@@ -36,13 +36,13 @@ def test_jobs_are_counted_over_all_tenants_by_a_process_that_sees_no_row(
 ) -> None:
     running_job(world, (10, 5))
     later = running_job(world, (3,))
-    counted = api.execute("SELECT jobs_ahead, tiles_ahead FROM tessera.measure_queue(%s, 90)", (later.id,))
+    counted = api.execute("SELECT jobs_ahead, tiles_ahead FROM tessera.measure_queue(%s, 90, 1000)", (later.id,))
     assert counted.fetchone() == (1, 15)
     with psycopg.connect(database.server.make_dsn("tessera_owner", database.name)) as owner:
         for _ in range(2):  # before and after it counts
             assert owner.execute("SELECT count(*) FROM jobs").fetchone() == (0,)
             assert owner.execute("SELECT count(*) FROM shards").fetchone() == (0,)
-            owner.execute("SELECT tessera.measure_queue(%s, 90)", (later.id,))
+            owner.execute("SELECT tessera.measure_queue(%s, 90, 1000)", (later.id,))
 
 
 @pytest.mark.parametrize("table", [table for table in TENANT_TABLES if table != "outbox"])

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tests.cdk.api.test_functions import function
 from tests.cdk.cluster import test_cluster as cluster
 from tests.cdk.faults.fault import Fault, at, set_at
 from tests.cdk.manifests import Object, change_objects
@@ -44,7 +45,16 @@ def budget_of_another_load(templates: Templates) -> None:
     templates.resource("AWS::Budgets::Budget")["Properties"]["Budget"]["BudgetLimit"]["Amount"] = 500
 
 
+def jobs_expect_other_workers(templates: Templates) -> None:
+    function(templates, "api")["Properties"]["Environment"]["Variables"]["TESSERA_MOST_WORKERS"] = "3"
+
+
 FAULTS = (
+    Fault(
+        "waiting jobs are told by another number of workers",
+        jobs_expect_other_workers,
+        (derived.test_a_waiting_job_is_told_by_the_bound_of_the_workers,),
+    ),
     Fault(
         "GPU workers end at a number that the load did not give",
         bound("gpu-worker", 5),

@@ -9,7 +9,7 @@ from cdk.deployment import MOST_GPU_NODES, Deployment
 from cdk.scale.addresses import MINIMUM_IP_TARGET, WARM_IP_TARGET
 from cdk.scale.load import Scale
 from cdk.scale_report import list_quotas, make_report
-from tests.cdk.api.test_functions import mappings
+from tests.cdk.api.test_functions import function, mappings
 from tests.cdk.api.test_gateway import rate
 from tests.cdk.cluster.test_cluster import configuration
 from tests.cdk.manifests import one_object
@@ -38,6 +38,11 @@ def test_the_load_bounds_the_workers(sized: Templates) -> None:
     scale = sized.deployment.scale
     assert most(sized, "gpu-worker") == min(MOST_GPU_NODES, scale.gpu_workers)
     assert most(sized, "heavy-worker") == scale.heavy_workers
+
+
+def test_a_waiting_job_is_told_by_the_bound_of_the_workers(sized: Templates) -> None:
+    told = function(sized, "api")["Properties"]["Environment"]["Variables"]["TESSERA_MOST_WORKERS"]
+    assert int(told) == most(sized, "gpu-worker")
 
 
 def test_the_load_bounds_the_calls_of_functions(sized: Templates) -> None:

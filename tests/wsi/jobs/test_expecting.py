@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.fakes.ledger import MemoryLedger
 from wsi.jobs.expecting import PLANNING_SECONDS, STITCHING_SECONDS, estimate_wait, measure_wait
-from wsi.records.expectations import Expectation, QueueState, WorkerScaling
+from wsi.records.expectations import MOST_JOBS_AHEAD, Expectation, QueueState, WorkerScaling
 from wsi.records.jobs import Job, JobOptions
 from wsi.states import LIVE_JOB_STATES, JobState
 
@@ -115,6 +115,11 @@ def test_both_reasons_are_said() -> None:
 def test_with_a_free_worker_it_is_about_to_begin() -> None:
     found = estimate_wait(job(), queue(workers=1), SCALING, NOW)
     assert (found.waiting_for, found.start_at) == ("a worker is about to take it", NOW)
+
+
+def test_behind_more_jobs_than_are_counted_no_time_is_said() -> None:
+    found = estimate_wait(job(), queue(jobs_ahead=MOST_JOBS_AHEAD, tiles_ahead=1, workers=1), SCALING, NOW)
+    assert found == Expectation(waiting_for="1,000 jobs or more are before it")
 
 
 @pytest.mark.parametrize("state", [JobState.QUEUED, JobState.PLANNING])

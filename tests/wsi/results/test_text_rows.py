@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from wsi.results.text_rows import interleave, join_rows, write_floats, write_integers
+from wsi.results.text_rows import combine_texts, join_rows, write_floats, write_integers
 from wsi.results.tile_ids import TileIds
 
 FLOATS = st.floats(width=32, allow_nan=False, allow_infinity=False)
@@ -19,7 +19,7 @@ FLOATS = st.floats(width=32, allow_nan=False, allow_infinity=False)
 def test_rows_are_those_that_python_writes(pairs: list[tuple[int, float]]) -> None:
     numbers = np.array([number for number, _ in pairs], np.int32)
     values = np.array([[value] for _, value in pairs], np.float32)
-    written = join_rows([b"<", write_integers(numbers), *interleave(b";", write_floats(values)), b">\n"])
+    written = join_rows([b"<", write_integers(numbers), *combine_texts(b";", write_floats(values)), b">\n"])
     expected = "".join(f"<{number};{np.float32(value) + np.float32(0)!s}>\n" for number, value in pairs)
     assert written == expected.encode()
 
