@@ -30,6 +30,7 @@ from gpu_worker.waits import WorkerWaits
 from inference.decoder_choice import choose_decoders
 from inference.energy import find_device_meter
 from inference.engine import Engine
+from inference.models.registry import load_guarded, load_model
 from wsi.notices.outbox import wake
 from wsi.ports.ledger import SystemLedger
 from wsi.ports.objects import Objects, SlideStore
@@ -71,11 +72,13 @@ class Worker:
             scratch=ScratchSpace(Path(settings.scratch), settings.max_scratch_bytes),
             device=settings.device,
         )
+        load = load_guarded if settings.lock_models else load_model
         self._models = ModelCache(
             packages=packages,
             bucket=settings.models_bucket,
             cache=Path(settings.model_cache),
             device=settings.device,
+            load=load,
             on_phase=lambda card, phase, seconds: self._metrics.set_cold_start(
                 phase, seconds, Model(card.name, card.version)
             ),
@@ -121,6 +124,7 @@ class Worker:
             bucket=settings.models_bucket,
             scratch=Path(settings.scratch),
             device=settings.device,
+            load=load,
             drain=drain,
             beat=self._pulse.beat,
             waits=waits,

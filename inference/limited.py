@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import mmap
 import multiprocessing
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
-from pathlib import Path
 from typing import Any, Final, ParamSpec, TypeVar
 
+from inference.memory import read_process_bytes
 from wsi.errors import ModelError
 from wsi.portable_errors import make_portable
 
@@ -50,7 +49,7 @@ def run_limited(
                     f"The model did not finish within {limits.seconds / 60:,.4g} minutes and was stopped. It may never "
                     "return; if it is only slow, allow it more time."
                 )
-            if _memory_bytes(process.pid) > limits.bytes:
+            if read_process_bytes(process.pid) > limits.bytes:
                 raise ModelError(
                     f"The model took more than {limits.bytes / 1024**3:,.4g} GiB of memory and was stopped. If it "
                     "needs that much, allow it more memory."
@@ -79,11 +78,3 @@ def _run_and_send(
     except Exception as error:  # noqa: BLE001  # raised again by the parent
         answer = False, make_portable(error)
     sender.send(answer)
-
-
-def _memory_bytes(process: int | None) -> int:
-    """Return the bytes in use by a process; 0 if the system does not report them, or the process has ended."""
-    try:
-        return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * mmap.PAGESIZE
-    except (OSError, IndexError):
-        return 0

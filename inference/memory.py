@@ -1,7 +1,8 @@
-"""Reads the machine's memory, and this process's peak."""
+"""Reads the machine's memory, and that of processes."""
 
 from __future__ import annotations
 
+import mmap
 import os
 import re
 import sys
@@ -32,6 +33,23 @@ def read_peak_bytes() -> int:
 
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def read_usage(device: str) -> tuple[int, int | None]:
+    """Return the peak memory of this process, and what it took at most of the device, in bytes; None for "cpu"."""
+    if not device.startswith("cuda"):
+        return read_peak_bytes(), None
+    import torch
+
+    return read_peak_bytes(), torch.cuda.max_memory_reserved(device)
+
+
+def read_process_bytes(process: int | None) -> int:
+    """Return the bytes in use by a process; 0 if the system does not report them, or the process has ended."""
+    try:
+        return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * mmap.PAGESIZE
+    except (OSError, IndexError):
+        return 0
 
 
 def _limit(path: Path) -> int | None:

@@ -171,6 +171,9 @@ class WorkerSettings(DatabaseSettings, SlideBuckets, QueueNames, ReadLimits):
     decode_workers: int | None = Field(default=None, gt=0)  #: Decoders of each device; without it the device decides.
     #: Decode in processes on the CPU too: a codec that crashes on a damaged tile costs that tile, not the worker.
     decode_in_processes: bool = False
+    #: Run models that are code in locked processes of their own: Linux with Landlock, on x86-64. Off, they run in the
+    #: worker, with its credentials.
+    lock_models: bool = True
     model_cache: str = "/tmp/tessera-models"  #: Folder of downloaded packages.
     scratch: str = "/tmp/tessera-scratch"  #: Folder of slide copies.
     max_scratch_bytes: int = Field(default=200 * 1024**3, gt=0)  #: Largest copy of a slide that OpenSlide reads.

@@ -19,6 +19,7 @@ from gpu_worker.waits import WorkerWaits
 from inference.limited import Limits, run_limited
 from inference.memory import read_machine_bytes
 from inference.models.checks.trial import try_package
+from inference.models.registry import Loader
 from inference.shard_run import Drained
 from wsi import keys
 from wsi.errors import FailReason, ModelError, ModelFailed, SourceMissing, UnsuitableDevice
@@ -53,6 +54,7 @@ class Trials:
         bucket: str,
         scratch: Path,
         device: str,
+        load: Loader,
         drain: Drain,
         beat: Callable[[], None],
         waits: WorkerWaits,
@@ -60,6 +62,7 @@ class Trials:
         """Prepare for trials. `packages` is the models bucket, named `bucket`; `beat` is called during a trial."""
         self._ledger, self._queues, self._packages, self._bucket = ledger, queues, packages, bucket
         self._scratch, self._device, self._drain, self._beat = scratch, device, drain, beat
+        self._load = load
         self._waits = waits
 
     def run(self, message: HiddenMessage) -> None:
@@ -102,7 +105,7 @@ class Trials:
             if not self._ledger.begin_trial(registration.id):
                 raise _SettledElsewhere
             limits = Limits(seconds=self._waits.trial, bytes=MEMORY_SHARE * read_machine_bytes(), on_poll=self._check)
-            return run_limited(limits, try_package, folder, self._device, self._waits.trial_rate)
+            return run_limited(limits, try_package, folder, self._device, self._waits.trial_rate, self._load)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 

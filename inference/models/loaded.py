@@ -48,9 +48,14 @@ class Queueing(Protocol):
     """A model on a device that computes in parallel with the CPU and also measures tile quality. `LoadedModel.infer` is
     `start(...).scores()`."""
 
+    @property
+    def depth(self) -> int:
+        """Batches that may be in flight at once: more, and the device waits for nothing; fewer, and they take less
+        memory."""
+        ...
+
     def start(self, pixels: NDArray[np.uint8], numerics: Numerics) -> InFlight:
         """Start a batch and return at once. `pixels` must not change until the scores are there. From page-locked
-        memory (`inference.decoding.page_lock`) the copy to the device runs in parallel with the batch before. At most
-        two batches may be in flight.
+        memory (`inference.decoding.page_lock`) the copy to the device runs in parallel with the batch before.
         """
         ...

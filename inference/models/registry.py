@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
+from typing import Final
 
 from inference.models.checks.golden import warm_up
 from inference.models.checks.network_check import Inspectable, check_network
@@ -68,9 +69,29 @@ LOADERS: Mapping[str, Loader] = MappingProxyType(
 )
 
 
+#: Kinds whose package is code.
+CODE: Final = frozenset({"torchscript"})
+
+
+def load_guarded(card: ModelCard, package: Path | None, device: str) -> LoadedModel:
+    """Load a model as `load_model` does; one that is code in a locked process of its own. Raises ModelError also where
+    this machine cannot lock one."""
+    if card.kind not in CODE:
+        return load_model(card, package, device)
+    from inference.models.confined.lock import can_lock
+    from inference.models.confined.model import load_confined
+
+    if not can_lock():
+        raise ModelError(
+            f"The model {card.name} is code, and this machine cannot lock its process: that takes Linux 5.13 or newer "
+            "with Landlock, on x86-64. Export it as safetensors or ONNX."
+        )
+    return load_confined(card, _folder(card, package), device)
+
+
 def load_model(card: ModelCard, package: Path | None, device: str) -> LoadedModel:
-    """Load a model onto `device` ("cpu", "cuda", "cuda:1") and check it. `package` is the folder of a registered
-    package, whose digest was checked. Raises ModelError, UnsuitableDevice, DeviceLost."""
+    """Load a model onto `device` ("cpu", "cuda", "cuda:1") into this process, and check it. `package` is the folder of
+    a registered package, whose digest was checked. Raises ModelError, UnsuitableDevice, DeviceLost."""
     if card.kind not in LOADERS:
         raise ModelError(f"This worker runs models of kind {', '.join(LOADERS)}, not {card.kind}.")
     model = LOADERS[card.kind](card, package, device)

@@ -26,8 +26,6 @@ from inference.stages.values import Ended, Outputs, Slot
 from wsi.errors import ModelFailed
 from wsi.results.tile_quality import make_unmeasured
 
-#: Batches handed to a device that computes in parallel with the CPU: the current one, and the next.
-DEPTH: Final = 2
 #: Rows of a decode task that measures tile quality.
 ROWS_PER_MEASURE: Final = 128
 #: Rows of a decode task that resamples, at 1 to 2 ms each.
@@ -70,6 +68,7 @@ class Forward:
         self._release = release
         self._started: deque[_Batch] = deque()
         self._rows_left: dict[ShardTask, int] = {}  #: rows that are still to come
+        self._depth = 2  #: batches that the model has in flight
         self._ended: WeakSet[ShardTask] = WeakSet()  #: tasks whose end was yielded
         self.seconds = 0.0  #: in the model
         self.batches = 0
@@ -92,7 +91,7 @@ class Forward:
                 except Exception as error:  # noqa: BLE001  # the border of a batch: the sink of the loop decides
                     self._release(item)
                     yield from self._fail_batch(item, error)
-                while len(self._started) >= DEPTH:
+                while len(self._started) >= self._depth:
                     yield from self._finish()
 
     def _begin(self, slot: Slot) -> None:
@@ -110,8 +109,10 @@ class Forward:
         began = time.perf_counter()
         numerics = task.plan.numerics
         if isinstance(task.model, Queueing):
+            self._depth = task.model.depth
             in_flight: InFlight = task.model.start(pixels, numerics)
         else:
+            self._depth = 2  # tile quality is measured meanwhile
             measuring = self._submit_measuring(slot, slot.first + int(rows[-1]) + 1)
             scores = task.model.infer(pixels, numerics)
             in_flight = _FinishedBatch(scores, time.perf_counter() - began, measuring)

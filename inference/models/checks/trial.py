@@ -8,14 +8,15 @@ from typing import Final
 
 import numpy as np
 
-from inference.memory import read_peak_bytes
+from inference.memory import read_usage
 from inference.models.card.rules import collect_doubts
 from inference.models.checks.golden import read_golden
 from inference.models.checks.network_check import check_on_tiles, make_tiles
+from inference.models.confined.model import ConfinedModel
 from inference.models.execution.scoring import score_tiles
 from inference.models.loaded import LoadedModel
 from inference.models.package import read_package
-from inference.models.registry import load_model
+from inference.models.registry import Loader, load_model
 from wsi.jobs.planning import THREADS
 from wsi.models.package_files import GOLDEN
 from wsi.records.model_card import ModelCard
@@ -25,13 +26,15 @@ from wsi.records.registrations import ModelMeasurements
 BATCHES: Final = 64
 
 
-def try_package(folder: Path, device: str, seconds: float) -> tuple[ModelCard, ModelMeasurements]:
+def try_package(
+    folder: Path, device: str, seconds: float, load: Loader = load_model
+) -> tuple[ModelCard, ModelMeasurements]:
     """Return the card of the package and how its model runs on `device` ("cpu", "cuda:0"). Its golden tiles, if it has
     any, must come out as they are, alone and in other batches too. The rate is measured over `seconds`. Raises
     ModelError, UnsuitableDevice, DeviceLost."""
     card = read_package(folder)
     began = time.perf_counter()
-    model = load_model(card, folder, device)
+    model = load(card, folder, device)
     loaded = time.perf_counter() - began
     seen = collect_doubts(card)
     has_golden = GOLDEN in card.files
@@ -39,12 +42,13 @@ def try_package(folder: Path, device: str, seconds: float) -> tuple[ModelCard, M
         tiles = read_golden(folder / GOLDEN, card).tiles
         seen = (*seen, *check_on_tiles(model, tiles, score_tiles(model, tiles)))
     rate = measure_rate(model, seconds)
+    memory, device_memory = _read_usage(model, device)
     measured = ModelMeasurements(
         device=_name(device),
         tiles_per_second=round(rate, 3),
         load_seconds=round(loaded, 3),
-        memory_bytes=read_peak_bytes(),
-        device_bytes=_device_bytes(device),
+        memory_bytes=memory,
+        device_bytes=device_memory,
         golden=has_golden,
         doubts=tuple(seen),
     )
@@ -72,9 +76,6 @@ def _name(device: str) -> str:
     return torch.cuda.get_device_name(device)
 
 
-def _device_bytes(device: str) -> int | None:
-    if device == "cpu":
-        return None
-    import torch
-
-    return torch.cuda.max_memory_reserved(device)
+def _read_usage(model: LoadedModel, device: str) -> tuple[int, int | None]:
+    """Return the peak memory of the model's process and of the device, in bytes; None for a model on the CPU."""
+    return model.read_usage() if isinstance(model, ConfinedModel) else read_usage(device)

@@ -48,6 +48,11 @@ class OnCuda:
     def card(self) -> ModelCard:
         return self._network.card
 
+    @property
+    def depth(self) -> int:
+        """Return 2: the current batch, and the next one."""
+        return 2
+
     def compute_on_device(self, pixels: torch.Tensor) -> torch.Tensor:
         """Return the scores [batch, columns] of tiles [batch, height, width, 3] uint8, both on the device. The network
         runs kernel by kernel, so that it can be measured alone."""

@@ -52,6 +52,18 @@ def prepare_device(name: str) -> torch.device:
     return device
 
 
+def start_device(name: str) -> None:
+    """Start the device, and load the libraries that most networks need: what comes later may no longer be allowed to.
+    Raises as `prepare_device` does."""
+    device = prepare_device(name)
+    planes = torch.zeros(1, 3, 8, 8, device=device)
+    with torch.inference_mode():
+        torch.nn.functional.conv2d(planes, torch.zeros(4, 3, 3, 3, device=device))
+        torch.nn.functional.linear(planes.reshape(1, -1), planes.reshape(1, -1))
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+
+
 def give_back_memory() -> None:
     """Release the memory of the devices that torch caches, so that another process can have it."""
     torch.cuda.empty_cache()

@@ -54,6 +54,8 @@ class Flying:
 class QueueingModel(StainDensity):
     """Stain density that queues its batches."""
 
+    depth = 2
+
     def start(self, pixels: NDArray[np.uint8], numerics: Any) -> Flying:
         return Flying(StainDensity(self.card), pixels, numerics)
 
