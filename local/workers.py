@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from adapters.settings import processes
+from inference.models.confined.lock import can_lock
 from local.environment import make_child_environ
 from local.functions import Addresses
 from local.options import MODELS, QUEUE_PREFIX, RESULTS, SHARED, SLIDES
@@ -29,6 +30,7 @@ def make_worker_settings(at: Addresses, values: Mapping[str, Any]) -> processes.
         "allowed_buckets": SHARED,
         "queue_prefix": QUEUE_PREFIX,
         "idle_seconds": 0,
+        "lock_models": can_lock(),
     }
     return processes.WorkerSettings(**{**own, **values})
 

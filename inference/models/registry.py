@@ -10,6 +10,7 @@ from typing import Final
 
 from inference.models.checks.golden import warm_up
 from inference.models.checks.network_check import Inspectable, check_network
+from inference.models.confined.lock import can_lock
 from inference.models.loaded import LoadedModel
 from wsi.errors import ModelError
 from wsi.extras import describe_missing_package
@@ -73,19 +74,20 @@ LOADERS: Mapping[str, Loader] = MappingProxyType(
 CODE: Final = frozenset({"torchscript"})
 
 
-def load_guarded(card: ModelCard, package: Path | None, device: str) -> LoadedModel:
+def load_guarded(
+    card: ModelCard, package: Path | None, device: str, *, can_lock: Callable[[], bool] = can_lock
+) -> LoadedModel:
     """Load a model as `load_model` does; one that is code in a locked process of its own. Raises ModelError also where
     this machine cannot lock one."""
     if card.kind not in CODE:
         return load_model(card, package, device)
-    from inference.models.confined.lock import can_lock
-    from inference.models.confined.model import load_confined
-
     if not can_lock():
         raise ModelError(
             f"The model {card.name} is code, and this machine cannot lock its process: that takes Linux 5.13 or newer "
             "with Landlock, on x86-64. Export it as safetensors or ONNX."
         )
+    from inference.models.confined.model import load_confined
+
     return load_confined(card, _folder(card, package), device)
 
 

@@ -107,7 +107,11 @@ class Installation:
         self.ledger.mark_sent([row.id for row in rows])
 
     def worker(self, drain: Drain | None = None, *, waits: WorkerWaits = SHORT, **settings: Any) -> Worker:
-        defaults: dict[str, Any] = {"idle_seconds": 0.01, "model_cache": str(self.folder / "models")}
+        defaults: dict[str, Any] = {
+            "idle_seconds": 0.01,
+            "model_cache": str(self.folder / "models"),
+            "lock_models": False,  # a process that imports torch for each model: seconds
+        }
         return Worker(
             processes.WorkerSettings(
                 region="eu-central-1",

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import resource
 import struct
 import sys
 import sysconfig
@@ -76,6 +75,8 @@ def lock_files(readable: Sequence[Path]) -> None:
 
 def lock_calls() -> None:
     """Give up capabilities, core dumps, and all system calls that reach outside this process. Raises OSError."""
+    import resource  # Windows has none
+
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     header = struct.pack("Ii", _CAPABILITIES_VERSION, 0)
     call_system(_CAPSET, ctypes.c_char_p(header), ctypes.c_char_p(bytes(24)))

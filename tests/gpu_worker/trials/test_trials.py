@@ -19,6 +19,7 @@ from gpu_worker.drain import Drain
 from gpu_worker.hidden_message import HiddenMessage
 from inference.models.checks.golden import Golden, write_golden
 from inference.models.checks.trial import try_package
+from inference.models.confined.lock import can_lock
 from inference.models.execution.scoring import score_tiles
 from inference.models.package import read_package
 from inference.models.registry import load_model
@@ -91,6 +92,19 @@ def test_a_package_that_passes_takes_jobs_with_its_measured_rate(installation, t
     installation.worker().run()
     done = installation.job(job.id)
     assert (done.state, done.tiles_inferred) == (JobState.STITCHING, len(plan.tiles))
+
+
+@pytest.mark.skipif(not can_lock(), reason="needs Linux with Landlock, on x86-64")
+def test_a_model_that_is_code_is_tried_and_run_in_locked_processes(installation, tmp_path):
+    tell(installation, added(installation, write_package(tmp_path / "net")))
+    installation.worker(lock_models=True).run()
+    measured = verdict(installation).measured
+    assert measured is not None
+    assert 50e6 < measured.memory_bytes < 8e9
+    model = installation.ledger.get_model("net")
+    job, plan = installation.planned_job(card=ModelCard.from_json(model.card), package_uri=model.package_uri)
+    installation.worker(lock_models=True).run()
+    assert installation.job(job.id).tiles_inferred == len(plan.tiles)
 
 
 def test_a_network_that_is_wrong_is_refused_with_its_sentence(installation, tmp_path):

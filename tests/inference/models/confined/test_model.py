@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import deque
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,11 +23,13 @@ from inference.models.confined.messages import SlotLayout
 from inference.models.confined.model import ConfinedModel, load_confined
 from inference.models.confined.process import ModelLimits
 from inference.models.execution.scoring import score_tiles
+from inference.models.loaded import InFlight, Queueing
 from inference.models.package import read_package
 from inference.models.registry import load_guarded, load_model
 from tests.inference.packages import Small, network, write_package
 from wsi.errors import DeviceLost, ModelError, ModelFailed, UnsuitableDevice
 from wsi.models.builtin import STAIN_DENSITY
+from wsi.planning.plan import Numerics
 
 pytestmark = pytest.mark.skipif(not can_lock(), reason="needs Linux with Landlock, on x86-64")
 WHITE = np.full((1, 256, 256, 3), 255, np.uint8)
@@ -56,7 +59,7 @@ class Hoarding(Trap):
         kept = [x]
         while bool(x.amin(dim=[1, 2, 3]).max() > 2.2):
             kept.append(torch.ones(1 << 22))
-        return self.inner(x)
+        return self.inner(x) + 0 * kept[-1].sum()  # used, or the compiler leaves it out
 
 
 class Talking(Trap):
@@ -94,6 +97,7 @@ def test_scores_are_those_of_the_model_in_this_process_to_the_byte(tmp_path, pix
     assert output.tobytes() == here.compute_output(pixels[:3]).tobytes()
 
 
+@pytest.mark.exhaustive
 def test_a_process_that_dies_costs_its_batch_and_is_replaced(tmp_path, pixels):
     model = confined(write_package(tmp_path / "net"))
     before, pid = score_tiles(model, pixels), model.pid
@@ -104,6 +108,7 @@ def test_a_process_that_dies_costs_its_batch_and_is_replaced(tmp_path, pixels):
     assert model.pid != pid
 
 
+@pytest.mark.exhaustive
 def test_the_process_ends_with_the_model(tmp_path):
     model = confined(write_package(tmp_path / "net"))
     pid = model.pid
@@ -120,6 +125,7 @@ def test_a_network_that_never_returns_is_stopped(tmp_path):
     assert not is_running(pid)
 
 
+@pytest.mark.exhaustive
 def test_a_network_that_hoards_memory_is_stopped(tmp_path):
     share = 1.5 * 1024**3 / read_machine_bytes()
     model = confined(write_package(tmp_path / "net", Hoarding()), memory_share=share)
@@ -133,6 +139,7 @@ import numpy as np
 from pathlib import Path
 from inference.models.confined.model import load_confined
 from inference.models.execution.scoring import score_tiles
+from inference.models.loaded import InFlight, Queueing
 from inference.models.package import read_package
 folder = Path(sys.argv[1])
 model = load_confined(read_package(folder), folder, "cpu")
@@ -141,6 +148,7 @@ score_tiles(model, np.full((1, 256, 256, 3), 255, np.uint8))
 """
 
 
+@pytest.mark.exhaustive
 def test_the_process_ends_with_its_parent_whatever_the_network_does(tmp_path):
     folder = write_package(tmp_path / "net", Endless())
     with subprocess.Popen([sys.executable, "-c", PARENT, str(folder)], stdout=subprocess.PIPE, text=True) as parent:
@@ -154,6 +162,7 @@ def test_the_process_ends_with_its_parent_whatever_the_network_does(tmp_path):
     raise AssertionError("the process of the model outlived its parent")
 
 
+@pytest.mark.exhaustive
 def test_what_is_wrong_with_a_package_is_said_as_without_a_lock(tmp_path):
     folder = write_package(tmp_path / "net")
     (folder / "torchscript_model.pt").write_bytes(b"no archive")
@@ -166,16 +175,47 @@ def test_what_is_wrong_with_a_package_is_said_as_without_a_lock(tmp_path):
     assert len(sentences) == 1
 
 
-def test_a_device_that_is_not_there_is_named(tmp_path):
+@pytest.mark.gpu
+def test_a_gpu_gives_the_same_bytes_and_quality_from_a_locked_process(tmp_path):
+    """Also with three batches in flight, on slots that are used again."""
     folder = write_package(tmp_path / "net")
-    with pytest.raises(ModelError, match="cuda:9"):
+    card = read_package(folder)
+    numerics = Numerics(version="1", precision=card.precision, batch=card.batch, threads=1)
+    batches = np.random.default_rng(1).integers(0, 256, (7, card.batch, 256, 256, 3), np.uint8)
+    tables = []
+    for load in (load_model, load_guarded):
+        model = load(card, folder, "cuda")
+        assert isinstance(model, Queueing)
+        flying: deque[InFlight] = deque()
+        table = []
+        for batch in [*batches, *[None] * model.depth]:
+            if batch is None or len(flying) == model.depth:
+                done = flying.popleft() if flying else None
+                table += [done.wait_for_scores().tobytes(), done.get_quality().tobytes()] if done else []
+            if batch is not None:
+                flying.append(model.start(batch, numerics))
+        assert len(table) == 2 * len(batches)
+        tables.append(table)
+    assert tables[0] == tables[1]
+
+
+def test_a_device_that_is_not_there_is_said_to_be_missing(tmp_path):
+    folder = write_package(tmp_path / "net")
+    with pytest.raises(ModelError, match="CUDA device"):
         load_guarded(read_package(folder), folder, "cuda:9")
+
+
+def test_a_machine_that_cannot_lock_refuses_models_that_are_code(tmp_path):
+    folder = write_package(tmp_path / "net")
+    with pytest.raises(ModelError, match="cannot lock its process"):
+        load_guarded(read_package(folder), folder, "cpu", can_lock=lambda: False)
 
 
 def test_a_model_that_is_no_code_stays_in_this_process():
     assert not isinstance(load_guarded(STAIN_DENSITY, None, "cpu"), ConfinedModel)
 
 
+@pytest.mark.exhaustive
 def test_cards_longer_than_a_packet_reach_the_process(tmp_path, pixels):
     folder = write_package(tmp_path / "net")
     card = replace(read_package(folder), description="scores of tiles " * 20_000)
