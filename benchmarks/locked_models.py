@@ -1,4 +1,4 @@
-"""What a locked process costs a model that is code: `python -m benchmarks.locked_models --device cuda`.
+"""Measures the cost of a locked process for a model that is code: `python -m benchmarks.locked_models --device cuda`.
 
 ResNet50 in fp16 as a TorchScript package, over workload A of `benchmarks.tiles_per_second`, in the worker's own process
 and in a locked one, in turn. Prints tiles a second of each round, and the seconds until the model is ready.

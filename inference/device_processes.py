@@ -7,7 +7,6 @@ it gets its work from, and what its end means for the others is theirs.
 from __future__ import annotations
 
 import os
-import signal
 import socket
 import subprocess
 import sys
@@ -114,8 +113,3 @@ class DeviceProcesses:
         for child in self._running:
             child.wait_for_exit()
         self._running = ()
-
-
-def describe_exit(status: int) -> str:
-    """Return "with status 1" or "by SIGKILL"."""
-    return f"by {signal.Signals(-status).name}" if status < 0 else f"with status {status}"

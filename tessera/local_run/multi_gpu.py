@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from inference.all_devices import OneDevice, choose_decode_workers
-from inference.device_processes import DeviceProcess, DeviceProcesses, describe_exit
+from inference.device_processes import DeviceProcess, DeviceProcesses
+from inference.exit_status import describe_exit
 from inference.shard_loop import SHARDS_IN_FLIGHT
 from tessera.local_run.shard_messages import BeginSlide, End, Failed, Left, Ready, Saved, Setup, Stop, TilesDone
 from tessera.local_run.shards import ModelToRun, PlannedSlide, RunCallbacks

@@ -12,7 +12,7 @@ from enum import IntFlag
 from pathlib import Path
 from typing import Final
 
-from inference.models.confined.system_calls import call_system, forbid_new_privileges
+from inference.models.confined.system_calls import call_system, refuse_new_privileges
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  #: the same on every architecture
 _ASK_VERSION: Final = 1  #: LANDLOCK_CREATE_RULESET_VERSION
@@ -20,7 +20,7 @@ _PATH_BENEATH: Final = 1  #: LANDLOCK_RULE_PATH_BENEATH
 
 
 class FileRights(IntFlag):
-    """What may be done beneath a path."""
+    """Rights to files beneath a path."""
 
     EXECUTE = 1 << 0
     WRITE = 1 << 1
@@ -70,7 +70,7 @@ def keep_files(allowed: Iterable[tuple[Path, FileRights]]) -> None:
     try:
         for path, rights in allowed:
             _allow(ruleset, path, rights & handled)
-        forbid_new_privileges()
+        refuse_new_privileges()
         call_system(_RESTRICT_SELF, ruleset, 0)
     finally:
         os.close(ruleset)

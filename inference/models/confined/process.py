@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Final
 
-from inference.device_processes import describe_exit
+from inference.exit_status import describe_exit
 from inference.memory import read_machine_bytes, read_process_bytes
 from inference.models.confined import messages
 from inference.models.confined.lock import list_search_path
@@ -30,7 +30,7 @@ _END_SECONDS: Final = 5.0  #: that it gets to end by itself
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ModelLimits:
-    """What the process of a model may take. Both times are shorter than those after which a worker counts as stuck."""
+    """The most that the process of a model may take. Both times are shorter than those after which a worker counts as stuck."""
 
     load_seconds: float = 540.0  #: until the model is ready: imports from a slow disk take a minute
     answer_seconds: float = 300.0  #: for a batch

@@ -16,7 +16,7 @@ import struct
 from collections.abc import Mapping
 from typing import Final
 
-from inference.models.confined.system_calls import call_system, forbid_new_privileges
+from inference.models.confined.system_calls import call_system, refuse_new_privileges
 
 _SECCOMP: Final = 317
 _SET_FILTER, _ALL_THREADS = 1, 1  #: SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC
@@ -159,7 +159,7 @@ def is_known_here() -> bool:
 def keep_system_calls() -> None:
     """Give up all system calls but ALLOWED, for every thread of this process. Raises OSError."""
     code = make_filter(os.getpid())
-    forbid_new_privileges()
+    refuse_new_privileges()
     program = _Program(len(code) // 8, code)
     call_system(_SECCOMP, _SET_FILTER, _ALL_THREADS, ctypes.byref(program))
 

@@ -20,7 +20,7 @@ def call_system(number: int, *arguments: Any) -> int:
     return result
 
 
-def forbid_new_privileges() -> None:
+def refuse_new_privileges() -> None:
     """Have every program that this process starts run without more rights than it has: without this the kernel takes no
     filter from a process without privileges. Raises OSError."""
     zero = ctypes.c_ulong(0)
