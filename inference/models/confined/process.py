@@ -30,7 +30,7 @@ _END_SECONDS: Final = 5.0  #: that it gets to end by itself
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ModelLimits:
-    """The most that the process of a model may take. Both times are shorter than those after which a worker counts as stuck."""
+    """The most that a model's process may take. Both times are shorter than those after which a worker is stuck."""
 
     load_seconds: float = 540.0  #: until the model is ready: imports from a slow disk take a minute
     answer_seconds: float = 300.0  #: for a batch
