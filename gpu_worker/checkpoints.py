@@ -8,7 +8,7 @@ import zipfile
 
 from gpu_worker.leases.heartbeat import LeasedShard
 from wsi import keys
-from wsi.errors import LeaseLost, SourceMissing
+from wsi.errors import LeaseLost, NewerSchema, SourceMissing
 from wsi.planning.plan import Plan
 from wsi.ports.ledger import SystemLedger
 from wsi.ports.objects import Objects
@@ -39,7 +39,7 @@ class Checkpoints:
         try:
             result = ShardResult.from_bytes(self._objects.get(self._lease.checkpoint_key))
             result.check_part_of(self._plan.digest, self._plan.shard_tiles(self._lease.index))
-        except (SourceMissing, ValueError, KeyError, zipfile.BadZipFile):
+        except (SourceMissing, NewerSchema, ValueError, KeyError, zipfile.BadZipFile):
             log.warning("checkpoint not usable, beginning anew", exc_info=True, extra=self._leased.log_fields)
             return None
         self._resumed = result.done

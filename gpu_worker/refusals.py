@@ -1,4 +1,5 @@
-"""Remembers models that this worker's device cannot hold, so that it does not take their shards again."""
+"""Remembers models that this worker's device cannot hold, and jobs whose plans it cannot read, so that it does not take
+their shards again."""
 
 from __future__ import annotations
 
@@ -8,7 +9,8 @@ from wsi.records.jobs import Job
 
 
 class Refusals:
-    """The refused models, until the process ends: its device will not grow. For any thread."""
+    """The refused models and jobs, until the process ends: its device will not grow, and its code stays. For any
+    thread."""
 
     def __init__(self) -> None:
         self._jobs: set[UUID] = set()
@@ -19,9 +21,13 @@ class Refusals:
         self._models.add(job.model_digest)
         self._jobs.add(job.id)
 
+    def add_job(self, job: Job) -> None:
+        """Refuse this job from now on, and no other of its model."""
+        self._jobs.add(job.id)
+
     def has_job(self, job_id: UUID) -> bool:
-        """Return whether a message's job, which is all that is known before the lease, is known to be of a refused
-        model."""
+        """Return whether a message's job, which is all that is known before the lease, is refused or known to be of a
+        refused model."""
         return job_id in self._jobs
 
     def refuses(self, job: Job) -> bool:

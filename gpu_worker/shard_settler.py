@@ -47,6 +47,8 @@ class ShardSettler:
             log.warning("shard given up", extra=fields)
         if decided.refuse:
             self._intake.refuse(leased.lease.job)
+        if decided.refuse_job:
+            self._intake.refuse_job(leased.lease.job)
         if decided.later:
             self._drain.wait(self._retry_seconds)
         try:

@@ -14,6 +14,7 @@ from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 
 from adapters.settings.queues import RECEIVES
 from lambdas.cold_start import Handler
+from wsi.errors import NewerSchema
 
 Work = Callable[[dict[str, Any], str | None], None]  #: message body and traceparent
 
@@ -22,7 +23,8 @@ def make_queue_handler(
     work: Work, logger: Logger, *, give_up: Callable[[dict[str, Any]], None] | None = None
 ) -> Handler:
     """Return a handler that calls `work` for each message. `give_up` records in SQL that the last attempt failed, so
-    that nobody waits for a message that is not delivered again."""
+    that nobody waits for a message that is not delivered again. Work for a newer release is not given up: the sweep
+    offers it again for a day."""
 
     def handle_record(record: SQSRecord) -> None:
         body = record.json_body
@@ -32,9 +34,9 @@ def make_queue_handler(
         context = {**body, "traceparent": traceparent, "receives": receives}
         try:
             work(body, traceparent)
-        except Exception:
+        except Exception as error:
             logger.exception("failed", extra=context)
-            if give_up is not None and receives >= RECEIVES:
+            if give_up is not None and receives >= RECEIVES and not isinstance(error, NewerSchema):
                 give_up(body)
             raise
         logger.info("done", extra=context)

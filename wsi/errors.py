@@ -13,6 +13,7 @@
     +-- UnsuitableDevice     this machine's device cannot hold the model's one batch shape; another machine's may
     +-- DeviceLost           the device is broken or gone: only a new process, mostly on another machine, helps
     +-- Stuck                the work on a shard made no progress for too long: a read or a forward pass that never ends
+    +-- NewerSchema          a plan or a result that a newer release wrote; its workers and functions can read it
     +-- JobFailed            a job that cannot be finished; `reason` goes to the user
     +-- LeaseLost            another worker holds the shard now; drop the work
     +-- RequestError         a mistake of a caller of the API
@@ -143,6 +144,12 @@ class DeviceLost(TesseraError):
 
 class Stuck(TesseraError):
     code = "stuck"
+    status = 503
+    retryable = True
+
+
+class NewerSchema(TesseraError):
+    code = "newer_schema"
     status = 503
     retryable = True
 

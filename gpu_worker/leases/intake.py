@@ -61,6 +61,10 @@ class Intake:
         """Take no more shards of this job's model: the device cannot hold its batch."""
         self._refusals.add(job)
 
+    def refuse_job(self, job: Job) -> None:
+        """Take no more shards of this job: a newer release planned it."""
+        self._refusals.add_job(job)
+
     def take(self) -> LeasedShard | HiddenMessage | None:
         """Poll the queues once. Return a leased shard, or the message about a model package to try, hidden from others;
         None if there is no work, or a drain was requested.

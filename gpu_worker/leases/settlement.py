@@ -13,6 +13,7 @@ from wsi.errors import (
     LeaseLost,
     ModelError,
     ModelFailed,
+    NewerSchema,
     SlideRejected,
     SourceChanged,
     SourceMissing,
@@ -39,6 +40,7 @@ class ShardOutcome(StrEnum):
     UNAVAILABLE = "unavailable"
     UNSUITABLE = "unsuitable"
     DEVICE = "device"
+    NEWER = "newer"
     LOST = "lost"
     STUCK = "stuck"
     FAILED = "failed"
@@ -55,6 +57,7 @@ class Settlement:
     failed: bool = False  #: the release counts as an in-process failure; the third one is poison
     later: bool = False  #: wait a moment before the release: the cause is external and temporary
     refuse: bool = False  #: this worker takes no more shards of the model (`gpu_worker.refusals`)
+    refuse_job: bool = False  #: this worker takes no more shards of the job
     leave: bool = False  #: this worker exits, with an error
     job_failure: JobFailed | None = None  #: no attempt can help
     reason: str = ""  #: goes into the history; never holds a file name
@@ -78,6 +81,8 @@ def decide_settlement(error: Exception | None) -> Settlement:
             return replace(_return_shard(ShardOutcome.UNAVAILABLE, error), later=True)
         case UnsuitableDevice():
             return replace(_return_shard(ShardOutcome.UNSUITABLE, error), refuse=True, reason=error.code)
+        case NewerSchema():
+            return replace(_return_shard(ShardOutcome.NEWER, error), refuse_job=True, reason=error.code)
         case DeviceLost():
             return replace(_return_shard(ShardOutcome.DEVICE, error), leave=True)
         case JobFailed() | SourceChanged() | SourceMissing() | SlideRejected() | ModelError():

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wsi.errors import NewerSchema
 from wsi.inspection.mask import SlideMask
 from wsi.planning.stains import Stains
 from wsi.records.fields import select_known_fields
@@ -187,10 +188,12 @@ class Plan:
     @staticmethod
     def from_bytes(data: bytes) -> Plan:
         """Read this schema and those before. A worker of version n-1 must accept what planner n sends, so fields are
-        only ever added, and unknown ones are left out, at every depth. Raises ValueError for a newer schema."""
+        only ever added, and unknown ones are left out, at every depth. Raises NewerSchema."""
         value: dict[str, Any] = json.loads(gzip.decompress(data))
         if value["schema"] > PLAN_SCHEMA:
-            raise ValueError(f"plan schema {value['schema']} is newer than this worker's {PLAN_SCHEMA}")
+            raise NewerSchema(
+                f"The plan has schema {value['schema']}, newer than this release's {PLAN_SCHEMA}: upgrade to read it."
+            )
         return Plan(
             slide_digest=value["slide_digest"],
             slide_uris=tuple((name, uri, etag) for name, uri, etag in value["slide_uris"]),

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from wsi.errors import NewerSchema
 from wsi.records.fields import select_known_fields
 from wsi.results.tile_quality import make_unmeasured
 
@@ -66,10 +67,14 @@ class ShardResult:
 
     @staticmethod
     def from_bytes(data: bytes) -> ShardResult:
+        """Read this schema and those before. Raises NewerSchema."""
         with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
             head = json.loads(arrays["head"].tobytes())
             if head["schema"] > RESULT_SCHEMA:
-                raise ValueError(f"shard result schema {head['schema']} is newer than this reader's {RESULT_SCHEMA}")
+                raise NewerSchema(
+                    f"A shard's result has schema {head['schema']}, newer than this release's {RESULT_SCHEMA}: "
+                    "upgrade to read it."
+                )
             return ShardResult(
                 plan_digest=head["plan_digest"],
                 tiles=arrays["tiles"].astype(np.int32),

@@ -13,6 +13,7 @@ from wsi.errors import (
     LeaseLost,
     ModelError,
     ModelFailed,
+    NewerSchema,
     RejectReason,
     SlideRejected,
     SourceChanged,
@@ -42,6 +43,7 @@ SETTLED: tuple[tuple[Exception | None, ShardOutcome, MessageAction, str, set[str
         "unsuitable_gpu",
         {"release", "refuse"},
     ),
+    (NewerSchema("Newer."), ShardOutcome.NEWER, MessageAction.RETURN, "newer_schema", {"release", "refuse_job"}),
     (DeviceLost("Gone."), ShardOutcome.DEVICE, MessageAction.RETURN, "device_lost", {"release", "leave"}),
     (Stuck("Silent."), ShardOutcome.STUCK, MessageAction.RETURN, "stuck", {"release", "failed"}),
     (SourceTruncated("Ends."), ShardOutcome.FAILED, MessageAction.RETURN, "source_truncated", {"release", "failed"}),
@@ -51,7 +53,7 @@ SETTLED: tuple[tuple[Exception | None, ShardOutcome, MessageAction, str, set[str
 
 
 def flags(decided: Settlement) -> set[str]:
-    every: tuple[str, ...] = ("release", "failed", "later", "refuse", "leave")
+    every: tuple[str, ...] = ("release", "failed", "later", "refuse", "refuse_job", "leave")
     return {name for name in every if getattr(decided, name)}
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.wsi.plans import inspection, plan
-from wsi.errors import JobFailed, RejectReason, SlideRejected
+from wsi.errors import JobFailed, NewerSchema, RejectReason, SlideRejected
 from wsi.jobs.planning import BATCH_BYTES
 from wsi.models.builtin import STAIN_DENSITY
 from wsi.planning.plan import PLAN_SCHEMA, Plan
@@ -69,7 +69,7 @@ def test_a_plan_with_fields_of_a_later_version_is_read_all_the_same():
 
 def test_a_plan_of_a_later_schema_is_left_to_a_later_worker():
     value = json.loads(gzip.decompress(plan().to_bytes()))
-    with pytest.raises(ValueError, match="newer"):
+    with pytest.raises(NewerSchema, match="newer"):
         Plan.from_bytes(gzip.compress(json.dumps({**value, "schema": PLAN_SCHEMA + 1}).encode()))
 
 
