@@ -133,7 +133,7 @@ class Stack:
             client_id=pool.client_id,
         )
         self._start_http()
-        self._start_pollers()
+        self.start_functions()
         self.workers = Workers(self.addresses, self.folder, self.options.worker, on_change=self._write_file)
         self._undo.callback(self.workers.stop_all)
         for _ in range(self.options.workers):
@@ -206,12 +206,13 @@ class Stack:
         routes: Mapping[str, Any] = json.loads(OPENAPI.read_text())
         return render_front_page(addresses, routes)
 
-    def _start_pollers(self) -> None:
+    def start_functions(self) -> None:
+        """Start what wakes functions: a poller a queue, and the schedules."""
         queues = SqsQueues(self.clients, QUEUE_PREFIX)
         mapped = functions.make_queue_functions(self.addresses, self.options, graphql_url=self.graphql_url)
         self.pollers = {one.queue: QueuePoller(queues, one) for one in mapped}
         self.schedules = functions.make_schedules(self.addresses, self.options, graphql_url=self.graphql_url)
-        self._undo.callback(self._stop_waking)
+        self._undo.callback(self.stop_functions)
         for one in self._waking():
             one.start()
         # Messages of an earlier start died with the emulator, or are in queues that hold its old port in their names.
@@ -220,7 +221,8 @@ class Stack:
     def _waking(self) -> tuple[QueuePoller | Schedule, ...]:
         return (*self.pollers.values(), *self.schedules)
 
-    def _stop_waking(self) -> None:
+    def stop_functions(self) -> None:
+        """Stop what `start_functions` started. Functions that run are waited for; requests are still answered."""
         for one in self._waking():
             one.ask_to_stop()
         for one in self._waking():

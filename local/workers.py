@@ -56,8 +56,8 @@ class Workers:
     def get_log_path(self, number: int) -> Path:
         return self._folder / "logs" / f"worker-{number}.log"
 
-    def start(self, **overrides: Any) -> int:
-        """Start one more worker, and return its number."""
+    def start(self, root: Path = ROOT, **overrides: Any) -> int:
+        """Start one more worker, and return its number. `root`: the files of the release that it is of."""
         number = next(self._numbers)
         own = self._folder / "workers" / str(number)
         scratch = own / "scratch"
@@ -68,7 +68,7 @@ class Workers:
             [sys.executable, "-m", "gpu_worker"],
             env=make_child_environ(settings.make_environ()),
             log=self.get_log_path(number),
-            cwd=ROOT,
+            cwd=root,
         )
         self._on_change()
         return number

@@ -16,8 +16,9 @@ import adapters.migrations
 _LOCK = 0x7E55E7A  #: advisory lock: one runner at a time (F-52)
 
 
-def migrate(owner_dsn: str) -> str:
-    """Upgrade to the newest revision and return its name; do nothing if the database has it. Two runners take turns.
+def migrate(owner_dsn: str, revision: str = "head") -> str:
+    """Upgrade to a revision, by default the newest, and return its name; do nothing if the database has it. Two runners
+    take turns.
 
     A statement that waits over 3 s for a lock fails, and the deployment with it, instead of stopping all queries behind
     itself.
@@ -30,6 +31,6 @@ def migrate(owner_dsn: str) -> str:
         connection.execute(text("SET lock_timeout = '3s'"))
         connection.commit()  # the lock is the session's; it goes with the connection
         config.attributes["connection"] = connection
-        command.upgrade(config, "head")
+        command.upgrade(config, revision)
         connection.commit()
         return str(MigrationContext.configure(connection).get_current_revision())
