@@ -37,6 +37,8 @@ UNREADABLE: Final = "Tessera-Unreadable"  #: header: the number of the file's ti
 FOR_EVER: Final = "private, max-age=31536000, immutable"
 A_DAY: Final = "private, max-age=86400"
 EACH_TIME: Final = "private, no-cache"
+#: One browser, two people: what a cache keeps for one credential it must not show to another.
+VARY: Final[Mapping[str, str]] = {"Vary": "Authorization"}
 
 _NUMBER: Final = r"(\d{1,9})"
 _ROUTE: Final = re.compile(
@@ -54,7 +56,8 @@ class _TileAnswer:
     def as_event(self) -> dict[str, Any]:
         picture = isinstance(self.body, bytes)
         text = base64.b64encode(self.body).decode() if isinstance(self.body, bytes) else self.body
-        headers = {name: [value] for name, value in {"Content-Type": self.media_type, **self.headers}.items()}
+        named = {"Content-Type": self.media_type, **VARY, **self.headers}
+        headers = {name: [value] for name, value in named.items()}
         return {"statusCode": self.status, "multiValueHeaders": headers, "body": text, "isBase64Encoded": picture}
 
 

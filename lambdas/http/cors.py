@@ -19,7 +19,7 @@ def add_cors_headers(origins: Collection[str], event: Mapping[str, Any], answer:
     asked: Mapping[str, str] = event.get("headers") or {}
     origin = next((value for name, value in asked.items() if name.lower() == "origin"), None)
     given: Mapping[str, list[str]] = answer.get("multiValueHeaders") or {}
-    headers = {**given, "Vary": ["Origin"]}
+    headers = {**given, "Vary": [*given.get("Vary", ()), "Origin"]}
     if origin in origins:
         headers |= {"Access-Control-Allow-Origin": [origin], "Access-Control-Expose-Headers": [_EXPOSED]}
     return {**answer, "multiValueHeaders": headers}

@@ -267,6 +267,13 @@ def test_a_thumbnail_is_small_and_may_be_kept_for_a_day_under_its_slides_version
     assert len(reply.body) < 100_000
 
 
+def test_no_cache_shows_what_it_kept_for_one_credential_to_another(viewer, pyramid_slide):
+    said = viewer.pyramid(pyramid_slide)
+    thumbnail = f"/slides/{pyramid_slide}/thumbnail"
+    for reply in (viewer.tile(said, 0, 0, 0), viewer.get(thumbnail), viewer.get(thumbnail, v="3")):
+        assert (reply.status, reply.headers["vary"]) == (200, "Authorization")
+
+
 def test_a_slide_that_was_not_inspected_yet_or_was_archived_says_what_to_do(viewer, installation, written):
     uploaded = installation.uploaded(5)
     early = viewer.get(f"/slides/{uploaded.id}/pyramid")
@@ -318,6 +325,7 @@ def test_a_page_of_another_origin_reads_answers_when_the_deployment_names_it(wir
     )
     headers = handler(event, None)["multiValueHeaders"]
     assert headers["Access-Control-Allow-Origin"] == ["https://wsi.example.org"]
+    assert headers["Vary"] == ["Authorization", "Origin"]
 
 
 def test_what_sql_said_holds_for_some_minutes_and_the_index_longer(installation, written):
