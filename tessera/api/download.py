@@ -5,14 +5,15 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import httpx
 
 from tessera.api.rest import Api, ResultLink
 from tessera.api.transport import ATTEMPTS, compute_pause
-from wsi.errors import SourceTruncated, SourceUnavailable
+from wsi.errors import SourceError, SourceTruncated, SourceUnavailable
+from wsi.file_names import is_file_name
 from wsi.replacing import replace_file
 from wsi.results.summary import NAME as SUMMARY
 
@@ -28,9 +29,10 @@ def download(
     sleep: Callable[[float], None] = time.sleep,
 ) -> tuple[Path, ...]:
     """Download the results of a job, and return their paths. `on_progress` receives the bytes that have arrived and
-    those of all files. Raises SourceUnavailable when a file does not come whole in several tries, each with a fresh
-    link."""
+    those of all files. Raises SourceError before the first byte for a name that is none of a file in `folder`, and
+    SourceUnavailable when a file does not come whole, and as announced, in several tries, each with a fresh link."""
     links = sorted(api.list_results(job_id), key=lambda link: (link.name == SUMMARY, link.name))
+    _check_names([link.name for link in links])
     total = sum(link.size for link in links)
     folder.mkdir(parents=True, exist_ok=True)
     paths: list[Path] = []
@@ -43,8 +45,16 @@ def download(
     return tuple(paths)
 
 
+def _check_names(names: Sequence[str]) -> None:
+    """Raise SourceError unless each name is one file in the folder, on every system: the installation states them."""
+    if not all(is_file_name(name, on_windows=True) and not name.startswith(".") for name in names):
+        raise SourceError("The installation names a result that is no name of a file: nothing was downloaded.")
+    if len({name.casefold() for name in names}) < len(names):
+        raise SourceError("The installation names two results alike: nothing was downloaded.")
+
+
 def _fetch(api: Api, http: httpx.Client, job_id: str, name: str, folder: Path, sleep: Callable[[float], None]) -> Path:
-    target = folder / Path(name).name
+    target = folder / name
     partial = target.with_name(f".{target.name}.partial")
     for attempt in range(ATTEMPTS):
         link = next(link for link in api.list_results(job_id) if link.name == name)
@@ -62,13 +72,18 @@ def _fetch(api: Api, http: httpx.Client, job_id: str, name: str, folder: Path, s
 
 
 def _stream(http: httpx.Client, link: ResultLink, partial: Path) -> None:
-    digest = hashlib.sha256()
+    """Write the file that the link announces. Raises SourceTruncated for another size or other bytes: of a file that
+    is longer, not more than was announced is read."""
+    digest, size = hashlib.sha256(), 0
     with http.stream("GET", link.url) as answer, partial.open("wb") as file:
         answer.raise_for_status()
         for block in answer.iter_raw(1 << 20):
+            size += len(block)
+            if size > link.size:
+                break
             digest.update(block)
             file.write(block)
         file.flush()
         os.fsync(file.fileno())
-    if digest.hexdigest() != link.sha256:
+    if size != link.size or digest.hexdigest() != link.sha256:
         raise SourceTruncated("The file is not the one that was announced.")

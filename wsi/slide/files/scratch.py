@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 import time
@@ -12,6 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from wsi.errors import RejectReason, SlideRejected, SourceUnavailable
+from wsi.file_names import is_file_name
 from wsi.folder_lock import FolderLock, lock_folder
 from wsi.slide.files.source import SlideSource
 from wsi.slide.ranges import ByteRange, RangeSource
@@ -129,10 +131,9 @@ def _check_room(parent: Path, size: int) -> None:
 
 
 def _inside(name: str) -> PurePosixPath:
-    path = PurePosixPath(name)
-    if path.is_absolute() or ".." in path.parts or not path.parts:
+    if not all(is_file_name(segment, on_windows=os.name == "nt") for segment in name.split("/")):
         raise SlideRejected(RejectReason.NOT_A_SLIDE, "A file of the slide has a name that leads out of its folder.")
-    return path
+    return PurePosixPath(name)
 
 
 def _pieces(file: RangeSource) -> list[ByteRange]:

@@ -151,3 +151,13 @@ def test_copies_of_killed_processes_are_removed_by_the_next_and_those_of_living_
     for folder in (living, other):
         remove_copy(folder)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["../a.svs", "/a.svs", "a/../../b.svs", "a//b.svs", "a/./b.svs", "a\0.svs", ""])
+def test_no_copy_is_written_outside_its_folder(tmp_path: Path, name: str):
+    source = SlideSource(files=((name, CountingSource(b"a slide")),))
+    scratch = tmp_path / "scratch"
+    with pytest.raises(SlideRejected) as refused:
+        copy_to_scratch(source, ScratchSpace(scratch))
+    assert refused.value.reason is RejectReason.NOT_A_SLIDE
+    assert not scratch.exists()
