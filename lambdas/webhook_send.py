@@ -10,7 +10,7 @@ import http.client
 import ipaddress
 import socket
 import ssl
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -18,7 +18,8 @@ from adapters.settings.processes import WebhookSendSettings
 from lambdas.cold_start import Handler, make_entry
 from lambdas.logs import make_logger
 from wsi.errors import Invalid
-from wsi.notices.webhooks import HTTPS_PORT, check_url, is_public
+from wsi.notices.public_addresses import is_public
+from wsi.notices.webhooks import HTTPS_PORT, PORTS, check_url
 from wsi.records.webhooks import WebhookRequest
 
 logger = make_logger("webhook_send")
@@ -41,13 +42,14 @@ def make_handler(
     *,
     resolve: Resolve = resolve,
     allowed: Callable[[Address], bool] = is_public,
+    ports: Collection[int] = PORTS,
     trust: ssl.SSLContext | None = None,
 ) -> Handler:
     """Return the handler. `trust` None: the authorities that this system trusts."""
     context = trust or ssl.create_default_context()
 
     def handle(event: dict[str, Any], _: Any) -> dict[str, Any]:
-        answer = _send(WebhookRequest.from_json(event), resolve=resolve, allowed=allowed, trust=context)
+        answer = _send(WebhookRequest.from_json(event), resolve=resolve, allowed=allowed, ports=ports, trust=context)
         logger.info("sent", extra={"answer": answer})  # not the URL: it may hold a token
         return answer
 
@@ -55,10 +57,15 @@ def make_handler(
 
 
 def _send(
-    request: WebhookRequest, *, resolve: Resolve, allowed: Callable[[Address], bool], trust: ssl.SSLContext
+    request: WebhookRequest,
+    *,
+    resolve: Resolve,
+    allowed: Callable[[Address], bool],
+    ports: Collection[int],
+    trust: ssl.SSLContext,
 ) -> dict[str, Any]:
     try:
-        check_url(request.url)
+        check_url(request.url, ports)
         parts = urlsplit(request.url)
         host, port = parts.hostname or "", parts.port or HTTPS_PORT
         address = _address(resolve(host, port), allowed)

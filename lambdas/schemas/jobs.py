@@ -67,7 +67,8 @@ class NotifyBody(Body):
         str | None,
         Field(
             max_length=LONGEST_URL,
-            description="An https address that is called when the job ends, signed as Standard Webhooks says.",
+            description="An https address, at port 443 or 8443, that is called when the job ends, signed as Standard "
+            "Webhooks says.",
         ),
         STORABLE,
     ] = None

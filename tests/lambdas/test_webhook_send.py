@@ -59,7 +59,13 @@ class Receiver:
     def send(self, url: str | None = None, *, address: str = "127.0.0.1", **options: Any) -> dict[str, Any]:
         handler = make_handler(
             WebhookSendSettings(),
-            **{"resolve": lambda host, port: [address], "allowed": lambda _: True, "trust": self.trust, **options},
+            **{
+                "resolve": lambda host, port: [address],
+                "allowed": lambda _: True,
+                "trust": self.trust,
+                "ports": {self.port, 443, 9},
+                **options,
+            },
         )
         event = {
             "url": url or f"https://{HOST}:{self.port}/hook?token=x",
@@ -129,12 +135,17 @@ def test_the_address_that_was_checked_is_connected_to(receiver: Receiver) -> Non
     assert asked == [HOST]  # a second look-up could have answered otherwise
 
 
-@pytest.mark.parametrize("address", ["127.0.0.1", "10.0.0.1", "169.254.169.254", "::1", "::ffff:127.0.0.1"])
+#: The last four: Azure's platform, IPv4-compatible, site-local, and a local translator to 10.0.0.1.
+PRIVATE = ("127.0.0.1", "10.0.0.1", "169.254.169.254", "::1", "::ffff:127.0.0.1")
+FORGOTTEN = ("168.63.129.16", "::127.0.0.1", "fec0::1", "64:ff9b:1::a00:1")
+
+
+@pytest.mark.parametrize("address", [*PRIVATE, *FORGOTTEN])
 def test_a_host_of_a_private_network_hears_nothing(receiver: Receiver, address: str) -> None:
     handler_default = make_handler(
         WebhookSendSettings(), resolve=lambda host, port: ["8.8.8.8", address], trust=receiver.trust
     )
-    event = {"url": f"https://{HOST}:{receiver.port}/", "headers": {}, "body": ""}
+    event = {"url": f"https://{HOST}:8443/", "headers": {}, "body": ""}
     assert handler_default(event, None) == {"error": "The webhook's host is not on the internet."}
     assert receiver.heard == []
 
@@ -160,6 +171,13 @@ def test_a_host_without_an_address(receiver: Receiver) -> None:
         raise OSError("no such host")
 
     assert receiver.send(resolve=resolve) == {"error": "The webhook's host has no address."}
+
+
+@pytest.mark.parametrize("port", [0, 22, 80, 5432, 8080, 65535])
+def test_no_server_but_a_web_server_is_reached(receiver: Receiver, port: int) -> None:
+    handler = make_handler(WebhookSendSettings(), resolve=lambda host, port: pytest.fail("looked up"))
+    event = {"url": f"https://{HOST}:{port}/", "headers": {}, "body": ""}
+    assert handler(event, None) == {"error": "A webhook's address has the port 443 or 8443."}
 
 
 def test_a_closed_port(receiver: Receiver) -> None:

@@ -8,15 +8,17 @@ import hashlib
 import hmac
 import ipaddress
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from urllib.parse import urlsplit
 
 from wsi.errors import Invalid
+from wsi.notices.public_addresses import is_public
 
 SECRET_PREFIX = "whsec_"
 SECRET_BYTES = 32  #: the specification allows 24 to 64
 LONGEST_URL = 2048
 HTTPS_PORT = 443
+PORTS = frozenset({HTTPS_PORT, 8443})  #: a webhook reaches web servers, and no database or mail server
 
 
 def make_secret() -> str:
@@ -35,15 +37,17 @@ def sign_message(message_id: str, timestamp: int, body: bytes, *, of: Sequence[s
     }
 
 
-def check_url(url: str) -> None:
+def check_url(url: str, ports: Collection[int] = PORTS) -> None:
     """Raise Invalid for a text that cannot be a webhook's address, whatever its host resolves to."""
     try:
         parts = urlsplit(url)
-        parts.port  # noqa: B018  # raises for what is no port
+        port = parts.port  # raises for what is none
     except ValueError as error:
         raise Invalid("The webhook's address is not a URL.") from error
     if parts.scheme != "https" or not parts.hostname or parts.username or parts.password or parts.fragment:
         raise Invalid("A webhook's address begins with https:// and holds neither a password nor a fragment.")
+    if port is not None and port not in ports:
+        raise Invalid(f"A webhook's address has the port {' or '.join(map(str, sorted(ports)))}.")
     if not url.isascii() or not url.isprintable() or " " in url or len(url) > LONGEST_URL:
         raise Invalid(f"A webhook's address is at most {LONGEST_URL} printable ASCII characters without spaces.")
     try:
@@ -52,21 +56,6 @@ def check_url(url: str) -> None:
         return
     if not is_public(literal):
         raise Invalid("A webhook's address must be reachable from the internet.")
-
-
-def is_public(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
-    """Return whether the address belongs to the internet, and not to a network of ours, this machine, or a tunnel into
-    either."""
-    if isinstance(address, ipaddress.IPv6Address):
-        inner = address.ipv4_mapped or address.sixtofour or (address.teredo and address.teredo[1])
-        if inner:
-            return is_public(inner)
-        if address in _NAT64:
-            return is_public(ipaddress.IPv4Address(int(address) & 0xFFFF_FFFF))
-    return address.is_global and not address.is_multicast
-
-
-_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 
 
 def _signature(secret: str, content: bytes) -> str:
