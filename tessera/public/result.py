@@ -54,8 +54,11 @@ class RunResult:
     def tile_arrays(self) -> dict[str, NDArray[np.generic]]:
         """The columns of `tiles` by name, [tiles] each: the box as int64, the model's columns as float32."""
         with (self.folder / TILES).open(encoding="utf-8", newline="") as file:
-            names = next(csv.reader(file))
+            head = next(csv.reader(file))
             rows = file.readlines()  # numbers alone: below the header no cell is quoted
+        names = (*_BOX, *self.columns)  # the table's head quotes a name that a spreadsheet would calculate
+        if len(names) != len(head):
+            raise ValueError(f"{TILES} has {len(head)} columns in place of {len(names)}: is it of another model?")
         values = np.loadtxt(rows, delimiter=",", ndmin=2) if rows else np.empty((0, len(names)))
         kinds = [np.int64] * len(_BOX) + [np.float32] * (len(names) - len(_BOX))
         return {name: column.astype(kind) for name, column, kind in zip(names, values.T, kinds, strict=True)}

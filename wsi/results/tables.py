@@ -10,6 +10,7 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
+from wsi.csv_text import quote_cells
 from wsi.results.scored_tiles import ScoredTiles
 from wsi.results.text_rows import Texts, combine_texts, join_rows, write_floats, write_integers
 
@@ -30,9 +31,10 @@ def write_table(
     write_values: Callable[[NDArray[np.float32]], Sequence[Texts]],
     file: IO[bytes],
 ) -> None:
-    """Write BOX, then `values`, [inferred, names], in the texts that `write_values` gives for some of the rows."""
+    """Write BOX, then `values`, [inferred, names], in the texts that `write_values` gives for some of the rows. Names of
+    columns are a model's author's: one that a spreadsheet would calculate is quoted."""
     header = io.StringIO()
-    csv.writer(header, lineterminator="\n").writerow([*BOX, *names])
+    csv.writer(header, lineterminator="\n").writerow(quote_cells([*BOX, *names]))
     file.write(header.getvalue().encode())
     grid = tiles.plan.grid
     for numbers, some in tiles.iterate_chunks(values):

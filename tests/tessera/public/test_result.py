@@ -126,3 +126,16 @@ def test_a_slide_without_tissue_has_no_tiles_and_an_empty_heatmap(tmp_path: Path
     assert result.summary["status"] == "NO_TISSUE"
     assert {len(column) for column in result.tile_arrays.values()} == {0}
     assert np.isnan(result.heatmap()).all()
+
+
+def test_a_column_that_the_table_quotes_has_the_models_name(tmp_path: Path) -> None:
+    (tmp_path / "tiles.csv").write_text("minx,miny,width,height,'=1+1\n0,0,256,256,0.5\n")
+    (tmp_path / "summary.json").write_text('{"model": {"columns": [{"name": "=1+1"}]}}')
+    assert tessera.RunResult(tmp_path).tile_arrays["=1+1"].tolist() == [0.5]
+
+
+def test_a_table_of_another_model_is_no_result(tmp_path: Path) -> None:
+    (tmp_path / "tiles.csv").write_text("minx,miny,width,height,a,b\n0,0,256,256,0.5,1\n")
+    (tmp_path / "summary.json").write_text('{"model": {"columns": [{"name": "a"}]}}')
+    with pytest.raises(ValueError, match="6 columns in place of 5"):
+        _ = tessera.RunResult(tmp_path).tile_arrays

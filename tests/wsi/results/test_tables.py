@@ -30,10 +30,16 @@ def test_columns_are_those_of_wsinfer_then_the_cards():
 
 
 def test_names_of_classes_come_back_whatever_they_hold():
-    names = ['HER2/neu "3+", weak', "正常　組織", "Grade\u00a03", "=1+1", "line\u2028separator", "\ufeffbom"]
+    names = ['HER2/neu "3+", weak', "正常　組織", "Grade\u00a03", "line\u2028separator", "\ufeffbom"]
     columns = tuple(OutputColumn(name=name) for name in names)
     made = plan(card=replace(STAIN_DENSITY, columns=columns), mask=np.zeros((5, 5), dtype=np.bool_))
     assert _rows(collect(made, ())) == [["minx", "miny", "width", "height", *names]]
+
+
+def test_no_name_of_a_column_is_a_formula_in_a_spreadsheet():
+    columns = (OutputColumn(name='=HYPERLINK("https://evil.example")'), OutputColumn(name="-1"))
+    made = plan(card=replace(STAIN_DENSITY, columns=columns), mask=np.zeros((5, 5), dtype=np.bool_))
+    assert _rows(collect(made, ()))[0][4:] == ['\'=HYPERLINK("https://evil.example")', "-1"]
 
 
 def test_an_edge_tile_keeps_the_models_whole_box():

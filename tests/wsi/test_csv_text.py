@@ -1,0 +1,46 @@
+"""No text of people is a formula in a table, and every number stays one."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wsi.csv_text import quote_cells
+
+FORMULAS = ("=1+1", "=cmd|' /C calc'!A0", "+1+1", "-2+3", "@SUM(A1)", "\t=1", "\n=1", "＝1", "＠x", "-", "+-1")
+
+
+@pytest.mark.parametrize("text", FORMULAS)
+def test_a_formula_becomes_text(text: str) -> None:
+    assert quote_cells([text]) == [f"'{text}"]
+
+
+def test_no_row_begins_inside_of_a_text() -> None:
+    assert quote_cells(["a\r=1", "\r=1", "a\r\nb"]) == ["a\n=1", "'\n=1", "a\nb"]
+
+
+@pytest.mark.parametrize("text", ["", "prob_Tumor", "a=b", "'=1", "1-2", "Tumour, necrotic", "ä"])
+def test_other_text_stays(text: str) -> None:
+    assert quote_cells([text]) == [text]
+
+
+@given(st.one_of(st.integers(), st.floats(allow_nan=False, allow_infinity=False)))
+def test_numbers_stay_numbers(number: float) -> None:
+    assert quote_cells([number, repr(number)]) == [number, repr(number)]
+
+
+@given(st.lists(st.text(), min_size=1))
+def test_a_reader_gets_the_text_and_a_spreadsheet_no_formula(cells: list[str]) -> None:
+    file = io.StringIO()
+    csv.writer(file, lineterminator="\n").writerow(quote_cells(cells))
+    [row] = csv.reader(io.StringIO(file.getvalue(), newline=""), strict=True)
+    for read, given_text in zip(row, cells, strict=True):
+        expected = given_text.replace("\r\n", "\n").replace("\r", "\n")
+        assert read in (expected, f"'{expected}")
+        if read[:1] in tuple("=+-@\t\n"):
+            assert math.isfinite(float(read))
