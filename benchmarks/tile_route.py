@@ -106,7 +106,7 @@ def measure_on_stack(stack: Stack, slide: Path, seconds: float) -> Iterator[str]
     api = Api(Transport(stack.api_url, stack.api_key))
     firsts = list[tuple[float, int]]()
     pyramid: dict[str, Any] = {}
-    with httpx.Client(base_url=stack.api_url, headers={"Authorization": stack.api_key, **PICTURE}) as http:
+    with httpx.Client(base_url=stack.api_url, headers={"Authorization": f"Bearer {stack.api_key}", **PICTURE}) as http:
         for _ in range(5):
             slide_id = upload(api, open_local_source(slide).files)
             _wait_until_ready(http, slide_id)
@@ -173,7 +173,9 @@ async def _as_many(stack: Stack, places: Sequence[str], seconds: float) -> tuple
 
 
 def _client(stack: Stack) -> httpx.AsyncClient:
-    return httpx.AsyncClient(base_url=stack.api_url, headers={"Authorization": stack.api_key, **PICTURE}, timeout=30)
+    return httpx.AsyncClient(
+        base_url=stack.api_url, headers={"Authorization": f"Bearer {stack.api_key}", **PICTURE}, timeout=30
+    )
 
 
 def _places(pyramid: dict[str, Any], numbers: Sequence[int]) -> list[str]:

@@ -15,6 +15,7 @@ import jwt
 from adapters.postgres.identities import PostgresIdentities
 from adapters.settings.processes import AuthorizerSettings
 from lambdas.cold_start import Handler, make_entry
+from lambdas.http.credentials import is_canonical_token, read_credential
 from lambdas.logs import make_logger
 from lambdas.wiring import make_connections
 from wsi.access import split_api_key
@@ -48,27 +49,15 @@ def make_handler(wiring: AuthorizerWiring, *, ask_seconds: float = ASK_SECONDS) 
     )
 
     def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
-        credential = _credential(event)
-        actor = _actor(credential, wiring, keys)
+        credential = read_credential(event)
+        actor = _actor(credential, wiring, keys) if credential else None
         logger.info("authorized" if actor else "unauthorized", extra={"subject": actor.subject if actor else None})
         return _gateway_answer(actor, event["methodArn"]) if "methodArn" in event else _appsync_answer(actor)
 
     return handle
 
 
-def _credential(event: dict[str, Any]) -> str:
-    """Return the credential of a TOKEN or AppSync event, or a REQUEST event's Authorization header, without "Bearer
-    "."""
-    headers: dict[str, str] = event.get("headers") or {}
-    by_name = {name.lower(): value for name, value in headers.items()}
-    raw: str = event.get("authorizationToken") or by_name.get("authorization") or ""
-    scheme, _, rest = raw.strip().partition(" ")
-    return rest.strip() if scheme.lower() == "bearer" else raw.strip()
-
-
 def _actor(credential: str, wiring: AuthorizerWiring, keys: jwt.PyJWKClient) -> Actor | None:
-    if not credential.isascii():  # every key and token is; hashing and decoding would fail on half a character
-        return None
     return _api_key_actor(credential, wiring.identities) or _token_actor(credential, wiring, keys)
 
 
@@ -81,6 +70,8 @@ def _token_actor(credential: str, wiring: AuthorizerWiring, keys: jwt.PyJWKClien
     """Check signature, issuer, expiry, kind and app client (`aud` of an id token, `client_id` of an access token).
     Return None for an invalid token or an unknown user. Raises SourceUnavailable when the issuer's keys cannot be
     fetched: that is no verdict on the token."""
+    if not is_canonical_token(credential):
+        return None
     try:
         key = keys.get_signing_key(str(jwt.get_unverified_header(credential).get("kid")))
         claims: dict[str, Any] = jwt.decode(

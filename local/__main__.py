@@ -94,7 +94,7 @@ def _tell(stack: dict[str, Any], folder: Path) -> None:
     console.print(f"logs          {stack['logs']}")
     console.print("Try:")
     console.print(f"  export TESSERA_API_KEY=$(.venv/bin/python -m local key{_option(folder)})")
-    console.print(f'  curl -H "Authorization: $TESSERA_API_KEY" {stack["api_url"]}/models')
+    console.print(f'  curl -H "Authorization: Bearer $TESSERA_API_KEY" {stack["api_url"]}/models')
     console.print(f"  .venv/bin/tessera submit SLIDE --api {stack['api_url']} --model stain-density --watch")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import aws_cdk as cdk
@@ -28,6 +28,10 @@ MANAGED: Mapping[str, Sequence[str]] = {
     "AWSManagedRulesKnownBadInputsRuleSet": (),
     "AWSManagedRulesCommonRuleSet": ("SizeRestrictions_BODY", "SizeRestrictions_QUERYSTRING"),
 }
+#: What computes when it is sent to: a job is planned, a slide inspected (also after a new statement, by PATCH), files
+#: are opened and signed, a model (by PUT) is tried.
+BEGIN_WORK = ("jobs", "uploads", "slides", "models")
+BEGINNING_METHODS = ("POST", "PUT", "PATCH")
 _TOO_MANY = "too-many"
 
 Statement = waf.CfnWebACL.StatementProperty
@@ -122,22 +126,26 @@ def _rate(name: str, limit: int, refusal: waf.CfnWebACL.RuleActionProperty, **st
 
 
 def _by_header(name: str) -> dict[str, Any]:
-    """Return settings that count requests by a header. Requests without the header are not counted."""
+    """Return settings that count requests by a header, in any case. Requests without the header are not counted.
+
+    The authorizer accepts one spelling of a credential, but for the case of its scheme
+    (lambdas/http/credentials.py): so a header in lower case is a credential. Two that differ in case alone do not
+    occur."""
     header = waf.CfnWebACL.RateLimitHeaderProperty(
-        name=name, text_transformations=[waf.CfnWebACL.TextTransformationProperty(priority=0, type="NONE")]
+        name=name, text_transformations=[waf.CfnWebACL.TextTransformationProperty(priority=0, type="LOWERCASE")]
     )
     key = waf.CfnWebACL.RateBasedStatementCustomKeyProperty(header=header)
     return {"aggregate_key_type": "CUSTOM_KEYS", "custom_keys": [key]}
 
 
 def _begins_work() -> waf.CfnWebACL.StatementProperty:
-    begun = Statement(
-        or_statement=waf.CfnWebACL.OrStatementProperty(
-            statements=[_matches({"uri_path": {}}, f"{BASE_PATH}/{noun}", "CONTAINS") for noun in ("jobs", "uploads")]
-        )
-    )
-    posted = _matches({"method": {}}, "POST", "EXACTLY")
-    return Statement(and_statement=waf.CfnWebACL.AndStatementProperty(statements=[posted, begun]))
+    begun = _any_of(_matches({"uri_path": {}}, f"{BASE_PATH}/{noun}", "CONTAINS") for noun in BEGIN_WORK)
+    sent = _any_of(_matches({"method": {}}, method, "EXACTLY") for method in BEGINNING_METHODS)
+    return Statement(and_statement=waf.CfnWebACL.AndStatementProperty(statements=[sent, begun]))
+
+
+def _any_of(statements: Iterable[waf.CfnWebACL.StatementProperty]) -> waf.CfnWebACL.StatementProperty:
+    return Statement(or_statement=waf.CfnWebACL.OrStatementProperty(statements=list(statements)))
 
 
 def _matches(field: Mapping[str, Any], text: str, how: str) -> waf.CfnWebACL.StatementProperty:

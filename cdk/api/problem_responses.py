@@ -30,7 +30,7 @@ ANSWERS = (
         type=Type.UNAUTHORIZED,
         status=401,
         code="unauthenticated",
-        detail="Sign in or send an API key in the Authorization header.",
+        detail="Sign in, or send the header Authorization with Bearer, a space and an API key.",
     ),
     _GatewayAnswer(
         type=Type.EXPIRED_TOKEN, status=401, code="unauthenticated", detail="The token has run out; sign in again."

@@ -33,10 +33,9 @@ def make_openapi_json(app: APIGatewayRestResolver) -> str:
     schema["paths"] |= describe_tile_paths()
     schema["components"]["securitySchemes"] = {
         "authorization": {
-            "type": "apiKey",
-            "in": "header",
-            "name": "Authorization",
-            "description": "A Cognito token or an API key (tsk_...), with or without 'Bearer '.",
+            "type": "http",
+            "scheme": "bearer",
+            "description": "A Cognito token or an API key (tsk_...), after 'Bearer' and one space.",
         }
     }
     schema["security"] = [{"authorization": []}]

@@ -18,7 +18,7 @@ def read_actor(event: Mapping[str, Any]) -> Actor:
     it."""
     found: Mapping[str, Any] = event["requestContext"].get("authorizer") or {}
     if not {"tenant", "subject", "role"} <= found.keys():
-        raise Unauthenticated("Sign in or send an API key in the Authorization header.")
+        raise Unauthenticated("Sign in, or send the header Authorization with Bearer, a space and an API key.")
     return Actor(tenant=UUID(found["tenant"]), subject=found["subject"], role=Role(found["role"]))
 
 

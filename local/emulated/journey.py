@@ -86,7 +86,7 @@ class Journey:
         with self._report.step("the gateway's first requests (cold starts)"):
             health = self._http.get("/health")
             without = self._http.get("/models")
-            unknown = self._http.get("/models", headers={"Authorization": UNKNOWN_KEY})
+            unknown = self._http.get("/models", headers={"Authorization": f"Bearer {UNKNOWN_KEY}"})
             known = self._http.get("/models", headers=self._as(TENANT))
         check = self._report.check
         check("GET /health is open", health.status_code == 200, health.text)
@@ -104,7 +104,8 @@ class Journey:
             token = sign_in(installation.clients, outputs["ClientId"], PERSON, PASSWORD)
             head, claims, signature = token.split(".")
             forged = f"{head}.{claims}.{signature[::-1]}"
-            codes = [self._http.get("/models", headers={"Authorization": one}).status_code for one in (token, forged)]
+            shown = [{"Authorization": f"Bearer {one}"} for one in (token, forged)]
+            codes = [self._http.get("/models", headers=headers).status_code for headers in shown]
         self._report.check("their token is let in, one with another signature is not", codes == [200, 401], str(codes))
 
     # --- the way
@@ -195,7 +196,7 @@ class Journey:
         return answer.json()
 
     def _as(self, tenant: str) -> dict[str, str]:
-        return {"Authorization": self._keys[tenant]}
+        return {"Authorization": f"Bearer {self._keys[tenant]}"}
 
 
 def _is_problem(answer: httpx.Response, status: int) -> bool:

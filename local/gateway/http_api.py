@@ -92,7 +92,9 @@ async def _authorize(
     """Return a refusal, or the context that the authorizer gives. As in the gateway, the authorizer is not called for a
     request without its identity source."""
     if not request.headers.get("Authorization"):
-        return make_problem(401, "unauthenticated", "Sign in or send an API key in the Authorization header."), None
+        return make_problem(
+            401, "unauthenticated", "Sign in, or send the header Authorization with Bearer, a space and an API key."
+        ), None
     arn = f"{ARN}/{request.method}{request.path}"
     event = {**make_proxy_event(request, b"", None), "type": "REQUEST", "methodArn": arn}
     try:

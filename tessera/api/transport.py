@@ -63,7 +63,7 @@ class Transport:
         """Take a `url` with or without the base path, and a `credential`: an API key or a token."""
         root = url.rstrip("/")
         self._base = root if root.endswith(BASE_PATH) else root + BASE_PATH
-        self._http = httpx.Client(headers={"Authorization": credential}, timeout=timeout)
+        self._http = httpx.Client(headers={"Authorization": f"Bearer {credential}"}, timeout=timeout)
         self._sleep = sleep
 
     def close(self) -> None:

@@ -94,17 +94,21 @@ def id_token(**changes) -> str:
 
 
 def gateway(credential: str) -> dict:
-    return {"type": "TOKEN", "authorizationToken": credential, "methodArn": ARN}
+    return from_gateway(f"Bearer {credential}")
+
+
+def from_gateway(header: str) -> dict:
+    return {"type": "TOKEN", "authorizationToken": header, "methodArn": ARN}
 
 
 def appsync(credential: str) -> dict:
     return {"authorizationToken": credential, "requestContext": {"apiId": "x", "queryString": "subscription {}"}}
 
 
-@pytest.mark.parametrize("scheme", ["", "Bearer ", "bearer "])
+@pytest.mark.parametrize("scheme", ["Bearer ", "bearer ", "bEaReR "])
 @pytest.mark.parametrize("issue", [token, id_token])
 def test_a_good_token_opens_the_whole_api_for_its_person(authorize, scheme, issue):
-    answer = authorize(gateway(scheme + issue()), None)
+    answer = authorize(from_gateway(scheme + issue()), None)
     assert answer["principalId"] == "user:7"
     assert answer["context"] == {"tenant": str(TENANT), "subject": "user:7", "role": "analyst"}
     (statement,) = answer["policyDocument"]["Statement"]
@@ -124,8 +128,8 @@ def test_appsync_gets_the_same_context(authorize):
     assert answer["ttlOverride"] <= 60
 
 
-@pytest.mark.parametrize("credential", ["tsk_abc_s3cr_et-1", "Bearer tsk_abc_s3cr_et-1"])
-def test_an_api_key_is_known_by_its_hash(authorize, credential):
+def test_an_api_key_is_known_by_its_hash(authorize):
+    credential = "tsk_abc_s3cr_et-1"
     assert authorize(gateway(credential), None)["context"]["subject"] == "key:9"
     assert authorize(appsync(credential), None)["resolverContext"]["role"] == "viewer"
 
@@ -167,6 +171,42 @@ def test_anything_else_is_unauthorized(authorize, credential):
     with pytest.raises(Exception, match=r"^Unauthorized$"):
         authorize(gateway(credential), None)
     assert authorize(appsync(credential), None) == {"isAuthorized": False, "ttlOverride": 0}
+
+
+#: Headers that the firewall would count as other credentials than "bearer tsk_abc_s3cr_et-1".
+OTHERWISE = (
+    "tsk_abc_s3cr_et-1",
+    "Bearer  tsk_abc_s3cr_et-1",
+    "Bearer\ttsk_abc_s3cr_et-1",
+    " Bearer tsk_abc_s3cr_et-1",
+    "Bearer tsk_abc_s3cr_et-1 ",
+    "Bearer Bearer tsk_abc_s3cr_et-1",
+    "Basic tsk_abc_s3cr_et-1",
+    "Bearer tsk_abc_s3cr_et-1,",
+)
+
+
+@pytest.mark.parametrize("header", OTHERWISE)
+def test_a_credential_in_another_spelling_is_unauthorized(authorize, header):
+    with pytest.raises(Exception, match=r"^Unauthorized$"):
+        authorize(from_gateway(header), None)
+
+
+def test_a_token_has_one_spelling(authorize):
+    signed, _, signature = token().rpartition(".")
+    alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+    place = alphabet.index(signature[-1])  # 256 bytes fill 342 characters and leave four bits of the last one
+    same_bytes = [signature[:-1] + alphabet[place // 16 * 16 + bits] for bits in range(16)]
+    spellings = [*same_bytes, signature + "==", signature + "=", "!" + signature, signature[:9] + "*" + signature[9:]]
+    decoded = {base64.urlsafe_b64decode(one.rstrip("=") + "==") for one in spellings}
+    assert len(decoded) == 1, "else this test shows nothing"
+    opened = [one for one in spellings if authorize(appsync(f"{signed}.{one}"), None)["isAuthorized"]]
+    assert opened == [signature]
+
+
+def test_push_takes_the_bare_credential_only(authorize):
+    assert authorize(appsync("tsk_abc_s3cr_et-1"), None)["isAuthorized"]
+    assert not authorize(appsync("Bearer tsk_abc_s3cr_et-1"), None)["isAuthorized"]
 
 
 def test_no_credential_is_logged(authorize):

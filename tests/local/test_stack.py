@@ -36,7 +36,7 @@ def stack(tmp_path_factory):
 
 
 def get(stack, path, credential=None):
-    headers = {"Authorization": credential} if credential else {}
+    headers = {"Authorization": f"Bearer {credential}"} if credential else {}
     return httpx.get(f"{stack.api_url}{path}", headers=headers)
 
 
@@ -70,7 +70,7 @@ def test_keys_of_both_tenants_and_every_person_get_in(stack):
         ("second", Role.ANALYST),
     }
     for user in stack.access.users:
-        assert get(stack, "/models", f"Bearer {token(stack, user)}").status_code == 200
+        assert get(stack, "/models", token(stack, user)).status_code == 200
 
 
 def test_keys_and_people_hear_their_own_tenants_jobs_alone(stack):

@@ -92,7 +92,7 @@ def test_a_network_that_looks_at_nothing_is_refused_with_its_sentence(lab: Lab, 
     refused = command(lab, "add", write_package(tmp_path / "same", Same()))
     assert refused.exit_code == FAILED
     assert "REJECTED (model_failed): The network gives the same values for every tile" in refused.output
-    reply = httpx.get(f"{lab.stack.api_url}/models/same", headers={"Authorization": lab.stack.api_key})
+    reply = httpx.get(f"{lab.stack.api_url}/models/same", headers={"Authorization": f"Bearer {lab.stack.api_key}"})
     assert reply.status_code == 404
 
 
@@ -102,7 +102,9 @@ def test_a_package_is_added_by_the_api_alone(lab: Lab, tmp_path: Path) -> None:
     digests = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
     listed = [{"name": name, "size": len(data), "sha256": digests[name]} for name, data in files.items()]
     at = "/models/by-api/versions/1"
-    with httpx.Client(base_url=lab.stack.api_url, headers={"Authorization": lab.stack.admin_api_key}) as http:
+    with httpx.Client(
+        base_url=lab.stack.api_url, headers={"Authorization": f"Bearer {lab.stack.admin_api_key}"}
+    ) as http:
         opened = http.put(f"{at}", json={"files": listed}).json()
         assert opened["status"] == "UPLOADING"
         for number, (name, data) in enumerate(files.items()):

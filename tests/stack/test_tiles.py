@@ -33,7 +33,9 @@ def slide(lab: Lab, path: Path) -> str:
 
 def get(lab: Lab, address: str, *, key: str | None = None, **headers: str) -> httpx.Response:
     below = address.removeprefix("/api/v1/wsi")
-    return httpx.get(f"{lab.stack.api_url}{below}", headers={"Authorization": key or lab.stack.api_key, **headers})
+    return httpx.get(
+        f"{lab.stack.api_url}{below}", headers={"Authorization": f"Bearer {key or lab.stack.api_key}", **headers}
+    )
 
 
 def pyramid(lab: Lab, slide: str) -> dict[str, Any]:

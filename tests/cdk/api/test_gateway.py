@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
+from urllib.parse import unquote
 
 from adapters.settings.gateway_routes import TILE_PATHS
 from adapters.settings.problems import BASE_PATH, MEDIA_TYPE
@@ -186,8 +188,57 @@ def test_a_credential_may_ask_less_and_begin_work_still_less_F36(templates: Temp
         assert counted["CustomKeys"][0]["Header"]["Name"] == "authorization"
         assert counted["EvaluationWindowSec"] == 60
     assert begins["Limit"] < asks["Limit"] == templates.deployment.scale.credential_limit
-    narrowed = json.dumps(begins["ScopeDownStatement"])
-    assert all(word in narrowed for word in ("POST", f"{BASE_PATH}/jobs", f"{BASE_PATH}/uploads", "URL_DECODE"))
+
+
+#: Requests, and whether each of them begins work: an inspection, a plan, signatures, a trial.
+WORK = {
+    "POST /v1/api/v1/wsi/jobs": True,
+    "POST /v1/api/v1/wsi/%6Aobs": True,
+    "POST /v1/api/v1/wsi/uploads/1/parts": True,
+    "POST /v1/api/v1/wsi/slides": True,
+    "POST /v1/api/v1/wsi/slides/1/restore": True,
+    "PATCH /v1/api/v1/wsi/slides/1": True,
+    "PUT /v1/api/v1/wsi/models/m/versions/1": True,
+    "GET /v1/api/v1/wsi/slides": False,
+    "GET /v1/api/v1/wsi/jobs/1": False,
+    "POST /v1/api/v1/wsi/webhooks/secret/rotate": False,
+}
+
+
+def test_whatever_computes_when_it_is_sent_begins_work(templates: Templates) -> None:
+    condition = rate(templates, "rate-of-one-credential-begins-work")["ScopeDownStatement"]
+    assert {request: matches(condition, request) for request in WORK} == WORK
+
+
+#: Spellings of one credential that the authorizer accepts (tests/lambdas/test_authorizer.py: it accepts no others).
+SPELLINGS = ("Bearer tsk_a1_s3cr-et", "bearer tsk_a1_s3cr-et", "bEaReR tsk_a1_s3cr-et", "BEARER tsk_a1_s3cr-et")
+
+
+def test_a_credential_is_counted_once_however_it_is_written(templates: Templates) -> None:
+    for name in ("credential", "credential-begins-work"):
+        [key] = rate(templates, f"rate-of-one-{name}")["CustomKeys"]
+        kinds = [one["Type"] for one in sorted(key["Header"]["TextTransformations"], key=lambda one: one["Priority"])]
+        counters = {transform(spelling, kinds) for spelling in SPELLINGS}
+        assert len(counters) == 1, name
+        assert transform("Bearer tsk_a1_other", kinds) not in counters
+
+
+def matches(statement: dict[str, Any], request: str) -> bool:
+    """What the firewall decides about "METHOD /path": the statements that our rules have, as AWS documents them."""
+    method, path = request.split(" ")
+    [(kind, said)] = statement.items()
+    if kind in ("AndStatement", "OrStatement"):
+        return (all if kind == "AndStatement" else any)(matches(one, request) for one in said["Statements"])
+    assert kind == "ByteMatchStatement"
+    text = method if "Method" in said["FieldToMatch"] else path
+    text = transform(text, [one["Type"] for one in said["TextTransformations"]])
+    return said["SearchString"] in text if said["PositionalConstraint"] == "CONTAINS" else said["SearchString"] == text
+
+
+def transform(text: str, kinds: Sequence[str]) -> str:
+    for kind in kinds:
+        text = {"NONE": str, "LOWERCASE": str.lower, "URL_DECODE": unquote}[kind](text)
+    return text
 
 
 def test_who_asks_too_often_is_told_so_with_429(templates: Templates) -> None:

@@ -28,6 +28,22 @@ def addresses_are_not_counted(templates: Templates) -> None:
     acl["Properties"]["Rules"] = [r for r in acl["Properties"]["Rules"] if r["Name"] != "rate-of-one-address"]
 
 
+def credentials_are_counted_raw(templates: Templates) -> None:
+    for name in ("credential", "credential-begins-work"):
+        [key] = gateway.rate(templates, f"rate-of-one-{name}")["CustomKeys"]
+        key["Header"]["TextTransformations"] = [{"Priority": 0, "Type": "NONE"}]
+
+
+def slides_begin_no_work(templates: Templates) -> None:
+    _, nouns = gateway.rate(templates, "rate-of-one-credential-begins-work")["ScopeDownStatement"]["AndStatement"][
+        "Statements"
+    ]
+    either = nouns["OrStatement"]
+    either["Statements"] = [
+        one for one in either["Statements"] if "slides" not in one["ByteMatchStatement"]["SearchString"]
+    ]
+
+
 def without_decrypt(templates: Templates) -> None:
     for statement in functions.allowed(templates, "plan"):
         statement.said["Action"] = [action for action in statement.actions if action != "kms:Decrypt"]
@@ -172,6 +188,16 @@ FAULTS = (
         "the firewall does not count addresses",
         addresses_are_not_counted,
         (gateway.test_one_address_may_ask_60000_times_a_minute,),
+    ),
+    Fault(
+        "a credential is counted once for each case of its scheme",
+        credentials_are_counted_raw,
+        (gateway.test_a_credential_is_counted_once_however_it_is_written,),
+    ),
+    Fault(
+        "registering slides is not counted as work",
+        slides_begin_no_work,
+        (gateway.test_whatever_computes_when_it_is_sent_begins_work,),
     ),
     Fault(
         "images travel as text",

@@ -54,7 +54,7 @@ def test_every_byte_of_every_file_arrives(files: list[tuple[str, FileSource]], t
     assert [whole(installation, file) for file in (0, 1)] == [(tmp_path / str(file)).read_bytes() for file in (0, 1)]
     assert sum(progress) == sum(SIZES.values())
     assert installation.calls[-1] == f"POST /uploads/{SLIDE}/complete"
-    assert installation.credentials == {"tsk_abc_secret"}
+    assert installation.credentials == {"Bearer tsk_abc_secret"}
 
 
 def test_a_part_that_fails_is_sent_again_with_a_fresh_url(files: list[tuple[str, FileSource]]) -> None:

@@ -61,7 +61,7 @@ def test_a_slide_goes_up_and_its_results_come_down(
     result = client.results(submitted, into=tmp_path / "out")
     assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == RESULTS
     assert result.tile_arrays["score"].tolist() == [0.5]
-    assert installation.credentials == {KEY}
+    assert installation.credentials == {f"Bearer {KEY}"}
 
 
 def test_a_path_is_uploaded_and_an_id_is_not(client: tessera.Client, installation: Installation, slide: Path) -> None:

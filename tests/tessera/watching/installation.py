@@ -109,7 +109,7 @@ class ServedInstallation(Installation):
         return answer
 
     def _authorise(self, event: dict[str, Any], context: Any) -> dict[str, Any]:
-        if event["headers"].get("Authorization") != KEY:
+        if event["headers"].get("Authorization") != f"Bearer {KEY}":
             raise RuntimeError("Unauthorized")
         allowed = {"Action": "execute-api:Invoke", "Effect": "Allow", "Resource": event["methodArn"]}
         who = {"tenant": str(ANALYST.tenant), "subject": ANALYST.subject, "role": ANALYST.role.value}

@@ -1242,7 +1242,7 @@ export interface components {
             email?: string | null;
             /**
              * Webhook
-             * @description An https address that is called when the job ends, signed as Standard Webhooks says.
+             * @description An https address, at port 443 or 8443, that is called when the job ends, signed as Standard Webhooks says.
              */
             webhook?: string | null;
         };
