@@ -79,11 +79,14 @@ check-lock: $(VENV)/.ready-all
 image-check: $(VENV)/.ready $(MINISTACK)/.ready  ## build the worker's image without docker, and a slide through a worker of it; OPTIONS=--without-cuda takes less
 	@$(BIN)/python -m tools.image_check $(OPTIONS)
 
+# The page's tests, on the loopback alone, as pytest's are (tests/offline).
+PAGE_TESTS := $(ON_NODE) $(BIN)/python -m tests.offline npm --prefix web --loglevel error test --silent
+
 test: setup  ## what shows within minutes that all parts work: each folder's tests but those marked `exhaustive`
-	@failed=0; $(PYTEST) -m "not exhaustive" || failed=1; $(WEB_NPM) test --silent || failed=1; exit $$failed
+	@failed=0; $(PYTEST) -m "not exhaustive" || failed=1; $(PAGE_TESTS) || failed=1; exit $$failed
 
 test-all: setup  ## the whole test-suite
-	@failed=0; $(PYTEST) || failed=1; $(WEB_NPM) test --silent || failed=1; exit $$failed
+	@failed=0; $(PYTEST) || failed=1; $(PAGE_TESTS) || failed=1; exit $$failed
 
 test-long: setup  ## what takes too long for each change: every package, every encoder with weights of its true size
 	@TESSERA_LONG_TESTS=1 $(BIN)/python -m pytest tests/inference/models/test_many_packages.py tests/inference/models/test_encoders.py tests/inference/models/test_networks.py

@@ -16,7 +16,10 @@ settings.register_profile("tessera", deadline=None, suppress_health_check=[Healt
 settings.load_profile("tessera")
 
 #: The stack's services, which run on Linux alone: elsewhere the tests of the wheel's packages do without.
-pytest_plugins = ["tests.postgres", "tests.ministack"] if sys.platform == "linux" else []
+pytest_plugins = [
+    "tests.offline.watching",
+    *(["tests.postgres", "tests.ministack"] if sys.platform == "linux" else []),
+]
 
 #: Folders whose tests share a stack, a browser, a synthesized app or a wheel (whose build writes into the tree). They
 #: come first, so that what is left at the end is small.
