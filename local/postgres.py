@@ -8,9 +8,11 @@ refuses to run as root: there its programs run as `nobody`. Where `nobody` canno
 from __future__ import annotations
 
 import hashlib
+import hmac
 import importlib.util
 import os
 import pwd
+import secrets
 import shutil
 import stat
 import subprocess
@@ -27,21 +29,28 @@ from local.processes import children
 SUPERUSER = "postgres"
 START_SECONDS = 15.0
 ANSWER_SECONDS = 10.0  #: for a server that runs already
+RULES = "host all all 127.0.0.1/32 scram-sha-256\n"  #: pg_hba.conf
+ITERATIONS = 1  #: of SCRAM's derivation, which stretches passwords that people choose; these are 256 random bits
+_FIND_ROLE = "SELECT 1 FROM pg_roles WHERE rolname = '{}'"
 _SHARED = Path("/var/tmp")  #: survives a reboot, unlike /tmp
 _ENVIRONMENT: Mapping[str, str] = {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC"}
 
 
 class EmbeddedPostgres:
-    """One server on 127.0.0.1, with trust authentication: any role logs in without a password.
+    """One server on 127.0.0.1, where each role signs in with a password that is derived from the cluster's secret. The
+    secret is in the data folder, which its owner alone may enter.
 
-    `durable=False` turns fsync off: for tests, whose data may be lost with the machine.
+    `durable=False` turns fsync off: for tests, whose data may be lost with the machine. `demands_passwords=False` lets
+    anybody in: for the emulated deployment, whose templates hold no passwords.
     """
 
-    def __init__(self, folder: Path, *, durable: bool) -> None:
+    def __init__(self, folder: Path, *, durable: bool, demands_passwords: bool = True) -> None:
+        self._demands_passwords = demands_passwords
         self._durable = durable
         self._nobody = pwd.getpwnam("nobody") if os.geteuid() == 0 else None
         self._data = self._reachable_data(folder.absolute())
         self._programs = self._reachable_programs()
+        self._let_in: set[str] = set()  #: roles that have their password
         self.port = 0
 
     @property
@@ -60,6 +69,8 @@ class EmbeddedPostgres:
         over. Raises RuntimeError with the end of its log when it does not start."""
         if not (self._data / "PG_VERSION").exists():
             self._initialise()
+        if self._demands_passwords and not self._secret_file.exists():
+            self._demand_passwords()
         if self._try_take_over():
             return
         # Another process may take the port between our look and the server's bind; and after a kill Postgres waits for
@@ -85,11 +96,17 @@ class EmbeddedPostgres:
             shutil.rmtree(self._data)
 
     def make_dsn(self, role: str, database: str) -> str:
-        return f"postgresql://{role}@127.0.0.1:{self.port}/{database}"
+        """Return the DSN of a role, which gets its password when it is first asked for here."""
+        if not self._demands_passwords:
+            return f"postgresql://{role}@127.0.0.1:{self.port}/{database}"
+        if role != SUPERUSER and role not in self._let_in and self._ask(_FIND_ROLE.format(role)):
+            self._ask(f"ALTER ROLE {role} PASSWORD '{self._derive_password(role)}'")
+            self._let_in.add(role)
+        return f"postgresql://{role}:{self._derive_password(role)}@127.0.0.1:{self.port}/{database}"
 
     def create_database(self, name: str) -> str:
         """Create the role OWNER and a database of its own, where absent; return the owner's DSN, for `migrate`."""
-        if not self._ask(f"SELECT 1 FROM pg_roles WHERE rolname = '{OWNER}'"):
+        if not self._ask(_FIND_ROLE.format(OWNER)):
             self._ask(f"CREATE ROLE {OWNER} LOGIN CREATEROLE")
         if not self._ask(f"SELECT 1 FROM pg_database WHERE datname = '{name}'"):
             self._ask(f'CREATE DATABASE "{name}" OWNER {OWNER}')
@@ -129,12 +146,35 @@ class EmbeddedPostgres:
         sync = () if self._durable else ("--no-sync",)
         self._run("initdb", "-D", str(self._data), "-U", SUPERUSER, "--auth=trust", *locale, *sync)
 
+    def _demand_passwords(self) -> None:
+        """Give the cluster a secret: a new one, or one of an earlier version, which let anybody in. The superuser gets
+        its password from a process without a network, before the first start."""
+        self.stop()
+        (self._data / "pg_hba.conf").write_text(RULES)
+        secret = secrets.token_hex(32)
+        statement = f"ALTER ROLE {SUPERUSER} PASSWORD '{_derive(secret, SUPERUSER)}';\n"
+        alone = ("--single", "-D", str(self._data), "-c", f"scram_iterations={ITERATIONS}", "postgres")
+        self._run("postgres", *alone, standard_input=statement)
+        staging = self._secret_file.with_suffix(".partial")
+        staging.unlink(missing_ok=True)
+        staging.touch(mode=0o600)
+        staging.write_text(secret)
+        staging.replace(self._secret_file)
+
+    @property
+    def _secret_file(self) -> Path:
+        return self._data / "tessera.secret"
+
+    def _derive_password(self, role: str) -> str:
+        return _derive(self._secret_file.read_text(), role)
+
     def _start_options(self) -> tuple[str, ...]:
         settings = {
             "listen_addresses": "127.0.0.1",
             "port": self.port,
             "unix_socket_directories": "''",
             "max_connections": 200,
+            "scram_iterations": ITERATIONS,
             "timezone": "UTC",
             "log_timezone": "UTC",
             "log_line_prefix": "%t,%u@%d,%p:",
@@ -182,13 +222,15 @@ class EmbeddedPostgres:
             return {}
         return {"user": self._nobody.pw_uid, "group": self._nobody.pw_gid, "extra_groups": [], "cwd": "/"}
 
-    def _run(self, program: str, *arguments: str, check: bool = True) -> int:
+    def _run(self, program: str, *arguments: str, check: bool = True, standard_input: str = "") -> int:
         # Files, not pipes: the server would inherit a pipe and hold it open.
-        with tempfile.TemporaryFile() as output:
+        with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as given:
+            given.write(standard_input.encode())
+            given.seek(0)
             code = subprocess.run(
                 [self._programs / program, *arguments],
                 check=False,
-                stdin=subprocess.DEVNULL,
+                stdin=given,
                 stdout=output,
                 stderr=output,
                 env=dict(_ENVIRONMENT),
@@ -206,15 +248,21 @@ class EmbeddedPostgres:
             "-v",
             "ON_ERROR_STOP=1",
             "-d",
-            self.make_dsn(SUPERUSER, "postgres"),
-            "-c",
+            f"host=127.0.0.1 port={self.port} user={SUPERUSER} dbname=postgres",
         ]
+        # Neither password is an argument, which every user of the machine may read.
+        password = {"PGPASSWORD": self._derive_password(SUPERUSER)} if self._demands_passwords else {}
+        environ = {**_ENVIRONMENT, **password}
         answer = subprocess.run(
-            [*command, sql], capture_output=True, text=True, check=False, env=dict(_ENVIRONMENT), **self._identity()
+            command, input=sql, capture_output=True, text=True, check=False, env=environ, **self._identity()
         )
         if answer.returncode:
             raise RuntimeError(f"Postgres refused a statement of the launcher: {answer.stderr.strip()}")
         return answer.stdout.strip()
+
+
+def _derive(secret: str, role: str) -> str:
+    return hmac.new(secret.encode(), role.encode(), hashlib.sha256).hexdigest()
 
 
 def _copy_programs(package: Path, copy: Path) -> None:

@@ -34,7 +34,7 @@ class EmulatedInstallation:
 
     def __init__(self, folder: Path, report: Report) -> None:
         self.folder = folder.absolute()
-        self.postgres = EmbeddedPostgres(self.folder / "postgres", durable=False)
+        self.postgres = EmbeddedPostgres(self.folder / "postgres", durable=False, demands_passwords=False)
         self.ministack = MiniStack(self.folder / "ministack", region=REGION, durable=False, checks_access=True)
         self.functions: dict[str, str] = {}  #: physical name by handler: functions["plan"]
         self.outputs: dict[str, str] = {}  #: of all stacks

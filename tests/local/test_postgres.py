@@ -77,3 +77,50 @@ def test_a_closed_parent_stays_closed(tmp_path: Path) -> None:
     assert shared
     assert not Path(shared[0]).exists()
     assert Path(shared[0]).is_relative_to(closed) == (os.geteuid() != 0)
+
+
+def test_nobody_signs_in_without_the_secret_of_the_cluster(folder: Path) -> None:
+    server = EmbeddedPostgres(folder, durable=False)
+    server.start()
+    try:
+        server.create_database("slides")
+        for role in ("postgres", "tessera_owner"):
+            at = f"host=127.0.0.1 port={server.port} dbname=slides user={role}"
+            for password in ("", "postgres", "test"):
+                with pytest.raises(psycopg.OperationalError, match="password"):
+                    psycopg.connect(at, password=password)
+            with psycopg.connect(server.make_dsn(role, "slides")) as connection:
+                assert connection.execute("SELECT current_user").fetchone() == (role,)
+    finally:
+        server.stop()
+
+
+def test_the_secret_is_for_the_servers_user_alone(folder: Path) -> None:
+    server = EmbeddedPostgres(folder, durable=False)
+    server.start()
+    try:
+        held = folder / "tessera.secret"
+        assert stat.S_IMODE(held.stat().st_mode) == 0o600
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+        assert held.stat().st_uid == os.geteuid()
+    finally:
+        server.stop()
+
+
+def test_a_cluster_that_let_anybody_in_demands_passwords_after_an_upgrade(folder: Path) -> None:
+    server = EmbeddedPostgres(folder, durable=True)
+    server.start()
+    try:
+        with psycopg.connect(server.create_database("slides")) as connection:
+            connection.execute("CREATE TABLE kept (id int)")
+        server.stop()
+        (folder / "tessera.secret").unlink()
+        (folder / "pg_hba.conf").write_text("host all all 127.0.0.1/32 trust\n")
+        upgraded = EmbeddedPostgres(folder, durable=True)
+        upgraded.start()
+        with pytest.raises(psycopg.OperationalError, match="password"):
+            psycopg.connect(f"host=127.0.0.1 port={upgraded.port} dbname=slides user=tessera_owner")
+        with psycopg.connect(upgraded.make_dsn("tessera_owner", "slides")) as connection:
+            assert connection.execute("SELECT count(*) FROM kept").fetchone() == (0,)
+    finally:
+        server.stop()

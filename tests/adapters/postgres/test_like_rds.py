@@ -44,9 +44,9 @@ def rds() -> Iterator[EmbeddedPostgres]:
                 server,
                 "CREATE ROLE rds_iam",
                 f"GRANT rds_iam TO {OWNER} WITH ADMIN OPTION",
-                f"ALTER ROLE {OWNER} PASSWORD '{PASSWORD}'",
             )
             migrate(owner)
+            as_superuser(server, f"ALTER ROLE {OWNER} PASSWORD '{PASSWORD}'")
             yield server
         finally:
             server.stop()
