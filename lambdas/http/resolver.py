@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 from aws_lambda_powertools.event_handler import APIGatewayRestResolver, Response
@@ -19,17 +18,14 @@ from lambdas.http.cors import add_cors_headers
 from lambdas.http.problems import handle_problems, refuse_unreadable_body
 from lambdas.http.requests import WIRING, read_json
 from lambdas.http.rest_events import TRACEPARENT, begin_trace
+from lambdas.http.side_by_side import SideBySideResolver
 from lambdas.wiring import SubmitWiring
 from wsi.errors import Invalid
-
-# Powertools keeps the event that it resolves on a class (BaseRouter.current_event): fine on Lambda, where a process
-# has one request at a time, wrong in the embedded stack's threads.
-_one_request = threading.Lock()
 
 
 def make_resolver(*routers: APIGatewayRouter) -> APIGatewayRestResolver:
     """Return a resolver of the routers' routes, without what they work on."""
-    app = APIGatewayRestResolver(enable_validation=True, json_body_deserializer=read_json)
+    app = SideBySideResolver(enable_validation=True, json_body_deserializer=read_json)
     app.use(middlewares=[refuse_unknown_queries])
     for router in routers:
         app.include_router(router, prefix=BASE_PATH)
@@ -41,11 +37,10 @@ def make_resolver_handler(app: APIGatewayRestResolver, wiring: SubmitWiring) -> 
     """Return the handler that answers requests by the resolver's routes, which work on `wiring`."""
 
     def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
-        with _one_request:
-            traceparent = begin_trace(event)
-            app.append_context(**{WIRING: wiring, TRACEPARENT: traceparent})
-            answer = refuse_unreadable_body(event, traceparent) or app.resolve(event, context)
-            return add_cors_headers(wiring.page_origins, event, answer)
+        traceparent = begin_trace(event)
+        app.append_context(**{WIRING: wiring, TRACEPARENT: traceparent})
+        answer = refuse_unreadable_body(event, traceparent) or app.resolve(event, context)
+        return add_cors_headers(wiring.page_origins, event, answer)
 
     return handle
 

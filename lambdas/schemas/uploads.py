@@ -13,7 +13,7 @@ from wsi.digests import PART_SIZE
 from wsi.errors import Invalid
 from wsi.records.slides import Slide
 from wsi.uploads.multipart import PartGranted, PartHeld
-from wsi.uploads.rules import NewFile, PartAsked
+from wsi.uploads.rules import MAX_FILES, MAX_PARTS_A_CALL, NewFile, PartAsked
 
 
 class FileToUpload(Body):
@@ -25,7 +25,11 @@ class FileToUpload(Body):
 
 
 class NewUpload(Body):
-    files: list[FileToUpload] = Field(min_length=1, description="All files of one slide, in any order.")
+    files: list[FileToUpload] = Field(
+        min_length=1,
+        description=f"All files of one slide, in any order; at most {MAX_FILES:,}.",
+        json_schema_extra={"maxItems": MAX_FILES},  # checked by the domain, whose message names the number
+    )
     mpp: Mpp | None = None
     optical_path: OpticalPath | None = None
     focal_plane: FocalPlane | None = None
@@ -64,7 +68,9 @@ class PartToUpload(Body):
 
 
 class PartsToUpload(Body):
-    parts: list[PartToUpload] = Field(description="At most 100.")
+    parts: list[PartToUpload] = Field(
+        description=f"At most {MAX_PARTS_A_CALL}.", json_schema_extra={"maxItems": MAX_PARTS_A_CALL}
+    )
 
 
 class GrantedPart(Answer):

@@ -1216,7 +1216,7 @@ export interface components {
             deidentify?: boolean;
             /**
              * Files
-             * @description All files of one slide, in any order.
+             * @description All files of one slide, in any order; at most 2,000.
              */
             files: components["schemas"]["FileToUpload"][];
             /** Focal Plane */
