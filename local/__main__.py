@@ -22,6 +22,10 @@ app = typer.Typer(
 )
 
 Folder = Annotated[Path, typer.Option(help="Where its data lies.")]
+Origins = Annotated[
+    list[str] | None,
+    typer.Option("--page-origin", help="A page of another server that may use the stack: http://localhost:5173."),
+]
 WorkerCount = Annotated[int, typer.Option("--workers", min=0, help="How many workers run.")]
 
 
@@ -30,10 +34,10 @@ def _console() -> Console:
 
 
 @app.command()
-def up(folder: Folder = daemon.FOLDER, workers: WorkerCount = 1) -> None:
+def up(folder: Folder = daemon.FOLDER, workers: WorkerCount = 1, page_origin: Origins = None) -> None:
     """Start the stack unless it runs already, and leave it running."""
     try:
-        stack, is_new = daemon.start_stack(folder, StackOptions(workers=workers))
+        stack, is_new = daemon.start_stack(folder, StackOptions(workers=workers, page_origins=tuple(page_origin or ())))
     except RuntimeError as error:
         _fail(error)
     _console().print("The stack is up." if is_new else "The stack was up already.")
@@ -74,10 +78,10 @@ def demo(folder: Folder = daemon.FOLDER) -> None:
 
 
 @app.command(hidden=True)
-def serve(folder: Folder = daemon.FOLDER, workers: WorkerCount = 1) -> None:
+def serve(folder: Folder = daemon.FOLDER, workers: WorkerCount = 1, page_origin: Origins = None) -> None:
     """Run the stack in this process until SIGTERM: what `up` starts."""
     try:
-        daemon.serve(folder, StackOptions(workers=workers))
+        daemon.serve(folder, StackOptions(workers=workers, page_origins=tuple(page_origin or ())))
     except RuntimeError as error:  # the last line of its log, which `up` prints
         logging.getLogger(__name__).exception("The stack did not start.")
         _fail(error)

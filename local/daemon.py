@@ -89,6 +89,7 @@ def _start_stack(folder: Path, options: StackOptions) -> tuple[dict[str, Any], b
         file.path.unlink()
     log = folder / "logs" / "stack.log"
     command = [sys.executable, "-m", "local", "serve", "--folder", str(folder), "--workers", str(options.workers)]
+    command += [word for origin in options.page_origins for word in ("--page-origin", origin)]
     child = children.start(command, env=dict(os.environ), log=log, cwd=ROOT)
     _started.append(child)
     try:

@@ -8,6 +8,7 @@ import subprocess
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from local.ports import choose_free_port
@@ -22,13 +23,23 @@ STOP_SECONDS = 10.0
 
 class MiniStack:
     """One server on 127.0.0.1. Objects are files in `folder`; buckets, queues and users survive a clean stop when
-    `durable`. With `checks_access`, signatures are verified, and a role may do only what its policies allow."""
+    `durable`. With `checks_access`, signatures of roles are verified, and a role may do only what its policies allow.
+    With `credentials`, it answers only what they have signed, people who sign in, and pages of `allow_pages`."""
 
-    def __init__(self, folder: Path, *, region: str, durable: bool, checks_access: bool = False) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        region: str,
+        durable: bool,
+        checks_access: bool = False,
+        credentials: Mapping[str, str] | None = None,
+    ) -> None:
         self._folder = folder.absolute()
         self._region = region
         self._durable = durable
         self._checks_access = checks_access
+        self._credentials = credentials
         self._child: subprocess.Popen[bytes] | None = None
         self._port = 0
 
@@ -64,12 +75,24 @@ class MiniStack:
             self.stop()
         raise RuntimeError(f"MiniStack did not start; its last words: {self._last_words()}")
 
+    def allow_pages(self, origins: Collection[str]) -> None:
+        """Let pages of these origins, and of no others, read answers from now on."""
+        staging = self._origins.with_suffix(".partial")
+        staging.write_text("\n".join(origins))
+        staging.replace(self._origins)
+
+    @property
+    def _origins(self) -> Path:
+        return self._folder / "origins"
+
     def stop(self) -> None:
         if self._child:
             children.stop(self._child, seconds=STOP_SECONDS)
 
     def _environ(self) -> dict[str, str]:
+        guarded = {**self._credentials, "TESSERA_ORIGINS": str(self._origins)} if self._credentials else {}
         return {
+            **guarded,
             "PATH": os.environ.get("PATH", "/usr/bin:/bin"),
             "HOME": str(self._folder),
             "TMPDIR": str(self._folder),

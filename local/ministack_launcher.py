@@ -1,4 +1,4 @@
-"""Starts MiniStack with four things changed. Runs in MiniStack's own venv, so it imports nothing of ours.
+"""Starts MiniStack with five things changed. Runs in MiniStack's own venv, so it imports nothing of ours.
 
 Range reads: with S3_PERSIST=1 MiniStack reads the whole file for each range (19-26 GET/s on a 50 MB object); mapped
 into memory the same reads run at 640-1,080 GET/s, and its memory stays at about 50 MB.
@@ -8,6 +8,9 @@ imports; here functions of equal code share one unpacked folder, which on Lambda
 
 Copied parts: S3 computes the checksum of a part that it copies into an upload that has one; MiniStack does not.
 
+Door: MiniStack takes everybody for the root of the account; where the environment names a key, only what that key has
+signed comes in (`local/emulator_door.py`).
+
 Gateway: MiniStack answers 500 when a function's answer has no body, as one of status 204 has none.
 """
 
@@ -15,18 +18,21 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import importlib.util
 import mmap
+import os
 import shutil
+import sys
 import tempfile
 import types
 import zipfile
 from pathlib import Path
 from typing import Any
 
+import ministack.app as application  # pyright: ignore[reportMissingImports]
 import ministack.core.lambda_runtime as lambda_runtime  # pyright: ignore[reportMissingImports]
 import ministack.services.apigateway_v1 as gateway  # pyright: ignore[reportMissingImports]
 import ministack.services.s3 as s3  # pyright: ignore[reportMissingImports]
-from ministack.app import main  # pyright: ignore[reportMissingImports]
 
 MAPPED_FROM = 1 << 20  #: bytes; smaller objects are read at once
 
@@ -97,9 +103,26 @@ def allow_answers_without_body() -> None:
     gateway._lambda_proxy_response = with_a_body
 
 
+def close_door() -> None:
+    """Put the door before MiniStack, if the environment names the file of its origins. The module is loaded from its
+    path: the folder has modules of names that MiniStack may import."""
+    origins = os.environ.get("TESSERA_ORIGINS")
+    if origins is None:
+        return
+    spec = importlib.util.spec_from_file_location("emulator_door", Path(__file__).with_name("emulator_door.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    door = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = door
+    spec.loader.exec_module(door)
+    key_id, secret = os.environ["AWS_ACCESS_KEY_ID"], os.environ["AWS_SECRET_ACCESS_KEY"]
+    application.app = door.Door(application.app, key_id=key_id, secret=secret, origins=Path(origins))
+
+
 if __name__ == "__main__":
+    close_door()
     map_bodies()
     sum_copied_parts()
     share_code()
     allow_answers_without_body()
-    main()
+    application.main()

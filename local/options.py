@@ -23,5 +23,7 @@ class StackOptions:
     stuck_seconds: float = 900.0
     upload_days: float = 3.0
     schedule_seconds: float = 60.0  #: between two sweeps, and between two runs of the relay that nothing woke
+    #: Of pages of another server that use this stack: http://localhost:5173 while the page is developed.
+    page_origins: tuple[str, ...] = ()
     #: Fields of WorkerSettings that differ: lease_seconds, checkpoint_seconds, checkpoint_batches, device …
     worker: Mapping[str, Any] = field(default_factory=dict)

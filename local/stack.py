@@ -25,7 +25,7 @@ from local import functions
 from local.access import FIRST, SECOND, Access, load_access
 from local.appsync.callers import Doorkeeper
 from local.appsync.server import make_appsync_app
-from local.environment import LocalCredentials
+from local.environment import LocalCredentials, make_credentials
 from local.functions import Addresses
 from local.gateway.front_page import render_front_page
 from local.gateway.http_api import make_api_app
@@ -55,7 +55,10 @@ class Stack:
         self.folder = folder.absolute()
         self.options = options or StackOptions()
         self.postgres = EmbeddedPostgres(self.folder / "postgres", durable=self.options.durable)
-        self.ministack = MiniStack(self.folder / "ministack", region=REGION, durable=self.options.durable)
+        self.credentials = make_credentials()  #: of the emulator, for this run
+        self.ministack = MiniStack(
+            self.folder / "ministack", region=REGION, durable=self.options.durable, credentials=self.credentials
+        )
         self.pollers: dict[str, QueuePoller] = {}  #: by queue
         self.schedules: tuple[Schedule, ...] = ()
         self.tenants: Mapping[str, UUID] = {}  #: ids by name
@@ -66,7 +69,7 @@ class Stack:
         self._api: HttpServer
         self._appsync: HttpServer
         self._file = StackFile(self.folder)
-        self._credentials = LocalCredentials()
+        self._credentials = LocalCredentials(self.credentials)
         self._undo = ExitStack()
 
     # --- where it answers
@@ -101,6 +104,7 @@ class Stack:
     def start(self) -> None:
         """Start the stack, and return when everything answers. Raises RuntimeError when another process runs a stack in
         this folder."""
+        self._close_folder()
         if not self._file.take():
             raise RuntimeError(f"A stack is running in {self.folder} already.")
         self._undo.callback(self._file.give_back)
@@ -109,6 +113,11 @@ class Stack:
         except BaseException:
             self.stop()
             raise
+
+    def _close_folder(self) -> None:
+        """Close the folder to other users. Postgres of a stack of root runs as `nobody`, who must pass through."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.folder.chmod(0o711 if os.geteuid() == 0 else 0o700)
 
     def stop(self) -> None:
         """Stop whatever has been started, in reverse order."""
@@ -180,6 +189,9 @@ class Stack:
         )
         self._api.start()
         self._undo.callback(self._api.stop)
+        self.ministack.allow_pages(
+            [*self.options.page_origins, *(f"http://{host}:{self._api.port}" for host in ("127.0.0.1", "localhost"))]
+        )
 
     def _page(self) -> WebPage:
         """Return the page. Its configuration has the fields of cdk/web/stack.py, and says that people sign in by
@@ -248,6 +260,7 @@ class Stack:
             "realtime_url": self.realtime_url,
             "endpoint_url": self.ministack.url,
             "region": REGION,
+            "credentials": dict(self.credentials),
             "issuer": self.addresses.issuer,
             "client_id": self.addresses.client_id,
             "api_key": self.api_key,

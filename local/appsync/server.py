@@ -17,11 +17,6 @@ from local.appsync.schema import load_schema
 from local.appsync.subscriptions import Subscriptions
 
 FOLDER = Path(__file__).resolve().parents[2] / "cdk" / "appsync"
-CORS = {
-    "Access-Control-Allow-Origin": "*",
-    "Access-Control-Allow-Headers": "*",
-    "Access-Control-Allow-Methods": "POST, OPTIONS",
-}
 
 
 def make_appsync_app(doorkeeper: Doorkeeper, *, folder: Path = FOLDER) -> web.Application:
@@ -46,13 +41,10 @@ def make_appsync_app(doorkeeper: Doorkeeper, *, folder: Path = FOLDER) -> web.Ap
             return _failure(401, "UnauthorizedException", str(refusal))
         except OperationRefused as refusal:
             return _failure(400 if asked is None else 200, refusal.kind, refusal.message)
-        return web.json_response(answered, headers=CORS)
+        return web.json_response(answered)
 
     async def serve_realtime(request: web.Request) -> web.WebSocketResponse:
         return await Connection(schema, resolvers, subscriptions, doorkeeper).serve(request)
-
-    async def serve_preflight(_: web.Request) -> web.Response:
-        return web.Response(status=204, headers=CORS)
 
     async def start(_: web.Application) -> None:
         await resolvers.start()
@@ -62,7 +54,6 @@ def make_appsync_app(doorkeeper: Doorkeeper, *, folder: Path = FOLDER) -> web.Ap
 
     app = web.Application()
     app.router.add_post("/graphql", serve_graphql)
-    app.router.add_options("/graphql", serve_preflight)
     app.router.add_get("/graphql/realtime", serve_realtime)
     app.on_startup.append(start)
     app.on_cleanup.append(stop)
@@ -70,4 +61,4 @@ def make_appsync_app(doorkeeper: Doorkeeper, *, folder: Path = FOLDER) -> web.Ap
 
 
 def _failure(status: int, kind: str, message: str) -> web.Response:
-    return web.json_response({"data": None, "errors": [make_error(kind, message)]}, status=status, headers=CORS)
+    return web.json_response({"data": None, "errors": [make_error(kind, message)]}, status=status)

@@ -30,12 +30,6 @@ ARN = f"arn:aws:execute-api:local:000000000000:local/{STAGE}"
 TEXT = ("text/", "application/json", "application/problem+json", "application/xml", "application/x-www-form-urlencoded")
 _OF_TILES = re.compile(f"{BASE_PATH}/(?:" + "|".join(re.sub(r"\{\w+\}", "[^/]+", path) for path in TILE_PATHS) + ")")
 _JOBS = re.compile(f"{BASE_PATH}/{JOBS_PATH}/?")
-CORS = {
-    "Access-Control-Allow-Origin": "*",
-    "Access-Control-Allow-Headers": "Authorization,Content-Type,Idempotency-Key,traceparent",
-    "Access-Control-Allow-Methods": "GET,POST,PUT,PATCH,DELETE,OPTIONS",
-    "Access-Control-Max-Age": "3600",
-}
 
 
 def make_api_app(
@@ -54,8 +48,6 @@ def make_api_app(
     async def serve(request: web.Request) -> web.StreamResponse:
         if page and (of_page := page(request)) is not None:
             return of_page
-        if request.method == "OPTIONS":
-            return web.Response(status=204, headers=CORS)
         body = await request.content.read(LARGEST_BODY + 1)
         while len(body) <= LARGEST_BODY and (more := await request.content.read(LARGEST_BODY + 1 - len(body))):
             body += more
@@ -192,6 +184,4 @@ def make_problem(status: int, code: str, sentence: str) -> web.Response:
     """Return one of the gateway's own refusals, in the API's form (RFC 9457)."""
     title = HTTPStatus(status).phrase
     body = {"type": f"/problems/{code}", "title": title, "status": status, "detail": sentence}
-    return web.Response(
-        status=status, body=json.dumps(body).encode(), content_type="application/problem+json", headers=CORS
-    )
+    return web.Response(status=status, body=json.dumps(body).encode(), content_type="application/problem+json")

@@ -8,9 +8,11 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from aiohttp import web
+from aiohttp.typedefs import Handler
 
 from local.ports import choose_free_port
 
+HOSTS = frozenset({"127.0.0.1", "localhost"})
 START_SECONDS = 30.0
 HANDLER_THREADS = 16
 
@@ -53,7 +55,9 @@ class HttpServer:
 
     async def _serve(self) -> None:
         # Bodies are passed on as they came: a gateway does not unpack what says that it is compressed.
-        runner = web.AppRunner(self._make_app(), access_log=None, shutdown_timeout=3.0, auto_decompress=False)
+        app = self._make_app()
+        app.middlewares.insert(0, _check_host)
+        runner = web.AppRunner(app, access_log=None, shutdown_timeout=3.0, auto_decompress=False)
         try:
             await runner.setup()
             self.port = await _listen(runner)
@@ -65,6 +69,15 @@ class HttpServer:
         self._ready.set()
         await self._stopping.wait()
         await runner.cleanup()
+
+
+@web.middleware
+async def _check_host(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Refuse requests under another host's name: a page of that host had its name resolve to this machine, and would
+    else be of the server's own origin (DNS rebinding)."""
+    if request.url.host not in HOSTS:
+        return web.Response(status=421, text="This server answers as 127.0.0.1 and localhost only.")
+    return await handler(request)
 
 
 async def _listen(runner: web.AppRunner) -> int:

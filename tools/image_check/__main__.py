@@ -21,7 +21,6 @@ from pathlib import Path
 from rich.console import Console
 
 from local.demo import analyse_slide
-from local.environment import CREDENTIALS
 from local.options import StackOptions
 from local.sample_slide import fetch_sample_slide
 from local.stack import Stack
@@ -67,7 +66,7 @@ def _run_worker(buildah: Buildah, console: Console) -> bool:
             Path(buildah.run("mount", name)),
             FOLDER / "scratch",
             buildah.read_config(IMAGE),
-            {**CREDENTIALS, **make_worker_settings(stack.addresses, here).make_environ()},
+            {**stack.credentials, **make_worker_settings(stack.addresses, here).make_environ()},
         )
         worker.start(FOLDER / "worker.log")
         try:

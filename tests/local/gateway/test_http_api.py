@@ -58,7 +58,7 @@ def url(api):
     server.stop()
 
 
-AUTHORIZED = {"Authorization": "tsk_a_b"}
+AUTHORIZED = {"Authorization": "Bearer tsk_a_b"}
 
 
 def test_the_event_is_a_rest_proxy_event(api, url):
@@ -170,7 +170,7 @@ def test_headers_with_several_values_are_all_sent(api, url):
 def assert_problem(answer, status):
     assert answer.status_code == status
     assert answer.headers["content-type"].startswith("application/problem+json")
-    assert answer.headers["access-control-allow-origin"] == "*"
+    assert "access-control-allow-origin" not in answer.headers
     value = answer.json()
     assert value["status"] == status
     assert value["detail"].endswith(".")
@@ -215,11 +215,9 @@ def test_a_body_above_ten_megabytes_is_413(api, url):
     assert len(api.events) == 1
 
 
-def test_preflights_are_answered_by_the_gateway(api, url):
+def test_a_preflight_of_another_origin_is_a_request_without_a_credential(api, url):
     answer = httpx.options(f"{url}/jobs", headers={"Origin": "https://page.example"})
-    assert answer.status_code == 204
-    assert "Idempotency-Key" in answer.headers["access-control-allow-headers"]
-    assert api.events == []
+    assert (answer.status_code, api.events) == (401, [])
 
 
 def test_a_deny_wins_over_an_allow():
@@ -227,3 +225,22 @@ def test_a_deny_wins_over_an_allow():
     both["policyDocument"]["Statement"].append({"Effect": "Deny", "Resource": ["arn:x/POST/*"]})
     assert allows(both, "arn:x/GET/jobs")
     assert not allows(both, "arn:x/POST/jobs")
+
+
+@pytest.mark.parametrize("host", ["rebound.example", "rebound.example:80", "10.0.0.1", "169.254.169.254"])
+def test_a_name_that_somebody_pointed_to_this_machine_is_refused(api, url, host):
+    answer = httpx.get(f"{url}/jobs", headers={**AUTHORIZED, "Host": host})
+    assert (answer.status_code, api.events) == (421, [])
+
+
+def test_this_machine_is_reached_by_both_of_its_names(api, url):
+    for host in ("127.0.0.1:1", "localhost", "localhost:21000"):
+        assert httpx.get(f"{url}/jobs", headers={**AUTHORIZED, "Host": host}).status_code == 200
+
+
+def test_no_page_of_another_origin_reads_an_answer(api, url):
+    for answer in (
+        httpx.get(f"{url}/jobs", headers={**AUTHORIZED, "Origin": "https://evil.example"}),
+        httpx.get(f"{url}/jobs", headers={"Origin": "https://evil.example"}),
+    ):
+        assert not [name for name in answer.headers if name.startswith("access-control")]
