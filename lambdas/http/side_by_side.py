@@ -2,7 +2,8 @@
 Powertools keeps it on a class; the embedded stack has many."""
 
 # Powertools types its contexts as bare dicts, and what is overridden here is its own.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportPrivateUsage=false
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportPrivateUsage=false
 
 from __future__ import annotations
 
@@ -41,7 +42,7 @@ class SideBySideResolver(APIGatewayRestResolver):
         return self._of_thread.context
 
     @context.setter
-    def context(self, value: dict[str, Any]) -> None:
+    def context(self, value: dict[str, Any]) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]
         self._of_thread.context = value
 
     def resolve(self, event: Mapping[str, Any], context: Any) -> dict[str, Any]:
