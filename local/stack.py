@@ -115,9 +115,13 @@ class Stack:
             raise
 
     def _close_folder(self) -> None:
-        """Close the folder to other users. Postgres of a stack of root runs as `nobody`, who must pass through."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        self.folder.chmod(0o711 if os.geteuid() == 0 else 0o700)
+        """Close the folder to other users. Postgres of a stack of root runs as `nobody`, who must pass through it, so
+        what is in it is closed as well."""
+        for part in (self.folder, *(self.folder / name for name in ("logs", "models", "workers"))):
+            part.mkdir(parents=True, exist_ok=True)
+            part.chmod(0o700)
+        if os.geteuid() == 0:
+            self.folder.chmod(0o711)
 
     def stop(self) -> None:
         """Stop whatever has been started, in reverse order."""

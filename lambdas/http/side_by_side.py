@@ -24,8 +24,20 @@ class _OfThread(threading.local):
         self.context: dict[str, Any] = {}
 
 
+class _ThreadContext:
+    """The attribute `context` of a resolver: a dict for each thread."""
+
+    def __get__(self, resolver: SideBySideResolver, _: type[SideBySideResolver]) -> dict[str, Any]:
+        return resolver._of_thread.context
+
+    def __set__(self, resolver: SideBySideResolver, value: dict[str, Any]) -> None:
+        resolver._of_thread.context = value
+
+
 class SideBySideResolver(APIGatewayRestResolver):
     """A resolver whose event and context are those of the thread that asks."""
+
+    context = _ThreadContext()  # pyright: ignore[reportAssignmentType]
 
     def __init__(self, **options: Any) -> None:
         self._of_thread = _OfThread()
@@ -36,14 +48,6 @@ class SideBySideResolver(APIGatewayRestResolver):
     def current_event(self) -> APIGatewayProxyEvent:  # pyright: ignore[reportIncompatibleVariableOverride]
         assert self._of_thread.event is not None, "no request is being resolved in this thread"
         return self._of_thread.event
-
-    @property
-    def context(self) -> dict[str, Any]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return self._of_thread.context
-
-    @context.setter
-    def context(self, value: dict[str, Any]) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]
-        self._of_thread.context = value
 
     def resolve(self, event: Mapping[str, Any], context: Any) -> dict[str, Any]:
         self._of_thread.event = cast("APIGatewayProxyEvent", self._to_proxy_event(dict(event)))

@@ -6,12 +6,15 @@ import json
 import os
 import signal
 import stat
+from urllib.parse import urlsplit
 
 import httpx
+import psycopg
 import pytest
 
+from adapters.aws_clients import AwsClients
 from adapters.cognito import sign_in
-from local.options import StackOptions
+from local.options import DATABASE, REGION, SLIDES, StackOptions
 from local.processes import children
 from local.stack import Stack
 from tests.local.appsync_server import job_update
@@ -124,3 +127,30 @@ def test_what_was_started_is_stopped(tmp_path, monkeypatch):
     assert dict(os.environ) == before
     with pytest.raises(httpx.ConnectError):
         get(made, "/health")
+
+
+def test_no_other_user_of_this_machine_reads_a_secret(stack: Stack) -> None:
+    said = stack.as_json()
+    secrets = [key.key for key in stack.access.keys] + [user.password for user in stack.access.users]
+    secrets += [stack.credentials["AWS_SECRET_ACCESS_KEY"], urlsplit(stack.addresses.api_dsn).password or "none"]
+    assert all(len(secret) > 12 for secret in secrets)
+    assert said["credentials"] == stack.credentials
+    closed = [path for path in stack.folder.iterdir() if path.is_dir() and not path.stat().st_mode & 0o077]
+    assert {"logs", "models", "workers", "ministack"} <= {path.name for path in closed}
+    open_files = [path for path in stack.folder.iterdir() if path.is_file() and path.stat().st_mode & 0o077]
+    for path in open_files:
+        text = path.read_bytes()
+        assert not [secret for secret in secrets if secret.encode() in text], path.name
+
+
+def test_servers_answer_only_who_holds_the_stacks_secrets(stack: Stack) -> None:
+    at = urlsplit(stack.addresses.system_dsn)
+    for role in ("postgres", "tessera_owner", "tessera_api", "tessera_system"):
+        with pytest.raises(psycopg.OperationalError, match="password"):
+            psycopg.connect(f"host=127.0.0.1 port={at.port} dbname={DATABASE} user={role}")
+    with psycopg.connect(stack.addresses.api_dsn) as connection:
+        assert connection.execute("SELECT current_user").fetchone() == ("tessera_api",)
+    unsigned = httpx.get(f"{stack.ministack.url}/{SLIDES}?list-type=2")
+    assert unsigned.status_code == 403
+    as_root = AwsClients(REGION, stack.ministack.url).get_credentials().get_frozen_credentials()
+    assert (as_root.access_key, as_root.secret_key) == ("tessera", stack.credentials["AWS_SECRET_ACCESS_KEY"])

@@ -1,10 +1,12 @@
-"""No text of people is a formula in a table, and every number stays one."""
+"""No text of people is a formula in a table, and every number stays one; whoever writes a table sees to it."""
 
 from __future__ import annotations
 
 import csv
 import io
 import math
+import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -12,6 +14,16 @@ from hypothesis import strategies as st
 
 from wsi.csv_text import quote_cells
 
+ROOT = Path(__file__).resolve().parents[2]
+PRODUCT = ("wsi", "adapters", "lambdas", "inference", "gpu_worker", "cdk", "local", "tessera", "tools", "scripts")
+WRITES = re.compile(r"\bcsv\.(writer|DictWriter)\(|\.(to_csv|write_csv)\(")
+QUOTES = "from wsi.csv_text import quote_cells"
+WRITERS = [
+    path
+    for folder in PRODUCT
+    for path in sorted((ROOT / folder).rglob("*.py"))
+    if WRITES.search(path.read_text(encoding="utf-8"))
+]
 FORMULAS = ("=1+1", "=cmd|' /C calc'!A0", "+1+1", "-2+3", "@SUM(A1)", "\t=1", "\n=1", "＝1", "＠x", "-", "+-1")
 
 
@@ -44,3 +56,12 @@ def test_a_reader_gets_the_text_and_a_spreadsheet_no_formula(cells: list[str]) -
         assert read in (expected, f"'{expected}")
         if read[:1] in tuple("=+-@\t\n"):
             assert math.isfinite(float(read))
+
+
+def test_there_are_writers_of_tables() -> None:
+    assert ROOT / "wsi/results/tables.py" in WRITERS
+
+
+@pytest.mark.parametrize("path", WRITERS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_module_that_writes_a_table_quotes_its_text(path: Path) -> None:
+    assert QUOTES in path.read_text(encoding="utf-8")
