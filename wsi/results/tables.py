@@ -31,8 +31,8 @@ def write_table(
     write_values: Callable[[NDArray[np.float32]], Sequence[Texts]],
     file: IO[bytes],
 ) -> None:
-    """Write BOX, then `values`, [inferred, names], in the texts that `write_values` gives for some of the rows. Names of
-    columns are a model's author's: one that a spreadsheet would calculate is quoted."""
+    """Write BOX, then `values`, [inferred, names], in the texts that `write_values` gives for some of the rows. A name
+    is a model's author's: one that a spreadsheet would calculate is quoted."""
     header = io.StringIO()
     csv.writer(header, lineterminator="\n").writerow(quote_cells([*BOX, *names]))
     file.write(header.getvalue().encode())
