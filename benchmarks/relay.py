@@ -154,7 +154,7 @@ def invoke(run: Run, dsn: str, sent: Path) -> bool:
 
 def run_now(dsn: str, sent: Path) -> None:
     sender = SlowSender(sent)
-    relay(ledger=make_ledger(dsn), queues=sender, publisher=sender, seconds=TIMEOUT)  # type: ignore[arg-type]
+    relay(ledger=make_ledger(dsn), queues=sender, publisher=sender, seconds=TIMEOUT, shards_in_flight=12)  # type: ignore[arg-type]
 
 
 def run_commit(commit: str) -> Run:
@@ -181,7 +181,7 @@ def run_through_adapters(port: int) -> Run:
         url = f"http://127.0.0.1:{port}"
         clients = AwsClients("eu-central-1", url)
         queues, publisher = SqsQueues(clients, "tessera-"), AppSyncPublisher(clients, f"{url}/graphql")
-        relay(ledger=make_ledger(dsn), queues=queues, publisher=publisher, seconds=TIMEOUT)
+        relay(ledger=make_ledger(dsn), queues=queues, publisher=publisher, seconds=TIMEOUT, shards_in_flight=12)
 
     return run
 

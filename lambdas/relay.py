@@ -1,4 +1,4 @@
-"""Queue `wake` and a schedule of a minute: send what waits in the outbox."""
+"""Queue `wake` and a schedule of a minute: admit shards, and send what waits in the outbox."""
 
 from __future__ import annotations
 
@@ -19,12 +19,14 @@ from wsi.ports.queues import Queues
 logger = make_logger("relay")
 
 
-def make_handler(*, ledger: SystemLedger, queues: Queues, publisher: Publisher) -> Handler:
+def make_handler(*, ledger: SystemLedger, queues: Queues, publisher: Publisher, shards_in_flight: int) -> Handler:
     def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
         # Wake-ups hold no data, so one run answers a whole batch of them, and a scheduled event as well. A row that
         # was not sent stays in SQL for the next run; no message needs to be delivered again.
         seconds = context.get_remaining_time_in_millis() / 1000
-        relayed = relay(ledger=ledger, queues=queues, publisher=publisher, seconds=seconds)
+        relayed = relay(
+            ledger=ledger, queues=queues, publisher=publisher, seconds=seconds, shards_in_flight=shards_in_flight
+        )
         logger.info("relayed", extra=asdict(relayed))
         return {"batchItemFailures": []}
 
@@ -37,6 +39,7 @@ def wire(settings: RelaySettings) -> Handler:
         ledger=make_system_ledger(settings),
         queues=SqsQueues(clients, settings.queue_prefix),
         publisher=AppSyncPublisher(clients, settings.appsync_url),
+        shards_in_flight=settings.shards_in_flight,
     )
 
 

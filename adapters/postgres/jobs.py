@@ -12,7 +12,7 @@ from psycopg.types.json import Jsonb
 from adapters.postgres import models, rows, shards, slides
 from adapters.postgres.audit import note
 from adapters.postgres.connections import Cursor, Transactions
-from adapters.postgres.moves import announce, append_event, cancel_shards, lock_job, move_job, wake_shards
+from adapters.postgres.moves import announce, append_event, cancel_shards, lock_job, move_job
 from wsi.errors import FailReason
 from wsi.ledger_rules import (
     REUSABLE,
@@ -161,7 +161,6 @@ class PostgresSystemJobs(Transactions):
                 tiles_unreadable=taken["unreadable"],
             )
             assert moved is not None, "the job is locked and was PLANNING"
-            wake_shards(cursor, moved)
             return True
 
     def finish_without_tissue(self, job_id: UUID, results: Sequence[ResultFile]) -> bool:

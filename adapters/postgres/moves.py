@@ -132,14 +132,14 @@ def add_progress(
     return job
 
 
-def wake_shards(cursor: Cursor, job: Job, indices: list[int] | None = None) -> None:
-    """Send a message for each QUEUED shard of the job (of `indices` only, when given). The server makes the messages:
-    those of a large plan do not fit below the 16 KB at which the proxy pins a session."""
+def wake_shards(cursor: Cursor, job: Job, indices: list[int]) -> None:
+    """Send a message again for each QUEUED shard of the job among `indices`. They were admitted before and keep their
+    places; so no line holds them up."""
     cursor.execute(
         """
         WITH woken AS (
             UPDATE shards SET woken_at = now()
-            WHERE job_id = %(job)s AND state = 'QUEUED' AND (%(indices)s::int[] IS NULL OR index = ANY(%(indices)s))
+            WHERE job_id = %(job)s AND state = 'QUEUED' AND index = ANY(%(indices)s)
             RETURNING index
         )
         INSERT INTO outbox (tenant, topic, body, traceparent)
@@ -162,7 +162,7 @@ def cancel_shards(cursor: Cursor, job_id: UUID) -> None:
     """Cancel the unfinished shards of a job that ended early: no worker leases or commits them."""
     cursor.execute(
         """
-        UPDATE shards SET state = 'CANCELLED', lease_until = NULL WHERE job_id = %s AND state = ANY(%s)
+        UPDATE shards SET state = 'CANCELLED', lease_until = NULL, waits_in = NULL WHERE job_id = %s AND state = ANY(%s)
         """,
         (job_id, [state.value for state in select_sources(SHARD_MOVES, ShardState.CANCELLED)]),
     )

@@ -38,7 +38,7 @@ class PostgresShards(Transactions):
             row = cursor.execute(
                 """
                 UPDATE shards SET state = 'RUNNING', attempt = attempt + 1, lease_owner = %(owner)s, leased_at = now(),
-                    tiles_per_second = NULL, reported_at = NULL,
+                    tiles_per_second = NULL, reported_at = NULL, waits_in = NULL,
                     lease_until = now() + make_interval(secs => %(seconds)s)
                 WHERE job_id = %(job)s AND index = %(index)s AND state = 'QUEUED'
                 RETURNING *
@@ -148,10 +148,10 @@ def insert(cursor: Cursor, job: Job, sizes: list[int]) -> None:
     for start in range(0, len(sizes), _CHUNK):
         cursor.execute(
             """
-            INSERT INTO shards (job_id, tenant, state, index, tiles)
-            SELECT %s, %s, 'QUEUED', %s + n - 1, tiles FROM unnest(%s::int[]) WITH ORDINALITY AS size (tiles, n)
+            INSERT INTO shards (job_id, tenant, state, waits_in, index, tiles)
+            SELECT %s, %s, 'QUEUED', %s, %s + n - 1, tiles FROM unnest(%s::int[]) WITH ORDINALITY AS size (tiles, n)
             """,
-            (job.id, job.tenant, start, sizes[start : start + _CHUNK]),
+            (job.id, job.tenant, job.priority.value, start, sizes[start : start + _CHUNK]),
         )
 
 
@@ -170,7 +170,7 @@ def take_over(cursor: Cursor, job: Job, plan_digest: str) -> Row:
             SELECT 1 FROM mine FULL JOIN earlier USING (index) WHERE mine.tiles IS DISTINCT FROM earlier.tiles
         ), taken AS (
             UPDATE shards SET state = 'DONE', result_key = earlier.result_key, tiles_done = earlier.tiles_done,
-                tiles_unreadable = earlier.tiles_unreadable, leased_at = earlier.leased_at
+                tiles_unreadable = earlier.tiles_unreadable, leased_at = earlier.leased_at, waits_in = NULL
             FROM earlier
             WHERE shards.job_id = %(job)s AND shards.index = earlier.index AND earlier.state = 'DONE'
                 AND earlier.leased_at > now() - make_interval(days => %(days)s)

@@ -108,7 +108,7 @@ def _resend_shards(cursor: Cursor, stuck_seconds: float) -> int:
     stuck = cursor.execute(
         """
         SELECT job_id, array_agg(index ORDER BY index) AS indices FROM shards
-        WHERE state = 'QUEUED' AND woken_at < now() - make_interval(secs => %s)
+        WHERE state = 'QUEUED' AND waits_in IS NULL AND woken_at < now() - make_interval(secs => %s)
         GROUP BY job_id ORDER BY job_id
         """,
         (stuck_seconds,),

@@ -9,7 +9,7 @@ from adapters.settings.environment import Environment
 from adapters.settings.prices import DOLLARS_PER_GPU_HOUR
 from adapters.settings.queues import POD_VISIBILITY
 from adapters.settings.reads import ReadLimits
-from adapters.settings.scaling import IDLE_SECONDS
+from adapters.settings.scaling import IDLE_SECONDS, compute_shards_in_flight
 
 _USUAL_START, _SLOW_START = (round(seconds) for seconds in sum_parts())
 
@@ -124,6 +124,8 @@ class RelaySettings(DatabaseSettings, QueueNames):
     """The function that sends the outbox."""
 
     appsync_url: str  #: GraphQL address that updates are published to.
+    #: Most shards of one priority in its queue and with workers, which the tenants that wait share equally.
+    shards_in_flight: int = Field(default=compute_shards_in_flight(4), gt=0)
 
 
 class SweepSettings(DatabaseSettings, QueueNames):

@@ -14,9 +14,14 @@ POLLING_SECONDS = 15
 #: worker that finds nothing.
 SHARDS_A_WORKER = 3
 HEAVY_A_WORKER = 1
-
 LEASES_HELD = 2  #: by a worker: the shard that runs and the next one
 IDLE_SECONDS = 90.0  #: a worker exits after this long without work
 #: The autoscaler removes a node that has had no pod for this long, and none for this long after it requested one
 #: (--scale-down-unneeded-time and --scale-down-delay-after-add; ten minutes each by default).
 NODE_UNNEEDED_SECONDS = 120
+
+
+def compute_shards_in_flight(workers: int) -> int:
+    """Return the shards of one priority that may be in its queue and with workers. KEDA sees these messages alone, so
+    there must be enough of them to start all workers; more would let one tenant's shards stand before another's."""
+    return workers * SHARDS_A_WORKER

@@ -18,9 +18,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from benchmarks.keda_scaling.formulas import QueueCount, ScaledJob, count_jobs_to_create
+from gpu_worker.leases.turns import order_priorities
+from wsi.records.jobs import Priority
 
-QUEUES = ("high", "normal", "low")
-LOW_FIRST_EVERY = 8  #: takes, as `gpu_worker.leases.intake`
+QUEUES = tuple(priority.value for priority in Priority)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -190,8 +191,7 @@ class Simulation:
             self._take(pod)
 
     def _take(self, pod: Pod) -> None:
-        turn = (*QUEUES[-1:], *QUEUES[:-1]) if self._takes % LOW_FIRST_EVERY == LOW_FIRST_EVERY - 1 else QUEUES
-        queue = next((name for name in turn if self._visible[name]), None)
+        queue = next((name for name in order_priorities(self._takes) if self._visible[name]), None)
         if queue is None:
             return
         self._takes += 1

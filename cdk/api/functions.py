@@ -15,6 +15,7 @@ from adapters.settings.database_roles import API_ROLE, SYSTEM_ROLE
 from adapters.settings.environment import Environment
 from adapters.settings.objects import PACKAGES
 from adapters.settings.queues import WOKEN, QueueFunction
+from adapters.settings.scaling import compute_shards_in_flight
 from cdk.api.access import UPLOADING, FunctionRights
 from cdk.api.mail import MailSender
 from cdk.api.releases import FOR_MESSAGES, FOR_REQUESTS, Releases
@@ -171,6 +172,7 @@ class Functions(Construct):
             **self._common(SYSTEM_ROLE),
             queue_prefix=self._deployment.queue_prefix,
             appsync_url=realtime.graphql_url,
+            shards_in_flight=compute_shards_in_flight(self._deployment.max_gpu_workers),
         )
         access = self._add("relay", AssetKind.API, settings, memory_mib=RELAY_MIB)
         access.connect(SYSTEM_ROLE)

@@ -9,27 +9,17 @@ from uuid import UUID
 from gpu_worker.drain import Drain
 from gpu_worker.hidden_message import HiddenMessage
 from gpu_worker.leases.heartbeat import Heartbeats, LeasedShard
+from gpu_worker.leases.turns import order_queues
 from gpu_worker.refusals import Refusals
 from gpu_worker.trials.trial_messages import parse_registration
 from wsi.errors import LeaseLost, UnsuitableDevice
 from wsi.ports.ledger import SystemLedger
 from wsi.ports.queues import Queues
-from wsi.records.jobs import Job, Priority
-from wsi.records.notices import MESSAGE_SCHEMA, SHARD_QUEUES, QueueMessage
+from wsi.records.jobs import Job
+from wsi.records.notices import MESSAGE_SCHEMA, QueueMessage
 from wsi.records.shards import LeaseRefusal
 
 log = logging.getLogger(__name__)
-
-#: Every Nth poll begins with the low queue, so that a steady stream of urgent work does not starve it.
-LOW_FIRST_EVERY = 8
-
-
-def order_queues(turn: int) -> tuple[str, ...]:
-    """Return the shard queues in the order of poll number `turn`, which counts from 0."""
-    by_urgency = (Priority.HIGH, Priority.NORMAL, Priority.LOW)
-    if turn % LOW_FIRST_EVERY == LOW_FIRST_EVERY - 1:
-        by_urgency = (Priority.LOW, Priority.HIGH, Priority.NORMAL)
-    return tuple(SHARD_QUEUES[priority] for priority in by_urgency)
 
 
 class Intake:

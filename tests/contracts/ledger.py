@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.contracts.ledger_archive import ArchiveLedgerContract
 from tests.contracts.ledger_deidentification import DeidentificationLedgerContract
 from tests.contracts.ledger_jobs import JobMovesContract, SubmissionContract
+from tests.contracts.ledger_lines import LinesContract
 from tests.contracts.ledger_notices import NoticesContract
 from tests.contracts.ledger_queue import QueueStateContract
 from tests.contracts.ledger_registrations import RegistrationLedgerContract
@@ -25,6 +26,7 @@ class LedgerContract(
     SubmissionContract,
     JobMovesContract,
     ShardLedgerContract,
+    LinesContract,
     UpkeepContract,
     NoticesContract,
     VitalsContract,

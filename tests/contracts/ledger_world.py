@@ -110,9 +110,17 @@ def new_job(slide: Slide, **changes: Any) -> NewJob:
     return NewJob(**{**fields, **changes})
 
 
-def submit(world: LedgerWorld, job: NewJob, *, key: str | None = None, body: str = "body", reuse: bool = True) -> Any:
+def submit(
+    world: LedgerWorld,
+    job: NewJob,
+    *,
+    key: str | None = None,
+    body: str = "body",
+    reuse: bool = True,
+    actor: Actor | None = None,
+) -> Any:
     idempotency = Idempotency(key=key, body_digest=sha256(body)) if key else None
-    return world.tenants.submit_job(world.actor, job, idempotency=idempotency, reuse_finished=reuse)
+    return world.tenants.submit_job(actor or world.actor, job, idempotency=idempotency, reuse_finished=reuse)
 
 
 def queued_job(world: LedgerWorld, **changes: Any) -> Job:
@@ -123,6 +131,7 @@ def queued_job(world: LedgerWorld, **changes: Any) -> Job:
 def plan(world: LedgerWorld, job_id: UUID, sizes: Sequence[int], *, digest: str = PLAN_DIGEST) -> Job:
     assert world.system.begin_planning(job_id)
     assert world.system.commit_plan(job_id, plan_key=f"{job_id}/plan", plan_digest=digest, shard_tiles=sizes)
+    world.system.admit_shards(in_flight=10_000)
     return world.tenants.get_job(world.actor, job_id)
 
 

@@ -93,6 +93,8 @@ class Books:
     slides: dict[UUID, Slide] = field(default_factory=dict[UUID, Slide])
     jobs: dict[UUID, Job] = field(default_factory=dict[UUID, Job])
     shards: dict[UUID, list[Shard]] = field(default_factory=dict[UUID, list[Shard]])
+    line: dict[tuple[UUID, int], int] = field(default_factory=dict[tuple[UUID, int], int])  #: a number by job and shard
+    line_numbers: Iterator[int] = field(default_factory=itertools.count)
     reports: dict[tuple[UUID, int], Report] = field(default_factory=dict[tuple[UUID, int], Report])
     events: list[JobEvent] = field(default_factory=list[JobEvent])
     results: dict[UUID, tuple[ResultFile, ...]] = field(default_factory=dict[UUID, tuple[ResultFile, ...]])
@@ -236,9 +238,10 @@ class Books:
             self.push(progressed)
         return progressed
 
-    def wake_shards(self, job: Job, indices: list[int] | None = None) -> None:
+    def wake_shards(self, job: Job, indices: list[int]) -> None:
         for shard in self.shards.get(job.id, ()):
-            if shard.state is ShardState.QUEUED and (indices is None or shard.index in indices):
+            if shard.state is ShardState.QUEUED and shard.index in indices:
+                self.line.pop((job.id, shard.index), None)
                 self.woken_at[job.id, shard.index] = self.now()
                 body = make_shard_message(job.id, shard.index)
                 self.send(job.tenant, SHARD_QUEUES[job.priority], body, job.traceparent)

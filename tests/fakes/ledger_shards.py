@@ -47,6 +47,7 @@ class MemoryShards:
                 lease_until=self.books.hence(seconds),
             )
             self.books.put_shard(leased)
+            self.books.line.pop((job_id, index), None)
             self.books.reports[job_id, index] = Report(leased_at=now)
             self.books.append_event(job, "shard_leased", make_shard_detail(index, leased.attempt, owner))
             if job.first_lease_at is None:

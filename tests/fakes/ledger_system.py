@@ -11,6 +11,7 @@ from tests.fakes import vitals
 from tests.fakes.ledger_archive import MemoryArchive
 from tests.fakes.ledger_books import Report
 from tests.fakes.ledger_deidentification import MemoryDeidentification
+from tests.fakes.ledger_lines import MemoryLines
 from tests.fakes.ledger_notices import MemoryNotices
 from tests.fakes.ledger_registrations import MemoryRegistrations
 from tests.fakes.ledger_shards import MemoryShards
@@ -39,7 +40,9 @@ from wsi.states import JobState, ShardState, SlideState
 from wsi.tracing import make_traceparent
 
 
-class MemorySystemLedger(MemoryShards, MemoryNotices, MemoryArchive, MemoryDeidentification, MemoryRegistrations):
+class MemorySystemLedger(
+    MemoryShards, MemoryLines, MemoryNotices, MemoryArchive, MemoryDeidentification, MemoryRegistrations
+):
     """`wsi.ports.ledger.SystemLedger` in this process's memory."""
 
     # --- slides
@@ -98,7 +101,9 @@ class MemorySystemLedger(MemoryShards, MemoryNotices, MemoryArchive, MemoryDeide
                 tiles_unreadable=sum(shard.tiles_unreadable for shard in done),
             )
             assert moved is not None, "the job was PLANNING"
-            self.books.wake_shards(moved)
+            for shard in shards:
+                if shard.state is ShardState.QUEUED:
+                    self.books.line[job_id, shard.index] = next(self.books.line_numbers)
             return True
 
     def _take_over(self, job: Job, plan_digest: str, sizes: Sequence[int]) -> list[Shard]:

@@ -99,7 +99,8 @@ class Installation:
         return self.job(new.id), plan
 
     def relay(self) -> None:
-        """What the relay does: outbox rows into their queues."""
+        """What the relay does: shards out of their lines, and outbox rows into their queues."""
+        self.ledger.admit_shards(in_flight=1000)
         rows = self.ledger.claim_outbox(limit=1000, seconds=60)
         for row in rows:
             if row.topic in SHARD_QUEUES.values():

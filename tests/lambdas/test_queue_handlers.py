@@ -146,7 +146,10 @@ def test_the_last_try_rejects_the_slide_so_that_nobody_waits_for_it(installation
 def test_a_wake_up_and_the_schedule_both_empty_the_outbox(installation, event):
     submitted(installation, installation.ready())
     handle = relay.make_handler(
-        ledger=installation.ledger, queues=installation.queues, publisher=installation.publisher
+        ledger=installation.ledger,
+        queues=installation.queues,
+        publisher=installation.publisher,
+        shards_in_flight=12,
     )
     assert handle(event, LambdaContext("relay", 30.0)) == {"batchItemFailures": []}
     assert installation.queues.depth("plan") == 1

@@ -1,6 +1,7 @@
 """Messages after a commit: outbox rows to queues and subscribers, and the wake-up of the relay.
 
-An outbox row is written in the transaction of the move that it reports. The relay claims rows, sends them outside any
+An outbox row is written in the transaction of the move that it reports, that of a shard when the relay admits it. The
+relay claims rows, sends them outside any
 transaction and marks them sent. So a crash between sending and marking sends a row twice, and no row is lost (F-29).
 Receivers order by (version, progress_seq) and treat queue messages as hints (F-30).
 """
@@ -39,6 +40,7 @@ class Relayed:
     sent: int = 0
     failed: int = 0  #: rows that stay claimed and come again once their claim has run out
     put_back: int = 0  #: rows that time did not suffice for; any relay may claim them at once
+    admitted: int = 0  #: shards that were let out of their tenants' lines
 
 
 def relay(
@@ -47,15 +49,17 @@ def relay(
     queues: Queues,
     publisher: Publisher,
     seconds: float,
+    shards_in_flight: int,
     clock: Callable[[], float] = time.monotonic,
 ) -> Relayed:
     """Send the rows of the outbox until nothing is left to claim, or until this process is about to be ended, in
-    `seconds` from now."""
+    `seconds` from now. Before each claim, admit shards up to `shards_in_flight` of each priority."""
     ends_at = clock() + seconds
     times = SendingTimes(last_begin=ends_at - SETTLE_SECONDS, last_end=ends_at - RECORD_SECONDS, clock=clock)
-    sent = failed = put_back = 0
+    sent = failed = put_back = admitted = 0
     with OutboxSender(queues, publisher, times) as sender:
         while times.allow_begin():
+            admitted += ledger.admit_shards(in_flight=shards_in_flight)
             rows = ledger.claim_outbox(limit=CLAIM_ROWS, seconds=ends_at - clock() + CLAIM_MARGIN_SECONDS)
             if not rows:
                 break
@@ -67,7 +71,7 @@ def relay(
             sent += len(outcome.sent)
             put_back += len(outcome.untried)
             failed += len(rows) - len(outcome.sent) - len(outcome.untried)
-    return Relayed(sent=sent, failed=failed, put_back=put_back)
+    return Relayed(sent=sent, failed=failed, put_back=put_back, admitted=admitted)
 
 
 def wake(queues: Queues, *, traceparent: str | None = None) -> None:

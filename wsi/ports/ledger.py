@@ -260,8 +260,8 @@ class SystemLedger(SystemRegistrations, Protocol):
         ...
 
     def commit_plan(self, job_id: UUID, *, plan_key: str, plan_digest: str, shard_tiles: Sequence[int]) -> bool:
-        """Move a job from PLANNING to RUNNING: insert its shards as QUEUED, each with an outbox row to its priority's
-        queue.
+        """Move a job from PLANNING to RUNNING: insert its shards as QUEUED, in the tenant's line at the job's priority,
+        where they wait until `admit_shards` admits them.
 
         If the job retries another whose plan digest and shard sizes are equal, the DONE shards of that job are taken
         over as DONE. If none is left to do, the job moves to STITCHING with an outbox row to "stitch" instead.
@@ -315,6 +315,16 @@ class SystemLedger(SystemRegistrations, Protocol):
         ...
 
     # --- notices
+    def admit_shards(self, *, in_flight: int) -> int:
+        """Admit shards from the tenants' lines, each with an outbox row to its priority's queue; return their number.
+
+        Of each priority, at most `in_flight` shards are admitted and not finished. The tenants that wait share them
+        equally: whoever has the fewest goes first, of equal ones the tenant that was admitted longest ago. A tenant
+        that has none is admitted at once, even if others have all. Within a tenant, the shard that has waited longest
+        goes first.
+        """
+        ...
+
     def claim_outbox(self, *, limit: int, seconds: float) -> tuple[OutboxRow, ...]:
         """Claim unsent rows that no other relay holds for `seconds` (SKIP LOCKED): messages of queues before pushes,
         each oldest first."""

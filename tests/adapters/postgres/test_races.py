@@ -109,13 +109,13 @@ def test_relays_at_once_send_each_row_once(world: PostgresWorld) -> None:
 
     def run(_: int) -> Relayed:
         barrier.wait()
-        return relay(ledger=world.system, queues=ports, publisher=ports, seconds=30)
+        return relay(ledger=world.system, queues=ports, publisher=ports, seconds=30, shards_in_flight=12)
 
     with ThreadPoolExecutor(3) as pool:
         runs = list(pool.map(run, range(3)))
     assert sum(one.sent for one in runs) == rows
     assert sorted(sent) == list(range(1, rows + 1))
-    assert relay(ledger=world.system, queues=ports, publisher=ports, seconds=30) == Relayed()
+    assert relay(ledger=world.system, queues=ports, publisher=ports, seconds=30, shards_in_flight=12) == Relayed()
 
 
 @pytest.mark.parametrize("act", ["delete", "archive", "expire", "restate"])

@@ -49,11 +49,21 @@ def jobs_expect_other_workers(templates: Templates) -> None:
     function(templates, "api")["Properties"]["Environment"]["Variables"]["TESSERA_MOST_WORKERS"] = "3"
 
 
+def too_few_shards_in_flight(templates: Templates) -> None:
+    [relay] = at(templates, "api/Functions/relay/Resource")
+    relay["Properties"]["Environment"]["Variables"]["TESSERA_SHARDS_IN_FLIGHT"] = "3"
+
+
 FAULTS = (
     Fault(
         "waiting jobs are told by another number of workers",
         jobs_expect_other_workers,
         (derived.test_a_waiting_job_is_told_by_the_bound_of_the_workers,),
+    ),
+    Fault(
+        "the relay keeps back shards that would start further workers",
+        too_few_shards_in_flight,
+        (derived.test_as_many_shards_are_in_flight_as_start_all_workers,),
     ),
     Fault(
         "GPU workers end at a number that the load did not give",

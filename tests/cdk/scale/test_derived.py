@@ -45,6 +45,12 @@ def test_a_waiting_job_is_told_by_the_bound_of_the_workers(sized: Templates) -> 
     assert int(told) == most(sized, "gpu-worker")
 
 
+def test_as_many_shards_are_in_flight_as_start_all_workers(sized: Templates) -> None:
+    told = function(sized, "relay")["Properties"]["Environment"]["Variables"]["TESSERA_SHARDS_IN_FLIGHT"]
+    metadata = one_object(sized, "ScaledJob", "gpu-worker")["spec"]["triggers"][0]["metadata"]
+    assert int(told) == most(sized, "gpu-worker") * int(metadata["queueLength"])
+
+
 def test_the_load_bounds_the_calls_of_functions(sized: Templates) -> None:
     found = {name: mapping["ScalingConfig"]["MaximumConcurrency"] for name, mapping in mappings(sized).items()}
     scale = sized.deployment.scale

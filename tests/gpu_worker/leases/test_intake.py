@@ -1,30 +1,16 @@
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 
 import pytest
 
 from gpu_worker.drain import Drain
 from gpu_worker.leases.heartbeat import Heartbeats
-from gpu_worker.leases.intake import LOW_FIRST_EVERY, Intake, order_queues
+from gpu_worker.leases.intake import Intake
 from tests.gpu_worker.installation import Installation
 from wsi.models.builtin import STAIN_DENSITY
 from wsi.records.jobs import Job, Priority
 from wsi.states import ShardState
-
-
-def test_polls_go_high_normal_low():
-    assert order_queues(0) == ("shards-high", "shards-normal", "shards-low")
-
-
-def test_low_comes_first_once_in_eight_polls():
-    first = Counter(order_queues(turn)[0] for turn in range(10 * LOW_FIRST_EVERY))
-    assert first == {"shards-high": 70, "shards-low": 10}
-
-
-def test_every_poll_asks_all_queues():
-    assert all(len(set(order_queues(turn))) == 3 for turn in range(LOW_FIRST_EVERY))
 
 
 @pytest.fixture

@@ -50,6 +50,7 @@ class Outgoing:
             queues=self,  # type: ignore[arg-type]
             publisher=publisher or self,  # type: ignore[arg-type]
             seconds=seconds,
+            shards_in_flight=12,
             clock=self.read_clock,
         )
 
@@ -91,6 +92,9 @@ class DyingLedger:
         self._ledger = ledger
         self._calls_left = dies_at
         self._has_written = has_written
+
+    def admit_shards(self, *, in_flight: int) -> int:
+        return self._call(lambda: self._ledger.admit_shards(in_flight=in_flight))
 
     def claim_outbox(self, *, limit: int, seconds: float) -> tuple[OutboxRow, ...]:
         return self._call(lambda: self._ledger.claim_outbox(limit=limit, seconds=seconds))

@@ -35,7 +35,7 @@ def installation():
 
 def run(installation, **changed):
     ports = {"ledger": installation.ledger, "queues": installation.queues, "publisher": installation.publisher}
-    return relay(**{**ports, "seconds": RUN_SECONDS, **changed})
+    return relay(**{**ports, "seconds": RUN_SECONDS, "shards_in_flight": 12, **changed})
 
 
 def submitted(installation, traceparent=None) -> UUID:
@@ -72,6 +72,7 @@ def test_a_relay_that_dies_between_sending_and_marking_sends_again(installation)
     submitted(installation)
 
     class DiesBeforeMarking:
+        admit_shards = installation.ledger.admit_shards
         claim_outbox = installation.ledger.claim_outbox
 
         def mark_sent(self, ids):

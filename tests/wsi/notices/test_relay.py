@@ -198,7 +198,7 @@ def write_all(outgoing, kinds):
     kinds=rows,
     failing=st.sets(st.integers(0, 39)),
     call_seconds=st.sampled_from([0.0, 1.0, 6.0]),
-    dies_at=st.integers(0, 4),
+    dies_at=st.integers(0, 5),
     has_written=st.booleans(),
 )
 @settings(max_examples=150)
