@@ -68,7 +68,7 @@ class MessageList:
 
 @dataclass(frozen=True, kw_only=True)
 class ShareReport:
-    """What each tenant asked for and has had."""
+    """The shards that each tenant asked for and has had."""
 
     asked: Sequence[int]
     done: Sequence[int]
@@ -88,7 +88,7 @@ class ShareReport:
 
     @property
     def deviations(self) -> list[float]:
-        """By how much of the share each tenant that still waits has had more or less than it."""
+        """The deviation from the share of each tenant that still waits, as a part of the share."""
         pairs = zip(self.asked, self.done, strict=True)
         return [done / self.share - 1 for asked, done in pairs if done < asked]
 

@@ -29,6 +29,8 @@ from lambdas.schemas.administration import (
     Person,
     RegisterBuiltin,
     RegisterModel,
+    SetQuotas,
+    TenantOrAll,
 )
 from lambdas.schemas.common import Body
 from lambdas.wiring import make_aws_clients
@@ -75,6 +77,10 @@ def _carry_out(asked: Body, owner: Administration) -> dict[str, Any]:
             return {"key": owner.add_key(asked.tenant, asked.name, asked.role)}
         case KeyName():
             return {"revoked": owner.revoke_key(asked.tenant, asked.name)}
+        case SetQuotas():  # before TenantOrAll, of which it is one
+            return {"quotas": asdict(owner.set_quotas(asked.tenant, asked.changes))}
+        case TenantOrAll():
+            return {"quotas": asdict(owner.get_quotas(asked.tenant))}
         case RegisterBuiltin():
             return _register_model(owner, _builtin(asked.name), package_uri=None, is_default=True)
         case RegisterModel():

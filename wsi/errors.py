@@ -201,6 +201,12 @@ class Invalid(RequestError):
 
 
 class TooManyRequests(RequestError):
+    """`retry_seconds`: when to ask again, if it is known."""
+
     code = "too_many_requests"
     status = 429
     retryable = True
+
+    def __init__(self, sentence: str, *, retry_seconds: int | None = None) -> None:
+        super().__init__(sentence)
+        self.retry_seconds = retry_seconds

@@ -9,7 +9,7 @@ from uuid import UUID
 from psycopg import errors, sql
 from psycopg.types.json import Jsonb
 
-from adapters.postgres import models, rows, shards, slides
+from adapters.postgres import models, quotas, rows, shards, slides
 from adapters.postgres.audit import note
 from adapters.postgres.connections import Cursor, Transactions
 from adapters.postgres.moves import announce, append_event, cancel_shards, lock_job, move_job
@@ -45,9 +45,9 @@ _TERMS = tuple(field.name for field in fields(JobTerms))
 _INSERT = sql.SQL(
     """
     INSERT INTO jobs (id, tenant, slide_id, model, model_version, model_digest, state, options, identity, traceparent,
-        retry_of, created_by, {names})
+        retry_of, tiles_expected, created_by, {names})
     VALUES (%(id)s, %(tenant)s, %(slide_id)s, %(model)s, %(model_version)s, %(model_digest)s, 'QUEUED', %(options)s,
-        %(identity)s, %(traceparent)s, %(retry_of)s, %(created_by)s, {values})
+        %(identity)s, %(traceparent)s, %(retry_of)s, %(tiles_expected)s, %(created_by)s, {values})
     RETURNING *
     """
 ).format(names=sql.SQL(", ").join(map(sql.Identifier, _TERMS)), values=sql.SQL(", ").join(map(sql.Placeholder, _TERMS)))
@@ -75,6 +75,7 @@ class PostgresTenantJobs(Transactions):
                     )
                 note(cursor, actor, "job.submit", equal.id, {"reused": True})
                 return Submission(job=equal, reused=True)
+            quotas.check_new_job(cursor, actor, job)
             created = _insert(cursor, actor, job)
             announce(cursor, created)
             if job.retry_of:
@@ -237,6 +238,7 @@ def _insert(cursor: Cursor, actor: Actor, job: NewJob) -> Job:
         "identity": job.identity,
         "traceparent": job.traceparent,
         "retry_of": job.retry_of,
+        "tiles_expected": job.tiles_expected,
         "created_by": actor.subject,
         **job.get_terms(),
     }

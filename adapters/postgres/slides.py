@@ -10,7 +10,7 @@ from uuid import UUID
 from psycopg import sql
 from psycopg.types.json import Jsonb
 
-from adapters.postgres import rows
+from adapters.postgres import quotas, rows
 from adapters.postgres.audit import note
 from adapters.postgres.connections import Cursor, Transactions
 from wsi.errors import RejectReason
@@ -62,6 +62,7 @@ class PostgresTenantSlides(Transactions):
     ) -> Slide:
         state = SlideState.UPLOADING
         with self._transaction(actor.tenant) as cursor:
+            quotas.check_new_upload(cursor, actor, files)
             note(cursor, actor, "slide.create", slide_id)
             return insert(
                 cursor, actor, slide_id, name, files, state=state, mpp=mpp, choice=choice, deidentify=deidentify

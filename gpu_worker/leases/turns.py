@@ -1,4 +1,4 @@
-"""Whose turn it is: which shard queue a poll begins with.
+"""The turns of the shard queues: which one a poll begins with.
 
 Each queue begins as many polls of a cycle as its weight says, spread evenly, whatever the other queues hold. So urgent
 work goes first most of the time, and none waits for the end of a stream of more urgent work (docs/decisions/0121).

@@ -19,6 +19,11 @@ DESCRIPTION = (
 )
 
 
+#: Requests that a tenant's quota may refuse, by method and end of path.
+_LIMITED = (("post", "/jobs"), ("post", "/jobs/{job_id}/retry"), ("post", "/uploads"))
+_BEYOND_QUOTA = "A quota of your organisation is reached: `detail` says which one, its value and when it is free again."
+
+
 def make_openapi_json(app: APIGatewayRestResolver) -> str:
     """Return the description as OpenAPI 3.1, the same text for the same code."""
     schema: dict[str, Any] = json.loads(
@@ -43,10 +48,17 @@ def make_openapi_json(app: APIGatewayRestResolver) -> str:
         "description": "What went wrong, in one sentence.",
         "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
     }
-    for operations in schema["paths"].values():
-        for operation in operations.values():
+    beyond_quota = {
+        **problem,
+        "description": _BEYOND_QUOTA,
+        "headers": {"Retry-After": {"description": "Seconds until asking again.", "schema": {"type": "integer"}}},
+    }
+    for path, operations in schema["paths"].items():
+        for method, operation in operations.items():
             operation["responses"].pop("422", None)
             operation["responses"]["default"] = problem
+            if any(method == limited and path.endswith(f"/wsi{end}") for limited, end in _LIMITED):
+                operation["responses"]["429"] = beyond_quota
             if operation["tags"] == [OPEN]:
                 operation["security"] = []
     return json.dumps(schema, indent=2, sort_keys=True, ensure_ascii=False) + "\n"

@@ -17,7 +17,7 @@ from adapters.settings.problems import MEDIA_TYPE
 from lambdas.http.problem_json import NO_SUCH_ROUTE, RETRY_AFTER_SECONDS, UNEXPECTED, make_problem_json
 from lambdas.http.rest_events import TRACEPARENT
 from lambdas.logs import make_logger
-from wsi.errors import SlideRejected, TesseraError
+from wsi.errors import SlideRejected, TesseraError, TooManyRequests
 from wsi.plain_faults import describe_fault
 
 logger = make_logger("api")
@@ -34,7 +34,8 @@ def handle_problems(app: APIGatewayRestResolver) -> None:
     def handle_tessera_error(error: TesseraError) -> Response[str]:
         logger.info("refused", extra={"code": error.code, "status": error.status, TRACEPARENT: get_traceparent()})
         extra = {"reason": error.reason.value} if isinstance(error, SlideRejected) else {}
-        headers = {"Retry-After": str(RETRY_AFTER_SECONDS)} if error.retryable else {}
+        known = error.retry_seconds if isinstance(error, TooManyRequests) else None
+        headers = {"Retry-After": str(known or RETRY_AFTER_SECONDS)} if error.retryable else {}
         return make_problem(error.code, error.status, error.sentence, get_traceparent(), headers=headers, **extra)
 
     @app.exception_handler(RequestValidationError)

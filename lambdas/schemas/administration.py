@@ -8,8 +8,11 @@ from pydantic import Field, model_validator
 
 from lambdas.schemas.common import STORABLE, Body, Email
 from wsi.records.identity import Role
+from wsi.records.jobs import Priority
 
 Name = Annotated[str, Field(min_length=1, max_length=100), STORABLE]
+Limit = Annotated[int, Field(ge=0, lt=2**63)]
+SmallLimit = Annotated[int, Field(ge=0, lt=2**31)]
 Claim = Annotated[str, Field(min_length=1, max_length=500), STORABLE]
 
 
@@ -45,6 +48,25 @@ class AddKey(KeyName):
     role: Role
 
 
+class TenantOrAll(Body):
+    tenant: Name | None = None  #: None: what holds for all tenants without a value of their own
+
+
+class SetQuotas(TenantOrAll):
+    """Quotas that are left out stay; null gives way to what holds for all, and there it means no limit."""
+
+    tiles_a_day: Limit | None = None  #: of the jobs that are asked for on a day in UTC
+    bytes_stored: Limit | None = None  #: of uploaded slides that are not deleted
+    uploads_open: SmallLimit | None = None
+    jobs_waiting: SmallLimit | None = None  #: that no worker has begun
+    top_priority: Priority | None = None  #: the most urgent that members may ask for
+
+    @property
+    def changes(self) -> dict[str, int | str | None]:
+        """The quotas that were given, by name."""
+        return {name: getattr(self, name) for name in self.model_fields_set - {"tenant"}}
+
+
 class RegisterBuiltin(Body):
     name: Name
 
@@ -68,6 +90,8 @@ class Action(Body):
     disable_user: Person | None = None
     add_key: AddKey | None = None
     revoke_key: KeyName | None = None
+    set_quotas: SetQuotas | None = None
+    get_quotas: TenantOrAll | None = None
     register_builtin: RegisterBuiltin | None = None
     register_model: RegisterModel | None = None
 

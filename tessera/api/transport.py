@@ -29,6 +29,7 @@ logging.getLogger("httpx").setLevel(logging.WARNING)
 ATTEMPTS = 6
 FIRST_PAUSE = 0.25  #: seconds; doubled with each attempt
 LONGEST_PAUSE = 8.0  #: seconds
+LONGEST_ASKED = 60.0  #: s of a Retry-After; a longer one is of a quota, which is told and not waited for
 
 _ERRORS: Mapping[int, type[TesseraError]] = {
     error.status: error for error in (Unauthenticated, Forbidden, NotFound, Conflict, Invalid, TooManyRequests)
@@ -95,12 +96,14 @@ class Transport:
             if response.is_success:
                 return response.json() if response.content else None
             error = make_error(response)
-            if last or not (error.retryable or response.status_code >= 500):
+            asked = _retry_after(response)
+            is_far = isinstance(error, TooManyRequests) and asked is not None and asked > LONGEST_ASKED
+            if last or is_far or not (error.retryable or response.status_code >= 500):
                 raise error
-            self._sleep(compute_pause(attempt, asked=_retry_after(response)))
+            self._sleep(compute_pause(attempt, asked=min(asked or 0.0, LONGEST_ASKED)))
         raise AssertionError("unreachable: the last attempt returns or raises")
 
 
 def _retry_after(response: httpx.Response) -> float | None:
     value = response.headers.get("retry-after", "")
-    return min(float(value), 60.0) if value.isdigit() else None
+    return float(value) if value.isdigit() else None

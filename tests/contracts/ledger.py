@@ -8,6 +8,7 @@ from tests.contracts.ledger_jobs import JobMovesContract, SubmissionContract
 from tests.contracts.ledger_lines import LinesContract
 from tests.contracts.ledger_notices import NoticesContract
 from tests.contracts.ledger_queue import QueueStateContract
+from tests.contracts.ledger_quotas import QuotasContract
 from tests.contracts.ledger_registrations import RegistrationLedgerContract
 from tests.contracts.ledger_restatement import RestatementLedgerContract
 from tests.contracts.ledger_shards import ShardLedgerContract
@@ -27,6 +28,7 @@ class LedgerContract(
     JobMovesContract,
     ShardLedgerContract,
     LinesContract,
+    QuotasContract,
     UpkeepContract,
     NoticesContract,
     VitalsContract,

@@ -11,6 +11,7 @@ from wsi.ports.ledger import Identities, SystemLedger, TenantLedger
 from wsi.records.identity import Actor
 from wsi.records.jobs import Idempotency, Job, JobOptions, NewJob, Priority
 from wsi.records.models import ModelVersion
+from wsi.records.quotas import Quotas
 from wsi.records.results import ResultFile
 from wsi.records.shards import Lease, ShardCount
 from wsi.records.slides import Slide, SlideFile
@@ -47,6 +48,10 @@ class LedgerWorld(Protocol):
 
     def usage(self, actor: Actor) -> tuple[int, float]:
         """Tiles and worker seconds of the tenant."""
+        ...
+
+    def set_quotas(self, actor: Actor | None, quotas: Quotas) -> None:
+        """Set the quotas of the actor's tenant, as an operator does; None: of all without their own."""
         ...
 
     def forget_stitching(self, job_id: UUID) -> None:

@@ -26,6 +26,7 @@ from wsi.records.identity import Actor
 from wsi.records.jobs import Idempotency, Job, JobEvent
 from wsi.records.models import ModelVersion
 from wsi.records.notices import PUSH, SHARD_QUEUES, OutboxRow, make_job_update
+from wsi.records.quotas import Quotas
 from wsi.records.registrations import Registration
 from wsi.records.results import ResultFile
 from wsi.records.shards import Shard
@@ -110,6 +111,8 @@ class Books:
     deliveries: dict[int, BookedDelivery] = field(default_factory=dict[int, BookedDelivery])
     webhook_secrets: dict[UUID, WebhookSecret] = field(default_factory=dict[UUID, WebhookSecret])
     usage: dict[tuple[UUID, date], Usage] = field(default_factory=dict[tuple[UUID, date], Usage])
+    quotas: dict[UUID | None, Quotas] = field(default_factory=dict[UUID | None, Quotas])  #: None: of all others
+    tiles_expected: dict[UUID, int] = field(default_factory=dict[UUID, int])  #: by job
     pushed_at: dict[UUID, datetime] = field(default_factory=dict[UUID, datetime])  #: by job
     woken_at: dict[tuple[UUID, int | None], datetime] = field(
         default_factory=dict[tuple[UUID, int | None], datetime]

@@ -11,7 +11,7 @@ from tests.fakes import vitals
 from tests.fakes.ledger_archive import MemoryArchive
 from tests.fakes.ledger_books import Report
 from tests.fakes.ledger_deidentification import MemoryDeidentification
-from tests.fakes.ledger_lines import MemoryLines
+from tests.fakes.ledger_fairness import MemoryLines
 from tests.fakes.ledger_notices import MemoryNotices
 from tests.fakes.ledger_registrations import MemoryRegistrations
 from tests.fakes.ledger_shards import MemoryShards

@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeVar
 from uuid import UUID
 
 from tests.fakes.ledger_books import Books
+from tests.fakes.ledger_fairness import MemoryQuotas
 from tests.fakes.ledger_restatement import MemoryRestatement
 from tests.fakes.vitals import measure_queue
 from wsi.ledger_rules import (
@@ -42,10 +43,11 @@ class _Dated(Protocol):
     def created_at(self) -> datetime: ...
 
 
+_REQUEST_ONLY = ("slide_version", "tiles_expected")  #: fields of a request that its job does not have
 _Item = TypeVar("_Item", bound=_Dated)
 
 
-class MemoryTenantLedger(MemoryRestatement):
+class MemoryTenantLedger(MemoryRestatement, MemoryQuotas):
     """`wsi.ports.ledger.TenantLedger` in this process's memory."""
 
     books: Books
@@ -65,6 +67,7 @@ class MemoryTenantLedger(MemoryRestatement):
     ) -> Slide:
         state = SlideState.UPLOADING
         with self.books.lock:
+            self.check_new_upload(actor, files)
             self.books.note(actor, "slide.create", slide_id)
             return self._add_slide(
                 actor, slide_id, name, files, state=state, mpp=mpp, choice=choice, deidentify=deidentify
@@ -276,8 +279,10 @@ class MemoryTenantLedger(MemoryRestatement):
         if (new.model, new.model_version) not in self.books.models:
             raise make_unknown_model_error()
         retried = self.books.job_of(actor, new.retry_of) if new.retry_of else None
+        self.check_new_job(actor, new)
+        self.books.tiles_expected[new.id] = new.tiles_expected
         now = self.books.now()
-        asked = {field.name: getattr(new, field.name) for field in fields(NewJob) if field.name != "slide_version"}
+        asked = {field.name: getattr(new, field.name) for field in fields(NewJob) if field.name not in _REQUEST_ONLY}
         job = Job(
             **asked,
             tenant=actor.tenant,

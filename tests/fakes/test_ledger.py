@@ -21,6 +21,7 @@ from tests.contracts.ledger_world import (
 )
 from tests.fakes.ledger import MemoryLedger
 from wsi.records.identity import Actor, Role
+from wsi.records.quotas import Quotas
 from wsi.states import JobState
 
 
@@ -47,6 +48,9 @@ class MemoryWorld:
     def usage(self, actor: Actor) -> tuple[int, float]:
         used = [usage for (tenant, _), usage in self.tenants.books.usage.items() if tenant == actor.tenant]
         return sum(usage.tiles for usage in used), float(sum(usage.worker_seconds for usage in used))
+
+    def set_quotas(self, actor: Actor | None, quotas: Quotas) -> None:
+        self.tenants.books.quotas[actor.tenant if actor else None] = quotas
 
     def forget_stitching(self, job_id: UUID) -> None:
         jobs = self.tenants.books.jobs

@@ -90,3 +90,23 @@ def test_what_is_wrong_is_told_in_a_sentence(administer, action, told):
     assert told in answer["error"]
     assert answer["error"].endswith(".")
     assert "\n" not in answer["error"]
+
+
+def test_quotas_of_a_tenant_win_over_those_of_all(administer, database):
+    administer(add_tenant={"name": "hospital"})
+    administer(set_quotas={"jobs_waiting": 5, "top_priority": "normal"})
+    set_now = administer(set_quotas={"tenant": "hospital", "jobs_waiting": 9, "bytes_stored": 10**13})
+    expected = {"tiles_a_day": None, "bytes_stored": 10**13, "uploads_open": None, "jobs_waiting": 9}
+    assert set_now == {"quotas": {**expected, "top_priority": "normal"}}
+    assert administer(get_quotas={"tenant": "hospital"}) == set_now
+    assert administer(get_quotas={})["quotas"]["jobs_waiting"] == 5
+    administer(set_quotas={"tenant": "hospital", "jobs_waiting": None})
+    assert administer(get_quotas={"tenant": "hospital"})["quotas"]["jobs_waiting"] == 5
+    with psycopg.connect(database.system_dsn) as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):
+        connection.execute("SELECT * FROM quotas")
+
+
+def test_quotas_are_changed_for_tenants_that_exist_and_to_what_they_can_be(administer):
+    assert "There is no tenant of this name" in administer(set_quotas={"tenant": "nobody", "jobs_waiting": 1})["error"]
+    assert "jobs_waiting" in administer(set_quotas={"jobs_waiting": -1})["error"]
+    assert "top_priority" in administer(set_quotas={"top_priority": "urgent"})["error"]

@@ -19,7 +19,7 @@ from wsi.errors import Conflict, NotFound
 from wsi.notices.outbox import wake
 from wsi.notices.webhooks import check_url
 from wsi.numerics import NUMERICS_VERSION, PRECISION, TISSUE_VERSION
-from wsi.planning.estimate import check_plannable
+from wsi.planning.estimate import estimate_tiles
 from wsi.ports.ledger import TenantLedger
 from wsi.ports.queues import Queues
 from wsi.records.identity import Actor, Role
@@ -74,8 +74,7 @@ def submit_job(
     slide = ledger.get_slide(actor, request.slide_id)
     model = get_ready_model(actor, request, ledger)
     options = pin_options(slide, request.options)
-    if slide.inspection is not None:
-        check_plannable(Inspection.from_json(slide.inspection), ModelCard.from_json(model.card), options)
+    tiles_expected = _estimate_tiles(slide, model, options)
     job = NewJob(
         id=uuid4(),
         slide_id=slide.id,
@@ -86,6 +85,7 @@ def submit_job(
         options=options,
         identity=compute_identity(slide, ModelCard.from_json(model.card), options),
         traceparent=traceparent,
+        tiles_expected=tiles_expected,
         **request.get_terms(),
     )
     return _submit(
@@ -132,6 +132,7 @@ def retry_job(
         identity=compute_identity(slide, ModelCard.from_json(model.card), old.options),
         traceparent=traceparent,
         retry_of=old.id,
+        tiles_expected=old.tiles_planned,
         **old.get_terms(),
     )
     return _submit(
@@ -184,6 +185,14 @@ def compute_result_identity(slide_digest: str, card: ModelCard, options: JobOpti
             "tissue": TISSUE_VERSION,
         }
     )
+
+
+def _estimate_tiles(slide: Slide, model: ModelVersion, options: JobOptions) -> int:
+    """Return about how many tiles the job will have; 0 for a slide that is not inspected. Raises what planning would,
+    as far as inspection knows."""
+    if slide.inspection is None:
+        return 0
+    return estimate_tiles(Inspection.from_json(slide.inspection), ModelCard.from_json(model.card), options)
 
 
 def _submit(

@@ -60,6 +60,14 @@ def choose_rate(tiles_per_second: float | None) -> float:
     return tiles_per_second or UNMEASURED / SECONDS
 
 
+def estimate_tiles(inspection: Inspection, card: ModelCard, options: JobOptions) -> int:
+    """Return about how many tiles the job will have: the tissue's share of the boxes in its region. Raises as
+    `check_plannable` does."""
+    side, side_y = compute_box_sides(card, check_plannable(inspection, card, options))
+    width, height = compute_region_size(inspection, options.region)
+    return max(1, math.ceil(inspection.tissue_fraction * width * height / (side * side_y)))
+
+
 def make_estimate(tiles: int, card: ModelCard, dollars_per_gpu_hour: float, *, exact: bool) -> Estimate:
     """Return shards, seconds and dollars of the given number of tiles."""
     seconds = tiles / choose_rate(card.tiles_per_second)

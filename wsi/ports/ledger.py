@@ -48,7 +48,8 @@ class TenantLedger(TenantRegistrations, Protocol):
         choice: Choice | None = None,
         deidentify: bool = False,
     ) -> Slide:
-        """Create a slide in state UPLOADING; its files carry their upload ids."""
+        """Create a slide in state UPLOADING; its files carry their upload ids. Raises TooManyRequests
+        beyond a quota."""
         ...
 
     def register_slide(
@@ -108,7 +109,8 @@ class TenantLedger(TenantRegistrations, Protocol):
         NO_TISSUE, same identity, same tenant).
 
         Raises Conflict when the key came with another body, when the slide is not READY, or when it is no longer at
-        `job.slide_version`.
+        `job.slide_version`; for a new job, Forbidden for a priority that the tenant may not ask for, and
+        TooManyRequests beyond a quota.
         """
         ...
 

@@ -94,6 +94,7 @@ class NewJob(JobTerms):
     identity: str  #: hex digest of (slide digest, model digest, options, numerics); equal identity, equal result
     traceparent: str  #: W3C trace context made in the API
     retry_of: UUID | None = None
+    tiles_expected: int = 0  #: an estimate, for the tenant's quota; the plan says how many they are
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

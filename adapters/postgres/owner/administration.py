@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
@@ -10,16 +10,21 @@ from typing import Any
 from uuid import UUID
 
 import psycopg
-from psycopg.rows import class_row
+from psycopg import sql
+from psycopg.rows import class_row, dict_row
 from psycopg.types.json import Jsonb
 
 from adapters.postgres.connections import CONNECT_SECONDS, Connections
 from adapters.postgres.owner.seeding import SeedKey, SeedUser, ensure_key, ensure_tenant, ensure_user, split_key
+from adapters.postgres.quotas import NAMES as QUOTA_NAMES
+from adapters.postgres.quotas import READ as READ_QUOTAS
+from adapters.postgres.quotas import read_quotas
 from adapters.postgres.system_ledger import PostgresSystemLedger
 from wsi.access import make_api_key
 from wsi.errors import Conflict, NotFound
 from wsi.records.identity import Role
 from wsi.records.models import ModelVersion
+from wsi.records.quotas import Quotas
 
 OWNER = "owner"  #: the actor in the audit log
 
@@ -131,6 +136,26 @@ class Administration:
                 _audit(connection, tenant_id, "key.revoke", f"key:{key}", {"name": name})
             return len(keys)
 
+    def set_quotas(self, tenant: str | None, changes: Mapping[str, int | str | None]) -> Quotas:
+        """Change the named quotas of a tenant, and return those that then hold for it. None for a quota: that of all
+        holds. `tenant` None: change those of all tenants without a value of their own. Raises NotFound."""
+        with self._transaction() as connection:
+            tenant_id = _tenant(connection, tenant) if tenant is not None else None
+            connection.execute("INSERT INTO quotas (tenant) VALUES (%s) ON CONFLICT DO NOTHING", (tenant_id,))
+            for name, value in changes.items():
+                if name not in QUOTA_NAMES:
+                    raise AssertionError(name)
+                statement = sql.SQL("UPDATE quotas SET {} = %s WHERE tenant IS NOT DISTINCT FROM %s")
+                connection.execute(statement.format(sql.Identifier(name)), (value, tenant_id))
+            if tenant_id is not None and changes:
+                _audit(connection, tenant_id, "quotas.set", str(tenant_id), dict(changes))
+            return _quotas(connection, tenant_id)
+
+    def get_quotas(self, tenant: str | None) -> Quotas:
+        """Return the quotas that hold for a tenant; None: for all without a value of their own. Raises NotFound."""
+        with self._transaction() as connection:
+            return _quotas(connection, _tenant(connection, tenant) if tenant is not None else None)
+
     def register_model(self, model: ModelVersion) -> None:
         """Register a model. Models belong to the installation, so no tenant's audit log records it. Raises Conflict for
         another digest."""
@@ -152,6 +177,13 @@ def _tenant(connection: psycopg.Connection, name: str) -> UUID:
     if row is None:
         raise NotFound("There is no tenant of this name; add_tenant makes it, list_tenants lists all.")
     return row[0]
+
+
+def _quotas(connection: psycopg.Connection, tenant: UUID | None) -> Quotas:
+    with connection.cursor(row_factory=dict_row) as cursor:
+        row = cursor.execute(READ_QUOTAS, (tenant,)).fetchone()
+    assert row is not None, "a row is asked for"
+    return read_quotas(row)
 
 
 def _user(connection: psycopg.Connection, issuer: str, subject: str) -> tuple[UUID, UUID]:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 from uuid import UUID
 
 from adapters.postgres.connections import Connections
 from adapters.postgres.identities import PostgresIdentities
+from adapters.postgres.owner.administration import Administration
 from adapters.postgres.owner.seeding import SeedKey, SeedTenant, SeedUser
 from adapters.postgres.system_ledger import PostgresSystemLedger
 from adapters.postgres.tenant_ledger import PostgresTenantLedger
+from local.postgres import OWNER
 from tests.contracts.ledger_world import EMAIL, ISSUER, KEY_NAME, KEY_PREFIX, KEY_SECRET, MODEL, SUBJECT
 from tests.postgres import Database
 from wsi.records.identity import Actor, Role
+from wsi.records.quotas import Quotas
 
 
 class PostgresWorld:
@@ -33,6 +37,7 @@ class PostgresWorld:
         self.identities = PostgresIdentities(self.api)
         self.actor, self.other = self._actor(SUBJECT), self._actor("other")
         self.pass_time = database.pass_time
+        self._owner_dsn = database.server.make_dsn(OWNER, database.name)
 
     def _actor(self, subject: str) -> Actor:
         actor = self.identities.find_user(ISSUER, subject)
@@ -52,6 +57,11 @@ class PostgresWorld:
         with self.api.begin_transaction(actor.tenant) as cursor:
             used = cursor.execute("SELECT * FROM usage").fetchall()
         return sum(row["tiles"] for row in used), float(sum(row["worker_seconds"] for row in used))
+
+    def set_quotas(self, actor: Actor | None, quotas: Quotas) -> None:
+        owner = Administration(lambda: self._owner_dsn)
+        names = {self.actor.tenant: "one", self.other.tenant: "two"}
+        owner.set_quotas(names[actor.tenant] if actor else None, asdict(quotas))
 
     def close(self) -> None:
         self.api.close()

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import socket
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import httpx
 import pytest
@@ -105,3 +108,35 @@ def test_an_answer_that_is_no_problem_still_gives_a_sentence() -> None:
 def test_pauses_are_bounded_and_never_shorter_than_asked() -> None:
     assert all(0 <= compute_pause(attempt) <= LONGEST_PAUSE for attempt in range(50))
     assert compute_pause(0, asked=20.0) == 20.0
+
+
+def test_a_quota_that_is_free_in_hours_is_told_and_not_waited_for() -> None:
+    calls: list[str] = []
+
+    class Beyond(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            calls.append(self.path)
+            self.rfile.read(int(self.headers["Content-Length"]))
+            body = json.dumps({"detail": "The limit is reached."}).encode()
+            self.send_response(429)
+            self.send_header("Retry-After", "30" if len(calls) == 1 else "7200")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Beyond)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    slept: list[float] = []
+    try:
+        url = f"http://127.0.0.1:{server.server_port}"
+        with transport_to(url, slept) as transport, pytest.raises(TooManyRequests, match="The limit is reached"):
+            transport.call("POST", "/jobs", body={}, repeatable=True)
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+    assert (len(calls), slept) == (2, [30.0])

@@ -1842,6 +1842,17 @@ export interface operations {
                     "application/json": components["schemas"]["JobSubmitted"];
                 };
             };
+            /** @description A quota of your organisation is reached: `detail` says which one, its value and when it is free again. */
+            429: {
+                headers: {
+                    /** @description Seconds until asking again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description What went wrong, in one sentence. */
             default: {
                 headers: {
@@ -2070,6 +2081,17 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["JobSubmitted"];
+                };
+            };
+            /** @description A quota of your organisation is reached: `detail` says which one, its value and when it is free again. */
+            429: {
+                headers: {
+                    /** @description Seconds until asking again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
             /** @description What went wrong, in one sentence. */
@@ -2681,6 +2703,17 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["OpenedUpload"];
+                };
+            };
+            /** @description A quota of your organisation is reached: `detail` says which one, its value and when it is free again. */
+            429: {
+                headers: {
+                    /** @description Seconds until asking again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
             /** @description What went wrong, in one sentence. */

@@ -1,16 +1,28 @@
-"""The tenants' lines in the memory ledger: shards that wait until the relay admits them."""
+"""Fairness in the memory ledger: the lines in which shards wait until they are admitted, and the tenants' quotas."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from tests.fakes.ledger_books import Books
-from wsi.records.jobs import Priority
+from wsi.quota_rules import (
+    check_bytes_stored,
+    check_jobs_waiting,
+    check_priority,
+    check_tiles,
+    check_uploads_open,
+)
+from wsi.records.identity import Actor
+from wsi.records.jobs import Job, NewJob, Priority
+from wsi.records.quotas import NO_QUOTAS, Quotas
 from wsi.records.shards import Shard
-from wsi.states import ShardState
+from wsi.records.slides import SlideFile
+from wsi.states import ShardState, SlideState
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,3 +67,34 @@ class MemoryLines:
         for head in chosen:
             self.books.wake_shards(self.books.jobs[head.shard.job_id], [head.shard.index])
         return len(chosen)
+
+
+class MemoryQuotas:
+    books: Books
+
+    def check_new_job(self, actor: Actor, job: NewJob) -> None:
+        quotas = self._quotas(actor)
+        check_priority(quotas, job.priority)
+        mine = [other for other in self.books.jobs.values() if other.tenant == actor.tenant]
+        check_jobs_waiting(quotas, sum(not one.state.is_final and one.first_lease_at is None for one in mine))
+        now = self.books.now()
+        used = sum(self._tiles(one) for one in mine if one.created_at.date() == now.date())
+        check_tiles(quotas, used=used, more=job.tiles_expected, now=now)
+
+    def check_new_upload(self, actor: Actor, files: Sequence[SlideFile]) -> None:
+        quotas = self._quotas(actor)
+        mine = [slide for slide in self.books.slides.values() if slide.tenant == actor.tenant]
+        check_uploads_open(quotas, sum(slide.state is SlideState.UPLOADING for slide in mine))
+        kept = [slide for slide in mine if slide.state is not SlideState.DELETED]
+        used = sum(file.size for slide in kept for file in slide.files if str(slide.id) in file.uri)
+        check_bytes_stored(quotas, used=used, more=sum(file.size for file in files))
+
+    def _tiles(self, job: Job) -> int:
+        if job.state.is_final:
+            return job.tiles_inferred + job.tiles_unreadable
+        return job.tiles_planned or self.books.tiles_expected.get(job.id, 0)
+
+    def _quotas(self, actor: Actor) -> Quotas:
+        own, general = (self.books.quotas.get(key, NO_QUOTAS) for key in (actor.tenant, None))
+        values: dict[str, Any] = {field.name: getattr(own, field.name) for field in fields(Quotas)}
+        return Quotas(**{name: getattr(general, name) if one is None else one for name, one in values.items()})
