@@ -23,6 +23,8 @@ def publish(vitals: Vitals, swept: Swept, *, namespace: str) -> None:
     for name, count in counts.items():
         metrics.add_metric(name=name, unit=MetricUnit.Count, value=count)
     metrics.add_metric(name=names.OUTBOX_AGE, unit=MetricUnit.Seconds, value=vitals.outbox_seconds)
+    for priority, seconds in vitals.line_seconds.items():
+        metrics.add_metric(name=names.name_line_metric(priority), unit=MetricUnit.Seconds, value=seconds)
     for name, values in (
         (names.TIME_TO_FIRST_LEASE, vitals.first_lease_seconds),
         (names.TIME_TO_RESULT, vitals.result_seconds),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from adapters.postgres.connections import Transactions
+from wsi.records.jobs import Priority
 from wsi.records.vitals import Vitals
 from wsi.states import LIVE_JOB_STATES, JobState
 
@@ -30,6 +31,10 @@ _READ = """
         (SELECT count(*) FROM live WHERE still AND NOT (waits AND EXISTS (SELECT FROM held))) AS stalled,
         (SELECT coalesce(extract(epoch FROM now() - min(created_at)), 0)::float8 FROM outbox WHERE sent_at IS NULL)
             AS outbox_seconds,
+        (SELECT coalesce(jsonb_object_agg(waits_in, seconds), '{}') FROM (
+            SELECT waits_in, extract(epoch FROM now() - min(woken_at))::float8 AS seconds FROM shards
+            WHERE waits_in IS NOT NULL AND state = 'QUEUED' GROUP BY waits_in
+        ) AS lines) AS line_seconds,
         (SELECT coalesce(sum(tiles_inferred), 0)::bigint FROM ended) AS tiles,
         (SELECT coalesce(array_agg(extract(epoch FROM first_lease_at - created_at)::float8), '{}') FROM begun
             WHERE first_lease_at > now() - make_interval(secs => %(seconds)s)) AS first_lease_seconds,
@@ -53,6 +58,7 @@ class PostgresVitals(Transactions):
                 waiting=row["waiting"],
                 stalled=row["stalled"],
                 outbox_seconds=row["outbox_seconds"],
+                line_seconds={priority: row["line_seconds"].get(priority, 0.0) for priority in Priority},
                 finished={state: row["finished"].get(state, 0) for state in JobState if state.is_final},
                 tiles=row["tiles"],
                 first_lease_seconds=tuple(row["first_lease_seconds"]),

@@ -17,6 +17,11 @@ TIME_TO_RESULT = "TimeToResult"
 SERVICE = "sweep"  #: the only dimension, `service`
 
 
+def name_line_metric(priority: str) -> str:
+    """Return the metric of how long shards of this priority have waited to be admitted: "LineAgeHigh"."""
+    return "LineAge" + priority.title()
+
+
 def name_jobs_metric(state: str) -> str:
     """Return the metric of the live jobs in this state, or of those that ended in it within the minute: "JobsQueued",
     "JobsNoTissue"."""

@@ -69,3 +69,8 @@ QUEUES: Mapping[str, QueueRow] = {
 WOKEN: Mapping[str, QueueFunction] = {name: row.wakes for name, row in QUEUES.items() if row.wakes is not None}
 POD_QUEUES = tuple(name for name, row in QUEUES.items() if row.wakes is None)
 SHARD_QUEUES = tuple(name for name in POD_QUEUES if name != HEAVY)
+
+
+def get_priority(shard_queue: str) -> str:
+    """Return the priority of a queue of shards."""
+    return shard_queue.rpartition("-")[2]

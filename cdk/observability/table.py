@@ -6,7 +6,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_cloudwatch as cloudwatch
 
 from adapters.settings import metrics as names
-from adapters.settings.queues import QUEUES
+from adapters.settings.queues import QUEUES, SHARD_QUEUES, get_priority
 from cdk.capacity import CONNECTIONS_PER_PROCESSOR, get_instance_type
 from cdk.deployment import Deployment
 from cdk.observability.alarms import Alarm
@@ -21,26 +21,40 @@ def make_alarms(m: Metrics, deployment: Deployment) -> list[Alarm]:
 
 
 def _queues(m: Metrics) -> list[Alarm]:
-    return [
-        Alarm(
-            name=f"queue-age-{queue}",
-            metric=m.measure_queue_age(queue),
-            threshold=QUEUES[queue].oldest_seconds,
-            periods=5,
-            why=f"Work in queue {queue} waits longer than users were told to expect.",
-            anchor="queue-age",
-        )
-        for queue in m.queues
-    ] + [
-        Alarm(
-            name=f"dead-letters-{queue}",
-            metric=m.count_dead_letters(queue),
-            threshold=1,
-            why=f"A message of queue {queue} was given up: its job or slide may stand still.",
-            anchor="dead-letters",
-        )
-        for queue in m.queues
-    ]
+    return (
+        [
+            Alarm(
+                name=f"queue-age-{queue}",
+                metric=m.measure_queue_age(queue),
+                threshold=QUEUES[queue].oldest_seconds,
+                periods=5,
+                why=f"Work in queue {queue} waits longer than users were told to expect.",
+                anchor="queue-age",
+            )
+            for queue in m.queues
+        ]
+        + [
+            Alarm(
+                name=f"line-age-{get_priority(queue)}",
+                metric=m.measure_sweep(names.name_line_metric(get_priority(queue)), "Maximum"),
+                threshold=QUEUES[queue].oldest_seconds,
+                periods=5,
+                why=f"Planned work of {get_priority(queue)} priority waits longer than users were told to expect.",
+                anchor="queue-age",
+            )
+            for queue in SHARD_QUEUES
+        ]
+        + [
+            Alarm(
+                name=f"dead-letters-{queue}",
+                metric=m.count_dead_letters(queue),
+                threshold=1,
+                why=f"A message of queue {queue} was given up: its job or slide may stand still.",
+                anchor="dead-letters",
+            )
+            for queue in m.queues
+        ]
+    )
 
 
 def _jobs(m: Metrics) -> list[Alarm]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from adapters.settings import metrics
 from adapters.settings.prices import DOLLARS_PER_GPU_HOUR
+from adapters.settings.queues import SHARD_QUEUES
 from cdk.capacity import get_instance_type
 from cdk.cluster.node_groups import GPU_DISK, SYSTEM_DISK, SYSTEM_INSTANCE_TYPES, SYSTEM_NODES
 from tessera.costs import configuration
@@ -79,7 +80,8 @@ def test_alarms_and_dashboards_are_those_of_the_bill(templates: Templates) -> No
 def test_own_metrics_are_those_of_the_bill(templates: Templates) -> None:
     of_the_sweep = {name for name in vars(metrics) if name.isupper()} - {"SERVICE"}
     filters = count(templates, "AWS::Logs::MetricFilter")
-    assert len(JobState) + len(of_the_sweep) + filters == configuration.CUSTOM_METRICS
+    lines = len(SHARD_QUEUES)
+    assert len(JobState) + len(of_the_sweep) + lines + filters == configuration.CUSTOM_METRICS
 
 
 def test_what_polls_without_work_is_that_of_the_bill(templates: Templates) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.contracts.ledger_lines import planned_job
 from tests.contracts.ledger_world import (
     LedgerWorld,
     checkpoint,
@@ -14,6 +15,7 @@ from tests.contracts.ledger_world import (
     stitching_job,
 )
 from wsi.errors import FailReason
+from wsi.records.jobs import Priority
 from wsi.records.vitals import Vitals
 from wsi.states import JobState
 
@@ -83,6 +85,15 @@ class VitalsContract:
         assert vitals(world).outbox_seconds == pytest.approx(120, abs=5)
         world.system.mark_sent([row.id for row in world.system.claim_outbox(limit=1000, seconds=30)])
         assert vitals(world).outbox_seconds == 0
+
+    def test_a_line_is_as_old_as_what_waits_longest_in_it(self, world: LedgerWorld) -> None:
+        planned_job(world, 2, priority=Priority.LOW)
+        world.pass_time(300)
+        planned_job(world, 2, priority=Priority.LOW)
+        found = vitals(world).line_seconds
+        assert found == {Priority.HIGH: 0, Priority.NORMAL: 0, Priority.LOW: pytest.approx(300, abs=5)}
+        world.system.admit_shards(in_flight=10)
+        assert set(vitals(world).line_seconds.values()) == {0}
 
     def test_a_job_that_nothing_moves_is_stalled(self, world: LedgerWorld) -> None:
         queued_job(world)

@@ -29,6 +29,7 @@ def read(books: Books, *, seconds: float, stalled_seconds: float) -> Vitals:
         waiting=len(waiting),
         stalled=len(stalled),
         outbox_seconds=(books.now() - min(unsent)).total_seconds() if unsent else 0.0,
+        line_seconds={priority: _measure_line(books, priority) for priority in Priority},
         finished={state: final_states[state] for state in JobState if state.is_final},
         tiles=sum(job.tiles_inferred for job in ended),
         first_lease_seconds=tuple(
@@ -40,6 +41,15 @@ def read(books: Books, *, seconds: float, stalled_seconds: float) -> Vitals:
             _since_asked(job, job.finished_at) for job in ended if job.state.is_success and job.finished_at is not None
         ),
     )
+
+
+def _measure_line(books: Books, priority: Priority) -> float:
+    waiting = [
+        books.jobs[job_id].updated_at
+        for job_id, index in books.line
+        if books.jobs[job_id].priority is priority and books.shards[job_id][index].state is ShardState.QUEUED
+    ]
+    return (books.now() - min(waiting)).total_seconds() if waiting else 0.0
 
 
 def _is_held(books: Books, job: Job) -> bool:

@@ -18,6 +18,7 @@ from tests.slides import write_svs
 from wsi.digests import PART_SIZE
 from wsi.jobs.jobs import JobRequest, submit_job
 from wsi.ports.ledger import Swept
+from wsi.records.jobs import Priority
 from wsi.records.slides import RestoreTier
 from wsi.records.vitals import Vitals
 from wsi.slide.files.scratch import ScratchSpace
@@ -204,6 +205,7 @@ def test_the_sweep_tells_how_all_jobs_stand(installation, swept, capsys):
     assert set(named) == {
         *(metrics.name_jobs_metric(state) for state in JobState),
         *(metrics.JOBS_WAITING, metrics.JOBS_STALLED, metrics.TILES, metrics.OUTBOX_AGE),
+        *(metrics.name_line_metric(priority) for priority in Priority),
         *(metrics.LEASES_EXPIRED, metrics.MESSAGES_RESENT, metrics.GIVEN_UP),
     }
     assert named[metrics.name_jobs_metric("QUEUED")] == [1]
@@ -217,6 +219,7 @@ def test_each_job_that_ended_has_its_time_however_many_there_are(capsys):
         waiting=0,
         stalled=0,
         outbox_seconds=0,
+        line_seconds={},
         tiles=0,
         first_lease_seconds=(),
         result_seconds=tuple(float(n) for n in range(250)),

@@ -29,6 +29,11 @@ FAULTS = (
         (observability.test_every_queue_is_watched_for_age_and_for_dead_letters,),
     ),
     Fault(
+        "nobody watches how long normal work waits to be admitted",
+        set_at("observability/Alarms/line-age-normal/Resource", MetricName="JobsWaiting"),
+        (observability.test_planned_work_is_watched_while_it_waits_to_be_admitted,),
+    ),
+    Fault(
         "what alarms say can be read on the way",
         set_at("observability/Notices/Topic/Resource", KmsMasterKeyId=None),
         (observability.test_the_topic_is_encrypted,),

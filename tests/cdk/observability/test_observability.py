@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from adapters.settings import metrics as names
-from adapters.settings.queues import QUEUES
+from adapters.settings.metrics import name_line_metric
+from adapters.settings.queues import QUEUES, SHARD_QUEUES, get_priority
 from cdk.capacity import CONNECTIONS_PER_PROCESSOR, get_instance_type
 from cdk.observability.costs import TAG
 from cdk.observability.metrics import FINAL_STATES, LIVE_STATES
@@ -74,6 +75,15 @@ def test_every_queue_is_watched_for_age_and_for_dead_letters(templates: Template
         assert found[f"dead-letters-{queue}"]["Threshold"] == 1
         assert "dlq" in dead["Dimensions"]["QueueName"].lower()
         assert "dlq" not in age["Dimensions"]["QueueName"].lower()
+
+
+def test_planned_work_is_watched_while_it_waits_to_be_admitted(templates: Templates) -> None:
+    """The queue holds no more than what is in flight, so its age says nothing about the rest."""
+    found = alarms(templates)
+    for queue in SHARD_QUEUES:
+        (age,) = metrics_of(found[f"line-age-{get_priority(queue)}"])
+        assert age["MetricName"] == name_line_metric(get_priority(queue))
+        assert found[f"line-age-{get_priority(queue)}"]["Threshold"] == QUEUES[queue].oldest_seconds
 
 
 def test_who_waits_for_high_priority_is_heard_first(templates: Templates) -> None:
