@@ -8,7 +8,7 @@ from __future__ import annotations
 from alembic import op
 
 revision = "0016"
-down_revision = "0014"
+down_revision = "0015"
 
 _LINES = """
 ALTER TABLE shards ADD COLUMN waits_in text CHECK (waits_in IN ('high', 'normal', 'low'));
