@@ -55,14 +55,17 @@ class AwsClients:
     def _config(self, service: str) -> Config:
         # An emulator has no DNS name for each bucket.
         addressing = "path" if self.endpoint_url else "virtual"
+        # Traces are sent while a process wants to end; a lost one matters less than the wait.
+        is_patient = service != "xray"
         return Config(
             # boto3 still presigns with SigV2 in us-east-1 by default (F-39).
             signature_version="s3v4" if service == "s3" else None,
             # In us-east-1 botocore would use the global host, which the page's content security policy does not allow.
             s3={"addressing_style": addressing, "us_east_1_regional_endpoint": "regional"},
-            retries={"mode": "adaptive", "total_max_attempts": 6},
+            retries={"mode": "adaptive", "total_max_attempts": 6 if is_patient else 2},
             connect_timeout=5,
-            read_timeout=65,  # above the longest SQS poll of 20 s, and time for a slow 16 MiB part
+            # Above the longest SQS poll of 20 s, and time for a slow 16 MiB part.
+            read_timeout=65 if is_patient else 5,
             max_pool_connections=32,
             # By default botocore adds a CRC32 to every put, and to presigned part URLs too, which sign SHA-256 instead.
             request_checksum_calculation="when_required",

@@ -64,6 +64,7 @@ def _work(settings: processes.WorkerSettings, drain: Drain) -> None:
         slides=made.slides,
         packages=S3Objects(made.clients, settings.models_bucket),
         drain=drain,
+        tracer=made.tracer,
     )
     if settings.health_port is not None:
         serve_health(settings.health_port, worker, worker.list_models)

@@ -11,6 +11,7 @@ from gpu_worker.health.server import serve_health
 from gpu_worker.logs import log_to_stderr
 from gpu_worker.planner import HeavyPlanner
 from gpu_worker.wiring import wire_adapters
+from gpu_worker.worker import FLUSH_SECONDS
 
 
 def main() -> None:
@@ -21,11 +22,18 @@ def main() -> None:
     drain_on_signals(drain)
     made = wire_adapters(settings)
     planner = HeavyPlanner(
-        settings, ledger=made.ledger, queues=made.queues, objects=made.objects, slides=made.slides, drain=drain
+        settings,
+        ledger=made.ledger,
+        queues=made.queues,
+        objects=made.objects,
+        slides=made.slides,
+        drain=drain,
+        tracer=made.tracer,
     )
     if settings.health_port is not None:
         serve_health(settings.health_port, planner)
     planner.run()
+    made.tracer.flush(FLUSH_SECONDS)
 
 
 if __name__ == "__main__":

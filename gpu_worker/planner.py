@@ -27,8 +27,11 @@ from wsi.notices.outbox import wake
 from wsi.ports.ledger import SystemLedger
 from wsi.ports.objects import Objects, SlideStore
 from wsi.ports.queues import Queues
+from wsi.ports.tracing import NO_TRACER, Tracer
 from wsi.records.notices import MESSAGE_SCHEMA, QueueMessage
+from wsi.records.spans import SpanAttributes, SpanKind
 from wsi.slide.files.scratch import ScratchSpace, throttle_to_tenths
+from wsi.spans import OpenSpan, record_wait, with_span
 
 log = logging.getLogger(__name__)
 
@@ -66,6 +69,7 @@ class HeavyPlanner:
         poll_seconds: float = POLL_SECONDS,
         drain_seconds: float = DRAIN_SECONDS,
         stuck_seconds: float = STUCK_SECONDS,
+        tracer: Tracer = NO_TRACER,
     ) -> None:
         """Prepare the planner. `objects`: the results bucket."""
         self._settings = settings
@@ -74,11 +78,13 @@ class HeavyPlanner:
         self._objects = objects
         self._slides = slides
         self._drain = drain
+        self._tracer = tracer
         self._poll_seconds, self._drain_seconds = poll_seconds, drain_seconds
         self._is_planning = False
         self._failed_polls = 0
         self._pulse = Pulse(stuck_seconds)
         self._metrics = PlanMetrics(tuple(PlanOutcome))
+        self._metrics.count_lost_spans(lambda: tracer.lost)
         self._metrics.watch(state=lambda: self.state, pulse=self._pulse)
 
     @property
@@ -163,14 +169,15 @@ class HeavyPlanner:
 
         def plan() -> None:
             try:
-                plan_job(
-                    job_id,
-                    ledger=self._ledger,
-                    slides=self._slides,
-                    objects=self._objects,
-                    scratch=ScratchSpace(Path(self._settings.scratch), self._settings.max_scratch_bytes, on_copy),
-                    shard_tiles=self._settings.shard_tiles,
-                )
+                with with_span(self._open_span(job_id, message)):
+                    plan_job(
+                        job_id,
+                        ledger=self._ledger,
+                        slides=self._slides,
+                        objects=self._objects,
+                        scratch=ScratchSpace(Path(self._settings.scratch), self._settings.max_scratch_bytes, on_copy),
+                        shard_tiles=self._settings.shard_tiles,
+                    )
             except Exception as error:  # noqa: BLE001  # a thread's border: it is raised below
                 errors.append(error)
             finally:
@@ -190,6 +197,18 @@ class HeavyPlanner:
             raise errors[0]
         log.error("plan given up", exc_info=errors[0], extra={"job": str(job_id)})
         return PlanOutcome.GIVEN_UP
+
+    def _open_span(self, job_id: UUID, message: QueueMessage) -> OpenSpan:
+        """Record the message's wait, and return the span of the plan."""
+        now = time.time()
+        sent = message.sent_at.timestamp() if message.sent_at is not None else None
+        described: SpanAttributes = {"job_id": str(job_id), "receives": message.receives}
+        record_wait(
+            self._tracer, HEAVY, f"queue {HEAVY}", parent=message.traceparent, began=sent, ended=now, **described
+        )
+        span = OpenSpan(self._tracer, HEAVY, "plan", parent=message.traceparent, kind=SpanKind.CONSUMER, began=now)
+        span.describe(**described)
+        return span
 
     def _settle(self, outcome: PlanOutcome, job_id: UUID, hidden: HiddenMessage) -> None:
         if outcome is PlanOutcome.RETURNED:

@@ -23,12 +23,14 @@ from gpu_worker.leases.heartbeat import LeasedShard
 from gpu_worker.leases.intake import Intake
 from gpu_worker.shard_preparer import PreparedShard, ShardPreparer
 from gpu_worker.shard_settler import ShardSettler, make_model_labels
+from gpu_worker.shard_spans import ShardSpans
 from inference.engine import Engine
 from inference.shard_loop import ShardLoop, ShardSink
 from inference.shard_run import Drained, ShardRun
 from inference.shard_stats import StageTimes
 from wsi.errors import Stuck
-from wsi.results.shard_result import ShardResult
+from wsi.results.shard_result import AttemptMeasurements, ShardResult
+from wsi.spans import with_span
 
 log = logging.getLogger(__name__)
 
@@ -53,7 +55,9 @@ class ShardPort(ShardSink):
         metrics: ShardMetrics,
         pulse: Pulse,
         drain: Drain,
+        spans: ShardSpans,
     ) -> None:
+        self._spans = spans
         self._intake, self._preparer, self._settler = intake, preparer, settler
         self._metrics, self._pulse, self._drain = metrics, pulse, drain
         #: A package to be tried once no shard is computed: its measurements need the whole device.
@@ -117,13 +121,15 @@ class ShardPort(ShardSink):
             return
         began = time.monotonic()
         error: Exception | None = None
+        measured: AttemptMeasurements | None = None
         try:
-            measured = shard.commit(result).measured
+            with with_span(self._spans.open_part(shard.leased, "commit shard")):
+                measured = shard.commit(result).measured
             if measured is not None:
                 self._metrics.count_reads(measured.requests, measured.bytes)
         except Exception as caught:  # noqa: BLE001  # the border of a shard: `settlement` decides, the settler logs
             error = caught
-        self._finish(run, error, committed=time.monotonic() - began)
+        self._finish(run, error, committed=time.monotonic() - began, measured=measured)
 
     def on_stopped(self, run: ShardRun) -> None:
         self._finish(run, Drained())
@@ -213,7 +219,14 @@ class ShardPort(ShardSink):
             self._ready = taken
         return True
 
-    def _finish(self, run: ShardRun, error: Exception | None, *, committed: float = 0.0) -> None:
+    def _finish(
+        self,
+        run: ShardRun,
+        error: Exception | None,
+        *,
+        committed: float = 0.0,
+        measured: AttemptMeasurements | None = None,
+    ) -> None:
         """Count and settle a shard, unless the watchdog did."""
         with self._claiming:
             shard = self._computing.pop(run, None)
@@ -222,6 +235,7 @@ class ShardPort(ShardSink):
         now = self._stage_times()
         times, self._times_before = now - self._times_before, now
         stats = run.summarise().with_stage_times(times, committed=committed)
+        self._spans.record_computation(shard.leased, run, stats, measured, error, committed=committed)
         model = make_model_labels(shard.leased)
         self._metrics.record(stats, model)
         self._metrics.observe_shard(time.monotonic() - run.began, model)

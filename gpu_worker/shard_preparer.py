@@ -11,6 +11,7 @@ from gpu_worker.checkpoints import Checkpoints
 from gpu_worker.leases.heartbeat import LeasedShard
 from gpu_worker.packages import ModelCache
 from gpu_worker.plans import PlanCache
+from gpu_worker.shard_spans import ShardSpans
 from inference.shard_meter import ShardMeter
 from inference.shard_run import Drained, ShardRun
 from inference.shard_task import ShardTask
@@ -18,6 +19,7 @@ from wsi.ports.ledger import SystemLedger
 from wsi.ports.objects import Objects
 from wsi.results.shard_result import ShardResult
 from wsi.slide.files.scratch import OnCopy, throttle_to_tenths
+from wsi.spans import with_span, with_step
 
 log = logging.getLogger(__name__)
 
@@ -52,6 +54,7 @@ class ShardPreparer:
         checkpoint_batches: int,
         on_checkpoint: Callable[[LeasedShard], None],
         beat: Callable[[], None],
+        spans: ShardSpans,
     ) -> None:
         """Take the worker's parts. `beat` is called at each step of a long preparation; `on_checkpoint` once a
         checkpoint is recorded."""
@@ -60,14 +63,21 @@ class ShardPreparer:
         self._every = {"checkpoint_seconds": checkpoint_seconds, "checkpoint_batches": checkpoint_batches}
         self._on_checkpoint = on_checkpoint
         self._beat = beat
+        self._spans = spans
 
     def prepare(self, leased: LeasedShard) -> PreparedShard:
         """Prepare a shard. Raises Drained if it is stopped meanwhile, and whatever keeps it from being computed."""
+        with with_span(self._spans.open_part(leased, "prepare shard")):
+            return self._prepare(leased)
+
+    def _prepare(self, leased: LeasedShard) -> PreparedShard:
         lease = leased.lease
         log.info("shard leased", extra={**leased.log_fields, "tiles": lease.tiles})
-        opened = self._plans.open(lease.job, self._copy_callback(leased))
+        with with_step("open slide"):
+            opened = self._plans.open(lease.job, self._copy_callback(leased))
         self._beat()
-        model = self._models.load(opened.plan)
+        with with_step("load model"):
+            model = self._models.load(opened.plan)
         self._beat()
         checkpoints = Checkpoints(leased, opened.plan, ledger=self._ledger, objects=self._objects)
         resume = checkpoints.resume()

@@ -9,9 +9,11 @@ from gpu_worker.health.metrics import Model, ShardMetrics
 from gpu_worker.leases.heartbeat import LeasedShard
 from gpu_worker.leases.intake import Intake
 from gpu_worker.leases.settlement import MessageAction, Settlement, decide_settlement
+from gpu_worker.shard_spans import ShardSpans
 from wsi.notices.outbox import wake
 from wsi.ports.ledger import SystemLedger
 from wsi.ports.queues import Queues
+from wsi.spans import with_span
 
 log = logging.getLogger(__name__)
 
@@ -28,15 +30,24 @@ class ShardSettler:
         metrics: ShardMetrics,
         drain: Drain,
         retry_seconds: float,
+        spans: ShardSpans,
     ) -> None:
         """Prepare the settler. `retry_seconds`: wait before work is given back when S3 does not answer."""
         self._ledger, self._queues, self._intake = ledger, queues, intake
         self._metrics, self._drain, self._retry_seconds = metrics, drain, retry_seconds
+        self._spans = spans
 
     def settle(self, leased: LeasedShard, error: Exception | None) -> Settlement:
         """Settle a shard that `error` ended, or that was committed. If this fails, the lease expires and the sweep
         repairs the shard's state."""
-        decided = decide_settlement(error)
+        with with_span(self._spans.open_part(leased, "settle shard")) as span:
+            decided = decide_settlement(error)
+            span.describe(outcome=decided.outcome.value)
+            span.error = decided.code or None
+            self._settle(leased, error, decided)
+            return decided
+
+    def _settle(self, leased: LeasedShard, error: Exception | None, decided: Settlement) -> None:
         self._metrics.count_shard(decided.outcome, make_model_labels(leased), code=decided.code)
         fields = {**leased.log_fields, "reason": decided.reason}
         if error is None:
@@ -55,7 +66,6 @@ class ShardSettler:
             self._carry_out(leased, decided)
         except Exception:  # a process border
             log.exception("shard not settled", extra=leased.log_fields)
-        return decided
 
     def _carry_out(self, leased: LeasedShard, decided: Settlement) -> None:
         job = leased.lease.job

@@ -11,6 +11,8 @@ from adapters.s3.objects import S3Objects
 from adapters.s3.slides import S3SlideStore
 from adapters.settings import processes
 from adapters.sqs import SqsQueues
+from adapters.tracing.choosing import make_tracer
+from wsi.ports.tracing import Tracer
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -22,6 +24,7 @@ class WorkerAdapters:
     queues: SqsQueues
     objects: S3Objects  #: the results bucket
     slides: S3SlideStore
+    tracer: Tracer
 
 
 def wire_adapters(settings: processes.WorkerSettings | processes.HeavySettings) -> WorkerAdapters:
@@ -35,4 +38,5 @@ def wire_adapters(settings: processes.WorkerSettings | processes.HeavySettings) 
         queues=SqsQueues(clients, settings.queue_prefix),
         objects=S3Objects(clients, settings.results_bucket),
         slides=S3SlideStore(clients, settings.slides_bucket, settings.allowed, settings),
+        tracer=make_tracer(settings, clients),
     )

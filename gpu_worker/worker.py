@@ -25,6 +25,7 @@ from gpu_worker.plans import PlanCache
 from gpu_worker.shard_port import ShardPort
 from gpu_worker.shard_preparer import ShardPreparer
 from gpu_worker.shard_settler import ShardSettler
+from gpu_worker.shard_spans import ShardSpans
 from gpu_worker.trials.trials import Trials
 from gpu_worker.waits import WorkerWaits
 from inference.decoder_choice import choose_decoders
@@ -35,12 +36,15 @@ from wsi.notices.outbox import wake
 from wsi.ports.ledger import SystemLedger
 from wsi.ports.objects import Objects, SlideStore
 from wsi.ports.queues import Queues
+from wsi.ports.tracing import NO_TRACER, Tracer
 from wsi.slide.files.scratch import ScratchSpace
 
 log = logging.getLogger(__name__)
 
 #: Polls that may fail in a row: Postgres needs up to two minutes to fail over.
 MAX_FAILED_POLLS = 24
+#: That the last spans may take at the end.
+FLUSH_SECONDS = 3.0
 
 
 class Worker:
@@ -57,10 +61,13 @@ class Worker:
         packages: Objects,
         drain: Drain,
         waits: WorkerWaits | None = None,
+        tracer: Tracer = NO_TRACER,
     ) -> None:
         """Make the worker's parts. `objects`: the results bucket; `packages`: the models bucket."""
         self._settings = settings
         self._drain = drain
+        self._tracer = tracer
+        spans = ShardSpans(tracer)
         self._waits = waits = waits or WorkerWaits()
         self._engine: Engine | None = None
         self._pulse = Pulse(settings.stuck_seconds)
@@ -91,6 +98,7 @@ class Worker:
             owner=f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}",
             lease_seconds=settings.lease_seconds,
             poll_seconds=waits.poll,
+            on_lease=lambda leased, received: spans.record_lease(leased, received=received),
         )
         self._port = ShardPort(
             intake=intake,
@@ -104,6 +112,7 @@ class Worker:
                 # Progress waits in the outbox.
                 on_checkpoint=lambda leased: wake(queues, traceparent=leased.lease.job.traceparent),
                 beat=self._pulse.beat,
+                spans=spans,
             ),
             settler=ShardSettler(
                 ledger=ledger,
@@ -112,10 +121,12 @@ class Worker:
                 metrics=self._metrics,
                 drain=drain,
                 retry_seconds=waits.retry,
+                spans=spans,
             ),
             metrics=self._metrics,
             pulse=self._pulse,
             drain=drain,
+            spans=spans,
         )
         self._trials = Trials(
             ledger=ledger,
@@ -131,6 +142,7 @@ class Worker:
         )
         self._watchdog = Watchdog(self._pulse, stage=lambda: self._engine.stalled_stage if self._engine else None)
         self._metrics.watch(state=lambda: self.state, pulse=self._pulse)
+        self._metrics.count_lost_spans(lambda: tracer.lost)
         joules = find_device_meter(settings.device)
         if joules is not None:
             self._metrics.count_energy(joules)
@@ -181,6 +193,7 @@ class Worker:
             self._plans.close()
             decoders.close()
             self._watchdog.end()
+            self._tracer.flush(FLUSH_SECONDS)
         return self._port.exit_code or 0
 
     def _run(self) -> None:

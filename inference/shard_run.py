@@ -93,6 +93,7 @@ class ShardRun:
             padded=self._padded,
             seconds=last - first,
             stage_seconds={"forward": self._busy, "write": self._writing},
+            first_batch_seconds=None if self._span is None else max(0.0, first - self._began),
             first_tile_seconds=None if self._first is None else self._first - self._began,
         )
 

@@ -19,6 +19,7 @@ class ShardStats:
     stage_seconds: Mapping[str, float] = field(default_factory=dict[str, float])  #: stage -> seconds at its own work
     #: (stage, "in") -> seconds of waiting for input; (stage, "out") -> seconds of waiting for room behind it
     waits: Mapping[tuple[str, str], float] = field(default_factory=dict[tuple[str, str], float])
+    first_batch_seconds: float | None = None  #: from the lease to the first batch in the model
     first_tile_seconds: float | None = None  #: from the lease to the first scores; None: no tile was inferred
 
     def with_stage_times(self, times: StageTimes, *, committed: float) -> ShardStats:

@@ -12,13 +12,15 @@ from adapters.settings.processes import SlideJobSettings
 from lambdas.cold_start import Handler, make_entry
 from lambdas.logs import make_logger
 from lambdas.queue_events import make_queue_handler
-from lambdas.wiring import SCRATCH, make_aws_clients, make_system_ledger
+from lambdas.wiring import SCRATCH, make_aws_clients, make_function_tracer, make_system_ledger
 from wsi.errors import RejectReason
 from wsi.inspection.inspecting import inspect_slide
 from wsi.ledger_rules import UNINSPECTED_SENTENCE
 from wsi.ports.ledger import SystemLedger
 from wsi.ports.objects import Objects, SlideStore
+from wsi.ports.tracing import NO_TRACER, Tracer
 from wsi.slide.files.scratch import ScratchSpace, throttle_to_tenths
+from wsi.spans import describe_span
 
 logger = make_logger("inspect")
 
@@ -29,6 +31,7 @@ def make_handler(
     slides: SlideStore,
     objects: Objects,
     scratch: ScratchSpace,
+    tracer: Tracer = NO_TRACER,
 ) -> Handler:
     def process_message(body: dict[str, Any], traceparent: str | None) -> None:
         on_copy = throttle_to_tenths(lambda done, _: logger.info("slide copied", extra={**body, "bytes": done}))
@@ -39,12 +42,13 @@ def make_handler(
             objects=objects,
             scratch=replace(scratch, on_copy=on_copy),
         )
+        describe_span(outcome=state.value if state else "nothing to do")
         logger.info("inspected", extra={**body, "traceparent": traceparent, "state": state})
 
     def give_up(body: dict[str, Any]) -> None:
         ledger.reject_slide(UUID(body["slide_id"]), RejectReason.DAMAGED, UNINSPECTED_SENTENCE)
 
-    return make_queue_handler(process_message, logger, give_up=give_up)
+    return make_queue_handler(process_message, logger, give_up=give_up, tracer=tracer)
 
 
 def wire(settings: SlideJobSettings) -> Handler:
@@ -54,6 +58,7 @@ def wire(settings: SlideJobSettings) -> Handler:
         slides=S3SlideStore(clients, settings.slides_bucket, settings.allowed, settings),
         objects=S3Objects(clients, settings.results_bucket),
         scratch=ScratchSpace(SCRATCH, settings.max_scratch_bytes),
+        tracer=make_function_tracer(settings, clients, "inspect"),
     )
 
 

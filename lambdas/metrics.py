@@ -32,3 +32,10 @@ def publish(vitals: Vitals, swept: Swept, *, namespace: str) -> None:
         for value in values:  # at a hundred values Powertools begins another line
             metrics.add_metric(name=name, unit=MetricUnit.Seconds, value=value)
     metrics.flush_metrics()
+
+
+def publish_lost_spans(count: int, service: str) -> None:
+    """Count spans that a function could not send to X-Ray."""
+    metrics = EphemeralMetrics(namespace=names.TRACES, service=service)
+    metrics.add_metric(name=names.SPANS_LOST, unit=MetricUnit.Count, value=count)
+    metrics.flush_metrics()

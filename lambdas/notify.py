@@ -14,10 +14,12 @@ from adapters.webhooks import LambdaWebhooks
 from lambdas.cold_start import Handler, make_entry
 from lambdas.logs import make_logger
 from lambdas.queue_events import make_queue_handler
-from lambdas.wiring import get_utc_now, make_aws_clients, make_system_ledger
+from lambdas.wiring import get_utc_now, make_aws_clients, make_function_tracer, make_system_ledger
 from wsi.notices.notifying import notify
 from wsi.ports.ledger import SystemLedger
 from wsi.ports.notices import Mail, Webhooks
+from wsi.ports.tracing import NO_TRACER, Tracer
+from wsi.spans import describe_span
 
 logger = make_logger("notify")
 
@@ -29,6 +31,7 @@ def make_handler(
     mail: Mail | None = None,
     page_url: str | None = None,
     clock: Callable[[], datetime] = get_utc_now,
+    tracer: Tracer = NO_TRACER,
 ) -> Handler:
     """Return the handler. `mail` None: this installation sends no e-mails."""
 
@@ -41,9 +44,10 @@ def make_handler(
             page_url=page_url,
             clock=clock,
         )
+        describe_span(**asdict(notified))
         logger.info("notified", extra={**body, "traceparent": traceparent, **asdict(notified)})
 
-    return make_queue_handler(process_message, logger)
+    return make_queue_handler(process_message, logger, tracer=tracer)
 
 
 def wire(settings: NotifySettings, *, webhooks: Webhooks | None = None) -> Handler:
@@ -54,6 +58,7 @@ def wire(settings: NotifySettings, *, webhooks: Webhooks | None = None) -> Handl
         webhooks=webhooks or LambdaWebhooks(clients, settings.webhook_function),
         mail=SesMail(clients, sender, settings.mail_configuration_set) if sender else None,
         page_url=settings.page_url,
+        tracer=make_function_tracer(settings, clients, "notify"),
     )
 
 

@@ -13,12 +13,13 @@ from adapters.sqs import SqsQueues
 from lambdas.cold_start import Handler, make_entry
 from lambdas.logs import make_logger
 from lambdas.queue_events import make_queue_handler
-from lambdas.wiring import SCRATCH, make_aws_clients, make_system_ledger
+from lambdas.wiring import SCRATCH, make_aws_clients, make_function_tracer, make_system_ledger
 from wsi.jobs.planning import give_up_plan, plan_job
 from wsi.notices.outbox import wake
 from wsi.ports.ledger import SystemLedger
 from wsi.ports.objects import Objects, SlideStore
 from wsi.ports.queues import Queues
+from wsi.ports.tracing import NO_TRACER, Tracer
 from wsi.slide.files.scratch import ScratchSpace, throttle_to_tenths
 
 logger = make_logger("plan")
@@ -32,6 +33,7 @@ def make_handler(
     queues: Queues,
     scratch: ScratchSpace,
     shard_tiles: int | None = None,
+    tracer: Tracer = NO_TRACER,
 ) -> Handler:
     def process_message(body: dict[str, Any], traceparent: str | None) -> None:
         on_copy = throttle_to_tenths(lambda done, _: logger.info("slide copied", extra={**body, "bytes": done}))
@@ -49,7 +51,7 @@ def make_handler(
         give_up_plan(UUID(body["job_id"]), ledger=ledger)
         wake(queues)
 
-    return make_queue_handler(process_message, logger, give_up=give_up)
+    return make_queue_handler(process_message, logger, give_up=give_up, tracer=tracer)
 
 
 def wire(settings: SlideJobSettings) -> Handler:
@@ -61,6 +63,7 @@ def wire(settings: SlideJobSettings) -> Handler:
         queues=SqsQueues(clients, settings.queue_prefix),
         scratch=ScratchSpace(SCRATCH, settings.max_scratch_bytes),
         shard_tiles=settings.shard_tiles,
+        tracer=make_function_tracer(settings, clients, "plan"),
     )
 
 

@@ -10,22 +10,35 @@ from adapters.settings.processes import RelaySettings
 from adapters.sqs import SqsQueues
 from lambdas.cold_start import Handler, make_entry
 from lambdas.logs import make_logger
-from lambdas.wiring import make_aws_clients, make_system_ledger
+from lambdas.wiring import make_aws_clients, make_function_tracer, make_system_ledger
 from wsi.notices.outbox import relay
 from wsi.ports.ledger import SystemLedger
 from wsi.ports.push import Publisher
 from wsi.ports.queues import Queues
+from wsi.ports.tracing import NO_TRACER, Tracer
 
 logger = make_logger("relay")
 
 
-def make_handler(*, ledger: SystemLedger, queues: Queues, publisher: Publisher, shards_in_flight: int) -> Handler:
+def make_handler(
+    *,
+    ledger: SystemLedger,
+    queues: Queues,
+    publisher: Publisher,
+    shards_in_flight: int,
+    tracer: Tracer = NO_TRACER,
+) -> Handler:
     def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
         # Wake-ups hold no data, so one run answers a whole batch of them, and a scheduled event as well. A row that
         # was not sent stays in SQL for the next run; no message needs to be delivered again.
         seconds = context.get_remaining_time_in_millis() / 1000
         relayed = relay(
-            ledger=ledger, queues=queues, publisher=publisher, seconds=seconds, shards_in_flight=shards_in_flight
+            ledger=ledger,
+            queues=queues,
+            publisher=publisher,
+            seconds=seconds,
+            shards_in_flight=shards_in_flight,
+            tracer=tracer,
         )
         logger.info("relayed", extra=asdict(relayed))
         return {"batchItemFailures": []}
@@ -40,6 +53,7 @@ def wire(settings: RelaySettings) -> Handler:
         queues=SqsQueues(clients, settings.queue_prefix),
         publisher=AppSyncPublisher(clients, settings.appsync_url),
         shards_in_flight=settings.shards_in_flight,
+        tracer=make_function_tracer(settings, clients, "relay"),
     )
 
 

@@ -14,12 +14,15 @@ from adapters.postgres.system_ledger import PostgresSystemLedger
 from adapters.postgres.tenant_ledger import PostgresTenantLedger
 from adapters.s3.objects import S3Objects
 from adapters.s3.slides import S3SlideStore
-from adapters.settings.processes import ApiSettings, AwsSettings, DatabaseSettings, SubmitSettings
+from adapters.settings.processes import ApiSettings, AwsSettings, DatabaseSettings, SubmitSettings, TracedSettings
 from adapters.settings.scaling import SHARDS_A_WORKER
 from adapters.sqs import SqsQueues
+from adapters.tracing.choosing import make_tracer
+from lambdas.metrics import publish_lost_spans
 from wsi.ports.ledger import TenantLedger
 from wsi.ports.objects import MultipartStore, Objects, SlideStore
 from wsi.ports.queues import Queues
+from wsi.ports.tracing import NO_TRACER, Tracer
 from wsi.records.expectations import WorkerScaling
 
 SCRATCH = Path("/tmp")  #: a Lambda's only writable folder
@@ -45,6 +48,11 @@ def make_system_ledger(settings: DatabaseSettings) -> PostgresSystemLedger:
     return PostgresSystemLedger(make_connections(settings))
 
 
+def make_function_tracer(settings: TracedSettings, clients: AwsClients, service: str) -> Tracer:
+    """Return the tracer of a function, whose lost spans are a metric."""
+    return make_tracer(settings, clients, on_lost=lambda count: publish_lost_spans(count, service))
+
+
 @dataclass(frozen=True, kw_only=True)
 class SubmitWiring:
     """The ports of the route of new jobs and dry runs."""
@@ -55,6 +63,7 @@ class SubmitWiring:
     dollars_per_gpu_hour: float
     page_origins: frozenset[str] = frozenset()  #: of pages that may read answers, besides the API's own
     clock: Callable[[], datetime] = get_utc_now
+    tracer: Tracer = NO_TRACER
 
     @staticmethod
     def of(settings: SubmitSettings, clients: AwsClients) -> SubmitWiring:
@@ -64,6 +73,7 @@ class SubmitWiring:
             queues=SqsQueues(clients, settings.queue_prefix),
             dollars_per_gpu_hour=settings.dollars_per_gpu_hour,
             page_origins=settings.origins,
+            tracer=make_function_tracer(settings, clients, "api"),
         )
 
 

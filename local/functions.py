@@ -28,10 +28,15 @@ class Addresses:
     issuer: str
     jwks_url: str
     client_id: str
+    traces: str  #: File of the spans of this process.
 
     def make_common_settings(self, dsn: str) -> dict[str, Any]:
         """Return the settings of every process, with the DSN of its database role."""
         return {"region": self.region, "endpoint_url": self.endpoint_url, "database_dsn": dsn}
+
+    def make_traced_settings(self, dsn: str) -> dict[str, Any]:
+        """Return the settings of every process that a slide passes through."""
+        return {**self.make_common_settings(dsn), "traces": self.traces}
 
 
 def make_authorizer_handler(at: Addresses) -> Handler:
@@ -43,7 +48,7 @@ def make_authorizer_handler(at: Addresses) -> Handler:
 
 def make_api_handler(at: Addresses, *, realtime_url: str) -> Handler:
     settings = processes.ApiSettings(
-        **at.make_common_settings(at.api_dsn),
+        **at.make_traced_settings(at.api_dsn),
         slides_bucket=SLIDES,
         results_bucket=RESULTS,
         models_bucket=MODELS,
@@ -58,7 +63,7 @@ def make_api_handler(at: Addresses, *, realtime_url: str) -> Handler:
 
 def make_submit_handler(at: Addresses) -> Handler:
     settings = processes.SubmitSettings(
-        **at.make_common_settings(at.api_dsn), results_bucket=RESULTS, queue_prefix=QUEUE_PREFIX
+        **at.make_traced_settings(at.api_dsn), results_bucket=RESULTS, queue_prefix=QUEUE_PREFIX
     )
     return submit.wire(settings)
 
@@ -104,7 +109,7 @@ def make_sweep_handler(at: Addresses, options: StackOptions, *, stuck_seconds: f
 
 def make_relay_handler(at: Addresses, *, graphql_url: str) -> Handler:
     settings = processes.RelaySettings(
-        **at.make_common_settings(at.system_dsn), queue_prefix=QUEUE_PREFIX, appsync_url=graphql_url
+        **at.make_traced_settings(at.system_dsn), queue_prefix=QUEUE_PREFIX, appsync_url=graphql_url
     )
     return relay.wire(settings)
 
@@ -113,7 +118,7 @@ def make_notify_handler(at: Addresses) -> Handler:
     """Return the handler of `notify`. Webhooks are sent from here, under the rules of AWS; mails stay in the
     emulator."""
     settings = processes.NotifySettings(
-        **at.make_common_settings(at.system_dsn),
+        **at.make_traced_settings(at.system_dsn),
         webhook_function="webhook_send",
         mail_from="tessera@localhost.localdomain",
     )
@@ -123,7 +128,7 @@ def make_notify_handler(at: Addresses) -> Handler:
 
 def _slide_jobs(at: Addresses, options: StackOptions) -> processes.SlideJobSettings:
     return processes.SlideJobSettings(
-        **at.make_common_settings(at.system_dsn),
+        **at.make_traced_settings(at.system_dsn),
         slides_bucket=SLIDES,
         results_bucket=RESULTS,
         allowed_buckets=SHARED,
@@ -134,5 +139,5 @@ def _slide_jobs(at: Addresses, options: StackOptions) -> processes.SlideJobSetti
 
 def _stitch(at: Addresses) -> processes.StitchSettings:
     return processes.StitchSettings(
-        **at.make_common_settings(at.system_dsn), results_bucket=RESULTS, queue_prefix=QUEUE_PREFIX
+        **at.make_traced_settings(at.system_dsn), results_bucket=RESULTS, queue_prefix=QUEUE_PREFIX
     )

@@ -75,6 +75,11 @@ class Stack:
     # --- where it answers
 
     @property
+    def traces(self) -> Path:
+        """The folder of the traces, a file for each process."""
+        return self.folder / "traces"
+
+    @property
     def api_url(self) -> str:
         return f"{self._api.url}{BASE_PATH}"
 
@@ -144,6 +149,7 @@ class Stack:
             issuer=pool.issuer,
             jwks_url=pool.jwks_url,
             client_id=pool.client_id,
+            traces=str(self.traces / "stack.jsonl"),
         )
         self._start_http()
         self.start_functions()
@@ -274,6 +280,7 @@ class Stack:
             "ministack_pid": self.ministack.pid,
             "worker_pids": list(self.workers.pids.values()),
             "logs": str(self.folder / "logs"),
+            "traces": str(self.traces),
         }
 
 

@@ -62,7 +62,11 @@ class Workers:
         own = self._folder / "workers" / str(number)
         scratch = own / "scratch"
         scratch.mkdir(parents=True, exist_ok=True)
-        folders = {"model_cache": str(self._folder / "models"), "scratch": str(scratch)}
+        folders = {
+            "model_cache": str(self._folder / "models"),
+            "scratch": str(scratch),
+            "traces": str(self._folder / "traces" / f"worker-{number}.jsonl"),
+        }
         settings = make_worker_settings(self._at, {**folders, **self._overrides, **overrides})
         self._running[number] = children.start(
             [sys.executable, "-m", "gpu_worker"],

@@ -1,10 +1,11 @@
-"""Many calls that wait for the network, in parallel."""
+"""Many calls that wait for the network, in parallel. Each has the caller's context: the span that is current there."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
 from typing import TypeVar
 
 _AT_ONCE = 16  #: requests to S3, for slides of many files: 1,000 files open in about two seconds
@@ -21,7 +22,8 @@ def map_concurrently(call: Callable[[_In], _Out], items: Sequence[_In]) -> list[
     if len(items) <= 1:
         return [call(item) for item in items]
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        return list(pool.map(call, items))
+        contexts = [copy_context() for _ in items]  # one cannot be entered twice at a time
+        return list(pool.map(lambda context, item: context.run(call, item), contexts, items))
 
 
 def iterate_concurrently(call: Callable[[_In], _Out], items: Iterable[_In]) -> Generator[_Out]:
@@ -31,7 +33,7 @@ def iterate_concurrently(call: Callable[[_In], _Out], items: Iterable[_In]) -> G
         waiting: deque[Future[_Out]] = deque()
         try:
             for item in items:
-                waiting.append(pool.submit(call, item))
+                waiting.append(pool.submit(copy_context().run, call, item))
                 if len(waiting) > AHEAD:
                     yield waiting.popleft().result()
             while waiting:

@@ -15,6 +15,7 @@ from wsi.records.restatement import Restatement
 from wsi.records.shards import ShardCount
 from wsi.records.slides import RestoreTier, Slide
 from wsi.states import JobState, SlideState
+from wsi.tracing import JOINED_AGE, make_traceparent
 
 POISON_FAILURES = 3  #: in-process failures of one shard; leases that run out and releases do not count (F-5)
 #: Leases of one shard that ran out in a row without a new checkpoint. A worker that a shard kills (out of memory, a
@@ -58,6 +59,13 @@ def needs_deidentification(slide: Slide) -> bool:
 def make_anonymous_name(slide_id: UUID, suffix: str = "") -> str:
     """Return the name of a slide that was de-identified, or was refused before it could be."""
     return f"{slide_id}{suffix}"
+
+
+def choose_inspection_trace(slide: Slide, now: datetime) -> str:
+    """Return the traceparent of an inspection: the slide's own, or a new one if the slide is too old for it."""
+    if slide.traceparent is None or now - slide.created_at > JOINED_AGE:
+        return make_traceparent()
+    return slide.traceparent
 
 
 def make_slide_message(slide_id: UUID) -> dict[str, Any]:

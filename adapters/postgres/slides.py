@@ -16,6 +16,7 @@ from adapters.postgres.connections import Cursor, Transactions
 from wsi.errors import RejectReason
 from wsi.ledger_rules import (
     check_restatable,
+    choose_inspection_trace,
     make_anonymous_name,
     make_deleted_slide_error,
     make_slide_in_use_error,
@@ -29,7 +30,6 @@ from wsi.records.pages import Page, make_cursor, read_cursor
 from wsi.records.restatement import Restatement
 from wsi.records.slides import Choice, Slide, SlideFile
 from wsi.states import SLIDE_MOVES, SlideState, select_sources
-from wsi.tracing import make_traceparent
 
 _GET = sql.SQL("SELECT {slide} FROM slides WHERE id = %s").format(slide=rows.SLIDE)
 _GET_LOCKED = _GET + sql.SQL(" FOR UPDATE OF slides")
@@ -59,14 +59,14 @@ class PostgresTenantSlides(Transactions):
         mpp: float | None,
         choice: Choice | None = None,
         deidentify: bool = False,
+        traceparent: str | None = None,
     ) -> Slide:
         state = SlideState.UPLOADING
         with self._transaction(actor.tenant) as cursor:
             quotas.check_new_upload(cursor, actor, files)
             note(cursor, actor, "slide.create", slide_id)
-            return insert(
-                cursor, actor, slide_id, name, files, state=state, mpp=mpp, choice=choice, deidentify=deidentify
-            )
+            stated: dict[str, Any] = {"mpp": mpp, "choice": choice, "deidentify": deidentify}
+            return insert(cursor, actor, slide_id, name, files, state=state, traceparent=traceparent, **stated)
 
     def register_slide(
         self,
@@ -78,11 +78,13 @@ class PostgresTenantSlides(Transactions):
         mpp: float | None,
         digest: str,
         choice: Choice | None = None,
+        traceparent: str | None = None,
     ) -> Slide:
         with self._transaction(actor.tenant) as cursor:
             note(cursor, actor, "slide.register", slide_id)
             state = SlideState.UPLOADED
-            return insert(cursor, actor, slide_id, name, files, state=state, mpp=mpp, choice=choice, digest=digest)
+            stated: dict[str, Any] = {"mpp": mpp, "choice": choice, "digest": digest}
+            return insert(cursor, actor, slide_id, name, files, state=state, traceparent=traceparent, **stated)
 
     def complete_upload(self, actor: Actor, slide_id: UUID, *, digest: str, etags: Mapping[str, str]) -> Slide:
         with self._transaction(actor.tenant) as cursor:
@@ -178,14 +180,15 @@ def insert(
     choice: Choice | None,
     digest: str | None = None,
     deidentify: bool = False,
+    traceparent: str | None = None,
 ) -> Slide:
     chosen = Jsonb(choice.as_json()) if choice is not None else None
     cursor.execute(
         """
-        INSERT INTO slides (id, tenant, name, state, mpp, choice, digest, deidentify, created_by)
-        VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)
+        INSERT INTO slides (id, tenant, name, state, mpp, choice, digest, deidentify, created_by, traceparent)
+        VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
         """,
-        (slide_id, actor.tenant, name, state, mpp, chosen, digest, deidentify, actor.subject),
+        (slide_id, actor.tenant, name, state, mpp, chosen, digest, deidentify, actor.subject, traceparent),
     )
     cursor.executemany(
         """
@@ -269,5 +272,5 @@ def _forget_names(cursor: Cursor, slide_id: UUID) -> None:
 def send_to_inspection(cursor: Cursor, slide: Slide) -> None:
     cursor.execute(
         "INSERT INTO outbox (tenant, topic, body, traceparent) VALUES (%s, 'inspect', %s, %s)",
-        (slide.tenant, Jsonb(make_slide_message(slide.id)), make_traceparent()),
+        (slide.tenant, Jsonb(make_slide_message(slide.id)), choose_inspection_trace(slide, datetime.now(UTC))),
     )

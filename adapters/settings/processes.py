@@ -36,6 +36,13 @@ class OwnerSettings(AwsSettings):
     owner_secret: str | None = None
 
 
+class TracedSettings(AwsSettings):
+    """The traces of a process that a slide passes through."""
+
+    traces: str | None = None  #: Where spans go: "xray", or the path of a file; without it none are recorded.
+    trace_share: float = Field(default=1.0, ge=0, le=1)  #: Share of traces that are recorded, chosen by their ids.
+
+
 class SlideBuckets(Environment):
     """The buckets of slides."""
 
@@ -71,7 +78,7 @@ class Pages(Environment):
         return frozenset(origin for origin in self.page_origins.split(",") if origin)
 
 
-class SubmitSettings(DatabaseSettings, QueueNames, Pages):
+class SubmitSettings(DatabaseSettings, QueueNames, Pages, TracedSettings):
     """The function that starts jobs and answers dry runs."""
 
     results_bucket: str  #: Bucket of results and of what inspection stores.
@@ -89,7 +96,7 @@ class ApiSettings(SubmitSettings, SlideBuckets):
     most_workers: int = Field(default=1, gt=0)  #: Workers at once, at most.
 
 
-class SlideJobSettings(DatabaseSettings, SlideBuckets, QueueNames, ReadLimits):
+class SlideJobSettings(DatabaseSettings, SlideBuckets, QueueNames, ReadLimits, TracedSettings):
     """The functions inspect and plan."""
 
     results_bucket: str  #: Bucket of results and of what inspection stores.
@@ -114,13 +121,13 @@ class HeavySettings(SlideJobSettings):
     health_port: int | None = None  #: Port of the health paths; unset: none.
 
 
-class StitchSettings(DatabaseSettings, QueueNames):
+class StitchSettings(DatabaseSettings, QueueNames, TracedSettings):
     """The function that stitches results."""
 
     results_bucket: str  #: Bucket of results.
 
 
-class RelaySettings(DatabaseSettings, QueueNames):
+class RelaySettings(DatabaseSettings, QueueNames, TracedSettings):
     """The function that sends the outbox."""
 
     appsync_url: str  #: GraphQL address that updates are published to.
@@ -137,7 +144,7 @@ class SweepSettings(DatabaseSettings, QueueNames):
     give_up_seconds: float = Field(default=86_400.0, gt=0)  #: Time after which a job fails and a slide is rejected.
 
 
-class NotifySettings(DatabaseSettings):
+class NotifySettings(DatabaseSettings, TracedSettings):
     """The function that sends e-mails and webhooks when a job ends."""
 
     webhook_function: str  #: Name or ARN of the function `webhook_send`.
@@ -157,7 +164,7 @@ class ImageBuildSettings(AwsSettings):
     image_repository: str  #: ECR repository of the images.
 
 
-class WorkerSettings(DatabaseSettings, SlideBuckets, QueueNames, ReadLimits):
+class WorkerSettings(DatabaseSettings, SlideBuckets, QueueNames, ReadLimits, TracedSettings):
     """`python -m gpu_worker`: computes shards and tries new models."""
 
     results_bucket: str  #: Bucket of results and of what inspection stores.

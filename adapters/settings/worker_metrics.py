@@ -48,6 +48,7 @@ GPU_ENERGY_JOULES = PREFIX + "gpu_energy_joules_total"  #: of the device, by NVM
 _WORKER = PREFIX + "worker_"
 IDLE_SECONDS = _WORKER + "idle_seconds_total"  #: asking for work and finding none
 FAILED_POLLS = _WORKER + "failed_polls_total"  #: queues or Postgres did not answer
+SPANS_LOST = _WORKER + "spans_lost_total"  #: of traces: X-Ray did not take them, or too many waited
 LEASES_HELD = _WORKER + "leases_held"  #: gauge
 STATE = _WORKER + "state"  #: gauge, {state="waiting" | "running" | "leaving"}: 1 for the one it is in, else 0
 SILENT_SECONDS = _WORKER + "silent_seconds"  #: gauge: since the last step of the work
@@ -60,7 +61,7 @@ PLAN_SECONDS = PREFIX + "plan_seconds"
 SUMMARIES: Final = (STAGE_SECONDS, STAGE_WAIT_SECONDS, SHARD_SECONDS, TIME_TO_FIRST_TILE_SECONDS, PLAN_SECONDS)
 COUNTERS: Final = (
     *(SHARDS, SHARDS_FAILED, TILES, TILES_PADDED, BATCHES, RUN_SECONDS, S3_GETS, S3_BYTES, GPU_ENERGY_JOULES),
-    *(IDLE_SECONDS, FAILED_POLLS, PLANS),
+    *(IDLE_SECONDS, FAILED_POLLS, SPANS_LOST, PLANS),
 )
 GAUGES: Final = (BATCH_FILL_RATIO, GPU_BUSY_RATIO, COLD_START_SECONDS, LEASES_HELD, STATE, SILENT_SECONDS)
 

@@ -49,6 +49,10 @@ class ProcessMetrics:
         for one in State:
             gauge.labels(one.value).set_function(lambda one=one: float(state() is one))
 
+    def count_lost_spans(self, lost: Callable[[], int]) -> None:
+        """Add the number of spans of traces that could not be sent."""
+        self._registry.register(_ReadCounter(names.SPANS_LOST, "Spans of traces that could not be sent.", lost))
+
     def format_metrics(self) -> bytes:
         """Return the metrics in Prometheus' text format."""
         return generate_latest(self._registry)
@@ -106,7 +110,7 @@ class ShardMetrics(ProcessMetrics):
 
     def count_energy(self, joules: Callable[[], float]) -> None:
         """Add the energy of the device (`inference.energy`), which is read whenever the metrics are."""
-        self._registry.register(_Energy(joules))
+        self._registry.register(_ReadCounter(names.GPU_ENERGY_JOULES, "Joules that the GPU used.", joules))
 
     def record(self, stats: ShardStats, model: Model) -> None:
         """Record what the engine did for a shard."""
@@ -150,13 +154,14 @@ class ShardMetrics(ProcessMetrics):
             one.labels(*of)
 
 
-class _Energy(Collector):
-    def __init__(self, joules: Callable[[], float]) -> None:
-        self._joules = joules
+class _ReadCounter(Collector):
+    """A counter whose value somebody else keeps; it is read whenever the metrics are."""
+
+    def __init__(self, name: str, help: str, read: Callable[[], float]) -> None:
+        self._name, self._help, self._read = name.removesuffix("_total"), help, read
 
     def collect(self) -> Iterator[CounterMetricFamily]:
-        name = names.GPU_ENERGY_JOULES.removesuffix("_total")
-        yield CounterMetricFamily(name, "Joules that the GPU used.", self._joules())
+        yield CounterMetricFamily(self._name, self._help, self._read())
 
 
 class PlanMetrics(ProcessMetrics):

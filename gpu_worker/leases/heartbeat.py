@@ -12,6 +12,7 @@ from wsi.ports.ledger import SystemLedger
 from wsi.ports.queues import Queues
 from wsi.records.notices import QueueMessage
 from wsi.records.shards import Lease
+from wsi.tracing import make_traceparent
 
 log = logging.getLogger(__name__)
 
@@ -26,6 +27,8 @@ class LeasedShard:
     lease: Lease
     queue: str
     message: QueueMessage
+    #: Of the attempt's own span.
+    traceparent: str = field(default_factory=make_traceparent)
     #: Set to end the work on it: the lease is lost, or the worker leaves.
     stop: threading.Event = field(default_factory=threading.Event)
 

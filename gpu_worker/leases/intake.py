@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import math
+import time
+from collections.abc import Callable
 from uuid import UUID
 
 from gpu_worker.drain import Drain
@@ -18,6 +20,7 @@ from wsi.ports.queues import Queues
 from wsi.records.jobs import Job
 from wsi.records.notices import MESSAGE_SCHEMA, QueueMessage
 from wsi.records.shards import LeaseRefusal
+from wsi.tracing import continue_trace
 
 log = logging.getLogger(__name__)
 
@@ -35,8 +38,11 @@ class Intake:
         owner: str,
         lease_seconds: float,
         poll_seconds: float,
+        on_lease: Callable[[LeasedShard, float], None] | None = None,
     ) -> None:
-        """Begin without leases. `poll_seconds`: how long a poll waits on its last queue."""
+        """Begin without leases. `poll_seconds`: how long a poll waits on its last queue. `on_lease` gets each leased
+        shard, and when its message came, in seconds of the epoch."""
+        self._on_lease = on_lease
         self._ledger = ledger
         self._queues = queues
         self._heartbeats = heartbeats
@@ -103,6 +109,7 @@ class Intake:
         self._queues.delete(leased.queue, leased.message.receipt)
 
     def _lease(self, queue: str, message: QueueMessage) -> LeasedShard | None:
+        received = time.time()
         wanted = _parse_shard(message)
         if wanted is None:
             log.error("malformed message left for the dead-letter queue", extra={"queue": queue})
@@ -122,9 +129,12 @@ class Intake:
         if self._refusals.refuses(answer.job):
             self._ledger.release_shard(answer, reason=UnsuitableDevice.code, failed=False)
             return self._put_back(queue, message)
-        leased = LeasedShard(lease=answer, queue=queue, message=message)
+        traceparent = continue_trace(answer.job.traceparent)
+        leased = LeasedShard(lease=answer, queue=queue, message=message, traceparent=traceparent)
         self._heartbeats.add(leased)
         self._drain.follow(leased.stop)
+        if self._on_lease is not None:
+            self._on_lease(leased, received)
         return leased
 
     def _put_back(self, queue: str, message: QueueMessage) -> None:

@@ -17,10 +17,12 @@ from lambdas.cold_start import Handler
 from lambdas.http.cors import add_cors_headers
 from lambdas.http.problems import handle_problems, refuse_unreadable_body
 from lambdas.http.requests import WIRING, read_json
-from lambdas.http.rest_events import TRACEPARENT, begin_trace
+from lambdas.http.rest_events import TRACEPARENT, find_traceparent
 from lambdas.http.side_by_side import SideBySideResolver
 from lambdas.wiring import SubmitWiring
 from wsi.errors import Invalid
+from wsi.records.spans import SpanKind
+from wsi.spans import OpenSpan, with_span
 
 
 def make_resolver(*routers: APIGatewayRouter) -> APIGatewayRestResolver:
@@ -34,13 +36,19 @@ def make_resolver(*routers: APIGatewayRouter) -> APIGatewayRestResolver:
 
 
 def make_resolver_handler(app: APIGatewayRestResolver, wiring: SubmitWiring) -> Handler:
-    """Return the handler that answers requests by the resolver's routes, which work on `wiring`."""
+    """Return the handler that answers requests by the resolver's routes, which work on `wiring`. A route that is part
+    of a slide's path gives the request's span a name; the spans of all others are dropped."""
 
     def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
-        traceparent = begin_trace(event)
-        app.append_context(**{WIRING: wiring, TRACEPARENT: traceparent})
-        answer = refuse_unreadable_body(event, traceparent) or app.resolve(event, context)
-        return add_cors_headers(wiring.page_origins, event, answer)
+        request = OpenSpan(wiring.tracer, "api", None, parent=find_traceparent(event), kind=SpanKind.SERVER)
+        with with_span(request) as span:
+            traceparent = span.traceparent
+            app.append_context(**{WIRING: wiring, TRACEPARENT: traceparent})
+            answer = refuse_unreadable_body(event, traceparent) or app.resolve(event, context)
+            span.describe(status=answer["statusCode"])
+            if answer["statusCode"] >= 500:
+                span.error = f"http_{answer['statusCode']}"
+            return add_cors_headers(wiring.page_origins, event, answer)
 
     return handle
 

@@ -22,7 +22,12 @@ def read_actor(event: Mapping[str, Any]) -> Actor:
     return Actor(tenant=UUID(found["tenant"]), subject=found["subject"], role=Role(found["role"]))
 
 
+def find_traceparent(event: Mapping[str, Any]) -> str | None:
+    """Return the client's traceparent, as it came; None if the request has none."""
+    headers: Mapping[str, str] = event.get("headers") or {}
+    return next((value for name, value in headers.items() if name.lower() == TRACEPARENT), None)
+
+
 def begin_trace(event: Mapping[str, Any]) -> str:
     """Continue the client's trace, or begin a new one; return the traceparent."""
-    headers: Mapping[str, str] = event.get("headers") or {}
-    return continue_trace(next((value for name, value in headers.items() if name.lower() == TRACEPARENT), None))
+    return continue_trace(find_traceparent(event))

@@ -14,6 +14,7 @@ from lambdas.http.requests import Caller, Cursor, Limit, Search, Trace, Wiring
 from lambdas.schemas.slides import SlideAnswer, SlideList, SlideToRegister, SlideToRestate, SlideToRestore
 from wsi.records.slides import Choice
 from wsi.slides import archiving, restating, slides
+from wsi.spans import describe_span
 from wsi.states import SlideState
 
 router = APIGatewayRouter()
@@ -23,6 +24,7 @@ router = APIGatewayRouter()
     "/slides", tags=["slides"], summary="Register a slide in an allowed bucket", status_code=HTTPStatus.CREATED
 )
 def register(body: SlideToRegister, caller: Caller, trace: Trace, wiring: Wiring) -> SlideAnswer:
+    describe_span("register slide")
     slide = slides.register_slide(
         caller,
         body.s3_uri,
@@ -34,6 +36,7 @@ def register(body: SlideToRegister, caller: Caller, trace: Trace, wiring: Wiring
         allowed_buckets=wiring.allowed_buckets,
         traceparent=trace,
     )
+    describe_span(slide_id=str(slide.id))
     return SlideAnswer.of(slide)
 
 
@@ -58,6 +61,7 @@ def get(slide_id: UUID, caller: Caller, wiring: Wiring) -> SlideAnswer:
     "/slides/<slide_id>", tags=["slides"], summary="State a scale, an image or a name, and inspect again"
 )
 def restate(slide_id: UUID, body: SlideToRestate, caller: Caller, trace: Trace, wiring: Wiring) -> SlideAnswer:
+    describe_span("restate slide", slide_id=str(slide_id))
     slide = restating.restate_slide(
         caller,
         slide_id,

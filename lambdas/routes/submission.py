@@ -13,6 +13,7 @@ from lambdas.http.requests import Caller, IdempotencyKey, Submitting, Trace
 from lambdas.routes.jobs import read_job_context
 from lambdas.schemas.jobs import EstimateAnswer, JobSubmitted, NewJobBody
 from wsi.jobs import jobs
+from wsi.spans import describe_span
 
 router = APIGatewayRouter()
 
@@ -50,6 +51,7 @@ def submit(
         )
         priced = EstimateAnswer.of(estimate, request.warnings)
         return Response(status_code=HTTPStatus.OK, content_type=JSON, body=priced)
+    describe_span("start job", slide_id=str(request.slide_id))
     submission = jobs.submit_job(
         caller,
         request,
@@ -58,6 +60,7 @@ def submit(
         ledger=wiring.ledger,
         queues=wiring.queues,
     )
+    describe_span(job_id=str(submission.job.id), model=submission.job.model)
     context = read_job_context(submission.job, caller=caller, wiring=wiring)
     answer = JobSubmitted.of_submission(submission, context, request.warnings)
     return Response(status_code=HTTPStatus.ACCEPTED, content_type=JSON, body=answer)

@@ -21,17 +21,20 @@ from lambdas.schemas.uploads import (
     read_part_cursor,
 )
 from wsi.records.slides import Choice
+from wsi.spans import describe_span
 from wsi.uploads import uploads
 
 router = APIGatewayRouter()
 
 
 @router.post("/uploads", tags=["uploads"], summary="Begin an upload", status_code=HTTPStatus.CREATED)
-def begin(body: NewUpload, caller: Caller, wiring: Wiring) -> OpenedUpload:
+def begin(body: NewUpload, caller: Caller, trace: Trace, wiring: Wiring) -> OpenedUpload:
+    describe_span("begin upload")
     files = [file.to_request() for file in body.files]
     choice = Choice.of(body.optical_path, body.focal_plane, body.picture)
     asked: dict[str, Any] = {"mpp": body.mpp, "choice": choice, "deidentify": body.deidentify}
-    slide = uploads.open_upload(caller, files, **asked, ledger=wiring.ledger, slides=wiring.slides)
+    slide = uploads.open_upload(caller, files, **asked, ledger=wiring.ledger, slides=wiring.slides, traceparent=trace)
+    describe_span(slide_id=str(slide.id))
     return OpenedUpload.of(slide)
 
 
@@ -52,6 +55,7 @@ def stored(slide_id: UUID, caller: Caller, wiring: Wiring, cursor: Cursor = None
 
 @router.post("/uploads/<slide_id>/complete", tags=["uploads"], summary="Complete the upload")
 def complete(slide_id: UUID, caller: Caller, trace: Trace, wiring: Wiring) -> SlideAnswer:
+    describe_span("complete upload", slide_id=str(slide_id))
     slide = uploads.complete_upload(
         caller, slide_id, ledger=wiring.ledger, slides=wiring.slides, queues=wiring.queues, traceparent=trace
     )

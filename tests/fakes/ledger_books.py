@@ -14,8 +14,10 @@ from wsi.errors import FailReason
 from wsi.ledger_rules import (
     ENTRY_TOPIC,
     PUSH_SECONDS,
+    choose_inspection_trace,
     make_job_message,
     make_shard_message,
+    make_slide_message,
     make_unknown_job_error,
     make_unknown_slide_error,
     select_receivers,
@@ -215,8 +217,19 @@ class Books:
     # --- what leaves
 
     def send(self, tenant: UUID, topic: str, body: Mapping[str, Any], traceparent: str) -> None:
-        row = OutboxRow(id=next(self.outbox_ids), topic=topic, tenant=tenant, body=dict(body), traceparent=traceparent)
-        self.outbox.append(OutboxEntry(row=row, created_at=self.now()))
+        now = self.now()
+        row = OutboxRow(
+            id=next(self.outbox_ids),
+            topic=topic,
+            tenant=tenant,
+            body=dict(body),
+            traceparent=traceparent,
+            created_at=now,
+        )
+        self.outbox.append(OutboxEntry(row=row, created_at=now))
+
+    def send_to_inspection(self, slide: Slide) -> None:
+        self.send(slide.tenant, "inspect", make_slide_message(slide.id), choose_inspection_trace(slide, self.now()))
 
     def push(self, job: Job) -> None:
         self.send(job.tenant, PUSH, make_job_update(job).as_json(), job.traceparent)

@@ -10,14 +10,12 @@ from wsi.ledger_rules import (
     check_restatable,
     make_deleted_slide_error,
     make_slide_in_use_error,
-    make_slide_message,
     needs_reinspection,
 )
 from wsi.records.identity import Actor
 from wsi.records.restatement import Restatement
 from wsi.records.slides import Slide
 from wsi.states import SlideState
-from wsi.tracing import make_traceparent
 
 
 class MemoryRestatement:
@@ -48,5 +46,5 @@ class MemoryRestatement:
             slide.id, SlideState.UPLOADED, name=stated.name, mpp=stated.mpp, choice=stated.choice, **found
         )
         assert moved is not None, "the slide was READY or REJECTED"
-        self.books.send(slide.tenant, "inspect", make_slide_message(slide.id), make_traceparent())
+        self.books.send_to_inspection(slide)
         return moved

@@ -25,7 +25,6 @@ from wsi.ledger_rules import (
     TAKE_OVER_DAYS,
     UNINSPECTED_SENTENCE,
     make_other_digest_error,
-    make_slide_message,
     needs_deidentification,
 )
 from wsi.ports.ledger import PlanningBrief, StitchBrief, Swept
@@ -37,7 +36,6 @@ from wsi.records.shards import Shard
 from wsi.records.slides import Slide
 from wsi.records.vitals import Vitals
 from wsi.states import JobState, ShardState, SlideState
-from wsi.tracing import make_traceparent
 
 
 class MemorySystemLedger(
@@ -66,7 +64,7 @@ class MemorySystemLedger(
             moved = self.books.move_slide(slide_id, SlideState.REJECTED, at_version=version, **why)
             if moved is not None and needs_deidentification(moved):
                 self.forget_names(moved)
-                self.books.send(moved.tenant, "inspect", make_slide_message(slide_id), make_traceparent())
+                self.books.send_to_inspection(moved)
             return moved is not None
 
     # --- jobs
@@ -241,7 +239,7 @@ class MemorySystemLedger(
         elif job and index is None and job.state in STUCK_TOPIC:
             self.books.wake_stage(job, STUCK_TOPIC[job.state])
         elif slide and slide.state is SlideState.UPLOADED:
-            self.books.send(slide.tenant, "inspect", make_slide_message(slide.id), make_traceparent())
+            self.books.send_to_inspection(slide)
         else:
             return False
         self.books.woken_at[owner, index] = self.books.now()

@@ -21,7 +21,6 @@ from wsi.ledger_rules import (
     make_reused_key_error,
     make_slide_changed_error,
     make_slide_in_use_error,
-    make_slide_message,
     make_unknown_model_error,
 )
 from wsi.records.expectations import QueueState
@@ -33,7 +32,6 @@ from wsi.records.results import ResultFile
 from wsi.records.shards import ShardOutput
 from wsi.records.slides import Choice, Slide, SlideFile
 from wsi.states import JobState, ShardState, SlideState
-from wsi.tracing import make_traceparent
 
 
 class _Dated(Protocol):
@@ -64,14 +62,14 @@ class MemoryTenantLedger(MemoryRestatement, MemoryQuotas):
         mpp: float | None,
         choice: Choice | None = None,
         deidentify: bool = False,
+        traceparent: str | None = None,
     ) -> Slide:
         state = SlideState.UPLOADING
         with self.books.lock:
             self.check_new_upload(actor, files)
             self.books.note(actor, "slide.create", slide_id)
-            return self._add_slide(
-                actor, slide_id, name, files, state=state, mpp=mpp, choice=choice, deidentify=deidentify
-            )
+            stated: dict[str, Any] = {"mpp": mpp, "choice": choice, "deidentify": deidentify}
+            return self._add_slide(actor, slide_id, name, files, state=state, traceparent=traceparent, **stated)
 
     def register_slide(
         self,
@@ -83,14 +81,15 @@ class MemoryTenantLedger(MemoryRestatement, MemoryQuotas):
         mpp: float | None,
         digest: str,
         choice: Choice | None = None,
+        traceparent: str | None = None,
     ) -> Slide:
         with self.books.lock:
             self.books.note(actor, "slide.register", slide_id)
-            return self._send_to_inspection(
-                self._add_slide(
-                    actor, slide_id, name, files, state=SlideState.UPLOADED, mpp=mpp, choice=choice, digest=digest
-                )
+            stated: dict[str, Any] = {"mpp": mpp, "choice": choice, "digest": digest}
+            added = self._add_slide(
+                actor, slide_id, name, files, state=SlideState.UPLOADED, traceparent=traceparent, **stated
             )
+            return self._send_to_inspection(added)
 
     def complete_upload(self, actor: Actor, slide_id: UUID, *, digest: str, etags: Mapping[str, str]) -> Slide:
         with self.books.lock:
@@ -240,6 +239,7 @@ class MemoryTenantLedger(MemoryRestatement, MemoryQuotas):
         choice: Choice | None,
         digest: str | None = None,
         deidentify: bool = False,
+        traceparent: str | None = None,
     ) -> Slide:
         slide = Slide(
             id=slide_id,
@@ -253,13 +253,14 @@ class MemoryTenantLedger(MemoryRestatement, MemoryQuotas):
             deidentify=deidentify,
             created_by=actor.subject,
             created_at=self.books.now(),
+            traceparent=traceparent,
         )
         self.books.slides[slide_id] = slide
         self.books.woken_at[slide_id, None] = self.books.slides_moved_at[slide_id] = slide.created_at
         return slide
 
     def _send_to_inspection(self, slide: Slide) -> Slide:
-        self.books.send(slide.tenant, "inspect", make_slide_message(slide.id), make_traceparent())
+        self.books.send_to_inspection(slide)
         return slide
 
     def _replay(self, idempotency: Idempotency, first: Idempotency, job_id: UUID, reused: bool) -> Submission:

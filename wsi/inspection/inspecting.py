@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+from contextlib import closing, nullcontext
 from uuid import UUID
 
 from wsi import keys
@@ -15,6 +15,7 @@ from wsi.ports.objects import Objects, SlideStore
 from wsi.records.slides import Slide
 from wsi.slide.files.scratch import ScratchSpace
 from wsi.slide.opening import open_slide
+from wsi.spans import with_step
 from wsi.states import SlideState
 
 
@@ -42,7 +43,8 @@ def inspect_slide(
             forget_files(refused, slides=slides)
         return None
     try:
-        clean = deidentify(slide, ledger=ledger, slides=slides)
+        with with_step("deidentify") if slide.deidentify else nullcontext():
+            clean = deidentify(slide, ledger=ledger, slides=slides)
         if clean is None:
             return None
         slide = clean
@@ -67,9 +69,13 @@ def inspect_slide(
 
 def _examine(slide: Slide, slides: SlideStore, objects: Objects, folder: str, scratch: ScratchSpace) -> Examination:
     source = open_slide_source(slide, slides)
-    with closing(open_slide(source, mpp=slide.mpp, choice=slide.choice, scratch=scratch)) as reader:
-        examination = examine(reader)
-        store_examination(objects, folder, source, reader, examination)
+    with with_step("open slide"):
+        opened = open_slide(source, mpp=slide.mpp, choice=slide.choice, scratch=scratch)
+    with closing(opened) as reader:
+        with with_step("examine"):
+            examination = examine(reader)
+        with with_step("store examination"):
+            store_examination(objects, folder, source, reader, examination)
     return examination
 
 

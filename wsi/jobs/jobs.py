@@ -27,6 +27,7 @@ from wsi.records.jobs import Idempotency, Job, JobOptions, JobTerms, NewJob, Sub
 from wsi.records.model_card import ModelCard
 from wsi.records.models import ModelVersion
 from wsi.records.slides import Inspection, Slide
+from wsi.spans import join_trace
 from wsi.states import JobState
 
 CAPACITY_SECONDS = 60.0  #: RUNNING for so long without a lease means that no worker is there
@@ -72,6 +73,7 @@ def submit_job(
     if request.notify_webhook is not None:
         check_url(request.notify_webhook)
     slide = ledger.get_slide(actor, request.slide_id)
+    traceparent = join_trace(traceparent, slide.traceparent, slide.created_at)
     model = get_ready_model(actor, request, ledger)
     options = pin_options(slide, request.options)
     tiles_expected = _estimate_tiles(slide, model, options)

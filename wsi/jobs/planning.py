@@ -32,6 +32,7 @@ from wsi.slide.files.scratch import ScratchSpace
 from wsi.slide.files.source import SlideSource
 from wsi.slide.opening import open_slide
 from wsi.slide.slide import SlideReader
+from wsi.spans import describe_span, with_step
 from wsi.states import JobState
 
 #: CPU threads of a model in the queue's workers. Sums in floating point depend on how they are split over threads, so
@@ -157,8 +158,9 @@ def plan_job(
         return False
     try:
         digest, source = _digest(brief), open_slide_source(brief.slide, slides)
-        reader, examination = _open_examined(brief, source, objects, scratch)
-        with closing(reader):
+        with with_step("open slide"):
+            reader, examination = _open_examined(brief, source, objects, scratch)
+        with closing(reader), with_step("make plan"):
             plan = _plan(brief, digest, source, reader, examination or examine(reader), shard_tiles)
     except SlideRejected as error:
         return ledger.fail_job(job_id, FailReason.SLIDE_REJECTED, error.sentence)
@@ -175,9 +177,11 @@ def plan_job(
     if not len(plan.tiles):
         sink = ObjectSink(objects, keys.of_result(tenant, job_id, ""))
         return ledger.finish_without_tissue(job_id, stitch(plan, (), sink, run={"job_id": str(job_id)}))
+    describe_span(tiles=len(plan.tiles), shards=len(plan.shard_sizes))
     key = keys.of_plan(tenant, job_id)
-    objects.put(key, plan.to_bytes(), media_type="application/gzip")
-    return ledger.commit_plan(job_id, plan_key=key, plan_digest=plan.digest, shard_tiles=plan.shard_sizes)
+    with with_step("store plan"):
+        objects.put(key, plan.to_bytes(), media_type="application/gzip")
+        return ledger.commit_plan(job_id, plan_key=key, plan_digest=plan.digest, shard_tiles=plan.shard_sizes)
 
 
 def give_up_plan(job_id: UUID, *, ledger: SystemLedger) -> bool:

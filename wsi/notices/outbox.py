@@ -17,6 +17,7 @@ from wsi.notices.sending import OutboxSender, SendingTimes
 from wsi.ports.ledger import SystemLedger
 from wsi.ports.push import Publisher
 from wsi.ports.queues import Queues
+from wsi.ports.tracing import NO_TRACER, Tracer
 from wsi.tracing import make_traceparent
 
 logger = logging.getLogger(__name__)
@@ -51,13 +52,14 @@ def relay(
     seconds: float,
     shards_in_flight: int,
     clock: Callable[[], float] = time.monotonic,
+    tracer: Tracer = NO_TRACER,
 ) -> Relayed:
     """Send the rows of the outbox until nothing is left to claim, or until this process is about to be ended, in
     `seconds` from now. Before each claim, admit shards up to `shards_in_flight` of each priority."""
     ends_at = clock() + seconds
     times = SendingTimes(last_begin=ends_at - SETTLE_SECONDS, last_end=ends_at - RECORD_SECONDS, clock=clock)
     sent = failed = put_back = admitted = 0
-    with OutboxSender(queues, publisher, times) as sender:
+    with OutboxSender(queues, publisher, times, tracer) as sender:
         while times.allow_begin():
             admitted += ledger.admit_shards(in_flight=shards_in_flight)
             rows = ledger.claim_outbox(limit=CLAIM_ROWS, seconds=ends_at - clock() + CLAIM_MARGIN_SECONDS)

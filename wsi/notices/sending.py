@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -12,8 +13,11 @@ from types import TracebackType
 
 from wsi.ports.push import Publisher
 from wsi.ports.queues import BATCH, Queues
+from wsi.ports.tracing import NO_TRACER, Tracer
 from wsi.records.fields import select_known_fields
 from wsi.records.notices import PUSH, JobUpdate, OutboxRow, OutgoingMessage
+from wsi.records.spans import SpanAttributes, SpanKind
+from wsi.spans import record_wait
 
 logger = logging.getLogger(__name__)
 
@@ -54,8 +58,9 @@ class OutboxSender:
     that no later state is overtaken by an earlier one. A row that cannot be sent holds up no other.
     """
 
-    def __init__(self, queues: Queues, publisher: Publisher, times: SendingTimes) -> None:
+    def __init__(self, queues: Queues, publisher: Publisher, times: SendingTimes, tracer: Tracer = NO_TRACER) -> None:
         self._queues = queues
+        self._tracer = tracer
         self._publisher = publisher
         self._times = times
         self._pool = ThreadPoolExecutor(SENDS_AT_ONCE, thread_name_prefix="relay")
@@ -88,7 +93,10 @@ class OutboxSender:
         except Exception:
             logger.exception(_NOT_SENT, extra=_identify(rows))
             return
-        track.record_sent(row for place, row in enumerate(rows) if place not in refused)
+        sent = [row for place, row in enumerate(rows) if place not in refused]
+        track.record_sent(sent)
+        for row in sent:
+            _record_span(row, self._tracer)
         for place, why in refused.items():
             logger.error(_NOT_SENT, extra={**_identify([rows[place]]), "refusal": why})
 
@@ -130,6 +138,27 @@ class _Track:
         with self._lock:
             self._closed = True
             return SendOutcome(sent=tuple(self._sent), untried=tuple(self._untried))
+
+
+def _record_span(row: OutboxRow, tracer: Tracer) -> None:
+    """Record how long a message was in the outbox. Updates of subscribers give no span: a job has one a second."""
+    attributes: SpanAttributes = {"queue": row.topic}
+    if "job_id" in row.body:
+        attributes["job_id"] = str(row.body["job_id"])
+    if "shard" in row.body:
+        attributes["shard"] = int(row.body["shard"])
+    if "slide_id" in row.body:
+        attributes["slide_id"] = str(row.body["slide_id"])
+    record_wait(
+        tracer,
+        "relay",
+        f"outbox {row.topic}",
+        parent=row.traceparent,
+        began=row.created_at.timestamp() if row.created_at is not None else None,
+        ended=time.time(),
+        kind=SpanKind.PRODUCER,
+        **attributes,
+    )
 
 
 _NOT_SENT = "Outbox rows were not sent; they come again."

@@ -47,6 +47,7 @@ class TenantLedger(TenantRegistrations, Protocol):
         mpp: float | None,
         choice: Choice | None = None,
         deidentify: bool = False,
+        traceparent: str | None = None,
     ) -> Slide:
         """Create a slide in state UPLOADING; its files carry their upload ids. Raises TooManyRequests
         beyond a quota."""
@@ -62,6 +63,7 @@ class TenantLedger(TenantRegistrations, Protocol):
         mpp: float | None,
         digest: str,
         choice: Choice | None = None,
+        traceparent: str | None = None,
     ) -> Slide:
         """Register a slide by reference: it is UPLOADED at once, with an outbox row to "inspect"."""
         ...

@@ -22,6 +22,7 @@ class OutboxRow:
     tenant: UUID  #: MessageGroupId on fair queues
     body: dict[str, Any]  #: ids only; for PUSH a `JobUpdate.as_json()`
     traceparent: str
+    created_at: datetime | None = None  #: when its transaction began
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

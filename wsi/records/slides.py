@@ -109,6 +109,7 @@ class Slide:
     created_by: str
     created_at: datetime
     version: int = 1
+    traceparent: str | None = None  #: of the request that created it; None: older than its record
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -23,6 +23,7 @@ from wsi.results.scored_tiles import ScoredTiles
 from wsi.results.shard_result import AttemptMeasurements, ShardResult
 from wsi.results.sink import ObjectSink, ResultSink
 from wsi.results.tile_quality import make_unmeasured
+from wsi.spans import describe_span, with_step
 
 
 def collect(plan: Plan, shards: Iterable[ShardResult]) -> ScoredTiles:
@@ -94,15 +95,18 @@ def stitch(
     those of the shards. Unreadable tiles are in summary.json, with reasons, and in no other file. Raises JobFailed as
     `collect` does.
     """
-    tiles = collect(plan, shards)
+    with with_step("collect", tiles=len(plan.tiles)):
+        tiles = collect(plan, shards)
     write = partial(_write_file, tiles, sink)
     files = tuple(map_concurrently(write, select_writers(plan)))
-    last = sink.write(summary.NAME, summary.MEDIA_TYPE, partial(summary.write, tiles, files, run))
+    with with_step(f"write {summary.NAME}"):
+        last = sink.write(summary.NAME, summary.MEDIA_TYPE, partial(summary.write, tiles, files, run))
     return (last, *files)
 
 
 def _write_file(tiles: ScoredTiles, sink: ResultSink, writer: FileWriter) -> ResultFile:
-    return sink.write(writer.name, writer.media_type, partial(writer.write, tiles))
+    with with_step(f"write {writer.name}"):
+        return sink.write(writer.name, writer.media_type, partial(writer.write, tiles))
 
 
 def stitch_job(job_id: UUID, *, ledger: SystemLedger, objects: Objects) -> bool:
@@ -122,7 +126,9 @@ def stitch_job(job_id: UUID, *, ledger: SystemLedger, objects: Objects) -> bool:
     except SourceMissing:
         sentence = "The results of a shard are no longer in the store: start the job again."
         return ledger.fail_job(job_id, FailReason.STITCHING_FAILED, sentence)
-    return ledger.commit_results(job_id, results)
+    describe_span(shards=len(brief.shards), bytes=sum(file.size for file in results))
+    with with_step("commit"):
+        return ledger.commit_results(job_id, results)
 
 
 def _results(brief: StitchBrief, objects: Objects) -> tuple[ResultFile, ...]:

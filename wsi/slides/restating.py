@@ -20,6 +20,7 @@ from wsi.ports.queues import Queues
 from wsi.records.identity import Actor, Role
 from wsi.records.restatement import Restatement, Unstated
 from wsi.records.slides import Slide
+from wsi.spans import join_trace
 from wsi.states import SlideState
 
 LONGEST_NAME = 255  #: characters
@@ -51,7 +52,7 @@ def restate_slide(
     before = ledger.get_slide(actor, slide_id)
     slide = ledger.restate_slide(actor, slide_id, restatement)
     if slide.state is SlideState.UPLOADED and slide.version > before.version:
-        wake(queues, traceparent=traceparent)
+        wake(queues, traceparent=join_trace(traceparent, slide.traceparent, slide.created_at))
         _forget(before, objects)
     return slide
 

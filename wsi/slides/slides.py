@@ -58,7 +58,9 @@ def register_slide(
         raise Invalid("The object at this address is empty.")
     file = SlideFile(name=choose_display_name([key]), uri=s3_uri, size=stored.size, etag=stored.etag)
     digest = compute_reference_digest(s3_uri, stored)
-    slide = ledger.register_slide(actor, uuid4(), file.name, [file], mpp=mpp, choice=choice, digest=digest)
+    slide = ledger.register_slide(
+        actor, uuid4(), file.name, [file], mpp=mpp, choice=choice, digest=digest, traceparent=traceparent
+    )
     wake(queues, traceparent=traceparent)
     return slide
 

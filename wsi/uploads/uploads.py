@@ -16,6 +16,7 @@ from wsi.ports.objects import SlideStore
 from wsi.ports.queues import Queues
 from wsi.records.identity import Actor, Role
 from wsi.records.slides import Choice, Slide, SlideFile
+from wsi.spans import join_trace
 from wsi.states import SlideState
 from wsi.uploads import multipart
 from wsi.uploads.multipart import PartGranted, PartHeld
@@ -31,6 +32,7 @@ def open_upload(
     deidentify: bool = False,
     ledger: TenantLedger,
     slides: SlideStore,
+    traceparent: str | None = None,
 ) -> Slide:
     """Return a slide in state UPLOADING with one multipart upload a file. Raises Forbidden, Invalid."""
     require(actor, Role.ANALYST)
@@ -44,7 +46,9 @@ def open_upload(
         for file, uri, upload_id in zip(files, uris, upload_ids, strict=True)
     ]
     name = choose_display_name([file.name for file in files])
-    return ledger.create_slide(actor, slide_id, name, opened, mpp=mpp, choice=choice, deidentify=deidentify)
+    return ledger.create_slide(
+        actor, slide_id, name, opened, mpp=mpp, choice=choice, deidentify=deidentify, traceparent=traceparent
+    )
 
 
 def grant_parts(
@@ -72,6 +76,7 @@ def complete_upload(
     after S3 had assembled some or all files. Raises Conflict that names the missing parts."""
     require(actor, Role.ANALYST)
     slide = ledger.get_slide(actor, slide_id)
+    traceparent = join_trace(traceparent, slide.traceparent)
     if slide.state not in (SlideState.UPLOADING, SlideState.DELETED):
         return slide
     _uploading(slide)

@@ -1,0 +1,12 @@
+"""The trace of each slide: that of the request that created it, so that one trace leads from upload to result."""
+
+from __future__ import annotations
+
+from alembic import op
+
+revision = "0015"
+down_revision = "0014"
+
+
+def upgrade() -> None:
+    op.execute("ALTER TABLE slides ADD COLUMN traceparent text")
