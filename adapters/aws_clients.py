@@ -9,6 +9,8 @@ import boto3
 from botocore.config import Config
 from botocore.credentials import Credentials
 
+from wsi.errors import Invalid
+
 
 class AwsClients:
     """The clients of one region. `endpoint_url` None is AWS; else an emulator's address, which answers all services.
@@ -70,3 +72,11 @@ class AwsClients:
             # By default botocore adds a CRC32 to every put, and to presigned part URLs too, which sign SHA-256 instead.
             request_checksum_calculation="when_required",
         )
+
+
+def find_region_client(service: str, region: str | None) -> Any:
+    """Return a client for a person's command: of this region, or of the one in the person's AWS configuration."""
+    session = boto3.Session(region_name=region)
+    if session.region_name is None:
+        raise Invalid("No AWS region is configured. Name the installation's region with --region.")
+    return AwsClients(session.region_name).get_client(service)

@@ -23,6 +23,9 @@ from wsi.spans import with_span, with_step
 
 log = logging.getLogger(__name__)
 
+#: A slide or a model that is there already gives no span.
+CACHED_SECONDS = 0.005
+
 
 @dataclass(eq=False, slots=True)
 class PreparedShard:
@@ -73,10 +76,10 @@ class ShardPreparer:
     def _prepare(self, leased: LeasedShard) -> PreparedShard:
         lease = leased.lease
         log.info("shard leased", extra={**leased.log_fields, "tiles": lease.tiles})
-        with with_step("open slide"):
+        with with_step("open slide", least_seconds=CACHED_SECONDS):
             opened = self._plans.open(lease.job, self._copy_callback(leased))
         self._beat()
-        with with_step("load model"):
+        with with_step("load model", least_seconds=CACHED_SECONDS):
             model = self._models.load(opened.plan)
         self._beat()
         checkpoints = Checkpoints(leased, opened.plan, ledger=self._ledger, objects=self._objects)

@@ -33,7 +33,7 @@ class ShardSpans:
         """Record how long the message waited, and the lease. `received`: seconds of the epoch."""
         job, message = leased.lease.job, leased.message
         attributes = describe_lease(leased.lease)
-        attributes["receives"] = message.receives
+        attributes["job_id"], attributes["receives"] = str(job.id), message.receives
         record_wait(
             self._tracer,
             SERVICE,
@@ -76,6 +76,7 @@ class ShardSpans:
         ended = time.time() - committed
         began = ended + committed - (time.monotonic() - run.began)
         attributes = describe_lease(leased.lease)
+        attributes["model"], attributes["model_version"] = leased.lease.job.model, leased.lease.job.model_version
         attributes["tiles"] = stats.inferred + stats.unreadable
         attributes["unreadable"] = stats.unreadable
         if measured is not None:
@@ -84,10 +85,11 @@ class ShardSpans:
         self._record("compute shard", parent, leased.traceparent, began, ended, attributes, error)
         for stage in _STAGES:
             busy = stats.stage_seconds.get(stage, 0.0)
+            if not busy:
+                continue
             waited = sum(seconds for (name, _), seconds in stats.waits.items() if name == stage)
             start = began + (stats.first_batch_seconds or 0.0 if stage == "forward" else 0.0)
             summed: SpanAttributes = {
-                **describe_lease(leased.lease),
                 "is_sum": True,
                 "busy_seconds": round(busy, 6),
                 "waited_seconds": round(waited, 6),
@@ -118,13 +120,5 @@ class ShardSpans:
 
 
 def describe_lease(lease: Lease) -> SpanAttributes:
-    """Return the attributes of everything about a shard."""
-    job = lease.job
-    return {
-        "job_id": str(job.id),
-        "slide_id": str(job.slide_id),
-        "shard": lease.index,
-        "attempt": lease.attempt,
-        "model": job.model,
-        "model_version": job.model_version,
-    }
+    """Return the attributes of everything about a shard. A trace may hold a thousand such spans and 500 KB."""
+    return {"shard": lease.index, "attempt": lease.attempt}

@@ -21,6 +21,7 @@ from adapters.settings.database_roles import API_ROLE, SYSTEM_ROLE
 from adapters.settings.problems import BASE_PATH
 from adapters.sigv4 import find_refusal
 from adapters.sqs import SqsQueues
+from adapters.tracing.choosing import close_file
 from local import functions
 from local.access import FIRST, SECOND, Access, load_access
 from local.appsync.callers import Doorkeeper
@@ -133,6 +134,7 @@ class Stack:
         self._undo.close()
 
     def _start(self) -> None:
+        self._undo.callback(close_file, self.traces / "stack.jsonl")
         self._credentials.take()
         self._undo.callback(self._credentials.give_back)
         owner_dsn = self._start_servers()

@@ -56,6 +56,11 @@ class OpenSpan:
         """Name a span of another trace that belongs to the same slide."""
         self._link = other
 
+    @property
+    def seconds(self) -> float:
+        """Return the seconds since it began."""
+        return time.time() - self._began
+
     def end(self) -> None:
         """Record the span, if it has a name."""
         if self.name is None:
@@ -94,8 +99,8 @@ def with_span(span: OpenSpan) -> Generator[OpenSpan]:
 
 
 @contextmanager
-def with_step(name: str, **attributes: Unpack[SpanAttributes]) -> Generator[None]:
-    """Record a part of the current span."""
+def with_step(name: str, *, least_seconds: float = 0.0, **attributes: Unpack[SpanAttributes]) -> Generator[None]:
+    """Record a part of the current span, unless it was shorter than `least_seconds`, as an answer of a cache is."""
     outer = _current.get()
     if outer is None:
         yield
@@ -103,6 +108,8 @@ def with_step(name: str, **attributes: Unpack[SpanAttributes]) -> Generator[None
     with with_span(OpenSpan(outer.tracer, outer.service, name, parent=outer.traceparent)) as span:
         span.describe(**attributes)
         yield
+        if span.seconds < least_seconds:
+            span.name = None
 
 
 def describe_span(name: str | None = None, **attributes: Unpack[SpanAttributes]) -> None:

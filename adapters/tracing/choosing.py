@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from adapters.aws_clients import AwsClients
 from adapters.settings.processes import TracedSettings
 from adapters.settings.tracing import XRAY
 from wsi.ports.tracing import NO_TRACER, Tracer
+
+if TYPE_CHECKING:
+    from adapters.tracing.recording import OpenTelemetryTracer
+
+#: The tracers of files: the functions of the embedded stack share one process, and one file.
+_open_files: dict[str, OpenTelemetryTracer] = {}
+_lock = threading.Lock()
 
 
 def make_tracer(
@@ -25,8 +34,19 @@ def make_tracer(
 
     share = settings.trace_share
     if settings.traces != XRAY:
-        return OpenTelemetryTracer(OtlpFile(Path(settings.traces)), share=share, on_lost=on_lost)
+        with _lock:
+            if settings.traces not in _open_files:
+                _open_files[settings.traces] = OpenTelemetryTracer(OtlpFile(Path(settings.traces)), share=share)
+            return _open_files[settings.traces]
     daemon = os.environ.get(DAEMON_ADDRESS)
     if daemon is not None:  # Lambda: its processes sleep between events, and no thread could send meanwhile
         return OpenTelemetryTracer(XRayDaemon(daemon), share=share, in_background=False, on_lost=on_lost)
     return OpenTelemetryTracer(XRayApi(clients.get_client("xray")), share=share, on_lost=on_lost)
+
+
+def close_file(path: Path) -> None:
+    """Write the last spans of this process to the file, and end the thread that writes it."""
+    with _lock:
+        tracer = _open_files.pop(str(path), None)
+    if tracer is not None:
+        tracer.close()

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,18 +16,17 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 from opentelemetry.trace import SpanKind as OtelKind
 
-from adapters.tracing.recording import PREFIX, SERVICE
-from wsi.records.spans import Span, SpanKind, Value
+from adapters.tracing.names import SERVICE
+from adapters.tracing.recording import get_context
 
 MOST_BYTES: Final = 16 * 1024**2  #: of a file; then it replaces the one before, so that twice as much is kept
 #: OTLP's numbers of kinds count from 1; 0 is unspecified.
 _NUMBERS: Final = {OtelKind.INTERNAL: 1, OtelKind.SERVER: 2, OtelKind.PRODUCER: 4, OtelKind.CONSUMER: 5}
-_KINDS: Final = {1: SpanKind.INTERNAL, 2: SpanKind.SERVER, 4: SpanKind.PRODUCER, 5: SpanKind.CONSUMER}
 _ERROR: Final = 2  #: OTLP's status code
 
 
 class OtlpFile(SpanExporter):
-    """Appends spans to one file, which this process alone writes."""
+    """Appends spans to one file."""
 
     def __init__(self, path: Path, most_bytes: int = MOST_BYTES) -> None:
         self._path = path
@@ -38,8 +37,12 @@ class OtlpFile(SpanExporter):
         line = json.dumps(make_request(spans), separators=(",", ":")) + "\n"
         if self._path.exists() and self._path.stat().st_size + len(line) > self._most_bytes:
             self._path.replace(self._path.with_suffix(".old.jsonl"))
-        with self._path.open("a") as file:
-            file.write(line)
+        # One call: lines of processes that share the file do not mix.
+        file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        try:
+            os.write(file, line.encode())
+        finally:
+            os.close(file)
         return SpanExportResult.SUCCESS
 
     def shutdown(self) -> None:
@@ -62,21 +65,11 @@ def make_request(spans: Sequence[ReadableSpan]) -> dict[str, Any]:
     }
 
 
-def read_folder(folder: Path, trace_id: str) -> tuple[Span, ...]:
-    """Return the spans of a trace in all files of the folder. A line that a crash cut off is passed over."""
-    found: list[Span] = []
-    for path in sorted(folder.glob("*.jsonl")):
-        with path.open() as file:
-            found += [
-                span for line in file if trace_id in line for span in _read_line(line) if span.trace_id == trace_id
-            ]
-    return tuple(found)
-
-
 def _make_span(span: ReadableSpan) -> dict[str, Any]:
+    context = get_context(span)
     made: dict[str, Any] = {
-        "traceId": f"{span.context.trace_id:032x}",
-        "spanId": f"{span.context.span_id:016x}",
+        "traceId": f"{context.trace_id:032x}",
+        "spanId": f"{context.span_id:016x}",
         "name": span.name,
         "kind": _NUMBERS[span.kind],
         "startTimeUnixNano": str(span.start_time),
@@ -105,43 +98,3 @@ def _make_attribute(key: str, value: object) -> dict[str, Any]:
             return {"key": key, "value": {"doubleValue": value}}
         case _:
             return {"key": key, "value": {"stringValue": str(value)}}
-
-
-def _read_line(line: str) -> Iterator[Span]:
-    try:
-        request: Mapping[str, Any] = json.loads(line)
-    except json.JSONDecodeError:
-        if line.endswith(os.linesep):
-            raise
-        return
-    for resource in request["resourceSpans"]:
-        service = str(_read_attributes(resource["resource"]["attributes"])[SERVICE])
-        for scope in resource["scopeSpans"]:
-            for span in scope["spans"]:
-                yield _read_span(service, span)
-
-
-def _read_span(service: str, span: Mapping[str, Any]) -> Span:
-    links = [f"00-{link['traceId']}-{link['spanId']}-01" for link in span.get("links", ())]
-    attributes = _read_attributes(span["attributes"])
-    return Span(
-        service=service,
-        name=span["name"],
-        traceparent=f"00-{span['traceId']}-{span['spanId']}-01",
-        parent=span.get("parentSpanId"),
-        began=int(span["startTimeUnixNano"]) / 1e9,
-        ended=int(span["endTimeUnixNano"]) / 1e9,
-        kind=_KINDS[span["kind"]],
-        error=span["status"]["message"] if "status" in span else None,
-        link=links[0] if links else None,
-        attributes={key.removeprefix(PREFIX): value for key, value in attributes.items()},
-    )
-
-
-def _read_attributes(attributes: Sequence[Mapping[str, Any]]) -> dict[str, Value]:
-    return {one["key"]: _read_value(one["value"]) for one in attributes}
-
-
-def _read_value(value: Mapping[str, Any]) -> Value:
-    ((kind, content),) = value.items()
-    return int(content) if kind == "intValue" else content

@@ -21,12 +21,11 @@ from opentelemetry.trace import Link, SpanContext, TraceFlags
 from opentelemetry.trace import SpanKind as OtelKind
 from opentelemetry.trace.status import Status, StatusCode
 
+from adapters.tracing.names import PREFIX, SERVICE
 from wsi.records.spans import Span, SpanKind
 
 log = logging.getLogger(__name__)
 
-PREFIX: Final = "tessera."  #: of the names of attributes in a file
-SERVICE: Final = "service.name"
 QUEUE_SPANS: Final = 2048  #: that wait for the exporter; the oldest one is dropped for one more
 #: Between two exports. A worker that is killed loses the spans of this time.
 DELAY_SECONDS: Final = 1.0
@@ -77,6 +76,10 @@ class OpenTelemetryTracer:
             return
         self._counted.expect()
         self._processor.on_end(self._convert(span, context))
+
+    def close(self) -> None:
+        """Send what was recorded, and end the thread. Later spans are dropped."""
+        self._processor.shutdown()
 
     def flush(self, seconds: float) -> None:
         # The SDK's own flush has no limit in time.
@@ -148,6 +151,13 @@ class _CountedExporter(SpanExporter):
             log.warning("Spans are lost; the next ones are counted, not logged.", exc_info=error)
         if self._on_lost is not None:
             self._on_lost(count)
+
+
+def get_context(span: ReadableSpan) -> SpanContext:
+    """Return the ids of a span. The SDK types them as optional; a recorded span has them."""
+    if span.context is None:
+        raise ValueError(f"The span {span.name} has no ids.")
+    return span.context
 
 
 def _make_context(traceparent: str) -> SpanContext:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import typer
 
 from tessera.commands.cost import cost
+from tessera.commands.trace import trace
 
 app = typer.Typer(name="admin", no_args_is_help=True)
 
 app.command()(cost)
+app.command()(trace)
 
 
-@app.callback(help="For operators of an installation on AWS.")
+@app.callback(help="For operators of an installation.")
 def admin() -> None:
-    """Group the commands for operators. Without a callback, Typer would make a single command the group itself."""
+    """Group the commands for operators."""

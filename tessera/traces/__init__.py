@@ -1,0 +1,1 @@
+"""Traces of jobs, found and drawn as waterfalls."""
