@@ -11,6 +11,7 @@ from typing import Annotated, Any, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from adapters.settings.prices import DOLLARS_PER_GPU_HOUR
+from adapters.settings.tracing import XRAY
 from cdk import shapes
 from cdk.capacity import get_instance_type
 from cdk.retention import log_retention
@@ -115,6 +116,9 @@ class Deployment(BaseModel):
     log_days: int = 90  #: Days that logs are kept.
     audit_days: int = 365  #: Days that the audit trail is kept.
 
+    #: Share of slides whose way from upload to result X-Ray records, for `tessera admin trace`; 0: none.
+    trace_share: float = Field(default=1.0, ge=0, le=1)
+
     alarm_email: shapes.Email | None = None  #: Where alarms go; without it they reach nobody.
     #: Costs above it raise an alarm. Without it, idle costs and those of slides_per_day.
     monthly_budget_dollars: int = Field(default_factory=lambda given: _derive_scale(given).budget_dollars_a_month, gt=0)
@@ -160,6 +164,11 @@ class Deployment(BaseModel):
         for days in (self.log_days, self.audit_days):
             log_retention(days)
         return self
+
+    @property
+    def traced(self) -> dict[str, Any]:
+        """Return the settings of a process that a slide passes through. The emulator has no X-Ray."""
+        return {} if self.emulated or not self.trace_share else {"traces": XRAY, "trace_share": self.trace_share}
 
     @property
     def zones(self) -> tuple[str, ...]:

@@ -79,6 +79,7 @@ class Functions(Construct):
         data = self._data
         settings = processes.ApiSettings(
             **self._common(API_ROLE),
+            **self._deployment.traced,
             **self._buckets,
             models_bucket=data.models.bucket_name,
             queue_prefix=self._deployment.queue_prefix,
@@ -106,6 +107,7 @@ class Functions(Construct):
         data = self._data
         settings = processes.SubmitSettings(
             **self._common(API_ROLE),
+            **self._deployment.traced,
             results_bucket=data.results.bucket_name,
             queue_prefix=self._deployment.queue_prefix,
             dollars_per_gpu_hour=self._deployment.dollars_per_gpu_hour,
@@ -120,6 +122,7 @@ class Functions(Construct):
         data = self._data
         settings = processes.SlideJobSettings(
             **self._common(SYSTEM_ROLE),
+            **self._deployment.traced,
             **self._buckets,
             queue_prefix=self._deployment.queue_prefix,
             max_scratch_bytes=MAX_SCRATCH_BYTES,
@@ -142,6 +145,7 @@ class Functions(Construct):
         data = self._data
         settings = processes.StitchSettings(
             **self._common(SYSTEM_ROLE),
+            **self._deployment.traced,
             results_bucket=data.results.bucket_name,
             queue_prefix=self._deployment.queue_prefix,
         )
@@ -170,6 +174,7 @@ class Functions(Construct):
     def _make_relay(self, realtime: RealtimeStack) -> None:
         settings = processes.RelaySettings(
             **self._common(SYSTEM_ROLE),
+            **self._deployment.traced,
             queue_prefix=self._deployment.queue_prefix,
             appsync_url=realtime.graphql_url,
             shards_in_flight=compute_shards_in_flight(self._deployment.max_gpu_workers),
@@ -209,6 +214,7 @@ class Functions(Construct):
         mail = MailSender(self, "Mail", deployment=deployment) if deployment.mail_from else None
         settings = processes.NotifySettings(
             **self._common(SYSTEM_ROLE),
+            **self._deployment.traced,
             webhook_function=send.function_name,
             mail_from=mail.sender if mail else None,
             mail_configuration_set=mail.configuration_set_name if mail else None,

@@ -50,6 +50,7 @@ class GpuWorker(Construct):
             writes=f"{SHARDS}*",
         )
         settings = processes.WorkerSettings(
+            **deployment.traced,
             region=deployment.region,
             database_dsn=data.database.make_dsn(SYSTEM_ROLE),
             database_iam=True,

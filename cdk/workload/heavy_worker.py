@@ -47,6 +47,7 @@ class HeavyWorker(Construct):
             writes="*/jobs/*",
         )
         settings = processes.HeavySettings(
+            **deployment.traced,
             region=deployment.region,
             database_dsn=data.database.make_dsn(SYSTEM_ROLE),
             database_iam=True,

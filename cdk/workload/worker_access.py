@@ -9,6 +9,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3 as s3
 
 from adapters.settings.database_roles import SYSTEM_ROLE
+from adapters.settings.tracing import WRITING
 from cdk.data.stack import DataStack
 from cdk.deployment import Deployment
 
@@ -42,4 +43,6 @@ def grant_work(
         may(["s3:GetObject"], *(f"arn:{partition}:s3:::{name}/*" for name in deployment.allowed_buckets))
     if deployment.allowed_bucket_keys:
         may(["kms:Decrypt"], *deployment.allowed_bucket_keys)
+    if deployment.traced:
+        may([WRITING], "*")  # X-Ray knows no resources
     data.database.grant_connect(role, SYSTEM_ROLE)

@@ -14,6 +14,7 @@ from tests.cdk.faults import (
     network,
     redeploying,
     scale,
+    traces,
     watching,
     workload,
 )
@@ -33,6 +34,7 @@ FAULTS = (
     *scale.FAULTS,
     *costs.FAULTS,
     *building.FAULTS,
+    *traces.FAULTS,
 )
 
 
