@@ -102,8 +102,8 @@ class OpenTelemetryTracer:
             links=() if span.link is None else (Link(_make_context(span.link)),),
             kind=_KINDS[span.kind],
             status=Status(StatusCode.UNSET if span.error is None else StatusCode.ERROR, span.error),
-            start_time=round(span.began * 1e9),
-            end_time=round(span.ended * 1e9),
+            start_time=_count_nanoseconds(span.began),
+            end_time=_count_nanoseconds(span.ended),
             instrumentation_scope=_SCOPE,
         )
 
@@ -151,6 +151,11 @@ class _CountedExporter(SpanExporter):
             log.warning("Spans are lost; the next ones are counted, not logged.", exc_info=error)
         if self._on_lost is not None:
             self._on_lost(count)
+
+
+def _count_nanoseconds(seconds: float) -> int:
+    # A float of 2026 times 1e9 would round to 256 ns.
+    return int(seconds) * 10**9 + round(seconds % 1 * 1e9)
 
 
 def get_context(span: ReadableSpan) -> SpanContext:

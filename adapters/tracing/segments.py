@@ -42,8 +42,8 @@ def make_document(span: ReadableSpan) -> str:
         "name": span.name if is_part else service,
         "id": f"{context.span_id:016x}",
         "trace_id": format_trace_id(f"{context.trace_id:032x}"),
-        "start_time": (span.start_time or 0) / 1e9,
-        "end_time": (span.end_time or 0) / 1e9,
+        "start_time": (span.start_time or 0) / 10**9,
+        "end_time": (span.end_time or 0) / 10**9,
         "annotations": {key: value for key, value in attributes.items() if key in INDEXED},
         "metadata": {OURS: ours},
     }

@@ -21,6 +21,7 @@ from tests.inference.cases import small_slide, whole_plan
 from wsi import keys
 from wsi.models.builtin import STAIN_DENSITY
 from wsi.planning.plan import Plan
+from wsi.ports.tracing import NO_TRACER, Tracer
 from wsi.records.identity import Actor, Role
 from wsi.records.jobs import Job, JobEvent, NewJob, Priority
 from wsi.records.model_card import ModelCard
@@ -107,7 +108,14 @@ class Installation:
                 self.queues.send(row.topic, row.body, group=str(row.tenant), traceparent=row.traceparent)
         self.ledger.mark_sent([row.id for row in rows])
 
-    def worker(self, drain: Drain | None = None, *, waits: WorkerWaits = SHORT, **settings: Any) -> Worker:
+    def worker(
+        self,
+        drain: Drain | None = None,
+        *,
+        waits: WorkerWaits = SHORT,
+        tracer: Tracer = NO_TRACER,
+        **settings: Any,
+    ) -> Worker:
         defaults: dict[str, Any] = {
             "idle_seconds": 0.01,
             "model_cache": str(self.folder / "models"),
@@ -130,6 +138,7 @@ class Installation:
             packages=self.packages,
             drain=drain or Drain(),
             waits=waits,
+            tracer=tracer,
         )
 
     def job(self, job_id: UUID) -> Job:

@@ -24,6 +24,7 @@ RIGHTS = {
         "kms:Decrypt": {"Key"},
         "kms:GenerateDataKey": {"Key"},
         "rds-db:connect": {"DatabaseProxy"},
+        "xray:PutTraceSegments": {"*"},
     },
     "heavy-worker": {
         "sqs:GetQueueUrl": {"Queuesheavy", "Queueswake"},
@@ -36,6 +37,7 @@ RIGHTS = {
         "kms:Decrypt": {"Key"},
         "kms:GenerateDataKey": {"Key"},
         "rds-db:connect": {"DatabaseProxy"},
+        "xray:PutTraceSegments": {"*"},
     },
 }
 
