@@ -32,6 +32,7 @@ class Price:
 LIST = f"AWS Price List, version {LIST_VERSION}"
 _S3_CLASSES = "table of S3 classes on costnimbus.com, March 2026"
 _CLOUDWATCH = "guides to CloudWatch's prices on cloudburn.io (February 2026) and factualminds.com (June 2026)"
+_XRAY = "aws.amazon.com/xray/pricing, an archived copy, read on 2026-11-30"
 _SEEN = "public pages, 2026, not noted which"
 _MEMORY = "AWS's price pages, from memory, not checked on 2026-11-30"
 
@@ -74,6 +75,7 @@ PRICES: Mapping[str, Price] = MappingProxyType(
         "CloudWatch logs, storage": Price(0.03, "GB month", _MEMORY),
         "CodeBuild general1.medium": Price(0.01, "min", "page of CodeBuild projects on c3x.dev, undated"),
         "CloudTrail data event": Price(1.0, "million events", _MEMORY),
+        "X-Ray trace": Price(5.0, "million traces", _XRAY),
         "Prometheus collector": Price(0.04, "h", _MEMORY),
         "Prometheus sample, collected": Price(0.015, "million samples", _MEMORY),
         "Prometheus sample, ingested": Price(0.09, "million samples", _MEMORY),

@@ -31,6 +31,7 @@ class Configuration:
     log_days: int
     instant_retrieval_after_days: int = 30
     worker_image: str = "docker"  #: or "codebuild", or a URI
+    trace_share: float = 1.0
 
     @property
     def has_image_builds(self) -> bool:
@@ -99,4 +100,16 @@ def _read_setting(setting: str) -> tuple[str, object]:
         if not text.isdecimal():
             raise UsageError(f"{name} is a whole number, not {text}.")
         return name, int(text)
+    if types[name] == "float":
+        return name, _read_share(name, text)
     return name, text
+
+
+def _read_share(name: str, text: str) -> float:
+    try:
+        share = float(text)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise UsageError(f"{name} is a number from 0 to 1, not {text}.")
+    return share

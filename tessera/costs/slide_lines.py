@@ -21,6 +21,7 @@ def list_slide_lines(configuration: Configuration, load: Load) -> Iterator[BillL
     yield from _list_objects(load)
     yield from _list_requests(load)
     yield from _list_logs(configuration, load)
+    yield from _list_traces(configuration, load)
 
 
 def _list_nodes(load: Load) -> Iterator[BillLine]:
@@ -76,3 +77,9 @@ def _list_logs(configuration: Configuration, load: Load) -> Iterator[BillLine]:
     stored_gib = compute_stored_log_gib(gib, configuration.log_days)
     yield BillLine("CloudWatch", "logs of slides", gib, "CloudWatch logs, ingestion")
     yield BillLine("CloudWatch", "logs of slides, stored", stored_gib, "CloudWatch logs, storage")
+
+
+def _list_traces(configuration: Configuration, load: Load) -> Iterator[BillLine]:
+    # Charged by the trace, whatever its spans; one leads from the upload of a slide to the results.
+    traces = load.slides_a_month * configuration.trace_share
+    yield BillLine("X-Ray", "traces of slides", traces / 1e6, "X-Ray trace")

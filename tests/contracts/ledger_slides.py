@@ -13,6 +13,7 @@ from tests.contracts.ledger_world import (
     KEY_SECRET,
     MODEL,
     SUBJECT,
+    TRACE,
     LedgerWorld,
     completed_job,
     files,
@@ -28,6 +29,7 @@ from wsi.records.identity import Role
 from wsi.records.models import ModelVersion
 from wsi.records.slides import Choice
 from wsi.states import SlideState
+from wsi.tracing import is_traceparent
 
 
 class SlideLedgerContract:
@@ -41,6 +43,24 @@ class SlideLedgerContract:
         assert slide.created_by == world.actor.subject
         assert slide.created_at.utcoffset() is not None
         assert not topics(world, "inspect")
+
+    def test_the_trace_of_the_request_that_created_a_slide_goes_on_in_its_inspection(self, world: LedgerWorld) -> None:
+        uploaded, registered, untraced = uuid4(), uuid4(), uuid4()
+        named = {"mpp": None, "traceparent": TRACE}
+        created = world.tenants.create_slide(world.actor, uploaded, "x", files(uploaded), **named)
+        assert created.traceparent == world.tenants.get_slide(world.actor, uploaded).traceparent == TRACE
+        etags = {file.uri: "e" for file in created.files}
+        world.tenants.complete_upload(world.actor, uploaded, digest="d", etags=etags)
+        world.tenants.register_slide(world.actor, registered, "x", files(registered), digest="e", **named)
+        world.tenants.register_slide(world.actor, untraced, "x", files(untraced), mpp=None, digest="f")
+        rows = {
+            row.body["slide_id"]: row
+            for row in world.system.claim_outbox(limit=100, seconds=60)
+            if row.topic == "inspect"
+        }
+        assert rows[str(uploaded)].traceparent == rows[str(registered)].traceparent == TRACE
+        assert is_traceparent(rows[str(untraced)].traceparent)
+        assert all(row.created_at is not None for row in rows.values())
 
     def test_the_chosen_picture_is_kept_with_the_slide(self, world: LedgerWorld) -> None:
         for choice in (

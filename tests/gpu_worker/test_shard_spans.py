@@ -5,13 +5,20 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
+import pytest
 
 from gpu_worker.leases.settlement import ShardOutcome
 from tests.fakes.tracing import MemoryTracer
+from tests.gpu_worker.installation import Installation
 from wsi.records.spans import SpanKind
 from wsi.tracing import read_span_id
 
 MOST_SPANS = 10  #: of a shard, in the worker
+
+
+@pytest.fixture
+def installation(tmp_path):
+    return Installation(tmp_path)
 
 
 def below(tracer, span):

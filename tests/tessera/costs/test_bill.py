@@ -107,3 +107,10 @@ def test_logs_are_paid_when_they_come_and_while_they_stay() -> None:
     assert line("logs of slides").quantity == pytest.approx(BUSY.slides_a_month * BUSY.log_gib_a_slide)
     stored = [line("logs without slides, stored", IDLE, replace(PROD, log_days=days)).quantity for days in (30, 90)]
     assert stored[1] == pytest.approx(3 * stored[0])
+
+
+def test_a_slide_is_one_trace_and_a_share_of_them_can_be_left_out() -> None:
+    assert line("traces of slides").dollars == pytest.approx(BUSY.slides_a_month * 5e-6)
+    assert line("traces of slides", BUSY, replace(PROD, trace_share=0.1)).dollars == pytest.approx(
+        BUSY.slides_a_month * 5e-7
+    )
