@@ -9,9 +9,12 @@ from __future__ import annotations
 import json
 import os
 import platform
+import socket
 import statistics
 import tempfile
 import time
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from uuid import UUID, uuid4
 
@@ -21,6 +24,9 @@ from adapters.postgres.owner.seeding import SeedTenant, seed
 from adapters.postgres.system_ledger import PostgresSystemLedger
 from adapters.postgres.tenant_ledger import PostgresTenantLedger
 from adapters.settings.database_roles import API_ROLE, SYSTEM_ROLE
+from adapters.tracing.recording import OpenTelemetryTracer
+from adapters.tracing.xray import XRayDaemon
+from lambdas.cold_start import Handler
 from lambdas.wiring import ApiWiring, get_utc_now
 from local.postgres import EmbeddedPostgres
 from tests.fakes.objects import MemoryObjects
@@ -96,8 +102,37 @@ def measure(server: EmbeddedPostgres) -> None:
     print(f"{CALLS} calls each, {describe_machine()}")
     report("create job", [elapsed for elapsed, _ in created])
     report("get job", [elapsed for elapsed, _ in got])
+    compare_traces(wiring, lambda handler: handler(make_request(actor, slide), None))
     api.close()
     system.close()
+
+
+def make_request(actor: Actor, slide: UUID) -> dict:
+    body = {"slide_id": str(slide), "model": STAIN_DENSITY.name}
+    return rest_event("POST", f"{BASE}/jobs", actor=actor, body=body, headers={"Idempotency-Key": uuid4().hex})
+
+
+def compare_traces(wiring: ApiWiring, create: Callable[[Handler], dict]) -> None:
+    """Create jobs in turn without and with traces, which go to a socket as to Lambda's daemon."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as daemon:
+        daemon.bind(("127.0.0.1", 0))
+        tracer = OpenTelemetryTracer(XRayDaemon(f"127.0.0.1:{daemon.getsockname()[1]}"), in_background=False)
+        handlers = {"untraced": whole_handler(wiring), "traced": whole_handler(replace(wiring, tracer=tracer))}
+        walls: dict[str, list[float]] = {name: [] for name in handlers}
+        cpus: dict[str, list[float]] = {name: [] for name in handlers}
+        for _ in range(CALLS // 2):
+            for name, handler in handlers.items():
+                wall, cpu = time.perf_counter(), time.thread_time()
+                assert create(handler)["statusCode"] == 202
+                walls[name].append((time.perf_counter() - wall) * 1000)
+                cpus[name].append((time.thread_time() - cpu) * 1000)
+                if name == "traced":
+                    daemon.recv(65_536)
+        tracer.close()
+    for name in handlers:
+        wall, cpu = statistics.median(walls[name]), statistics.median(cpus[name])
+        print(f"{name:12} p50 {wall:6.3f} ms   CPU of the call, p50 {cpu:6.3f} ms")
+    print(f"{'':12} spans that were lost: {tracer.lost}")
 
 
 def make_ready_slide(wiring: ApiWiring, system: PostgresSystemLedger, actor: Actor) -> UUID:
