@@ -18,7 +18,6 @@ from adapters.settings.processes import ApiSettings, AwsSettings, DatabaseSettin
 from adapters.settings.scaling import SHARDS_A_WORKER
 from adapters.sqs import SqsQueues
 from adapters.tracing.choosing import make_tracer
-from lambdas.metrics import publish_lost_spans
 from wsi.ports.ledger import TenantLedger
 from wsi.ports.objects import MultipartStore, Objects, SlideStore
 from wsi.ports.queues import Queues
@@ -50,7 +49,13 @@ def make_system_ledger(settings: DatabaseSettings) -> PostgresSystemLedger:
 
 def make_function_tracer(settings: TracedSettings, clients: AwsClients, service: str) -> Tracer:
     """Return the tracer of a function, whose lost spans are a metric."""
-    return make_tracer(settings, clients, on_lost=lambda count: publish_lost_spans(count, service))
+
+    def publish(count: int) -> None:
+        from lambdas.metrics import publish_lost_spans  # rarely needed
+
+        publish_lost_spans(count, service)
+
+    return make_tracer(settings, clients, on_lost=publish)
 
 
 @dataclass(frozen=True, kw_only=True)
