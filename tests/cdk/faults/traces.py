@@ -3,8 +3,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from adapters.settings.tracing import WRITING
-from tests.cdk import test_traces as traces
 from tests.cdk.faults.fault import Fault, at
+from tests.cdk.observability import test_traces as traces
 from tests.cdk.templates import Templates
 
 
