@@ -76,7 +76,8 @@ class AwsClients:
 
 def find_region_client(service: str, region: str | None) -> Any:
     """Return a client for a person's command: of this region, or of the one in the person's AWS configuration."""
-    session = boto3.Session(region_name=region)
-    if session.region_name is None:
+    session: Any = boto3.Session(region_name=region)
+    found: str | None = session.region_name
+    if found is None:
         raise Invalid("No AWS region is configured. Name the installation's region with --region.")
-    return AwsClients(session.region_name).get_client(service)
+    return AwsClients(found).get_client(service)
