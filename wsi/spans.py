@@ -50,9 +50,9 @@ class OpenSpan:
         if self._parent is None:
             self.traceparent, self._parent = move_to_trace(self.traceparent, other), read_span_id(other)
         elif self.traceparent.split("-")[1] != other.split("-")[1]:
-            self.link(other)
+            self.attach_link(other)
 
-    def link(self, other: str) -> None:
+    def attach_link(self, other: str) -> None:
         """Name a span of another trace that belongs to the same slide."""
         self._link = other
 
@@ -127,7 +127,7 @@ def join_trace(traceparent: str, slide: str | None, created_at: datetime | None 
     if span is None or slide is None or not is_traceparent(slide):
         return traceparent
     if created_at is not None and datetime.now(created_at.tzinfo) - created_at > JOINED_AGE:
-        span.link(slide)
+        span.attach_link(slide)
     else:
         span.join(slide)
     return span.traceparent

@@ -1,4 +1,4 @@
-"""Where the spans of traces go: for processes, and for the code that deploys them."""
+"""The destinations of spans: for processes, and for the code that deploys them."""
 
 from __future__ import annotations
 

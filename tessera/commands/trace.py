@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from tessera.terminal import print_json
-from tessera.traces.attribution import attribute_time
+from tessera.traces.attribution import split_time
 from tessera.traces.drawing import LEGEND, draw_attribution, draw_waterfall
 from tessera.traces.finding import STACK, JobTrace, find_installation, find_job_trace
 from tessera.traces.selection import place_spans, select_job
@@ -63,7 +63,7 @@ def trace(
     for line in draw_waterfall(shown, width=console.width):
         console.print(line, soft_wrap=True)
     console.print(LEGEND, soft_wrap=True)
-    for text in ("", "Where the time went:", *draw_attribution(attribute_time(spans))):
+    for text in ("", "Where the time went:", *draw_attribution(split_time(spans))):
         console.print(text, soft_wrap=True)
     for link in sorted({span.link.split("-")[1] for span in spans if span.link is not None}):
         console.print(f"The slide was uploaded in another trace: {link}", soft_wrap=True)
@@ -79,5 +79,5 @@ def _describe(found: JobTrace, spans: tuple[Span, ...]) -> dict[str, Any]:
             {**asdict(span), "span_id": span.span_id, "seconds": span.seconds, "is_lost": span.span_id in lost}
             for span in spans
         ],
-        "time": dict(attribute_time(spans)),
+        "time": dict(split_time(spans)),
     }

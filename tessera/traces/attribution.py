@@ -1,4 +1,4 @@
-"""Where the time of a job went: each moment counts once, for the work that was done then, or else for the wait."""
+"""The time of a job by service: each moment counts once, for the work that was done then, or else for the wait."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ OUTBOX = "waiting in the outbox"
 NOTHING = "no span: the client, or a process that was lost"
 
 
-def attribute_time(spans: Sequence[Span]) -> Mapping[str, float]:
+def split_time(spans: Sequence[Span]) -> Mapping[str, float]:
     """Return seconds by service, or by what was waited for; the most first. They add up to the time from the first
     begin to the last end. Where services work side by side, the moment counts for the one that began last: the upload's
     request, say, has handed its slide on to inspection."""

@@ -20,8 +20,8 @@ ReadTrace = Callable[[str], Sequence[Span]]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Installation:
-    """An installation, and where its traces are."""
+class TracedInstallation:
+    """An installation whose traces can be read."""
 
     api: str
     api_key: str
@@ -42,7 +42,9 @@ class JobTrace:
         return JobState(self.status).is_final
 
 
-def find_installation(api: str | None, api_key: str | None, stack: Path | None, region: str | None) -> Installation:
+def find_installation(
+    api: str | None, api_key: str | None, stack: Path | None, region: str | None
+) -> TracedInstallation:
     """Return the installation that the options name: with `api` one on AWS, else the stack in a folder. Raises
     UsageError."""
     if api is None:
@@ -51,10 +53,10 @@ def find_installation(api: str | None, api_key: str | None, stack: Path | None, 
         raise UsageError("--api is for an installation on AWS, --stack for one on this machine: give one of them")
     if not api_key:
         raise UsageError("--api needs an API key: --api-key, or TESSERA_API_KEY in the environment")
-    return Installation(api=api, api_key=api_key, read_trace=_make_xray_reader(region))
+    return TracedInstallation(api=api, api_key=api_key, read_trace=_make_xray_reader(region))
 
 
-def find_job_trace(installation: Installation, job_id: str) -> JobTrace:
+def find_job_trace(installation: TracedInstallation, job_id: str) -> JobTrace:
     """Return the job's trace. Raises NotFound for a job that this key does not see."""
     transport = make_transport(installation.api, installation.api_key)
     try:
@@ -69,7 +71,7 @@ def find_job_trace(installation: Installation, job_id: str) -> JobTrace:
     return JobTrace(job_id=str(job["job_id"]), status=str(job["status"]), trace_id=trace_id, spans=spans)
 
 
-def _read_stack(folder: Path) -> Installation:
+def _read_stack(folder: Path) -> TracedInstallation:
     from adapters.tracing.otlp_reading import read_folder
 
     try:
@@ -80,7 +82,7 @@ def _read_stack(folder: Path) -> Installation:
             " with --api"
         ) from None
     traces = Path(stack["traces"])
-    return Installation(
+    return TracedInstallation(
         api=stack["api_url"], api_key=stack["api_key"], read_trace=lambda trace_id: read_folder(traces, trace_id)
     )
 

@@ -15,8 +15,12 @@ from tests.rules.vocabulary import CONVERTERS, FRAGMENTS, PREDICATES, VERBS
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("wsi", "adapters", "lambdas", "inference", "gpu_worker", "cdk", "local", "tessera", "tools", "benchmarks")
-#: Names that others choose: http.server, `import tessera`, and commands, which are named as they are typed.
-NAMED_BY_OTHERS = {"main", "do_GET", "results", "thumbnail", "heatmap", "default", "cost"}
+#: Names that others choose: http.server, OpenTelemetry, `import tessera`, and commands, which are named as they are
+#: typed.
+NAMED_BY_OTHERS = {
+    *("main", "do_GET", "results", "thumbnail", "heatmap", "default", "cost", "trace"),
+    *("export", "shutdown"),
+}
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)

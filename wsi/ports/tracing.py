@@ -1,4 +1,4 @@
-"""Where finished spans go."""
+"""The port that finished spans leave by."""
 
 from __future__ import annotations
 
