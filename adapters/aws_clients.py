@@ -9,8 +9,6 @@ import boto3
 from botocore.config import Config
 from botocore.credentials import Credentials
 
-from wsi.errors import Invalid
-
 
 class AwsClients:
     """The clients of one region. `endpoint_url` None is AWS; else an emulator's address, which answers all services.
@@ -72,12 +70,3 @@ class AwsClients:
             # By default botocore adds a CRC32 to every put, and to presigned part URLs too, which sign SHA-256 instead.
             request_checksum_calculation="when_required",
         )
-
-
-def find_region_client(service: str, region: str | None) -> Any:
-    """Return a client for a person's command: of this region, or of the one in the person's AWS configuration."""
-    session: Any = boto3.Session(region_name=region)
-    found: str | None = session.region_name
-    if found is None:
-        raise Invalid("No AWS region is configured. Name the installation's region with --region.")
-    return AwsClients(found).get_client(service)

@@ -7,11 +7,23 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, cast
 
+import boto3
+
+from adapters.aws_clients import AwsClients
 from adapters.tracing.names import OURS, format_trace_id
-from wsi.errors import SourceUnavailable
+from wsi.errors import Invalid, SourceUnavailable
 from wsi.records.spans import Span, SpanKind, Value
 
 _RETRIEVAL_SECONDS: Final = 30.0  #: that a trace may take to come from CloudWatch Logs
+
+
+def make_xray_client(region: str | None) -> Any:
+    """Return a client for a person's command: of this region, or of the one in the person's AWS configuration."""
+    session: Any = boto3.Session(region_name=region)
+    found: str | None = session.region_name
+    if found is None:
+        raise Invalid("No AWS region is configured. Name the installation's region with --region.")
+    return AwsClients(found).get_client("xray")
 
 
 def read_trace(client: Any, trace_id: str, *, sleep: Callable[[float], None] = time.sleep) -> tuple[Span, ...]:

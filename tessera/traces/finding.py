@@ -89,8 +89,7 @@ def _read_stack(folder: Path) -> TracedInstallation:
 
 def _make_xray_reader(region: str | None) -> ReadTrace:
     """Return a reader of X-Ray, by the AWS credentials of this machine's user."""
-    from adapters.aws_clients import find_region_client
-    from adapters.tracing.xray_reading import read_trace
+    from adapters.tracing.xray_reading import make_xray_client, read_trace
 
-    client = find_region_client("xray", region)
+    client = make_xray_client(region)
     return lambda trace_id: read_trace(client, trace_id)
