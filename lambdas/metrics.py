@@ -5,6 +5,7 @@ from __future__ import annotations
 from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 
 from adapters.settings import metrics as names
+from adapters.settings.tracing import NAMESPACE, SPANS_LOST
 from wsi.ports.ledger import Swept
 from wsi.records.vitals import Vitals
 
@@ -36,6 +37,6 @@ def publish(vitals: Vitals, swept: Swept, *, namespace: str) -> None:
 
 def publish_lost_spans(count: int, service: str) -> None:
     """Count spans that a function could not send to X-Ray."""
-    metrics = EphemeralMetrics(namespace=names.TRACES, service=service)
-    metrics.add_metric(name=names.SPANS_LOST, unit=MetricUnit.Count, value=count)
+    metrics = EphemeralMetrics(namespace=NAMESPACE, service=service)
+    metrics.add_metric(name=SPANS_LOST, unit=MetricUnit.Count, value=count)
     metrics.flush_metrics()

@@ -16,10 +16,6 @@ TIME_TO_RESULT = "TimeToResult"
 
 SERVICE = "sweep"  #: the only dimension, `service`
 
-#: Of functions, each under its own `service`, when a span could not be sent.
-TRACES = "tessera-traces"  #: the namespace, which installations of one account share
-SPANS_LOST = "SpansLost"
-
 
 def name_line_metric(priority: str) -> str:
     """Return the metric of how long shards of this priority have waited to be admitted: "LineAgeHigh"."""
