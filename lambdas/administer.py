@@ -18,6 +18,7 @@ from adapters.postgres.owner.seeding import SeedUser
 from adapters.settings.processes import OwnerSettings
 from lambdas.cold_start import Handler, make_entry
 from lambdas.logs import make_logger
+from lambdas.schemas.actions import describe_faults
 from lambdas.schemas.administration import (
     Action,
     AddKey,
@@ -36,7 +37,6 @@ from lambdas.schemas.common import Body
 from lambdas.wiring import make_aws_clients
 from wsi.errors import Invalid, NotFound, TesseraError
 from wsi.models.builtin import BUILTIN
-from wsi.plain_faults import describe_fault
 from wsi.records.model_card import ModelCard
 from wsi.records.models import ModelVersion
 
@@ -49,7 +49,7 @@ def make_handler(owner: Administration) -> Handler:
             action = Action.model_validate(event)
             answer = _carry_out(action.asked, owner)
         except ValidationError as error:
-            return {"error": _sentence(error)}
+            return {"error": describe_faults(error)}
         except TesseraError as error:
             return {"error": error.sentence}
         logger.info("administered", extra={"action": next(iter(action.model_fields_set))})
@@ -116,13 +116,6 @@ def _card(value: dict[str, Any]) -> ModelCard:
         return ModelCard.from_json(value)
     except (KeyError, TypeError, ValueError) as error:
         raise Invalid("The card is not one that read_package made: a field is missing or has a wrong type.") from error
-
-
-def _sentence(error: ValidationError) -> str:
-    wrong = [
-        f"{'.'.join(map(str, found['loc'])) or 'the payload'}: {describe_fault(found)}" for found in error.errors()
-    ]
-    return "; ".join(wrong) + "."
 
 
 def wire(settings: OwnerSettings) -> Handler:

@@ -9,7 +9,7 @@ from adapters.settings import processes
 from adapters.settings.queues import HEAVY, WOKEN
 from lambdas import api, authorizer, inspect, notify, plan, relay, stitch, submit, sweep, tiles, webhook_send
 from lambdas.cold_start import Handler
-from local.options import MODELS, QUEUE_PREFIX, RESULTS, SHARED, SLIDES, StackOptions
+from local.options import QUEUE_PREFIX, SHARED, Buckets, StackOptions
 from local.pollers import Mapped, Schedule
 from local.webhooks import WebhooksInProcess
 
@@ -29,6 +29,7 @@ class Addresses:
     jwks_url: str
     client_id: str
     traces: str  #: File of the spans of this process.
+    buckets: Buckets
 
     def make_common_settings(self, dsn: str) -> dict[str, Any]:
         """Return the settings of every process, with the DSN of its database role."""
@@ -49,9 +50,9 @@ def make_authorizer_handler(at: Addresses) -> Handler:
 def make_api_handler(at: Addresses, *, realtime_url: str) -> Handler:
     settings = processes.ApiSettings(
         **at.make_traced_settings(at.api_dsn),
-        slides_bucket=SLIDES,
-        results_bucket=RESULTS,
-        models_bucket=MODELS,
+        slides_bucket=at.buckets.slides,
+        results_bucket=at.buckets.results,
+        models_bucket=at.buckets.models,
         allowed_buckets=SHARED,
         queue_prefix=QUEUE_PREFIX,
         realtime_url=realtime_url,
@@ -63,14 +64,17 @@ def make_api_handler(at: Addresses, *, realtime_url: str) -> Handler:
 
 def make_submit_handler(at: Addresses) -> Handler:
     settings = processes.SubmitSettings(
-        **at.make_traced_settings(at.api_dsn), results_bucket=RESULTS, queue_prefix=QUEUE_PREFIX
+        **at.make_traced_settings(at.api_dsn), results_bucket=at.buckets.results, queue_prefix=QUEUE_PREFIX
     )
     return submit.wire(settings)
 
 
 def make_tiles_handler(at: Addresses) -> Handler:
     settings = processes.TilesSettings(
-        **at.make_common_settings(at.api_dsn), slides_bucket=SLIDES, results_bucket=RESULTS, allowed_buckets=SHARED
+        **at.make_common_settings(at.api_dsn),
+        slides_bucket=at.buckets.slides,
+        results_bucket=at.buckets.results,
+        allowed_buckets=SHARED,
     )
     return tiles.wire(settings)
 
@@ -99,7 +103,7 @@ def make_schedules(at: Addresses, options: StackOptions, *, graphql_url: str) ->
 def make_sweep_handler(at: Addresses, options: StackOptions, *, stuck_seconds: float) -> Handler:
     settings = processes.SweepSettings(
         **at.make_common_settings(at.system_dsn),
-        slides_bucket=SLIDES,
+        slides_bucket=at.buckets.slides,
         queue_prefix=QUEUE_PREFIX,
         upload_days=options.upload_days,
         stuck_seconds=stuck_seconds,
@@ -129,8 +133,8 @@ def make_notify_handler(at: Addresses) -> Handler:
 def _slide_jobs(at: Addresses, options: StackOptions) -> processes.SlideJobSettings:
     return processes.SlideJobSettings(
         **at.make_traced_settings(at.system_dsn),
-        slides_bucket=SLIDES,
-        results_bucket=RESULTS,
+        slides_bucket=at.buckets.slides,
+        results_bucket=at.buckets.results,
         allowed_buckets=SHARED,
         queue_prefix=QUEUE_PREFIX,
         shard_tiles=options.shard_tiles,
@@ -139,5 +143,5 @@ def _slide_jobs(at: Addresses, options: StackOptions) -> processes.SlideJobSetti
 
 def _stitch(at: Addresses) -> processes.StitchSettings:
     return processes.StitchSettings(
-        **at.make_traced_settings(at.system_dsn), results_bucket=RESULTS, queue_prefix=QUEUE_PREFIX
+        **at.make_traced_settings(at.system_dsn), results_bucket=at.buckets.results, queue_prefix=QUEUE_PREFIX
     )

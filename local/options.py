@@ -16,7 +16,21 @@ DATABASE = "tessera"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Buckets:
+    """The names of a stack's buckets. An installation that was restored after a loss has others than it had."""
+
+    slides: str = SLIDES
+    results: str = RESULTS
+    models: str = MODELS
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (self.slides, self.results, self.models)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class StackOptions:
+    buckets: Buckets = Buckets()
     workers: int = 1
     durable: bool = True  #: data survives a stop and a lost machine; False is faster, for tests
     shard_tiles: int | None = None  #: fixed shard size; None: by the model's rate

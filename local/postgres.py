@@ -10,12 +10,14 @@ from __future__ import annotations
 import hashlib
 import hmac
 import importlib.util
+import io
 import os
 import pwd
 import secrets
 import shutil
 import stat
 import subprocess
+import tarfile
 import tempfile
 import time
 from collections.abc import Mapping
@@ -29,7 +31,8 @@ from local.processes import children
 SUPERUSER = "postgres"
 START_SECONDS = 15.0
 ANSWER_SECONDS = 10.0  #: for a server that runs already
-RULES = "host all all 127.0.0.1/32 scram-sha-256\n"  #: pg_hba.conf
+#: pg_hba.conf; the second line is for backups.
+RULES = "host all all 127.0.0.1/32 scram-sha-256\nhost replication postgres 127.0.0.1/32 scram-sha-256\n"
 ITERATIONS = 1  #: of SCRAM's derivation, which stretches passwords that people choose; these are 256 random bits
 _FIND_ROLE = "SELECT 1 FROM pg_roles WHERE rolname = '{}'"
 _SHARED = Path("/var/tmp")  #: survives a reboot, unlike /tmp
@@ -111,6 +114,23 @@ class EmbeddedPostgres:
         if not self._ask(f"SELECT 1 FROM pg_database WHERE datname = '{name}'"):
             self._ask(f'CREATE DATABASE "{name}" OWNER {OWNER}')
         return self.make_dsn(OWNER, name)
+
+    def back_up(self) -> bytes:
+        """Return a backup of the running server, roles and settings included, as a compressed tar: what RDS's own
+        backups hold."""
+        return self._call("pg_basebackup", "-D", "-", "-Ft", "-z", "-X", "fetch", "-c", "fast")
+
+    def load_backup(self, backup: bytes) -> None:
+        """Put the data of a backup in place, for `start`. Raises RuntimeError if there are data already."""
+        if (self._data / "PG_VERSION").exists():
+            raise RuntimeError(f"{self._data} holds a database already; a backup is restored into an empty folder.")
+        self._data.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tarfile.open(fileobj=io.BytesIO(backup), mode="r:gz") as archive:
+            archive.extractall(self._data, filter="data")
+        self._data.chmod(0o700)
+        if self._nobody:
+            for path in (self._data, *self._data.rglob("*")):
+                os.chown(path, self._nobody.pw_uid, self._nobody.pw_gid)
 
     # --- what start needs
 
@@ -242,23 +262,26 @@ class EmbeddedPostgres:
         return code
 
     def _ask(self, sql: str) -> str:
-        command = [
-            self._programs / "psql",
-            "-XtA",
-            "-v",
-            "ON_ERROR_STOP=1",
-            "-d",
-            f"host=127.0.0.1 port={self.port} user={SUPERUSER} dbname=postgres",
-        ]
-        # Neither password is an argument, which every user of the machine may read.
+        options = ("-XtA", "-v", "ON_ERROR_STOP=1")
+        return self._call("psql", *options, data=sql.encode()).decode().strip()
+
+    def _call(self, client: str, *arguments: str, data: bytes = b"") -> bytes:
+        """Run a client as the superuser with `data` as its input, and return its output."""
+        address = f"host=127.0.0.1 port={self.port} user={SUPERUSER} dbname=postgres"
+        # No password is an argument, which every user of the machine may read.
         password = {"PGPASSWORD": self._derive_password(SUPERUSER)} if self._demands_passwords else {}
-        environ = {**_ENVIRONMENT, **password}
         answer = subprocess.run(
-            command, input=sql, capture_output=True, text=True, check=False, env=environ, **self._identity()
+            [self._programs / client, *arguments, "-d", address],
+            input=data,
+            capture_output=True,
+            check=False,
+            env={**_ENVIRONMENT, **password},
+            **self._identity(),
         )
         if answer.returncode:
-            raise RuntimeError(f"Postgres refused a statement of the launcher: {answer.stderr.strip()}")
-        return answer.stdout.strip()
+            said = answer.stderr.decode(errors="replace").strip()
+            raise RuntimeError(f"Postgres refused a statement of the launcher: {said}")
+        return answer.stdout
 
 
 def _derive(secret: str, role: str) -> str:

@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,7 @@ from local.gateway.http_server import HttpServer
 from local.gateway.page import WebPage
 from local.lambda_context import LambdaContext
 from local.ministack import MiniStack
-from local.options import DATABASE, MODELS, QUEUE_PREFIX, REGION, RESULTS, SHARED, SLIDES, StackOptions
+from local.options import DATABASE, QUEUE_PREFIX, REGION, SHARED, StackOptions
 from local.pollers import QueuePoller, Schedule
 from local.postgres import EmbeddedPostgres
 from local.processes.stack_file import StackFile
@@ -152,6 +153,7 @@ class Stack:
             jwks_url=pool.jwks_url,
             client_id=pool.client_id,
             traces=str(self.traces / "stack.jsonl"),
+            buckets=self.options.buckets,
         )
         self._start_http()
         self.start_functions()
@@ -174,7 +176,7 @@ class Stack:
         return owner_dsn
 
     def _provision(self) -> UserPool:
-        create_buckets(self.clients, (SLIDES, RESULTS, MODELS, SHARED))
+        create_buckets(self.clients, (*self.options.buckets.names, SHARED))
         create_queues(self.clients, QUEUE_PREFIX)
         return create_user_pool(self.clients, "tessera", self.access.passwords)
 
@@ -278,7 +280,7 @@ class Stack:
             "api_key": self.api_key,
             "admin_api_key": self.admin_api_key,
             **self.access.as_json(),
-            "buckets": {"slides": SLIDES, "results": RESULTS, "models": MODELS, "by_reference": SHARED},
+            "buckets": {**asdict(self.options.buckets), "by_reference": SHARED},
             "ministack_pid": self.ministack.pid,
             "worker_pids": list(self.workers.pids.values()),
             "logs": str(self.folder / "logs"),

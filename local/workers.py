@@ -13,7 +13,7 @@ from adapters.settings import processes
 from inference.models.confined.lock import can_lock
 from local.environment import make_child_environ
 from local.functions import Addresses
-from local.options import MODELS, QUEUE_PREFIX, RESULTS, SHARED, SLIDES
+from local.options import QUEUE_PREFIX, SHARED
 from local.processes import children
 
 DRAIN_SECONDS = 90.0  #: DESIGN section 6: what a worker may take to leave
@@ -24,9 +24,9 @@ def make_worker_settings(at: Addresses, values: Mapping[str, Any]) -> processes.
     """Return a worker's settings for the stack, with `values` over the stack's own."""
     own: dict[str, Any] = {
         **at.make_common_settings(at.system_dsn),
-        "slides_bucket": SLIDES,
-        "results_bucket": RESULTS,
-        "models_bucket": MODELS,
+        "slides_bucket": at.buckets.slides,
+        "results_bucket": at.buckets.results,
+        "models_bucket": at.buckets.models,
         "allowed_buckets": SHARED,
         "queue_prefix": QUEUE_PREFIX,
         "idle_seconds": 0,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from adapters.aws_clients import AwsClients
 from adapters.s3.refusals import translate_refusals
@@ -10,20 +11,30 @@ from wsi.errors import SourceUnavailable
 
 
 def delete_versions(clients: AwsClients, bucket: str, prefix: str, wanted: Callable[[str], bool]) -> int:
-    """Delete every version and delete marker of the objects below `prefix` whose key is `wanted`; return the number of
-    objects. Idempotent. Raises SourceUnavailable when S3 keeps some."""
+    """Delete every version of the objects below `prefix` whose key is `wanted`; return the number of objects.
+    Idempotent. Raises SourceUnavailable when S3 keeps some.
+
+    A delete marker stays in place of each object. S3 replicates markers to a second region and no deletion of versions,
+    so only the marker makes the replica go too (docs/decisions/0115). The bucket's life cycle removes markers that hide
+    nothing.
+    """
     keys: set[str] = set()
     with translate_refusals():
-        # A page holds 1,000 versions, which is what one call deletes.
+        # A page holds 1,000 versions, which is what one call deletes. The newest version of a key comes first.
         for page in clients.s3.get_paginator("list_object_versions").paginate(Bucket=bucket, Prefix=prefix):
-            versions = [
-                {"Key": entry["Key"], "VersionId": entry["VersionId"]}
-                for entry in (*page.get("Versions", []), *page.get("DeleteMarkers", []))
-                if wanted(entry["Key"])
-            ]
-            if versions:
-                answer = clients.s3.delete_objects(Bucket=bucket, Delete={"Objects": versions, "Quiet": True})
-                if answer.get("Errors"):
-                    raise SourceUnavailable("Some objects could not be deleted; try again in a minute.")
-                keys.update(version["Key"] for version in versions)
+            versions = [entry for entry in page.get("Versions", []) if wanted(entry["Key"])]
+            markers = [entry for entry in page.get("DeleteMarkers", []) if wanted(entry["Key"])]
+            _delete(clients, bucket, [{"Key": entry["Key"]} for entry in versions if entry["IsLatest"]])
+            hidden = [*versions, *(entry for entry in markers if not entry["IsLatest"])]
+            _delete(clients, bucket, [{"Key": entry["Key"], "VersionId": entry["VersionId"]} for entry in hidden])
+            keys.update(entry["Key"] for entry in versions)
     return len(keys)
+
+
+def _delete(clients: AwsClients, bucket: str, objects: list[dict[str, Any]]) -> None:
+    """Delete the named versions, or hide an object that is named without one."""
+    if not objects:
+        return
+    answer = clients.s3.delete_objects(Bucket=bucket, Delete={"Objects": objects, "Quiet": True})
+    if answer.get("Errors"):
+        raise SourceUnavailable("Some objects could not be deleted; try again in a minute.")

@@ -43,6 +43,14 @@ class TracedSettings(AwsSettings):
     trace_share: float = Field(default=1.0, ge=0, le=1)  #: Share of traces that are recorded, chosen by their ids.
 
 
+class RecoverySettings(OwnerSettings):
+    """The function that records objects in the buckets that took over from lost ones."""
+
+    slides_bucket: str  #: Bucket of uploaded slides.
+    results_bucket: str  #: Bucket of results and of what inspection stores.
+    models_bucket: str  #: Bucket of model packages.
+
+
 class SlideBuckets(Environment):
     """The buckets of slides."""
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
+from lambdas.schemas.actions import OneAction
 from lambdas.schemas.common import STORABLE, Body, Email
 from wsi.records.identity import Role
 from wsi.records.jobs import Priority
@@ -80,7 +81,7 @@ class RegisterModel(Body):
     is_default: bool = False  #: the first version of a name is the default in any case
 
 
-class Action(Body):
+class Action(OneAction):
     """Exactly one of the actions."""
 
     list_tenants: ListTenants | None = None
@@ -94,16 +95,3 @@ class Action(Body):
     get_quotas: TenantOrAll | None = None
     register_builtin: RegisterBuiltin | None = None
     register_model: RegisterModel | None = None
-
-    @model_validator(mode="after")
-    def _one(self) -> Self:
-        if len(self._list_given()) != 1:
-            raise ValueError(f"give exactly one action of {', '.join(type(self).model_fields)}")
-        return self
-
-    @property
-    def asked(self) -> Body:
-        return self._list_given()[0]
-
-    def _list_given(self) -> list[Body]:
-        return [value for name in type(self).model_fields if (value := getattr(self, name)) is not None]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -51,6 +51,20 @@ class StoredMask:
         mask = SlideMask.from_json(value["mask"])
         current = version == _VERSION and mask.settings.get("version") == TISSUE_VERSION
         return StoredMask(Inspection.from_json(value["inspection"]), mask, current)
+
+
+def rename_versions(data: bytes, renames: Sequence[Mapping[str | None, str | None]]) -> bytes | None:
+    """Return a stored mask with the ETags of its files replaced, by each file's own table; None for data that hold no
+    mask, or one of other files. The version of the code that made it stays."""
+    if not data.startswith(_MAGIC):
+        return None
+    head, _, text = data.partition(b"\n")
+    value: dict[str, Any] = json.loads(text)
+    files: list[FileVersion] = [(etag, size) for etag, size in value["files"]]
+    if len(files) != len(renames) or any(etag not in new for (etag, _), new in zip(files, renames, strict=True)):
+        return None
+    value["files"] = [(new[etag], size) for (etag, size), new in zip(files, renames, strict=True)]
+    return head + b"\n" + json.dumps(value).encode()
 
 
 def find_stored_mask(objects: Objects, slide: Slide, files: Sequence[FileVersion] | None = None) -> StoredMask | None:

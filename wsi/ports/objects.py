@@ -57,12 +57,20 @@ class Readable:
     until: datetime | None = None  #: when its copy is removed; None: it needs no copy, or has none yet
 
 
-class MultipartStore(Protocol):
-    """One bucket of ours that files are uploaded into in parts."""
+class ObjectHeads(Protocol):
+    """The facts about the objects of one bucket of ours."""
 
     def make_uri(self, key: str) -> str:
         """Return "s3://<our bucket>/<key>"."""
         ...
+
+    def head(self, uri: str) -> StoredObject:
+        """Return the object's size, ETag and digest. Raises SourceMissing."""
+        ...
+
+
+class MultipartStore(ObjectHeads, Protocol):
+    """One bucket of ours that files are uploaded into in parts."""
 
     def begin_upload(self, uri: str) -> str:
         """Begin a multipart upload with SHA-256 checksums; return its id."""
@@ -85,10 +93,6 @@ class MultipartStore(Protocol):
 
     def abort_upload(self, uri: str, upload_id: str) -> None:
         """Abort the upload. Idempotent."""
-        ...
-
-    def head(self, uri: str) -> StoredObject:
-        """Return the object's size, ETag and digest. Raises SourceMissing."""
         ...
 
     def delete(self, uri: str) -> None:

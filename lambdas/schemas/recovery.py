@@ -1,0 +1,43 @@
+"""Requests of an operator to `recover`, after the database was restored next to buckets of other names."""
+
+from __future__ import annotations
+
+from typing import Annotated
+from uuid import UUID
+
+from pydantic import Field
+
+from lambdas.schemas.actions import OneAction
+from lambdas.schemas.common import STORABLE, Body
+
+Bucket = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$"), STORABLE]
+
+
+class CountRecords(Body):
+    pass
+
+
+class RecoverModels(Body):
+    source: Bucket  #: the bucket of models that was lost
+
+
+class _Page(Body):
+    after: UUID | None = None  #: `next` of the page before
+    limit: Annotated[int, Field(ge=1, le=1_000)] = 200
+
+
+class RecoverSlides(_Page):
+    source: Bucket  #: the bucket of slides that was lost
+
+
+class RecoverJobs(_Page):
+    reads_results: bool = False  #: compare the SHA-256 of each result file, which reads it, instead of its size
+
+
+class RecoveryAction(OneAction):
+    """Exactly one of the actions."""
+
+    count_records: CountRecords | None = None
+    recover_models: RecoverModels | None = None
+    recover_slides: RecoverSlides | None = None
+    recover_jobs: RecoverJobs | None = None
