@@ -110,6 +110,14 @@ class Deployment(BaseModel):
     #: Length of the private subnets' prefix: 19 has addresses for 2,000 nodes in three zones. Never change it of an
     #: installation that exists, since that replaces its subnets: one from before this setting has 20.
     private_subnet_mask: int = Field(default=19, ge=19, le=20)
+    #: Second region, which gets copies of slides, results, models and database backups. Without it a lost region is a
+    #: lost installation.
+    recovery_region: shapes.Region | None = None
+    #: After a loss, in the second region: its buckets of slides, results and models, to go on with.
+    adopted_buckets: Annotated[tuple[shapes.Bucket, ...], _LISTED] = ()
+    adopted_key_arn: shapes.Key | None = None  #: ARN of those buckets' KMS key.
+    #: ARN of the replicated backup that the database is made from. Give it with every later deployment too.
+    restored_from: shapes.ReplicatedBackup | None = None
     backup_days: int = Field(default=30, ge=1, le=35)  #: Days that database backups are kept.
     keeps_data: bool  #: Deletion protection; buckets, keys and database outlive the stacks.
     instant_retrieval_after_days: int = Field(default=30, ge=1)  #: Age of originals that move to cold storage.
@@ -149,6 +157,15 @@ class Deployment(BaseModel):
             raise ValueError("Name at least two availability_zones, each once: the database and the cluster need them.")
         if self.nat_gateway_count > len(self.zones):
             raise ValueError(f"nat_gateways must be at most one a zone: there are {len(self.zones)} zones.")
+        if self.recovery_region == self.region:
+            raise ValueError(f"recovery_region must be another region than {self.region}.")
+        if len(self.adopted_buckets) != (3 if self.adopted_key_arn else 0):
+            raise ValueError(
+                "adopted_buckets must be three, of slides, results and models, and need adopted_key_arn:"
+                " scripts/restore.sh names them."
+            )
+        if self.adopted_buckets and self.recovery_region:
+            raise ValueError("recovery_region needs buckets of this installation: it cannot replicate adopted_buckets.")
         if self.warm_nodes > self.max_gpu_workers:
             raise ValueError(f"warm_nodes must be at most max_gpu_workers, which is {self.max_gpu_workers}.")
         if self.emulated and self.environment != _EMULATED:

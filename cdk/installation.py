@@ -14,6 +14,7 @@ from cdk.network.stack import NetworkStack
 from cdk.observability.costs import TAG
 from cdk.observability.stack import ObservabilityStack
 from cdk.realtime.stack import RealtimeStack
+from cdk.recovery.stack import RecoveryStack
 from cdk.web.stack import WebStack
 from cdk.workload.stack import WorkloadStack
 
@@ -29,7 +30,11 @@ class Installation:
             return f"{d.prefix}-{noun}"
 
         self.network = NetworkStack(scope, name("network"), deployment=d, env=env)
-        self.data = DataStack(scope, name("data"), deployment=d, network=self.network, env=env)
+        self.recovery = None
+        if d.recovery_region is not None:
+            there = cdk.Environment(region=d.recovery_region)
+            self.recovery = RecoveryStack(scope, name("recovery"), deployment=d, env=there)
+        self.data = DataStack(scope, name("data"), deployment=d, network=self.network, recovery=self.recovery, env=env)
         self.auth = AuthStack(scope, name("auth"), deployment=d, network=self.network, data=self.data, env=env)
         self.realtime = RealtimeStack(
             scope, name("realtime"), deployment=d, network=self.network, auth=self.auth, env=env
@@ -69,6 +74,7 @@ class Installation:
             realtime=self.realtime,
             api=self.api,
             cluster=self.cluster,
+            recovery=self.recovery,
             env=env,
         )
         # The tag splits costs by installation. This one type takes no tags, whatever its schema says.

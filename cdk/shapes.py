@@ -46,6 +46,13 @@ Sender = Annotated[str, _shape(rf"{_DOMAIN}|{_EMAIL}", "a domain or an address, 
 #: They become resources of IAM's policies, where a * would be every bucket.
 Bucket = Annotated[str, _shape(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]", "names of buckets alone, as lab-slides")]
 Key = Annotated[str, _shape(r"arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:key/[\w-]+", "ARNs of KMS keys, of no alias")]
+ReplicatedBackup = Annotated[
+    str,
+    _shape(
+        r"arn:aws[a-z-]*:rds:[a-z0-9-]+:\d{12}:auto-backup:ab-\w+",
+        "the ARN of a replicated backup, as aws rds describe-db-instance-automated-backups lists it",
+    ),
+]
 #: The families that the image of the nodes has drivers for.
 GpuInstanceType = Annotated[
     str, _shape(r"(g4dn|g5|g6e?)\.(\d*xlarge|metal)", "of the families g4dn, g5, g6 and g6e, as g6.2xlarge")

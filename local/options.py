@@ -30,6 +30,7 @@ class Buckets:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StackOptions:
+    region: str = REGION
     buckets: Buckets = Buckets()
     workers: int = 1
     durable: bool = True  #: data survives a stop and a lost machine; False is faster, for tests

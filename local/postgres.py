@@ -115,7 +115,7 @@ class EmbeddedPostgres:
             self._ask(f'CREATE DATABASE "{name}" OWNER {OWNER}')
         return self.make_dsn(OWNER, name)
 
-    def back_up(self) -> bytes:
+    def save_backup(self) -> bytes:
         """Return a backup of the running server, roles and settings included, as a compressed tar: what RDS's own
         backups hold."""
         return self._call("pg_basebackup", "-D", "-", "-Ft", "-z", "-X", "fetch", "-c", "fast")

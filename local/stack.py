@@ -35,7 +35,7 @@ from local.gateway.http_server import HttpServer
 from local.gateway.page import WebPage
 from local.lambda_context import LambdaContext
 from local.ministack import MiniStack
-from local.options import DATABASE, QUEUE_PREFIX, REGION, SHARED, StackOptions
+from local.options import DATABASE, QUEUE_PREFIX, SHARED, StackOptions
 from local.pollers import QueuePoller, Schedule
 from local.postgres import EmbeddedPostgres
 from local.processes.stack_file import StackFile
@@ -59,7 +59,10 @@ class Stack:
         self.postgres = EmbeddedPostgres(self.folder / "postgres", durable=self.options.durable)
         self.credentials = make_credentials()  #: of the emulator, for this run
         self.ministack = MiniStack(
-            self.folder / "ministack", region=REGION, durable=self.options.durable, credentials=self.credentials
+            self.folder / "ministack",
+            region=self.options.region,
+            durable=self.options.durable,
+            credentials=self.credentials,
         )
         self.pollers: dict[str, QueuePoller] = {}  #: by queue
         self.schedules: tuple[Schedule, ...] = ()
@@ -139,13 +142,13 @@ class Stack:
         self._credentials.take()
         self._undo.callback(self._credentials.give_back)
         owner_dsn = self._start_servers()
-        self.clients = AwsClients(REGION, self.ministack.url)
+        self.clients = AwsClients(self.options.region, self.ministack.url)
         self.access = load_access(self.folder / "access.json")
         pool = self._provision()
         models = [_make_builtin_version(name) for name in BUILTIN]
         self.tenants = seed(owner_dsn, tenants=self.access.seed_tenants(pool), models=models)
         self.addresses = Addresses(
-            region=REGION,
+            region=self.options.region,
             endpoint_url=self.ministack.url,
             api_dsn=self.postgres.make_dsn(API_ROLE, DATABASE),
             system_dsn=self.postgres.make_dsn(SYSTEM_ROLE, DATABASE),
@@ -186,7 +189,7 @@ class Stack:
         doorkeeper = Doorkeeper(
             authorizer=authorizer,
             signature_refusal=lambda method, url, headers, body, now: find_refusal(
-                method, url, headers, body, credentials, region=REGION, service=SERVICE, now=now
+                method, url, headers, body, credentials, region=self.options.region, service=SERVICE, now=now
             ),
             lambda_context=partial(LambdaContext, "authorizer"),
         )
@@ -214,7 +217,7 @@ class Stack:
         return WebPage(
             config={
                 "apiUrl": BASE_PATH,
-                "region": REGION,
+                "region": self.options.region,
                 "userPoolId": self.addresses.issuer.rsplit("/", 1)[-1],
                 "clientId": self.addresses.client_id,
                 "signInUrl": self.ministack.url,
@@ -273,7 +276,7 @@ class Stack:
             "graphql_url": self.graphql_url,
             "realtime_url": self.realtime_url,
             "endpoint_url": self.ministack.url,
-            "region": REGION,
+            "region": self.options.region,
             "credentials": dict(self.credentials),
             "issuer": self.addresses.issuer,
             "client_id": self.addresses.client_id,

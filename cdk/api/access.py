@@ -42,12 +42,12 @@ class FunctionRights:
         self.may(["s3:GetObject"], *(bucket.arn_for_objects("*") for bucket in buckets))
         # Without it S3 answers 403 for a missing key, and we could not tell a user that it is missing.
         self.may(["s3:ListBucket"], *(bucket.bucket_arn for bucket in buckets))
-        self.may(["kms:Decrypt"], self._data.key.key_arn)
+        self.may(["kms:Decrypt"], self._data.objects_key.key_arn)
 
     def read_below(self, bucket: s3.IBucket, *keys: str) -> None:
         """Allow reading objects whose keys match. Without ListBucket, a missing object looks like a refused one."""
         self.may(["s3:GetObject"], *(bucket.arn_for_objects(key) for key in keys))
-        self.may(["kms:Decrypt"], self._data.key.key_arn)
+        self.may(["kms:Decrypt"], self._data.objects_key.key_arn)
 
     def read_foreign_slides(self) -> None:
         """Allow reading the customers' buckets that the deployment names."""
@@ -63,7 +63,7 @@ class FunctionRights:
         """Allow writing objects whose keys match. A multipart upload decrypts what it encrypted, to assemble its parts
         (F-41)."""
         self.may(actions, *(bucket.arn_for_objects(key) for key in keys))
-        self.may(["kms:GenerateDataKey", "kms:Decrypt"], self._data.key.key_arn)
+        self.may(["kms:GenerateDataKey", "kms:Decrypt"], self._data.objects_key.key_arn)
 
     def archive(self, bucket: s3.IBucket) -> None:
         """Allow archiving objects, by their tag, and restoring them. Reading an object's head takes the right to read

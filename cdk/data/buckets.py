@@ -11,6 +11,7 @@ from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from adapters.settings.objects import ARCHIVED, SHARD_DAYS, SHARDS, UPLOAD_DAYS
+from cdk.data.replica import Replica
 from cdk.deployment import Deployment
 
 #: Days in which an object that was overwritten or deleted by mistake can be restored. What `delete_slide` deletes is
@@ -47,11 +48,13 @@ class DataBucket(s3.Bucket):
         access_logs: s3.IBucket,
         methods: Sequence[s3.HttpMethods] = (),
         rules: Sequence[s3.LifecycleRule] = (),
+        noncurrent_days: int = NONCURRENT_DAYS,
+        replica: Replica | None = None,
     ) -> None:
         housekeeping = s3.LifecycleRule(
             id="housekeeping",
             abort_incomplete_multipart_upload_after=cdk.Duration.days(UPLOAD_DAYS),
-            noncurrent_version_expiration=cdk.Duration.days(NONCURRENT_DAYS),
+            noncurrent_version_expiration=cdk.Duration.days(noncurrent_days),
             expired_object_delete_marker=True,
         )
         super().__init__(
@@ -68,13 +71,13 @@ class DataBucket(s3.Bucket):
             # Buckets whose rules are older than this default of S3 keep another one.
             transition_default_minimum_object_size=s3.TransitionDefaultMinimumObjectSize.ALL_STORAGE_CLASSES_128_K,
             cors=_cors(deployment, methods),
+            replication_rules=[replica.make_rule()] if replica else None,
+            replication_role=replica.role if replica else None,
             **make_bucket_settings(deployment),
         )
 
 
-def make_slides_bucket(
-    scope: Construct, id: str, *, deployment: Deployment, key: kms.IKey, access_logs: s3.IBucket
-) -> DataBucket:
+def make_slides_bucket(scope: Construct, id: str, *, deployment: Deployment, **settings: Any) -> DataBucket:
     """Make the bucket for original slides, which are read for weeks, then hardly ever. Old ones move to a storage class
     in which every range is read as before, at another price (docs/decisions/0109)."""
     tag, value = ARCHIVED
@@ -82,8 +85,6 @@ def make_slides_bucket(
         scope,
         id,
         deployment=deployment,
-        key=key,
-        access_logs=access_logs,
         methods=(s3.HttpMethods.PUT, *_READS),
         rules=[
             s3.LifecycleRule(
@@ -103,19 +104,16 @@ def make_slides_bucket(
                 ],
             ),
         ],
+        **settings,
     )
 
 
-def make_results_bucket(
-    scope: Construct, id: str, *, deployment: Deployment, key: kms.IKey, access_logs: s3.IBucket
-) -> DataBucket:
+def make_results_bucket(scope: Construct, id: str, *, deployment: Deployment, **settings: Any) -> DataBucket:
     """Make the bucket for results. They stay; the shards that they were stitched from expire."""
     return DataBucket(
         scope,
         id,
         deployment=deployment,
-        key=key,
-        access_logs=access_logs,
         methods=_READS,
         rules=[
             s3.LifecycleRule(
@@ -125,7 +123,13 @@ def make_results_bucket(
                 noncurrent_version_expiration=cdk.Duration.days(1),
             )
         ],
+        **settings,
     )
+
+
+def make_models_bucket(scope: Construct, id: str, *, deployment: Deployment, **settings: Any) -> DataBucket:
+    """Make the bucket for model packages."""
+    return DataBucket(scope, id, deployment=deployment, **settings)
 
 
 def _cors(deployment: Deployment, methods: Sequence[s3.HttpMethods]) -> list[s3.CorsRule] | None:

@@ -14,9 +14,11 @@ from constructs import Construct
 
 from adapters.settings.database_roles import API_ROLE, OWNER, SYSTEM_ROLE
 from cdk.capacity import get_instance_type
+from cdk.data.restored import replicate_backups, restore_from
 from cdk.deployment import Deployment
 from cdk.log_group import LogGroup
 from cdk.network.stack import NetworkStack
+from cdk.recovery.stack import RecoveryStack
 from cdk.versions import POSTGRES
 
 NAME = "tessera"
@@ -44,7 +46,14 @@ class Database(Construct):
     security group of what may reach the instance itself."""
 
     def __init__(
-        self, scope: Construct, id: str, *, deployment: Deployment, network: NetworkStack, key: kms.IKey
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        deployment: Deployment,
+        network: NetworkStack,
+        key: kms.IKey,
+        recovery: RecoveryStack | None,
     ) -> None:
         super().__init__(scope, id)
         self.owner_clients = ec2.SecurityGroup(
@@ -63,6 +72,10 @@ class Database(Construct):
         )
         security_group.add_ingress_rule(self.owner_clients, ec2.Port.tcp(PORT), "Migrations and administration")
         self.instance = self._instance(deployment, network, key, security_group)
+        if recovery is not None:
+            replicate_backups(self.instance, deployment, recovery.key)
+        if deployment.restored_from is not None:
+            restore_from(self.instance, deployment.restored_from)
         self.proxy = self._proxy(deployment, network)
 
     def make_dsn(self, role: str) -> str:

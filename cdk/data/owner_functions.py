@@ -1,16 +1,19 @@
-"""The two functions that connect to the database as its owner: `migrate`, with each deployment that changes the schema,
-and `administer`, for operators."""
+"""The functions that connect to the database as its owner: `migrate`, with each deployment that changes the schema, and
+for operators `administer`, and `recover` after the loss of a region."""
 
 from __future__ import annotations
 
 import aws_cdk as cdk
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
 from aws_cdk import triggers
 from constructs import Construct
 
 from adapters.settings.functions import TIMEOUTS
-from adapters.settings.processes import OwnerSettings
+from adapters.settings.processes import OwnerSettings, RecoverySettings
 from cdk.bundling import AssetKind
 from cdk.data.database import Database
+from cdk.data.objects import ObjectBuckets
 from cdk.deployment import Deployment
 from cdk.network.stack import NetworkStack
 from cdk.python_function import PythonFunction
@@ -21,14 +24,29 @@ class OwnerFunctions(Construct):
     deployment before any function or pod has changed (F-52)."""
 
     def __init__(
-        self, scope: Construct, id: str, *, deployment: Deployment, network: NetworkStack, database: Database
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        deployment: Deployment,
+        network: NetworkStack,
+        database: Database,
+        objects: ObjectBuckets,
     ) -> None:
         super().__init__(scope, id)
         settings = OwnerSettings(
             region=deployment.region, database_dsn=database.owner_dsn, owner_secret=database.owner_secret
         )
+        with_buckets = RecoverySettings(
+            **settings.model_dump(),
+            slides_bucket=objects.slides.bucket_name,
+            results_bucket=objects.results.bucket_name,
+            models_bucket=objects.models.bucket_name,
+        )
 
-        def make_function(construct: str, name: str, asset: AssetKind) -> PythonFunction:
+        def make_function(
+            construct: str, name: str, asset: AssetKind, settings: OwnerSettings = settings
+        ) -> PythonFunction:
             made = PythonFunction(
                 self,
                 construct,
@@ -55,3 +73,20 @@ class OwnerFunctions(Construct):
         )
         administer = make_function("Administer", "administer", AssetKind.API)
         cdk.CfnOutput(self, "AdministerFunction", value=administer.function_name)
+        recover = make_function("Recover", "recover", AssetKind.STITCH, with_buckets)
+        recover.node.add_dependency(self.migrations)
+        _allow_checking(recover, objects)
+        cdk.CfnOutput(self, "RecoverFunction", value=recover.function_name)
+
+
+def _allow_checking(recover: lambda_.Function, objects: ObjectBuckets) -> None:
+    """Allow looking at all objects, and writing what inspection stored again under the slides' new ETags."""
+    buckets = (objects.slides, objects.results, objects.models)
+    for actions, resources in (
+        (["s3:GetObject"], [bucket.arn_for_objects("*") for bucket in buckets]),
+        # Without it S3 answers 403 for a missing key.
+        (["s3:ListBucket"], [bucket.bucket_arn for bucket in buckets]),
+        (["s3:PutObject"], [objects.results.arn_for_objects("*/slides/*")]),
+        (["kms:Decrypt", "kms:GenerateDataKey"], [objects.key.key_arn]),
+    ):
+        recover.add_to_role_policy(iam.PolicyStatement(actions=actions, resources=resources))

@@ -7,22 +7,32 @@ from aws_cdk import aws_kms as kms
 from constructs import Construct
 
 from cdk.data.audit import Audit
-from cdk.data.buckets import AccessLogs, DataBucket, make_results_bucket, make_slides_bucket
+from cdk.data.buckets import AccessLogs
 from cdk.data.database import Database
+from cdk.data.objects import ObjectBuckets
 from cdk.data.owner_functions import OwnerFunctions
 from cdk.data.queues import JobQueues
 from cdk.deployment import Deployment
 from cdk.network.stack import NetworkStack
+from cdk.recovery.stack import RecoveryStack
 
 
 class DataStack(cdk.Stack):
-    """`key`, of buckets and database; `slides`, `results`, `models`; `queues`; `database`; `migrations`, which every
-    function and pod that reads SQL must come after (`x.node.add_dependency(data.migrations)`)."""
+    """`key`, of database and audit; `objects_key`, of the buckets `slides`, `results` and `models`; `queues`;
+    `database`; `migrations`, which every function and pod that reads SQL must come after
+    (`x.node.add_dependency(data.migrations)`)."""
 
     def __init__(
-        self, scope: Construct, id: str, *, deployment: Deployment, network: NetworkStack, env: cdk.Environment
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        deployment: Deployment,
+        network: NetworkStack,
+        recovery: RecoveryStack | None,
+        env: cdk.Environment,
     ) -> None:
-        super().__init__(scope, id, env=env)
+        super().__init__(scope, id, env=env, cross_region_references=recovery is not None)
         self.key = kms.Key(
             self,
             "Key",
@@ -31,11 +41,11 @@ class DataStack(cdk.Stack):
             removal_policy=cdk.RemovalPolicy.RETAIN if deployment.keeps_data else cdk.RemovalPolicy.DESTROY,
         )
         access_logs = AccessLogs(self, "AccessLogs", deployment=deployment)
-        self.slides = make_slides_bucket(self, "Slides", deployment=deployment, key=self.key, access_logs=access_logs)
-        self.results = make_results_bucket(
-            self, "Results", deployment=deployment, key=self.key, access_logs=access_logs
+        objects = ObjectBuckets(
+            self, "Objects", deployment=deployment, key=self.key, access_logs=access_logs, recovery=recovery
         )
-        self.models = DataBucket(self, "Models", deployment=deployment, key=self.key, access_logs=access_logs)
+        self.slides, self.results, self.models = objects.slides, objects.results, objects.models
+        self.objects_key = objects.key
         Audit(
             self,
             "Audit",
@@ -45,8 +55,10 @@ class DataStack(cdk.Stack):
             watched=[self.slides, self.results],
         )
         self.queues = JobQueues(self, "Queues", prefix=deployment.queue_prefix)
-        self.database = Database(self, "Database", deployment=deployment, network=network, key=self.key)
+        self.database = Database(
+            self, "Database", deployment=deployment, network=network, key=self.key, recovery=recovery
+        )
         self.migrations: Construct = OwnerFunctions(
-            self, "Owner", deployment=deployment, network=network, database=self.database
+            self, "Owner", deployment=deployment, network=network, database=self.database, objects=objects
         ).migrations
         cdk.CfnOutput(self, "ModelsBucket", value=self.models.bucket_name)

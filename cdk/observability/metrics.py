@@ -9,15 +9,18 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
+from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from adapters.settings import metrics as names
 from cdk.api.stack import ApiStack
 from cdk.auth.stack import AuthStack
+from cdk.data.replica import RULE
 from cdk.data.stack import DataStack
 from cdk.deployment import Deployment
 from cdk.network.stack import NetworkStack
 from cdk.realtime.stack import RealtimeStack
+from cdk.recovery.stack import RecoveryStack
 
 MINUTE = cdk.Duration.minutes(1)
 FIVE_MINUTES = cdk.Duration.minutes(5)
@@ -41,6 +44,7 @@ class Metrics(Construct):
         auth: AuthStack,
         realtime: RealtimeStack,
         api: ApiStack,
+        recovery: RecoveryStack | None,
     ) -> None:
         super().__init__(scope, id)
         self._namespace = names.make_namespace(deployment.queue_prefix)
@@ -49,6 +53,12 @@ class Metrics(Construct):
         self._realtime = realtime
         self._stage = api.api.deployment_stage
         self._buckets = {"slides": data.slides, "results": data.results, "models": data.models}
+        #: The buckets that are replicated, with their replicas.
+        self.replicas: dict[str, s3.IBucket] = (
+            {}
+            if recovery is None
+            else {"slides": recovery.slides, "results": recovery.results, "models": recovery.models}
+        )
         self.queues: Sequence[str] = [*data.queues]
         self.functions: dict[str, lambda_.Function] = {"authorizer": auth.authorizer, **api.functions}
         self.nat_gateways = [c for c in network.vpc.node.find_all() if isinstance(c, ec2.CfnNatGateway)]
@@ -169,6 +179,21 @@ class Metrics(Construct):
             statistic="Average",
             period=cdk.Duration.days(1),
             label=f"{bucket}: {storage_type.removesuffix('Storage')}",
+        )
+
+    def measure_replication(self, bucket: str, name: str, statistic: str) -> cloudwatch.Metric:
+        """Return a metric of the copying of a bucket into the second region."""
+        return cloudwatch.Metric(
+            namespace="AWS/S3",
+            metric_name=name,
+            dimensions_map={
+                "SourceBucket": self._buckets[bucket].bucket_name,
+                "DestinationBucket": self.replicas[bucket].bucket_name,
+                "RuleId": RULE,
+            },
+            statistic=statistic,
+            period=FIVE_MINUTES,
+            label=bucket,
         )
 
     def _filter_authorizer_failures(self, authorizer: lambda_.Function) -> None:

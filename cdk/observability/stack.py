@@ -21,6 +21,7 @@ from cdk.observability.pod_logs import PodLogs
 from cdk.observability.prometheus import Prometheus
 from cdk.observability.table import make_alarms
 from cdk.realtime.stack import RealtimeStack
+from cdk.recovery.stack import RecoveryStack
 
 
 class ObservabilityStack(cdk.Stack):
@@ -38,12 +39,21 @@ class ObservabilityStack(cdk.Stack):
         realtime: RealtimeStack,
         api: ApiStack,
         cluster: ClusterStack,
+        recovery: RecoveryStack | None,
         env: cdk.Environment,
     ) -> None:
-        super().__init__(scope, id, env=env)
+        super().__init__(scope, id, env=env, cross_region_references=recovery is not None)
         self.topic = Notices(self, "Notices", email=deployment.alarm_email).topic
         metrics = Metrics(
-            self, "Metrics", deployment=deployment, network=network, data=data, auth=auth, realtime=realtime, api=api
+            self,
+            "Metrics",
+            deployment=deployment,
+            network=network,
+            data=data,
+            auth=auth,
+            realtime=realtime,
+            api=api,
+            recovery=recovery,
         )
         promised = make_objectives(metrics)
         watched = Alarms(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 import aws_cdk as cdk
 from aws_cdk import aws_cloudwatch as cloudwatch
 
@@ -17,7 +20,15 @@ GIB = 1024**3
 
 def make_alarms(m: Metrics, deployment: Deployment) -> list[Alarm]:
     connections = CONNECTIONS_PER_PROCESSOR * get_instance_type(deployment.database_instance_type).processors
-    return [*_queues(m), *_jobs(m), *_api(m), *_functions(m), *_database(m, connections), *_network(m)]
+    return [
+        *_queues(m),
+        *_jobs(m),
+        *_api(m),
+        *_functions(m),
+        *_database(m, connections),
+        *_network(m),
+        *_replication(m),
+    ]
 
 
 def _queues(m: Metrics) -> list[Alarm]:
@@ -236,4 +247,31 @@ def _network(m: Metrics) -> list[Alarm]:
             why="Whole slides go through NAT, where each GB is paid: S3's endpoint is not used.",
             anchor="nat-bytes",
         )
+    ]
+
+
+#: s by which a replica may be late. S3 promises 15 minutes where it is paid for that; originals mostly take as long.
+_LATE_SECONDS: Mapping[str, int] = MappingProxyType({"slides": 3_600, "results": 900, "models": 900})
+
+
+def _replication(m: Metrics) -> list[Alarm]:
+    return [
+        Alarm(
+            name=f"replication-late-{bucket}",
+            metric=m.measure_replication(bucket, "ReplicationLatency", "Maximum"),
+            threshold=_LATE_SECONDS[bucket],
+            periods=3,
+            why=f"Copies of {bucket} in the second region are late: a region that is lost now loses more.",
+            anchor="replication",
+        )
+        for bucket in m.replicas
+    ] + [
+        Alarm(
+            name=f"replication-failed-{bucket}",
+            metric=m.measure_replication(bucket, "OperationsFailedReplication", "Sum"),
+            threshold=1,
+            why=f"An object of {bucket} was not copied into the second region, and S3 does not try it again.",
+            anchor="replication",
+        )
+        for bucket in m.replicas
     ]

@@ -37,7 +37,7 @@ def grant_work(
     may(SENDING, data.queues["wake"].queue_arn)
     may(["s3:GetObject"], *(bucket.arn_for_objects("*") for bucket in (data.slides, data.results, *reads)))
     may(["s3:PutObject"], data.results.arn_for_objects(writes))
-    may(["kms:Decrypt", "kms:GenerateDataKey"], data.key.key_arn)
+    may(["kms:Decrypt", "kms:GenerateDataKey"], data.objects_key.key_arn)
     partition = cdk.Stack.of(role).partition
     if deployment.allowed_buckets:
         may(["s3:GetObject"], *(f"arn:{partition}:s3:::{name}/*" for name in deployment.allowed_buckets))

@@ -22,7 +22,8 @@ _SUMS = """
 """
 #: What a record is: ids, digests and pins, never a place, a state or a name.
 _LINES = """
-    SELECT encode(sha256(convert_to(coalesce(string_agg(line, E'\\n' ORDER BY line COLLATE "C"), ''), 'UTF8')), 'hex') AS digest
+    SELECT encode(sha256(convert_to(coalesce(string_agg(line, E'\\n' ORDER BY line COLLATE "C"), ''), 'UTF8')), 'hex')
+        AS digest
     FROM (
         SELECT concat_ws(' ', 'slide', id, tenant, digest) FROM slides
         UNION ALL SELECT concat_ws(' ', 'file', slide_id, position, size) FROM slide_files

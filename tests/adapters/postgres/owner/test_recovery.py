@@ -115,9 +115,7 @@ def test_files_are_recorded_in_their_new_bucket_with_the_etags_there(
     assert ("owner", "slide.recover", str(slide.id)) in world.audit_lines(world.actor)
 
 
-def test_a_second_recovery_changes_nothing(
-    world: PostgresWorld, recovery: PostgresRecovery, replica: Replica
-) -> None:
+def test_a_second_recovery_changes_nothing(world: PostgresWorld, recovery: PostgresRecovery, replica: Replica) -> None:
     slide = given.ready_slide(world)
     replica.objects[f"{slide.id}/0"] = StoredObject(size=1000, etag="another")
     recover_all(recovery, replica)
@@ -164,9 +162,7 @@ def test_slides_that_were_registered_by_reference_stay_where_the_customer_has_th
     world: PostgresWorld, recovery: PostgresRecovery, replica: Replica
 ) -> None:
     slide = given.ready_slide(world)
-    page = recover_slides(
-        "another", ledger=recovery, slides=replica, inspections=MemoryObjects(), after=None, limit=10
-    )
+    page = recover_slides("another", ledger=recovery, slides=replica, inspections=MemoryObjects(), after=None, limit=10)
     assert (page.files, page.findings) == (0, ())
     assert world.tenants.get_slide(world.actor, slide.id).files == slide.files
 
@@ -278,9 +274,7 @@ def test_packages_are_recorded_in_their_new_bucket(world: PostgresWorld, recover
         ModelVersion(name="by-hand", version="1", digest="a" * 64, card={}, package_uri="s3://models/by-hand/1/")
     )
     file = PackageFile(name="card.json", size=5, sha256="0" * 64, uri="s3://models/packages/x/card.json", upload_id="u")
-    registered = NewRegistration(
-        id=uuid4(), name="net", version="1", files=(file,), becomes_default=False
-    )
+    registered = NewRegistration(id=uuid4(), name="net", version="1", files=(file,), becomes_default=False)
     opened, _ = world.tenants.open_registration(world.actor, registered)
     assert world.tenants.complete_registration(world.actor, opened.id) is not None
     replica.objects["by-hand/1/card.json"] = StoredObject(size=9, etag="e")

@@ -1,0 +1,1 @@
+"""What survives the loss of a region, in another one."""
