@@ -181,17 +181,17 @@ class Metrics(Construct):
             label=f"{bucket}: {storage_type.removesuffix('Storage')}",
         )
 
-    def measure_replication(self, bucket: str, name: str, statistic: str) -> cloudwatch.Metric:
-        """Return a metric of the copying of a bucket into the second region."""
+    def count_failed_copies(self, bucket: str) -> cloudwatch.Metric:
+        """Return the operations on a bucket's objects that S3 gave up to copy into the second region."""
         return cloudwatch.Metric(
             namespace="AWS/S3",
-            metric_name=name,
+            metric_name="OperationsFailedReplication",
             dimensions_map={
                 "SourceBucket": self._buckets[bucket].bucket_name,
                 "DestinationBucket": self.replicas[bucket].bucket_name,
                 "RuleId": RULE,
             },
-            statistic=statistic,
+            statistic="Sum",
             period=FIVE_MINUTES,
             label=bucket,
         )

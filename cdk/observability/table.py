@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
-
 import aws_cdk as cdk
 from aws_cdk import aws_cloudwatch as cloudwatch
 
@@ -250,25 +247,11 @@ def _network(m: Metrics) -> list[Alarm]:
     ]
 
 
-#: s by which a replica may be late. S3 promises 15 minutes where it is paid for that; originals mostly take as long.
-_LATE_SECONDS: Mapping[str, int] = MappingProxyType({"slides": 3_600, "results": 900, "models": 900})
-
-
 def _replication(m: Metrics) -> list[Alarm]:
     return [
         Alarm(
-            name=f"replication-late-{bucket}",
-            metric=m.measure_replication(bucket, "ReplicationLatency", "Maximum"),
-            threshold=_LATE_SECONDS[bucket],
-            periods=3,
-            why=f"Copies of {bucket} in the second region are late: a region that is lost now loses more.",
-            anchor="replication",
-        )
-        for bucket in m.replicas
-    ] + [
-        Alarm(
             name=f"replication-failed-{bucket}",
-            metric=m.measure_replication(bucket, "OperationsFailedReplication", "Sum"),
+            metric=m.count_failed_copies(bucket),
             threshold=1,
             why=f"An object of {bucket} was not copied into the second region, and S3 does not try it again.",
             anchor="replication",

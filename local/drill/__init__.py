@@ -1,1 +1,1 @@
-"""The drill: an embedded stack is backed up, destroyed with all its data, and restored next to buckets of other names."""
+"""The drill: an embedded stack is backed up, destroyed with its data, and restored next to buckets of other names."""

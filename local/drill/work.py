@@ -42,9 +42,9 @@ class Work:
 
 
 def do_work(stack: Stack, api: Api, slides: Sequence[Path]) -> Work:
-    """Fill an installation. Of the first slide there are a finished job, one that lost its worker half-way, and one that
-    no worker has begun; of a model without weights, a job that failed; and a slide that was refused, one that was
-    erased, and an upload that nobody finished."""
+    """Fill an installation. Of the first slide there are a finished job, one that lost its worker half-way, and one
+    that no worker has begun; of a model without weights, a job that failed; and a slide that was refused, and an upload
+    that nobody finished."""
     sent = [_send(api, path) for path in slides]
     worker = stack.workers.start()
     calm = wait_for_job(api, _submit(api, sent[0].slide_id))

@@ -37,6 +37,7 @@ def furnished() -> Templates:
         region="us-east-1",
         availability_zones="us-east-1a,us-east-1b,us-east-1d",
         alarm_email="ops@example.org",
+        recovery_region="us-west-2",
         mail_from="slides@example.org",
         page_origins="https://lab.example.org",
         allowed_buckets="lab-slides",

@@ -12,6 +12,7 @@ from tests.cdk.faults import (
     data,
     doors,
     network,
+    recovery,
     redeploying,
     scale,
     traces,
@@ -40,7 +41,15 @@ FAULTS = (
 
 @pytest.mark.parametrize("fault", FAULTS, ids=str)
 def test_a_seeded_fault_makes_its_facts_fail(fault: Fault, request: pytest.FixtureRequest) -> None:
-    whole: Templates = request.getfixturevalue(fault.preset)
+    check(fault, request.getfixturevalue(fault.preset))
+
+
+@pytest.mark.parametrize("fault", recovery.FAULTS, ids=str)
+def test_a_fault_of_a_second_region_makes_its_facts_fail(fault: Fault, furnished: Templates) -> None:
+    check(fault, furnished)
+
+
+def check(fault: Fault, whole: Templates) -> None:
     damaged = whole.damaged()
     fault.seed(damaged)
     assert (damaged.by_noun, damaged.after) != (whole.by_noun, whole.after)

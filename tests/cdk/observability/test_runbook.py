@@ -43,8 +43,9 @@ def test_every_alarm_leads_to_an_entry(templates: Templates) -> None:
     assert linked(templates) - ENTRIES.keys() == set()
 
 
-def test_every_entry_has_an_alarm(templates: Templates) -> None:
-    assert ENTRIES.keys() - linked(templates) == WITHOUT_A_LINK
+def test_every_entry_has_an_alarm(templates: Templates, furnished: Templates) -> None:
+    assert ENTRIES.keys() - linked(templates) - linked(furnished) == WITHOUT_A_LINK
+    assert linked(furnished) - linked(templates) == {"replication"}  # of a second region alone
 
 
 def test_every_entry_says_what_it_means_where_to_look_what_to_do_and_when_it_is_over() -> None:

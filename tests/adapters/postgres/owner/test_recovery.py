@@ -91,9 +91,9 @@ def test_rights_are_gone_when_a_recovery_fails(
 ) -> None:
     with pytest.raises(errors.DataError):
         recovery.move_models([ModelMove(name="x", version="\0", package_uri="s3://a/b/", files=None)])
-    with psycopg.connect(database.server.make_dsn(OWNER, database.name)) as owner:
-        with pytest.raises(errors.InsufficientPrivilege):
-            owner.execute("SET ROLE tessera_system")
+    owner_dsn = database.server.make_dsn(OWNER, database.name)
+    with psycopg.connect(owner_dsn) as owner, pytest.raises(errors.InsufficientPrivilege):
+        owner.execute("SET ROLE tessera_system")
     with world.worker.begin_transaction() as cursor, pytest.raises(errors.InsufficientPrivilege):
         cursor.execute("DELETE FROM shards")
 
