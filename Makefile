@@ -29,7 +29,7 @@ PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --no-compile
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 --dist loadscope --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help demo up down setup web check check-lint check-types check-infra-types check-page check-infra check-lock image-check format test test-all test-long synth deploy deploy-emulated openapi reference docs notices release lock platforms clean
+.PHONY: help demo drill up down setup web check check-lint check-types check-infra-types check-page check-infra check-lock image-check format test test-all test-long synth deploy deploy-emulated openapi reference docs notices release lock platforms clean
 
 help:  ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
@@ -39,6 +39,9 @@ demo: $(VENV)/.ready $(MINISTACK)/.ready  ## one real slide through the whole st
 
 up: $(VENV)/.ready $(MINISTACK)/.ready web/dist/index.html  ## start the embedded stack with the page and leave it running
 	@$(BIN)/python -m local up
+
+drill: $(VENV)/.ready $(MINISTACK)/.ready  ## lose a stack on this machine with all of its data, and restore it
+	@$(BIN)/python -m local.drill $(SLIDES)
 
 down: $(VENV)/.ready  ## stop it
 	@$(BIN)/python -m local down

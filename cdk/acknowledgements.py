@@ -50,11 +50,11 @@ DATA = (
     Acknowledgement(
         rules=("HIPAA.Security-S3BucketReplicationEnabled",),
         kinds=("AWS::S3::Bucket",),
-        reason="S3 keeps every object in three zones, and slides may often not leave their region.",
+        reason="S3 keeps every object in three zones. A second region is a setting: slides may often not leave theirs.",
     ),
     Acknowledgement(
         rules=("HIPAA.Security-S3BucketVersioningEnabled", "HIPAA.Security-S3DefaultEncryptionKMS"),
-        kinds=("data/AccessLogs/Resource",),
+        kinds=("data/AccessLogs/Resource", "recovery/AccessLogs/Resource"),
         reason="S3 alone writes access logs, each once and to buckets with its own keys only.",
     ),
     Acknowledgement(
@@ -183,6 +183,8 @@ IAM = (
         rules=("AwsSolutions-IAM5",),
         kinds=(
             "api/Functions/*Role/DefaultPolicy/Resource",
+            "data/Objects/Replication/Role/DefaultPolicy/Resource",
+            "data/Owner/RecoverRole/DefaultPolicy/Resource",
             "web/PageFiles/Role/DefaultPolicy/Resource",
             "workload/*/Account/Role/DefaultPolicy/Resource",
         ),

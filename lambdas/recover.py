@@ -1,7 +1,7 @@
 """The recovery of an installation whose database was restored next to buckets of other names: invoked by
 `scripts/restore.sh`, and allowed by IAM alone.
 
-One action an invocation, a page at a time, `{"recover_slides": {"source": "lost-bucket"}}`; the answer is an object, or
+One action an invocation, a page at a time, `{"recover_slides": {}}`; the answer is an object, or
 `{"error": sentence}`. It must be done before anything else of the installation runs: a planner would fail live jobs
 whose slides it does not find.
 """
@@ -66,11 +66,10 @@ def _carry_out(asked: Body, w: RecoveryWiring) -> dict[str, Any]:
         case CountRecords():
             return dict(w.ledger.count_records())
         case RecoverModels():
-            return _make_answer(recover_models(asked.source, ledger=w.ledger, packages=w.packages))
+            return _make_answer(recover_models(ledger=w.ledger, packages=w.packages))
         case RecoverSlides():
             return _make_answer(
                 recover_slides(
-                    asked.source,
                     ledger=w.ledger,
                     slides=w.slides,
                     inspections=w.results,

@@ -27,6 +27,10 @@ if [ -z "$only_leftovers" ]; then
     destroy cluster api realtime auth
     clean data
     destroy data network
+    if printf '%s\n' "${context[@]}" | cat - cdk.json | grep -q recovery_region; then
+        clean recovery  # after the buckets that are copied into it
+        destroy recovery
+    fi
     trap - ERR
 fi
 clean leftovers

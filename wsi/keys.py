@@ -10,9 +10,14 @@ SHARDS = "shards/"
 PACKAGES = "packages/"  #: in the models bucket: what admins upload
 
 
+def make_slide_folder(tenant: UUID, slide: UUID) -> str:
+    """Return the prefix in the slides bucket of a slide's files."""
+    return f"{tenant}/slides/{slide}/"
+
+
 def of_slide_file(tenant: UUID, slide: UUID, number: int) -> str:
     """Return the key of a file of a slide in the slides bucket."""
-    return f"{tenant}/slides/{slide}/{number:05d}"
+    return f"{make_slide_folder(tenant, slide)}{number:05d}"
 
 
 def of_clean_file(tenant: UUID, slide: UUID, number: int) -> str:

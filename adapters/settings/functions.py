@@ -17,6 +17,6 @@ TIMEOUTS: Mapping[str, int] = {
     "migrate": 600,
     "administer": 60,
     "build_image": 60,  # of each of its two calls; the build runs between them
-    "recover": 300,  # a page of a thousand slides of many files
+    "recover": 60,
     **{function.name: function.timeout_seconds for function in WOKEN.values()},
 }

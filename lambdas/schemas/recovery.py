@@ -8,9 +8,7 @@ from uuid import UUID
 from pydantic import Field
 
 from lambdas.schemas.actions import OneAction
-from lambdas.schemas.common import STORABLE, Body
-
-Bucket = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$"), STORABLE]
+from lambdas.schemas.common import Body
 
 
 class CountRecords(Body):
@@ -18,7 +16,7 @@ class CountRecords(Body):
 
 
 class RecoverModels(Body):
-    source: Bucket  #: the bucket of models that was lost
+    pass
 
 
 class _Page(Body):
@@ -27,7 +25,7 @@ class _Page(Body):
 
 
 class RecoverSlides(_Page):
-    source: Bucket  #: the bucket of slides that was lost
+    pass
 
 
 class RecoverJobs(_Page):

@@ -38,6 +38,13 @@ KEPT = Buckets(slides="recovery-slides", results="recovery-results", models="rec
 OPTIONS = StackOptions(workers=0, shard_tiles=8, worker={"checkpoint_batches": 1})
 
 
+#: In their order.
+STEPS = (
+    *("start the first stack", "upload slides and run jobs", "back up the database", "replicate the objects"),
+    *("destroy it with all its data", "restore the database", "recover", "start the rest", "finish what was live"),
+)
+
+
 @dataclass(kw_only=True, slots=True)
 class Drill:
     """The outcome of a drill. Counts are those of `count_records`."""
@@ -66,7 +73,7 @@ class Drill:
     @property
     def restore_seconds(self) -> float:
         """From the loss until the installation answers again."""
-        return sum(self.seconds[name] for name in ("restore the database", "recover", "start the rest"))
+        return sum(self.seconds[name] for name in STEPS[5:8])
 
 
 def run_drill(folder: Path, slides: Sequence[Path], drill: Drill) -> None:
@@ -129,8 +136,6 @@ def _bring_back(folder: Path, region: MiniStack, backup: bytes, drill: Drill) ->
         with drill.step("recover"):
             drill.recovered = recover(
                 invoke,
-                slides_source=OPTIONS.buckets.slides,
-                models_source=OPTIONS.buckets.models,
                 reads_results=True,
                 report=lambda action, counts: None,
             )

@@ -77,7 +77,7 @@ def _plan_what_always_runs(bill: Bill) -> str:
 
 
 def _compare_storage(bill: Bill, load: Load) -> Iterator[str]:
-    originals = [line for line in bill.lines if "originals" in line.item]
+    originals = [line for line in bill.lines if line.service == "S3" and "originals" in line.item]
     if len(originals) > 1:
         hot = load.slides_a_day * load.kept_days * load.gib_a_slide * get_price("S3 Standard").dollars
         yield (

@@ -32,6 +32,7 @@ class Configuration:
     instant_retrieval_after_days: int = 30
     worker_image: str = "docker"  #: or "codebuild", or a URI
     trace_share: float = 1.0
+    recovery_region: str | None = None
 
     @property
     def has_image_builds(self) -> bool:
@@ -57,6 +58,9 @@ ALARM_METRICS_A_NAT = 2
 COMPOSITE_ALARMS = 4
 DASHBOARDS = 1
 CUSTOM_METRICS = 30  #: 21 that the sweep writes, and those that filters count in logs: of authorizer and releases
+RECOVERY_KEYS = 2  #: of replicas and backups, and of the topic of alarms there
+RECOVERY_ALARM_METRICS = 6  #: late and failed copies of three buckets
+RECOVERY_METRICS = 12  #: four that S3 publishes for each of three buckets
 QUEUES_OF_FUNCTIONS = 5
 QUEUES_OF_PODS = 4
 FUNCTIONS_A_MINUTE = 2  #: that run once a minute: sweep and relay

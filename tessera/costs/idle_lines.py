@@ -10,6 +10,7 @@ from tessera.costs import configuration as installed
 from tessera.costs.bill_line import BillLine
 from tessera.costs.configuration import Configuration
 from tessera.costs.load import Load, compute_stored_log_gib
+from tessera.costs.recovery_lines import list_idle_recovery_lines
 
 #: Of Lambda's event sources: five long polls of 20 s each, always (AWS's documentation of Lambda with SQS).
 _POLLS_A_MINUTE_OF_A_FUNCTION = 5 * 3
@@ -31,6 +32,7 @@ def list_idle_lines(configuration: Configuration, load: Load) -> Iterator[BillLi
         minutes = load.image_builds_a_month * load.image_build_minutes
         yield BillLine("CodeBuild", "builds of the worker's image", minutes, "CodeBuild general1.medium")
     yield from _list_watching(configuration, load)
+    yield from list_idle_recovery_lines(configuration)
 
 
 def _list_cluster(configuration: Configuration) -> Iterator[BillLine]:

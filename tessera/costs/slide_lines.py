@@ -9,6 +9,7 @@ from tessera.costs import configuration as installed
 from tessera.costs.bill_line import BillLine
 from tessera.costs.configuration import Configuration
 from tessera.costs.load import DAYS_A_MONTH, Load, compute_stored_log_gib
+from tessera.costs.recovery_lines import list_replicas
 
 _GIB_OF_A_NODE_START = 1  #: images from other registries than ECR, whose layers come through S3's endpoint
 _LEAST_COLD_DAYS = 90  #: charged for an object in Instant Retrieval, though it was deleted sooner
@@ -22,6 +23,7 @@ def list_slide_lines(configuration: Configuration, load: Load) -> Iterator[BillL
     yield from _list_requests(load)
     yield from _list_logs(configuration, load)
     yield from _list_traces(configuration, load)
+    yield from list_replicas(configuration, load)
 
 
 def _list_nodes(load: Load) -> Iterator[BillLine]:

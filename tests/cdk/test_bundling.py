@@ -33,7 +33,7 @@ HANDLERS = {
     | WITH_CODEBUILD
     | (BEHIND_QUEUES - WITH_SLIDES - {"stitch"}),
     AssetKind.SLIDES: WITH_SLIDES,
-    AssetKind.STITCH: {"stitch"},
+    AssetKind.STITCH: {"stitch", "recover"},
     AssetKind.MIGRATIONS: {"migrate"},
 }
 OURS = ("wsi", "adapters", "lambdas")

@@ -103,3 +103,9 @@ def test_warm_hours_are_those_of_the_bill(prod: Templates) -> None:
     warm = prod.deployment.warm_hours
     assert (warm.start, warm.end) == ("0 7 * * 1-5", "0 19 * * 1-5")
     assert configuration.WARM_HOURS_A_MONTH == (19 - 7) * 22
+
+
+def test_a_second_region_adds_what_the_bill_says(furnished: Templates) -> None:
+    assert count(furnished, "AWS::KMS::Key") == configuration.KEYS + configuration.RECOVERY_KEYS
+    alarms = {id: one for id, one in furnished.resources(ALARM).items() if "eplication" in id}
+    assert sum(max(1, count_metrics(one)) for one in alarms.values()) == configuration.RECOVERY_ALARM_METRICS

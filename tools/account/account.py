@@ -18,11 +18,13 @@ class ServiceClients(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """`clients` are of the deployment's region; `home`, of us-east-1, where CloudFront's certificates are."""
+    """`clients` are of the deployment's region; `home`, of us-east-1, where CloudFront's certificates are; `recovery`,
+    of its second region, if it has one."""
 
     deployment: Deployment
     clients: ServiceClients
     home: ServiceClients
+    recovery: ServiceClients | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +42,16 @@ class CheckResult:
 
 def find_stack_status(account: Account, noun: str) -> str | None:
     """Return the status of the deployment's stack, or None if there is none."""
+    clients = get_clients_of(account, noun)
     try:
-        found = account.clients.get_client("cloudformation").describe_stacks(
-            StackName=f"{account.deployment.prefix}-{noun}"
-        )
+        found = clients.get_client("cloudformation").describe_stacks(StackName=f"{account.deployment.prefix}-{noun}")
     except ClientError as error:
         if "does not exist" in str(error):
             return None
         raise
     return found["Stacks"][0]["StackStatus"]
+
+
+def get_clients_of(account: Account, noun: str) -> ServiceClients:
+    """Return the clients of the region of a stack."""
+    return account.recovery if noun == "recovery" and account.recovery is not None else account.clients

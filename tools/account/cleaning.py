@@ -11,7 +11,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from adapters.aws_clients import AwsClients
 from cdk.deployment import WrongDeployment
-from tools.account.account import Account, find_stack_status
+from tools.account.account import Account, find_stack_status, get_clients_of
 from tools.account.context import read_deployment
 from tools.account.names import list_leftover_log_groups
 
@@ -47,6 +47,13 @@ def delete_data(account: Account) -> Iterator[str]:
     yield from _empty_buckets(account, "data")
 
 
+def delete_replicas(account: Account) -> Iterator[str]:
+    """Delete all versions in the buckets of the second region, once nothing is copied into them any more. With
+    keeps_data they stay as they are."""
+    if account.recovery is not None and not account.deployment.keeps_data:
+        yield from _empty_buckets(account, "recovery")
+
+
 def delete_leftovers(account: Account) -> Iterator[str]:
     """Delete the log groups that AWS created again after their stack was gone."""
     for name in list_leftover_log_groups(account):
@@ -55,7 +62,7 @@ def delete_leftovers(account: Account) -> Iterator[str]:
 
 
 STEPS: Mapping[str, Callable[[Account], Iterator[str]]] = MappingProxyType(
-    {"page": delete_page, "data": delete_data, "leftovers": delete_leftovers}
+    {"page": delete_page, "data": delete_data, "recovery": delete_replicas, "leftovers": delete_leftovers}
 )
 
 
@@ -63,8 +70,9 @@ def _empty_buckets(account: Account, noun: str) -> Iterator[str]:
     """Delete all versions of all objects in the buckets of a stack. A stack whose creation failed has buckets too."""
     if find_stack_status(account, noun) is None:
         return
-    pages = account.clients.get_client("cloudformation").get_paginator("list_stack_resources")
-    s3 = account.clients.get_client("s3")
+    clients = get_clients_of(account, noun)
+    pages = clients.get_client("cloudformation").get_paginator("list_stack_resources")
+    s3 = clients.get_client("s3")
     for page in pages.paginate(StackName=f"{account.deployment.prefix}-{noun}"):
         for resource in page["StackResourceSummaries"]:
             is_gone = resource["ResourceStatus"] == "DELETE_COMPLETE" or not resource.get("PhysicalResourceId")
@@ -109,7 +117,9 @@ def main(arguments: list[str]) -> int:
     step, *rest = arguments
     try:
         deployment = read_deployment(rest)
-        account = Account(deployment, AwsClients(deployment.region), AwsClients(deployment.region))
+        clients = AwsClients(deployment.region)
+        there = AwsClients(deployment.recovery_region) if deployment.recovery_region else None
+        account = Account(deployment, clients, clients, there)
         for done in STEPS[step](account):
             sys.stdout.write(f"{done}\n")
             sys.stdout.flush()

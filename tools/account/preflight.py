@@ -15,6 +15,7 @@ from tools.account.docker import check_docker
 from tools.account.names import check_domain, check_leftovers, check_mail
 from tools.account.prerequisites import check_bootstrap, check_disk_key, check_roles
 from tools.account.quotas import check_concurrency, check_quotas
+from tools.account.recovery import check_recovery
 from tools.account.region import check_database, check_instance_types, check_kubernetes, check_zones
 
 Check = Callable[[Account], Iterator[CheckResult]]
@@ -28,6 +29,7 @@ CHECKS: tuple[Check, ...] = (
     check_instance_types,
     check_kubernetes,
     check_database,
+    check_recovery,
     check_mail,
     check_domain,
     check_leftovers,
@@ -56,7 +58,8 @@ def main(arguments: list[str]) -> int:
     except WrongDeployment as wrong:
         sys.stderr.write(f"{wrong}\n")
         return 2
-    account = Account(deployment, AwsClients(deployment.region), AwsClients(_HOME_REGION))
+    there = AwsClients(deployment.recovery_region) if deployment.recovery_region else None
+    account = Account(deployment, AwsClients(deployment.region), AwsClients(_HOME_REGION), there)
     sys.stdout.write(f"{deployment.prefix} in {deployment.region}\n")
     try:
         failed = 0

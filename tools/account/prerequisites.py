@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from botocore.exceptions import ClientError
 
-from tools.account.account import Account, CheckResult
+from tools.account.account import Account, CheckResult, ServiceClients
 
 #: The stacks ask for 6. The CDK's command looks things up with a role that 8 brought.
 BOOTSTRAP_VERSION = 8
@@ -17,16 +17,19 @@ _SPOT_ROLE, _SPOT_SERVICE = "AWSServiceRoleForEC2Spot", "spot.amazonaws.com"
 
 def check_bootstrap(account: Account) -> Iterator[CheckResult]:
     """Compare the version of the region's bootstrap stack with what the stacks need."""
-    region = account.deployment.region
+    yield look_for_bootstrap(account.clients, account.deployment.region, "CDK bootstrap")
+
+
+def look_for_bootstrap(clients: ServiceClients, region: str, name: str) -> CheckResult:
     try:
-        parameter = account.clients.get_client("ssm").get_parameter(Name=_BOOTSTRAP_PARAMETER)["Parameter"]
+        parameter = clients.get_client("ssm").get_parameter(Name=_BOOTSTRAP_PARAMETER)["Parameter"]
         version = int(parameter["Value"])
     except ClientError as error:
         if error.response["Error"]["Code"] != "ParameterNotFound":
             raise
         version = 0
-    yield CheckResult(
-        "CDK bootstrap",
+    return CheckResult(
+        name,
         version >= BOOTSTRAP_VERSION,
         f"version {version}, {BOOTSTRAP_VERSION} needed" if version else f"{region} has none",
         f"Run: .tools/node_modules/.bin/cdk bootstrap aws://ACCOUNT/{region}",

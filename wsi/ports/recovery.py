@@ -63,9 +63,9 @@ class RecoveryLedger(Protocol):
         """List slides by id, without DELETED ones."""
         ...
 
-    def move_slides(self, moves: Sequence[SlideMove], *, source: str) -> None:
+    def move_slides(self, moves: Sequence[SlideMove]) -> None:
         """Change the places of the slides' files, all or nothing. Slides that wait for inspection are due at once, and
-        copies that S3 had restored from the archive count as expired. The audit log names the bucket `source`."""
+        copies that S3 had restored from the archive count as expired. The audit log lists the slides that moved."""
         ...
 
     def list_models(self) -> tuple[StoredModel, ...]:

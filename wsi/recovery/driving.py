@@ -37,8 +37,6 @@ class Recovered:
 def recover(
     invoke: Invoke,
     *,
-    slides_source: str,
-    models_source: str,
     reads_results: bool,
     report: Callable[[str, Mapping[str, int]], None],
 ) -> Recovered:
@@ -46,8 +44,8 @@ def recover(
     Raises RecoveryRefused."""
     recovered = Recovered()
     for action, arguments in (
-        ("recover_models", {"source": models_source}),
-        ("recover_slides", {"source": slides_source}),
+        ("recover_models", {}),
+        ("recover_slides", {}),
         ("recover_jobs", {"reads_results": reads_results}),
     ):
         after: str | None = None

@@ -8,7 +8,6 @@ from wsi.concurrency import map_concurrently
 from wsi.models.package_files import CARD, CONFIG
 from wsi.ports.objects import ObjectHeads
 from wsi.ports.recovery import ModelMove, RecoveryLedger, StoredModel
-from wsi.records.registrations import PackageFile
 from wsi.recovery.verifying import Finding, Problem, find_object, find_problem, split_uri
 from wsi.states import RegistrationState
 
@@ -20,12 +19,12 @@ class ModelsRecovered:
     findings: tuple[Finding, ...]
 
 
-def recover_models(source: str, *, ledger: RecoveryLedger, packages: ObjectHeads) -> ModelsRecovered:
-    """Record all packages in their new place: what was in the bucket `source` is in `packages` now, under the same
-    keys. A worker compares the SHA-256 of each file before it loads a model, so sizes suffice here. Idempotent."""
+def recover_models(*, ledger: RecoveryLedger, packages: ObjectHeads) -> ModelsRecovered:
+    """Record all packages in their new place: they are in `packages` now, under the keys that they had. A worker
+    compares the SHA-256 of each file before it loads a model, so sizes suffice here. Idempotent."""
     stored = ledger.list_models()
     findings = map_concurrently(lambda one: _check(one, packages), stored)
-    ledger.move_models([_move(one, source, packages) for one in stored])
+    ledger.move_models([_move(one, packages) for one in stored])
     return ModelsRecovered(
         models=len(stored),
         files=sum(len(one.registration.files) for one in stored if one.registration is not None),
@@ -33,25 +32,20 @@ def recover_models(source: str, *, ledger: RecoveryLedger, packages: ObjectHeads
     )
 
 
-def _move(stored: StoredModel, source: str, packages: ObjectHeads) -> ModelMove:
+def _move(stored: StoredModel, packages: ObjectHeads) -> ModelMove:
     uri = stored.model.package_uri if stored.model is not None else None
     files = stored.registration.files if stored.registration is not None else None
     return ModelMove(
         name=stored.name,
         version=stored.version,
-        package_uri=_place(uri, source, packages) if uri is not None else None,
-        files=[asdict(_place_file(file, source, packages)) for file in files] if files is not None else None,
+        package_uri=_place(uri, packages) if uri is not None else None,
+        files=[asdict(replace(file, uri=_place(file.uri, packages))) for file in files] if files is not None else None,
     )
 
 
-def _place_file(file: PackageFile, source: str, packages: ObjectHeads) -> PackageFile:
-    return replace(file, uri=_place(file.uri, source, packages))
-
-
-def _place(uri: str, source: str, packages: ObjectHeads) -> str:
-    """Return the new address. A package in a bucket that is not `source` stays where it is."""
-    bucket, key = split_uri(uri)
-    return packages.make_uri(key) if bucket == source else uri
+def _place(uri: str, packages: ObjectHeads) -> str:
+    """Return the new address: workers load packages from the bucket of models alone."""
+    return packages.make_uri(split_uri(uri)[1])
 
 
 def _check(stored: StoredModel, packages: ObjectHeads) -> list[Finding]:

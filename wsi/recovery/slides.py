@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from uuid import UUID
 
+from wsi import keys
 from wsi.concurrency import map_concurrently
 from wsi.ledger_rules import needs_deidentification
 from wsi.ports.objects import ObjectHeads, Objects, StoredObject
@@ -35,7 +36,6 @@ class _Outcome:
 
 
 def recover_slides(
-    source: str,
     *,
     ledger: RecoveryLedger,
     slides: ObjectHeads,
@@ -43,13 +43,13 @@ def recover_slides(
     after: UUID | None,
     limit: int,
 ) -> SlidesPage:
-    """Record a page of slides in their new places: files that were in the bucket `source` are in `slides` now, under
-    the same keys. Files that are missing or differ are reported, and their slides stay as they are: a job on them fails
-    with a message. Idempotent."""
+    """Record a page of slides in their new places: uploaded files are in `slides` now, under the keys that they had.
+    Files that are missing or differ are reported, and their slides stay as they are: a job on them fails with a
+    message. Idempotent."""
     page = ledger.list_slides(after=after, limit=limit)
-    outcomes = map_concurrently(lambda slide: _recover(slide, source, slides, inspections), page)
+    outcomes = map_concurrently(lambda slide: _recover(slide, slides, inspections), page)
     moves = [one.move for one in outcomes if one.move is not None]
-    ledger.move_slides(moves, source=source)
+    ledger.move_slides(moves)
     return SlidesPage(
         slides=len(page),
         files=sum(len(move.files) for move in moves),
@@ -61,9 +61,8 @@ def recover_slides(
     )
 
 
-def _recover(slide: Slide, source: str, slides: ObjectHeads, inspections: Objects) -> _Outcome:
-    ours = {source, split_uri(slides.make_uri("x"))[0]}
-    if any(split_uri(file.uri)[0] not in ours for file in slide.files):
+def _recover(slide: Slide, slides: ObjectHeads, inspections: Objects) -> _Outcome:
+    if not _is_uploaded(slide):
         return _Outcome(None)  # registered by reference: its files are the customer's, wherever they are
     placed = [slides.make_uri(split_uri(file.uri)[1]) for file in slide.files]
     if slide.state is SlideState.UPLOADING:
@@ -72,12 +71,12 @@ def _recover(slide: Slide, source: str, slides: ObjectHeads, inspections: Object
         # Its files were deleted when it was refused, or are about to be.
         return _Outcome(SlideMove(slide_id=slide.id, files=_list_moves(slide, placed, slides)))
     stored = [find_object(slides, uri) for uri in placed]
-    problems = [find_problem(one, size=file.size) for one, file in zip(stored, slide.files, strict=True)]
     copies = _check_copies(slide, slides)
-    if copies and all(copies):
-        problems = [None] * len(problems)  # the originals may be deleted by now
-    whole = [one for one in stored if one is not None]
-    matches = _compare(slide, whole) if not any(problems) else None
+    problems: list[Problem | None] = [None] * len(stored)
+    matches = None
+    if not copies or not all(copies):  # else the originals may be deleted by now
+        problems = [find_problem(one, size=file.size) for one, file in zip(stored, slide.files, strict=True)]
+        matches = _compare(slide, [one for one in stored if one is not None]) if not any(problems) else None
     if matches is False:
         problems = [Problem.DIFFERS] * len(problems)
     etags = [
@@ -94,6 +93,12 @@ def _recover(slide: Slide, source: str, slides: ObjectHeads, inspections: Object
         matches is True,
         tuple(findings),
     )
+
+
+def _is_uploaded(slide: Slide) -> bool:
+    """Return whether the slide's files are ours: their keys are then those that we build of its ids."""
+    folder = keys.make_slide_folder(slide.tenant, slide.id)
+    return all(split_uri(file.uri)[1].startswith(folder) for file in slide.files)
 
 
 def _list_moves(

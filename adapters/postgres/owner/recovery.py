@@ -43,10 +43,10 @@ class PostgresRecovery:
         with self._transaction() as cursor:
             return tuple(rows.read_slide(row) for row in cursor.execute(_SLIDES, (after, after, limit)))
 
-    def move_slides(self, moves: Sequence[SlideMove], *, source: str) -> None:
+    def move_slides(self, moves: Sequence[SlideMove]) -> None:
         with self._transaction() as cursor:
             for move in moves:
-                _move_slide(cursor, move, source)
+                _move_slide(cursor, move)
 
     def list_models(self) -> tuple[StoredModel, ...]:
         with self._transaction() as cursor:
@@ -146,7 +146,7 @@ _FORGET_SHARDS = """
 """
 
 
-def _move_slide(cursor: Cursor, move: SlideMove, source: str) -> None:
+def _move_slide(cursor: Cursor, move: SlideMove) -> None:
     slide = slides.lock(cursor, move.slide_id)
     if move.is_upload:
         slides.move(cursor, slide.id, SlideState.DELETED, source=SlideState.UPLOADING)
@@ -171,5 +171,5 @@ def _move_slide(cursor: Cursor, move: SlideMove, source: str) -> None:
     if [(file.uri, file.etag) for file in move.files] != [(file.uri, file.etag) for file in slide.files]:
         cursor.execute(
             "INSERT INTO audit_log (tenant, actor, action, subject, detail) VALUES (%s, %s, 'slide.recover', %s, %s)",
-            (slide.tenant, _OWNER, str(slide.id), Jsonb({"from": source})),
+            (slide.tenant, _OWNER, str(slide.id), Jsonb({"from": slide.files[0].uri.split("/")[2]})),
         )

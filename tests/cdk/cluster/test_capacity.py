@@ -39,6 +39,7 @@ ORDINARY = {
     "database_multi_az": False,
     "nat_gateways": 2,
     "backup_days": 8,
+    "recovery_region": "eu-west-1",
     "keeps_data": False,
     "instant_retrieval_after_days": 60,
     "log_days": 30,
@@ -49,6 +50,10 @@ ORDINARY = {
     "worker_image": "111122223333.dkr.ecr.eu-central-1.amazonaws.com/worker:2",
     "worker_base": f"public.ecr.aws/docker/library/python:3.11-slim@sha256:{'0' * 64}",
 }
+
+
+#: Settings that begin an installation after a loss, and stay.
+OF_A_NEW_ONE = {"adopted_buckets", "adopted_key_arn", "restored_from"}
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +75,7 @@ def list_scaled(templates: Templates) -> list[dict[str, Any]]:
 
 
 def test_every_setting_is_ordinary_or_chooses_nodes() -> None:
-    assert ORDINARY.keys() | CHOOSE_NODES == Deployment.model_fields.keys()
+    assert ORDINARY.keys() | CHOOSE_NODES | OF_A_NEW_ONE == Deployment.model_fields.keys()
     assert not ORDINARY.keys() & CHOOSE_NODES
 
 

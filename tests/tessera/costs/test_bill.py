@@ -13,6 +13,7 @@ from tessera.costs.configuration import PRESETS, Preset
 from tessera.costs.load import Load
 
 DEV, PROD = PRESETS[Preset.DEV], PRESETS[Preset.PROD]
+SAFE = replace(PROD, recovery_region="eu-west-1")
 IDLE = Load(slides_a_day=0)
 BUSY = Load(slides_a_day=200, gib_a_slide=4)
 
@@ -25,7 +26,7 @@ def line(item: str, load: Load = BUSY, configuration=PROD) -> BillLine:
 def test_every_price_has_a_unit_and_a_source_and_is_used_or_compared_with() -> None:
     assert all(price.dollars > 0 and price.unit and price.source for price in PRICES.values())
     busy = replace(BUSY, on_demand_share=0.5)
-    setups = (DEV, replace(PROD, worker_image="codebuild"))
+    setups = (DEV, PROD, replace(SAFE, worker_image="codebuild"))
     used = {one.price_name for setup in setups for one in compute_bill(setup, busy).lines}
     assert used == set(PRICES)
 
@@ -114,3 +115,20 @@ def test_a_slide_is_one_trace_and_a_share_of_them_can_be_left_out() -> None:
     assert line("traces of slides", BUSY, replace(PROD, trace_share=0.1)).dollars == pytest.approx(
         BUSY.slides_a_month * 5e-7
     )
+
+
+def test_a_second_region_costs_its_copies_and_their_way() -> None:
+    here, safe = compute_bill(PROD, BUSY), compute_bill(SAFE, BUSY)
+    assert [one for one in safe.lines if one.service != "Second region"] == list(here.lines)
+    month = 200 * 365 / 12
+    assert line("slides and results on their way", BUSY, SAFE).quantity == pytest.approx(month * 4.05)
+    assert line("results within 15 minutes", BUSY, SAFE).quantity == pytest.approx(month * 0.05)
+    assert line("originals, Instant Retrieval", BUSY, SAFE).dollars == pytest.approx(200 * 365 * 4 * 0.004)
+    assert compute_bill(SAFE, IDLE).idle_dollars - compute_bill(PROD, IDLE).idle_dollars == pytest.approx(
+        40 * 0.095 + 365 / 12 * 0.02 + 2 * 1 + 6 * 0.10 + 12 * 0.30
+    )
+
+
+def test_replicas_that_are_deleted_soon_are_charged_for_ninety_days() -> None:
+    short = replace(BUSY, kept_days=10)
+    assert line("originals, Instant Retrieval", short, SAFE).quantity == 200 * 90 * 4

@@ -15,11 +15,13 @@ from tests.adapters.postgres.world import PostgresWorld
 from tests.contracts import ledger_world as given
 from tests.fakes.objects import MemoryObjects
 from tests.postgres import Database
+from wsi import keys
 from wsi.errors import FailReason, SourceMissing
 from wsi.ports.objects import StoredObject
 from wsi.ports.recovery import ModelMove
 from wsi.records.models import ModelVersion
 from wsi.records.registrations import NewRegistration, PackageFile
+from wsi.records.slides import CleanCopy, Removed, Slide, SlideFile
 from wsi.recovery.jobs import recover_jobs
 from wsi.recovery.models import recover_models
 from wsi.recovery.slides import SlidesPage, recover_slides
@@ -63,7 +65,31 @@ def recover_all(recovery: PostgresRecovery, replica: Replica, **page: object) ->
     for name in ("thumbnail.jpeg", "tissue-mask.json"):  # of the slides of `given`
         inspections.put(name, b"of another version of the code")
     asked = {"after": None, "limit": 100, **page}
-    return recover_slides("slides", ledger=recovery, slides=replica, inspections=inspections, **asked)
+    return recover_slides(ledger=recovery, slides=replica, inspections=inspections, **asked)
+
+
+def key_of(slide: Slide) -> str:
+    return keys.of_slide_file(slide.tenant, slide.id, 0)
+
+
+def uploading(world: PostgresWorld) -> Slide:
+    """A slide under the keys that uploads have, in the bucket that will be lost."""
+    slide_id = uuid4()
+    uri = f"s3://lost/{keys.of_slide_file(world.actor.tenant, slide_id, 0)}"
+    file = SlideFile(name="a.svs", uri=uri, size=1000, upload_id="upload")
+    return world.tenants.create_slide(world.actor, slide_id, "Case 7", (file,), mpp=None)
+
+
+def uploaded(world: PostgresWorld) -> Slide:
+    slide = uploading(world)
+    etags = {slide.files[0].uri: "etag-0"}
+    return world.tenants.complete_upload(world.actor, slide.id, digest="abc-1", etags=etags)
+
+
+def ready(world: PostgresWorld) -> Slide:
+    slide = uploaded(world)
+    assert world.system.accept_slide(slide.id, given.INSPECTION, "thumbnail.jpeg", version=slide.version)
+    return world.tenants.get_slide(world.actor, slide.id)
 
 
 def restart(recovery: PostgresRecovery) -> int:
@@ -104,8 +130,8 @@ def test_rights_are_gone_when_a_recovery_fails(
 def test_files_are_recorded_in_their_new_bucket_with_the_etags_there(
     world: PostgresWorld, recovery: PostgresRecovery, replica: Replica
 ) -> None:
-    slide = given.ready_slide(world)
-    key = f"{slide.id}/0"
+    slide = ready(world)
+    key = key_of(slide)
     replica.objects[key] = StoredObject(size=1000, etag="another")
     page = recover_all(recovery, replica)
     assert (page.slides, page.files, page.etags_changed, page.next) == (1, 1, 1, None)
@@ -116,8 +142,8 @@ def test_files_are_recorded_in_their_new_bucket_with_the_etags_there(
 
 
 def test_a_second_recovery_changes_nothing(world: PostgresWorld, recovery: PostgresRecovery, replica: Replica) -> None:
-    slide = given.ready_slide(world)
-    replica.objects[f"{slide.id}/0"] = StoredObject(size=1000, etag="another")
+    slide = ready(world)
+    replica.objects[key_of(slide)] = StoredObject(size=1000, etag="another")
     recover_all(recovery, replica)
     before, lines = world.tenants.get_slide(world.actor, slide.id), world.audit_lines(world.actor)
     assert recover_all(recovery, replica).etags_changed == 0
@@ -136,9 +162,9 @@ def test_a_second_recovery_changes_nothing(world: PostgresWorld, recovery: Postg
 def test_what_is_missing_or_differs_is_reported_and_never_taken_for_the_slide(
     world: PostgresWorld, recovery: PostgresRecovery, replica: Replica, stored: StoredObject | None, problem: Problem
 ) -> None:
-    slide = given.ready_slide(world)
+    slide = ready(world)
     if stored is not None:
-        replica.objects[f"{slide.id}/0"] = stored
+        replica.objects[key_of(slide)] = stored
     [finding] = recover_all(recovery, replica).findings
     assert (finding.kind, finding.subject, finding.part, finding.problem) == ("slide", str(slide.id), "0", problem)
     [file] = world.tenants.get_slide(world.actor, slide.id).files
@@ -146,8 +172,8 @@ def test_what_is_missing_or_differs_is_reported_and_never_taken_for_the_slide(
 
 
 def test_pages_cover_all_slides(world: PostgresWorld, recovery: PostgresRecovery, replica: Replica) -> None:
-    slides = {given.ready_slide(world).id for _ in range(5)}
-    replica.objects = {f"{one}/0": StoredObject(size=1000, etag="e") for one in slides}
+    slides = [ready(world) for _ in range(5)]
+    replica.objects = {key_of(one): StoredObject(size=1000, etag="e") for one in slides}
     seen, after = 0, None
     while True:
         page = recover_all(recovery, replica, after=after, limit=2)
@@ -155,22 +181,49 @@ def test_pages_cover_all_slides(world: PostgresWorld, recovery: PostgresRecovery
         if (after := page.next) is None:
             break
     assert seen == 5
-    assert {world.tenants.get_slide(world.actor, one).files[0].etag for one in slides} == {"e"}
+    assert {world.tenants.get_slide(world.actor, one.id).files[0].etag for one in slides} == {"e"}
 
 
 def test_slides_that_were_registered_by_reference_stay_where_the_customer_has_them(
     world: PostgresWorld, recovery: PostgresRecovery, replica: Replica
 ) -> None:
-    slide = given.ready_slide(world)
-    page = recover_slides("another", ledger=recovery, slides=replica, inspections=MemoryObjects(), after=None, limit=10)
-    assert (page.files, page.findings) == (0, ())
+    slide = given.ready_slide(world)  # under a key of its own
+    page = recover_all(recovery, replica)
+    assert (page.slides, page.files, page.findings) == (1, 0, ())
     assert world.tenants.get_slide(world.actor, slide.id).files == slide.files
+
+
+def test_half_made_clean_copies_are_made_again_and_whole_ones_kept(
+    world: PostgresWorld, recovery: PostgresRecovery, replica: Replica
+) -> None:
+    def begun() -> Slide:
+        slide_id = uuid4()
+        uri = f"s3://lost/{keys.of_slide_file(world.actor.tenant, slide_id, 0)}"
+        file = SlideFile(name="Jane.svs", uri=uri, size=1000, upload_id="upload")
+        world.tenants.create_slide(world.actor, slide_id, "Jane", (file,), mpp=None, deidentify=True)
+        world.tenants.complete_upload(world.actor, slide_id, digest="abc-1", etags={uri: "etag-0"})
+        copy = CleanCopy(uri=f"{uri}-clean", upload_id="gone with the region")
+        slide = world.system.begin_deidentification(slide_id, "x", {0: ("00000", copy)}, Removed(images=1))
+        assert slide is not None
+        return slide
+
+    half, whole = begun(), begun()
+    replica.objects = {
+        key_of(half): StoredObject(size=1000, etag="etag-0"),
+        f"{key_of(whole)}-clean": StoredObject(size=1000, etag="clean"),  # and the original is deleted already
+    }
+    assert recover_all(recovery, replica).findings == ()
+    half, whole = (world.tenants.get_slide(world.actor, one.id) for one in (half, whole))
+    assert (half.files[0].clean, half.removed) == (None, None)
+    assert whole.files[0].clean is not None
+    assert whole.files[0].clean.uri == f"s3://replica/{key_of(whole)}-clean"
+    assert whole.removed == Removed(images=1)
 
 
 def test_an_upload_that_was_under_way_is_dropped_and_counted(
     world: PostgresWorld, recovery: PostgresRecovery, replica: Replica
 ) -> None:
-    slide = given.uploading_slide(world)
+    slide = uploading(world)
     assert recover_all(recovery, replica).uploads_lost == 1
     assert world.tenants.get_slide(world.actor, slide.id).state is SlideState.DELETED
 
@@ -178,8 +231,8 @@ def test_an_upload_that_was_under_way_is_dropped_and_counted(
 def test_a_slide_that_waited_for_inspection_is_inspected_however_long_the_outage_was(
     world: PostgresWorld, recovery: PostgresRecovery, replica: Replica
 ) -> None:
-    slide = given.uploaded_slide(world)
-    replica.objects[f"{slide.id}/0"] = StoredObject(size=1000, etag="etag-0")
+    slide = uploaded(world)
+    replica.objects[key_of(slide)] = StoredObject(size=1000, etag="etag-0")
     world.pass_time(3 * DAY)
     recover_all(recovery, replica)
     sent = len(given.topics(world, "inspect"))
@@ -278,7 +331,7 @@ def test_packages_are_recorded_in_their_new_bucket(world: PostgresWorld, recover
     opened, _ = world.tenants.open_registration(world.actor, registered)
     assert world.tenants.complete_registration(world.actor, opened.id) is not None
     replica.objects["by-hand/1/card.json"] = StoredObject(size=9, etag="e")
-    done = recover_models("models", ledger=recovery, packages=replica)
+    done = recover_models(ledger=recovery, packages=replica)
     assert (done.models, [(one.subject, one.part, one.problem) for one in done.findings]) == (
         2,
         [("net@1", "card.json", Problem.MISSING)],
@@ -298,7 +351,7 @@ def test_an_unfinished_upload_of_a_package_is_refused_with_a_message(
     file = PackageFile(name="card.json", size=5, sha256="0" * 64, uri="s3://models/packages/x/card.json", upload_id="u")
     wanted = NewRegistration(id=uuid4(), name="net", version="1", files=(file,), becomes_default=False)
     world.tenants.open_registration(world.actor, wanted)
-    recover_models("models", ledger=recovery, packages=Replica("new-models"))
+    recover_models(ledger=recovery, packages=Replica("new-models"))
     assert world.tenants.get_registration(world.actor, "net", "1").state is RegistrationState.REJECTED
 
 
@@ -308,7 +361,7 @@ def test_an_unfinished_upload_of_a_package_is_refused_with_a_message(
 def test_counts_are_those_of_all_tenants_and_the_digest_knows_what_must_not_change(
     world: PostgresWorld, database: Database, recovery: PostgresRecovery, replica: Replica
 ) -> None:
-    slide = given.ready_slide(world)
+    slide = ready(world)
     given.ready_slide(world, actor=world.other)
     given.completed_job(world, slide=slide)
     given.running_job(world, slide=slide)
@@ -316,7 +369,7 @@ def test_counts_are_those_of_all_tenants_and_the_digest_knows_what_must_not_chan
     assert before["slides"] == {"READY": 2}
     assert before["jobs"] == {"COMPLETED": 1, "LIVE": 1}
     assert (before["slide_files"], before["results"], before["result_bytes"]) == (2, 1, 12)
-    replica.objects = {f"{slide.id}/0": StoredObject(size=1000, etag="another")}
+    replica.objects = {key_of(slide): StoredObject(size=1000, etag="another")}
     recover_all(recovery, replica)
     restart(recovery)
     assert recovery.count_records() == before
