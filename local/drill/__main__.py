@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import signal
 import sys
 import tempfile
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Annotated
 
@@ -24,7 +26,7 @@ Slides = Annotated[list[Path] | None, typer.Argument(metavar="[SLIDE…]", help=
 
 def main(slides: Slides = None) -> None:
     """Start a stack, analyse slides, back it up, destroy it, restore it next to buckets of other names, and compare."""
-    console = Console(highlight=False, soft_wrap=True)
+    console = Console(file=sys.stdout, highlight=False, soft_wrap=True)
     logging.disable(logging.INFO)  # each request of the API would be a line
     for number in (signal.SIGTERM, signal.SIGHUP):  # it stops what it started, as after Ctrl-C
         signal.signal(number, lambda received, _: sys.exit(128 + received))
@@ -37,7 +39,8 @@ def main(slides: Slides = None) -> None:
                 progress.update(bar, description=step, advance=0 if seconds is None else 1)
 
             drill = Drill(on_step=show)
-            run_drill(Path(folder), chosen, drill)
+            with redirect_stdout(io.StringIO()):  # functions print their metrics
+                run_drill(Path(folder), chosen, drill)
     except (DrillFailed, RuntimeError) as error:
         Console(stderr=True, highlight=False, soft_wrap=True).print(f"tessera: {error}")
         raise typer.Exit(1) from error

@@ -37,10 +37,7 @@ def versions(lab: Lab, slide: RemoteSlide) -> list[tuple[str, str]]:
     """(key, version) of all bytes that are in the bucket of the slide, hidden ones too."""
     tenant = lab.sql("SELECT tenant FROM slides WHERE id = %s", slide.slide_id)[0]["tenant"]
     listed = lab.stack.clients.s3.list_object_versions(Bucket=SLIDES, Prefix=f"{tenant}/slides/{slide.slide_id}/")
-    return [
-        (entry["Key"].rsplit("/", 1)[-1], entry["VersionId"])
-        for entry in listed.get("Versions", [])
-    ]
+    return [(entry["Key"].rsplit("/", 1)[-1], entry["VersionId"]) for entry in listed.get("Versions", [])]
 
 
 def body(lab: Lab, slide: RemoteSlide, key: str) -> bytes:
