@@ -50,7 +50,7 @@ DATA = (
     Acknowledgement(
         rules=("HIPAA.Security-S3BucketReplicationEnabled",),
         kinds=("AWS::S3::Bucket",),
-        reason="S3 keeps every object in three zones. A second region is a setting: slides may often not leave theirs.",
+        reason="S3 has three zones, and slides may often not leave their region: a second one is a setting.",
     ),
     Acknowledgement(
         rules=("HIPAA.Security-S3BucketVersioningEnabled", "HIPAA.Security-S3DefaultEncryptionKMS"),

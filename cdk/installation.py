@@ -8,13 +8,14 @@ from constructs import Construct
 from cdk.api.stack import ApiStack
 from cdk.auth.stack import AuthStack
 from cdk.cluster.stack import ClusterStack
+from cdk.data.recovery import RecoveryStack
 from cdk.data.stack import DataStack
 from cdk.deployment import Deployment
 from cdk.network.stack import NetworkStack
 from cdk.observability.costs import TAG
+from cdk.observability.lateness import Lateness
 from cdk.observability.stack import ObservabilityStack
 from cdk.realtime.stack import RealtimeStack
-from cdk.recovery.stack import RecoveryStack
 from cdk.web.stack import WebStack
 from cdk.workload.stack import WorkloadStack
 
@@ -34,6 +35,7 @@ class Installation:
         if d.recovery_region is not None:
             there = cdk.Environment(region=d.recovery_region)
             self.recovery = RecoveryStack(scope, name("recovery"), deployment=d, env=there)
+            Lateness(self.recovery, "Lateness", deployment=d, replicas=self.recovery.replicas)
         self.data = DataStack(scope, name("data"), deployment=d, network=self.network, recovery=self.recovery, env=env)
         self.auth = AuthStack(scope, name("auth"), deployment=d, network=self.network, data=self.data, env=env)
         self.realtime = RealtimeStack(

@@ -14,11 +14,11 @@ from constructs import Construct
 
 from adapters.settings.database_roles import API_ROLE, OWNER, SYSTEM_ROLE
 from cdk.capacity import get_instance_type
+from cdk.data.recovery import RecoveryStack
 from cdk.data.restored import replicate_backups, restore_from
 from cdk.deployment import Deployment
 from cdk.log_group import LogGroup
 from cdk.network.stack import NetworkStack
-from cdk.recovery.stack import RecoveryStack
 from cdk.versions import POSTGRES
 
 NAME = "tessera"

@@ -10,9 +10,9 @@ from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from cdk.data.buckets import make_models_bucket, make_results_bucket, make_slides_bucket
+from cdk.data.recovery import RecoveryStack
 from cdk.data.replication import Replication
 from cdk.deployment import Deployment
-from cdk.recovery.stack import RecoveryStack
 
 
 class ObjectBuckets(Construct):

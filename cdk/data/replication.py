@@ -10,8 +10,8 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
+from cdk.data.recovery import RecoveryStack
 from cdk.data.replica import Replica
-from cdk.recovery.stack import RecoveryStack
 
 
 class Replication(Construct):

@@ -12,9 +12,9 @@ from cdk.data.database import Database
 from cdk.data.objects import ObjectBuckets
 from cdk.data.owner_functions import OwnerFunctions
 from cdk.data.queues import JobQueues
+from cdk.data.recovery import RecoveryStack
 from cdk.deployment import Deployment
 from cdk.network.stack import NetworkStack
-from cdk.recovery.stack import RecoveryStack
 
 
 class DataStack(cdk.Stack):

@@ -15,12 +15,12 @@ from constructs import Construct
 from adapters.settings import metrics as names
 from cdk.api.stack import ApiStack
 from cdk.auth.stack import AuthStack
+from cdk.data.recovery import RecoveryStack
 from cdk.data.replica import RULE
 from cdk.data.stack import DataStack
 from cdk.deployment import Deployment
 from cdk.network.stack import NetworkStack
 from cdk.realtime.stack import RealtimeStack
-from cdk.recovery.stack import RecoveryStack
 
 MINUTE = cdk.Duration.minutes(1)
 FIVE_MINUTES = cdk.Duration.minutes(5)
@@ -54,11 +54,7 @@ class Metrics(Construct):
         self._stage = api.api.deployment_stage
         self._buckets = {"slides": data.slides, "results": data.results, "models": data.models}
         #: The buckets that are replicated, with their replicas.
-        self.replicas: dict[str, s3.IBucket] = (
-            {}
-            if recovery is None
-            else {"slides": recovery.slides, "results": recovery.results, "models": recovery.models}
-        )
+        self.replicas: dict[str, s3.IBucket] = {} if recovery is None else recovery.replicas
         self.queues: Sequence[str] = [*data.queues]
         self.functions: dict[str, lambda_.Function] = {"authorizer": auth.authorizer, **api.functions}
         self.nat_gateways = [c for c in network.vpc.node.find_all() if isinstance(c, ec2.CfnNatGateway)]

@@ -8,6 +8,7 @@ from constructs import Construct
 from cdk.api.stack import ApiStack
 from cdk.auth.stack import AuthStack
 from cdk.cluster.stack import ClusterStack
+from cdk.data.recovery import RecoveryStack
 from cdk.data.stack import DataStack
 from cdk.deployment import Deployment
 from cdk.network.stack import NetworkStack
@@ -21,7 +22,6 @@ from cdk.observability.pod_logs import PodLogs
 from cdk.observability.prometheus import Prometheus
 from cdk.observability.table import make_alarms
 from cdk.realtime.stack import RealtimeStack
-from cdk.recovery.stack import RecoveryStack
 
 
 class ObservabilityStack(cdk.Stack):

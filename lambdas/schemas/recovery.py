@@ -19,16 +19,16 @@ class RecoverModels(Body):
     pass
 
 
-class _Page(Body):
+class _RecoveryPage(Body):
     after: UUID | None = None  #: `next` of the page before
     limit: Annotated[int, Field(ge=1, le=1_000)] = 200
 
 
-class RecoverSlides(_Page):
+class RecoverSlides(_RecoveryPage):
     pass
 
 
-class RecoverJobs(_Page):
+class RecoverJobs(_RecoveryPage):
     reads_results: bool = False  #: compare the SHA-256 of each result file, which reads it, instead of its size
 
 

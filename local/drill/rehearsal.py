@@ -20,7 +20,7 @@ from adapters.settings.database_roles import OWNER
 from adapters.settings.processes import RecoverySettings
 from lambdas import recover as function
 from local.drill.replica import copy_objects
-from local.drill.work import DrillFailed, Work, do_work, list_digests, wait_for_job
+from local.drill.work import DrillFailed, Work, fill_installation, list_digests, wait_for_job
 from local.environment import LocalCredentials
 from local.lambda_context import LambdaContext
 from local.ministack import MiniStack
@@ -72,12 +72,12 @@ class Drill:
 
     @property
     def restore_seconds(self) -> float:
-        """From the loss until the installation answers again."""
+        """The time from the loss until the installation answers again."""
         return sum(self.seconds[name] for name in STEPS[5:8])
 
 
 def run_drill(folder: Path, slides: Sequence[Path], drill: Drill) -> None:
-    """Carry out the drill below `folder`, which must not hold another's stacks. Raises DrillFailed when what came back
+    """Run the drill below `folder`, which must not hold another's stacks. Raises DrillFailed when what came back
     differs from what was lost."""
     first, second = folder / "lost", folder / "restored"
     credentials = LocalCredentials()
@@ -103,7 +103,7 @@ def _live_and_lose(
         with drill.step("start the first stack"):
             stack.start()
         with _client(stack, stack.api_key) as api, drill.step("upload slides and run jobs"):
-            work = do_work(stack, api, slides)
+            work = fill_installation(stack, api, slides)
             digests = list_digests(api, work.calm)
         with drill.step("back up the database"):
             backup = stack.postgres.save_backup()

@@ -41,7 +41,7 @@ class Work:
     live: tuple[str, ...]
 
 
-def do_work(stack: Stack, api: Api, slides: Sequence[Path]) -> Work:
+def fill_installation(stack: Stack, api: Api, slides: Sequence[Path]) -> Work:
     """Fill an installation. Of the first slide there are a finished job, one that lost its worker half-way, and one
     that no worker has begun; of a model without weights, a job that failed; and a slide that was refused, and an upload
     that nobody finished."""

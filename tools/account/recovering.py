@@ -49,7 +49,7 @@ def _find_function(account: Account) -> str:
 
 
 def run(account: Account, *, reads_results: bool) -> int:
-    """Carry out the recovery, print what is done and what is missing, and return the exit code."""
+    """Run the recovery, print what is done and what is missing, and return the exit code."""
     invoke = make_invoke(account)
     sys.stdout.write(f"{json.dumps(call(invoke, {'count_records': {}}), indent=2)}\n")
     done = recover(invoke, reads_results=reads_results, report=_report)

@@ -1,4 +1,4 @@
-"""What a recovery asks of SQL after the database was restored next to buckets of other names."""
+"""The operations of a recovery on a database that was restored next to buckets of other names."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def recover(
     reads_results: bool,
     report: Callable[[str, Mapping[str, int]], None],
 ) -> Recovered:
-    """Carry out the recovery and return its sums; `report` hears of each page. Can be run again after a failure.
+    """Run the recovery and return its sums; `report` hears of each page. Can be run again after a failure.
     Raises RecoveryRefused."""
     recovered = Recovered()
     for action, arguments in (

@@ -11,7 +11,7 @@ from wsi.errors import SourceMissing
 from wsi.inspection.stored_mask import rename_versions
 from wsi.ports.objects import Objects
 from wsi.records.slides import Slide
-from wsi.recovery.verifying import Finding, Problem
+from wsi.recovery.verifying import Finding, ObjectProblem
 from wsi.slide.index import SlideIndex
 
 
@@ -32,7 +32,7 @@ def move_examination(objects: Objects, slide: Slide, etags: Sequence[str | None]
     lost = [keys.of_tissue_mask(folder)] if mask is None else []
     if slide.thumbnail_key is not None and _find(objects, slide.thumbnail_key) is None:
         lost.append(slide.thumbnail_key)
-    return [Finding("inspection", str(slide.id), key.rpartition("/")[2], Problem.MISSING) for key in lost]
+    return [Finding("inspection", str(slide.id), key.rpartition("/")[2], ObjectProblem.MISSING) for key in lost]
 
 
 def _rename_index(data: bytes, renames: Sequence[dict[str | None, str | None]]) -> bytes | None:

@@ -10,7 +10,7 @@ from wsi.concurrency import map_concurrently
 from wsi.ports.objects import ObjectHeads, Objects
 from wsi.ports.recovery import RecoveryLedger
 from wsi.records.results import ResultFile
-from wsi.recovery.verifying import Finding, Problem, find_object, find_problem
+from wsi.recovery.verifying import Finding, ObjectProblem, find_object, find_problem
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,8 +50,8 @@ def recover_jobs(
     )
 
 
-def _check(file: ResultFile, heads: ObjectHeads, objects: Objects, reads_results: bool) -> Problem | None:
+def _check(file: ResultFile, heads: ObjectHeads, objects: Objects, reads_results: bool) -> ObjectProblem | None:
     problem = find_problem(find_object(heads, heads.make_uri(file.key)), size=file.size)
     if problem is None and reads_results and hashlib.sha256(objects.get(file.key)).hexdigest() != file.sha256:
-        return Problem.DIFFERS
+        return ObjectProblem.DIFFERS
     return problem

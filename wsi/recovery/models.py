@@ -8,7 +8,7 @@ from wsi.concurrency import map_concurrently
 from wsi.models.package_files import CARD, CONFIG
 from wsi.ports.objects import ObjectHeads
 from wsi.ports.recovery import ModelMove, RecoveryLedger, StoredModel
-from wsi.recovery.verifying import Finding, Problem, find_object, find_problem, split_uri
+from wsi.recovery.verifying import Finding, ObjectProblem, find_object, find_problem, split_uri
 from wsi.states import RegistrationState
 
 
@@ -62,4 +62,4 @@ def _check(stored: StoredModel, packages: ObjectHeads) -> list[Finding]:
     assert stored.model is not None, "a version without a registration was registered by the owner"
     prefix = split_uri(stored.model.package_uri or "")[1].rstrip("/")
     cards = [find_object(packages, packages.make_uri(f"{prefix}/{name}")) for name in (CARD, CONFIG)]
-    return [] if any(cards) else [Finding("model", subject, CARD, Problem.MISSING)]
+    return [] if any(cards) else [Finding("model", subject, CARD, ObjectProblem.MISSING)]

@@ -12,7 +12,7 @@ from wsi.ports.objects import ObjectHeads, Objects, StoredObject
 from wsi.ports.recovery import FileMove, RecoveryLedger, SlideMove
 from wsi.records.slides import Slide
 from wsi.recovery.examinations import move_examination
-from wsi.recovery.verifying import Finding, Problem, find_object, find_problem, matches_digest, split_uri
+from wsi.recovery.verifying import Finding, ObjectProblem, find_object, find_problem, matches_digest, split_uri
 from wsi.states import SlideState
 
 
@@ -72,13 +72,13 @@ def _recover(slide: Slide, slides: ObjectHeads, inspections: Objects) -> _Outcom
         return _Outcome(SlideMove(slide_id=slide.id, files=_list_moves(slide, placed, slides)))
     stored = [find_object(slides, uri) for uri in placed]
     copies = _check_copies(slide, slides)
-    problems: list[Problem | None] = [None] * len(stored)
+    problems: list[ObjectProblem | None] = [None] * len(stored)
     matches = None
     if not copies or not all(copies):  # else the originals may be deleted by now
         problems = [find_problem(one, size=file.size) for one, file in zip(stored, slide.files, strict=True)]
         matches = _compare(slide, [one for one in stored if one is not None]) if not any(problems) else None
     if matches is False:
-        problems = [Problem.DIFFERS] * len(problems)
+        problems = [ObjectProblem.DIFFERS] * len(problems)
     etags = [
         one.etag if one is not None and problem is None and file.etag is not None else file.etag
         for one, problem, file in zip(stored, problems, slide.files, strict=True)

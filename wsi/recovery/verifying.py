@@ -13,7 +13,7 @@ from wsi.ports.objects import ObjectHeads, StoredObject
 from wsi.uploads.rules import count_parts
 
 
-class Problem(StrEnum):
+class ObjectProblem(StrEnum):
     MISSING = "missing"
     DIFFERS = "differs"
 
@@ -25,7 +25,7 @@ class Finding:
     kind: str  #: "slide", "inspection", "model" or "result"
     subject: str  #: the id of its slide or job, or a model's name and version
     part: str  #: the number of the file, or its name where the name is ours
-    problem: Problem
+    problem: ObjectProblem
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -45,10 +45,10 @@ def find_object(objects: ObjectHeads, uri: str) -> StoredObject | None:
         return None
 
 
-def find_problem(stored: StoredObject | None, *, size: int) -> Problem | None:
+def find_problem(stored: StoredObject | None, *, size: int) -> ObjectProblem | None:
     if stored is None:
-        return Problem.MISSING
-    return Problem.DIFFERS if stored.size != size else None
+        return ObjectProblem.MISSING
+    return ObjectProblem.DIFFERS if stored.size != size else None
 
 
 def matches_digest(stored: Sequence[StoredObject], digest: str) -> bool | None:

@@ -116,10 +116,8 @@ class PostgresRecovery:
     def _transaction(self) -> Generator[Cursor]:
         dsn = self._owner_dsn()
         with (
-            psycopg.connect(
-                dsn, connect_timeout=CONNECT_SECONDS, prepare_threshold=None, row_factory=dict_row
-            ) as connection,
-            connection.cursor() as cursor,
+            psycopg.connect(dsn, connect_timeout=CONNECT_SECONDS, prepare_threshold=None) as connection,
+            connection.cursor(row_factory=dict_row) as cursor,
         ):
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
             cursor.execute(f"GRANT {SYSTEM_ROLE} TO CURRENT_USER WITH INHERIT FALSE, SET TRUE".encode())

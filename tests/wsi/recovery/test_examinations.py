@@ -18,7 +18,7 @@ from wsi.inspection.stored_examination import find_stored_index, store_examinati
 from wsi.inspection.stored_mask import find_stored_mask
 from wsi.records.slides import Slide
 from wsi.recovery.examinations import move_examination
-from wsi.recovery.verifying import Problem
+from wsi.recovery.verifying import ObjectProblem
 from wsi.slide.files.scratch import NO_COPIES
 from wsi.slide.files.source import SlideSource
 from wsi.slide.index import SlideIndex
@@ -85,4 +85,4 @@ def test_what_is_missing_is_reported(examined: tuple[MemoryObjects, Slide]) -> N
     objects, slide = examined
     elsewhere = replace(slide, thumbnail_key=f"{uuid4()}/thumbnail.jpeg")
     lost = [(one.part, one.problem) for one in move_examination(objects, elsewhere, ["new"])]
-    assert lost == [("tissue-mask.json", Problem.MISSING), ("thumbnail.jpeg", Problem.MISSING)]
+    assert lost == [("tissue-mask.json", ObjectProblem.MISSING), ("thumbnail.jpeg", ObjectProblem.MISSING)]

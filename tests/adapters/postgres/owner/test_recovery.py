@@ -25,7 +25,7 @@ from wsi.records.slides import CleanCopy, Removed, Slide, SlideFile
 from wsi.recovery.jobs import recover_jobs
 from wsi.recovery.models import recover_models
 from wsi.recovery.slides import SlidesPage, recover_slides
-from wsi.recovery.verifying import Problem
+from wsi.recovery.verifying import ObjectProblem
 from wsi.states import JobState, RegistrationState, SlideState
 
 __all__ = ["world"]
@@ -154,13 +154,17 @@ def test_a_second_recovery_changes_nothing(world: PostgresWorld, recovery: Postg
 @pytest.mark.parametrize(
     ("stored", "problem"),
     [
-        (None, Problem.MISSING),
-        (StoredObject(size=999, etag="another"), Problem.DIFFERS),
-        (StoredObject(size=1000, etag="another", sha256="0" * 64 + "-1"), Problem.DIFFERS),
+        (None, ObjectProblem.MISSING),
+        (StoredObject(size=999, etag="another"), ObjectProblem.DIFFERS),
+        (StoredObject(size=1000, etag="another", sha256="0" * 64 + "-1"), ObjectProblem.DIFFERS),
     ],
 )
 def test_what_is_missing_or_differs_is_reported_and_never_taken_for_the_slide(
-    world: PostgresWorld, recovery: PostgresRecovery, replica: Replica, stored: StoredObject | None, problem: Problem
+    world: PostgresWorld,
+    recovery: PostgresRecovery,
+    replica: Replica,
+    stored: StoredObject | None,
+    problem: ObjectProblem,
 ) -> None:
     slide = ready(world)
     if stored is not None:
@@ -308,14 +312,14 @@ def test_results_are_compared_by_size_or_by_their_bytes(world: PostgresWorld, re
     heads.objects[given.RESULT.key] = StoredObject(size=given.RESULT.size, etag="e")
     objects.put(given.RESULT.key, b"x" * given.RESULT.size)
 
-    def look(reads: bool) -> list[tuple[str, str, Problem]]:
+    def look(reads: bool) -> list[tuple[str, str, ObjectProblem]]:
         page = recover_jobs(ledger=recovery, heads=heads, objects=objects, reads_results=reads, after=None, limit=9)
         return [(one.subject, one.part, one.problem) for one in page.findings]
 
     assert look(False) == []
-    assert look(True) == [(str(job.id), "tiles.csv", Problem.DIFFERS)]
+    assert look(True) == [(str(job.id), "tiles.csv", ObjectProblem.DIFFERS)]
     heads.objects.clear()
-    assert look(False) == [(str(job.id), "tiles.csv", Problem.MISSING)]
+    assert look(False) == [(str(job.id), "tiles.csv", ObjectProblem.MISSING)]
 
 
 # --- models
@@ -334,7 +338,7 @@ def test_packages_are_recorded_in_their_new_bucket(world: PostgresWorld, recover
     done = recover_models(ledger=recovery, packages=replica)
     assert (done.models, [(one.subject, one.part, one.problem) for one in done.findings]) == (
         2,
-        [("net@1", "card.json", Problem.MISSING)],
+        [("net@1", "card.json", ObjectProblem.MISSING)],
     )
     assert world.tenants.get_model("by-hand", "1").package_uri == "s3://new-models/by-hand/1/"
     registration = world.tenants.get_registration(world.actor, "net", "1")

@@ -16,7 +16,6 @@ from constructs import Construct
 
 from cdk.data.buckets import AccessLogs, make_models_bucket, make_results_bucket, make_slides_bucket
 from cdk.deployment import Deployment
-from cdk.recovery.lateness import Lateness
 
 #: Days in which a replica that was overwritten or deleted can be restored. S3 replicates no deletion of versions: what
 #: `delete_slide` deletes at once is there until then, hidden by a marker (docs/decisions/0115).
@@ -24,7 +23,7 @@ NONCURRENT_DAYS = 7
 
 
 class RecoveryStack(cdk.Stack):
-    """`key`; `slides`, `results` and `models`, the replicas."""
+    """`key`; `slides`, `results` and `models`, which are also the `replicas` by their names."""
 
     def __init__(self, scope: Construct, id: str, *, deployment: Deployment, env: cdk.Environment) -> None:
         super().__init__(scope, id, env=env, cross_region_references=True)
@@ -44,8 +43,7 @@ class RecoveryStack(cdk.Stack):
         self.slides: s3.IBucket = make_slides_bucket(self, "Slides", **shared)
         self.results: s3.IBucket = make_results_bucket(self, "Results", **shared)
         self.models: s3.IBucket = make_models_bucket(self, "Models", **shared)
-        replicas = {"slides": self.slides, "results": self.results, "models": self.models}
-        Lateness(self, "Lateness", deployment=deployment, replicas=replicas)
-        for name, bucket in replicas.items():
+        self.replicas = {"slides": self.slides, "results": self.results, "models": self.models}
+        for name, bucket in self.replicas.items():
             cdk.CfnOutput(self, f"{name.title()}Bucket", value=bucket.bucket_name)
         cdk.CfnOutput(self, "KeyArn", value=self.key.key_arn)

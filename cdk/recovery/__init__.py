@@ -1,1 +1,0 @@
-"""What survives the loss of a region, in another one."""
