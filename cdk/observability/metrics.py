@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import aws_cdk as cdk
 from aws_cdk import aws_cloudwatch as cloudwatch
@@ -54,7 +54,7 @@ class Metrics(Construct):
         self._stage = api.api.deployment_stage
         self._buckets = {"slides": data.slides, "results": data.results, "models": data.models}
         #: The buckets that are replicated, with their replicas.
-        self.replicas: dict[str, s3.IBucket] = {} if recovery is None else recovery.replicas
+        self.replicas: Mapping[str, s3.IBucket] = {} if recovery is None else recovery.replicas
         self.queues: Sequence[str] = [*data.queues]
         self.functions: dict[str, lambda_.Function] = {"authorizer": auth.authorizer, **api.functions}
         self.nat_gateways = [c for c in network.vpc.node.find_all() if isinstance(c, ec2.CfnNatGateway)]
