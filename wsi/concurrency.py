@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextvars import copy_context
+from contextvars import Context, copy_context
 from typing import TypeVar
 
 _AT_ONCE = 16  #: requests to S3, for slides of many files: 1,000 files open in about two seconds
@@ -22,8 +22,13 @@ def map_concurrently(call: Callable[[_In], _Out], items: Sequence[_In]) -> list[
     if len(items) <= 1:
         return [call(item) for item in items]
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        contexts = [copy_context() for _ in items]  # one cannot be entered twice at a time
-        return list(pool.map(lambda context, item: context.run(call, item), contexts, items))
+        # A context cannot be entered twice at a time.
+        contexts: list[Context] = [copy_context() for _ in items]
+
+        def run(context: Context, item: _In) -> _Out:
+            return context.run(call, item)
+
+        return list(pool.map(run, contexts, items))
 
 
 def iterate_concurrently(call: Callable[[_In], _Out], items: Iterable[_In]) -> Generator[_Out]:

@@ -12,7 +12,7 @@ from adapters.postgres.outbox import PostgresOutbox
 from adapters.postgres.registrations import PostgresTrials
 from adapters.postgres.shards import PostgresShards
 from adapters.postgres.sweeping import PostgresSweep
-from adapters.postgres.vitals import PostgresVitals
+from adapters.postgres.measurements.vitals import PostgresVitals
 
 
 class PostgresSystemLedger(

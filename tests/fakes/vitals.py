@@ -1,5 +1,5 @@
 """What operators watch and what a job's expected start is estimated from, counted in the memory ledger: the counterpart
-of `adapters/postgres/vitals.py` and `queue_state.py`."""
+of `adapters/postgres/measurements/vitals.py` and `queue_state.py`."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gpu_worker.leases.settlement import ShardOutcome
-from tests.fakes.tracing import MemoryTracer
+from tests.spans import MemoryTracer
 from tests.gpu_worker.installation import Installation
 from wsi.records.spans import SpanKind
 from wsi.tracing import read_span_id

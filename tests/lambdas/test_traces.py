@@ -10,7 +10,7 @@ import pytest
 
 from lambdas import relay, stitch
 from lambdas.wiring import ApiWiring
-from tests.fakes.tracing import MemoryTracer
+from tests.spans import MemoryTracer
 from tests.installation import ANALYST, INSPECTION
 from tests.lambdas.jobs import submit
 from tests.lambdas.rest import Caller, whole_handler

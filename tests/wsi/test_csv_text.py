@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wsi.csv_text import quote_cells
+from wsi.results.csv_text import quote_cells
 
 ROOT = Path(__file__).resolve().parents[2]
 PRODUCT = ("wsi", "adapters", "lambdas", "inference", "gpu_worker", "cdk", "local", "tessera", "tools", "scripts")
 WRITES = re.compile(r"\bcsv\.(writer|DictWriter)\(|\.(to_csv|write_csv)\(")
-QUOTES = "from wsi.csv_text import quote_cells"
+QUOTES = "from wsi.results.csv_text import quote_cells"
 WRITERS = [
     path
     for folder in PRODUCT

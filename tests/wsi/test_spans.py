@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tests.fakes.tracing import MemoryTracer
+from tests.spans import MemoryTracer
 from wsi.errors import FailReason, JobFailed
 from wsi.spans import OpenSpan, describe_span, join_trace, record_wait, with_span, with_step
 from wsi.tracing import JOINED_AGE, make_traceparent

@@ -10,7 +10,7 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
-from wsi.csv_text import quote_cells
+from wsi.results.csv_text import quote_cells
 from wsi.results.scored_tiles import ScoredTiles
 from wsi.results.text_rows import Texts, combine_texts, join_rows, write_floats, write_integers
 

@@ -1,0 +1,1 @@
+"""Numbers of the whole installation: how it does, and what waits."""
