@@ -7,12 +7,12 @@ from adapters.postgres.deidentifying import PostgresDeidentification
 from adapters.postgres.deliveries import PostgresDeliveries
 from adapters.postgres.inspecting import PostgresInspection
 from adapters.postgres.jobs import PostgresSystemJobs
+from adapters.postgres.measurements.vitals import PostgresVitals
 from adapters.postgres.models import PostgresSystemModels
 from adapters.postgres.outbox import PostgresOutbox
 from adapters.postgres.registrations import PostgresTrials
 from adapters.postgres.shards import PostgresShards
 from adapters.postgres.sweeping import PostgresSweep
-from adapters.postgres.measurements.vitals import PostgresVitals
 
 
 class PostgresSystemLedger(

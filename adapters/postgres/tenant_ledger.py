@@ -6,8 +6,8 @@ from adapters.postgres.archiving import PostgresTenantArchive
 from adapters.postgres.audit import PostgresAudit
 from adapters.postgres.deliveries import PostgresTenantNotices
 from adapters.postgres.jobs import PostgresTenantJobs
-from adapters.postgres.models import PostgresTenantModels
 from adapters.postgres.measurements.queue_state import PostgresQueueState
+from adapters.postgres.models import PostgresTenantModels
 from adapters.postgres.registrations import PostgresTenantRegistrations
 from adapters.postgres.slides import PostgresTenantSlides
 

@@ -8,7 +8,9 @@ from typing import cast
 
 from adapters.settings import scaling
 from benchmarks.keda_scaling.formulas import Calculation, ScaledJob, Strategy
-from benchmarks.keda_scaling.model import Cluster, SimulatedWorker, Simulation, SimulationOutcome
+from benchmarks.keda_scaling.model import Simulation, SimulationOutcome
+from benchmarks.keda_scaling.nodes import Cluster
+from benchmarks.keda_scaling.workers import SimulatedWorker
 
 SEEDS = range(20)
 

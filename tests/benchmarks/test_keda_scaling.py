@@ -13,7 +13,8 @@ from adapters.settings import scaling
 from benchmarks.keda_scaling import __main__ as report
 from benchmarks.keda_scaling.__main__ import Summary
 from benchmarks.keda_scaling.formulas import ScaledJob
-from benchmarks.keda_scaling.model import Cluster, SimulatedWorker, Simulation, SimulationOutcome
+from benchmarks.keda_scaling.model import Simulation, SimulationOutcome
+from benchmarks.keda_scaling.nodes import Cluster
 from benchmarks.keda_scaling.scenarios import (
     ALTERNATIVES,
     BURSTS,
@@ -25,6 +26,7 @@ from benchmarks.keda_scaling.scenarios import (
     Settings,
     simulate_day,
 )
+from benchmarks.keda_scaling.workers import SimulatedWorker
 
 DOC = Path(__file__).parents[2] / "docs/explanation/scaling.md"
 BY_NAME = {one.name: one for one in (*ALTERNATIVES, *WRONG)}
@@ -67,7 +69,7 @@ def test_every_shard_is_done_once_whatever_the_settings(scaled_job, worker, clus
     assert outcome.runs >= count
     if not cluster.lost_share:
         assert outcome.runs == count
-        work = sum(simulation._draw_number(cluster.work, "shard", number) for number in range(count))
+        work = sum(simulation.draw_number(cluster.work, "shard", number) for number in range(count))
         assert outcome.work_seconds == pytest.approx(work)
     assert outcome.work_seconds <= outcome.gpu_seconds
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from gpu_worker.leases.settlement import ShardOutcome
-from tests.spans import MemoryTracer
 from tests.gpu_worker.installation import Installation
+from tests.spans import MemoryTracer
 from wsi.records.spans import SpanKind
 from wsi.tracing import read_span_id
 

@@ -10,11 +10,11 @@ import pytest
 
 from lambdas import relay, stitch
 from lambdas.wiring import ApiWiring
-from tests.spans import MemoryTracer
 from tests.installation import ANALYST, INSPECTION
 from tests.lambdas.jobs import submit
 from tests.lambdas.rest import Caller, whole_handler
 from tests.lambdas.test_queue_handlers import failed, sqs_event
+from tests.spans import MemoryTracer
 from wsi.records.spans import SpanAttributes, SpanKind
 from wsi.tracing import make_traceparent, read_span_id
 
