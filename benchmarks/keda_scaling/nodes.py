@@ -16,7 +16,6 @@ from benchmarks.keda_scaling.agenda import Agenda
 from benchmarks.keda_scaling.queues import SimulatedShard
 from benchmarks.keda_scaling.spreads import Between, Spread
 
-
 _BOOT = Between(210.0, 270.0)
 
 
