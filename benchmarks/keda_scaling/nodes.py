@@ -69,6 +69,7 @@ class Pod:
     began: float = 0.0  #: the running shard
     hungry: bool = False  #: would take a shard now
     waits: bool = False  #: runs none
+    looks_until: float = 0.0  #: the end of the look that found nothing
     had_work: bool = False
     was_lost: bool = False
     epoch: int = 0  #: of the pod's life; actions planned in an earlier one are dropped

@@ -31,6 +31,18 @@ class Between:
 
 
 @dataclass(frozen=True, slots=True)
+class Mostly:
+    """One number, and for a share of the draws another."""
+
+    usual: float
+    rare: float
+    share: float
+
+    def draw(self, source: random.Random) -> float:
+        return self.rare if source.random() < self.share else self.usual
+
+
+@dataclass(frozen=True, slots=True)
 class Skewed:
     """A lognormal distribution, stated by the percentiles that reports of durations have."""
 

@@ -23,6 +23,9 @@ class SimulatedWorker:
     drain: float = 15.0  #: from the notice to the last lease given back
     resume: float = 5.0  #: added to a shard that resumes elsewhere
     first: float = 0.0  #: added to a shard that a worker without another one leases: its preparation
+    poll: float = (
+        0.0  #: of a look that finds nothing, which sees no shard that comes meanwhile; 0: looks see all at once
+    )
 
 
 class Workers:
@@ -117,9 +120,26 @@ class Workers:
         """Take a shard for an idle worker, which ends if it gets none for `idle` seconds."""
         pod.epoch += 1
         pod.waits = pod.hungry = True
-        if not self._take(pod):
-            heapq.heappush(self._waiting, pod.number)
+        if not self._ask(pod):
             self._later(self._worker.idle, pod, self._end)
+
+    def _ask(self, pod: Pod) -> bool:
+        """Take a shard for a hungry worker now, or as soon as it sees one. Return whether it got one at once."""
+        now = self._agenda.now
+        if now < pod.looks_until:
+            self._later(pod.looks_until - now, pod, self._look)
+        elif self._take(pod):
+            return True
+        elif self._worker.poll:
+            pod.looks_until = now + self._worker.poll
+            self._later(self._worker.poll, pod, self._look)
+        else:
+            heapq.heappush(self._waiting if pod.waits else self._ahead, pod.number)
+        return False
+
+    def _look(self, pod: Pod) -> None:
+        if pod.hungry:
+            self._ask(pod)
 
     def _compute(self, pod: Pod) -> None:
         pod.epoch += 1
@@ -134,8 +154,7 @@ class Workers:
 
     def _look_ahead(self, pod: Pod) -> None:
         pod.hungry = True
-        if not self._take(pod):
-            heapq.heappush(self._ahead, pod.number)
+        self._ask(pod)
 
     def _commit(self, pod: Pod) -> None:
         now = self._agenda.now
