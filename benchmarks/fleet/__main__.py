@@ -65,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         drawn = {name: outcome for name, outcome in loads.items() if outcome.slides >= DRAWN_LEAST}
         drawn |= {name: outcome for name, outcome in what_ifs.items() if name == RAISED.name}
         options.drawing.write_text(
-            draw_days({f"{name} slides a day": outcome.samples for name, outcome in drawn.items()})
+            draw_days({f"Slides a day: {name}": outcome.samples for name, outcome in drawn.items()})
         )
 
 

@@ -22,6 +22,7 @@ INSPECT, PLAN, HEAVY, STITCH, NOTIFY = "inspect", "plan", "heavy", "stitch", "no
 #: Rows of pushes at each state of a job: queued, planning, running, stitching and completed (cdk/scale/load.py).
 PUSHES_OF_PLANNING, PUSHES_OF_STITCHING = 2, 1
 SAMPLE_SECONDS = 60.0
+HORIZON = 10 * 86_400.0  #: s after which a day must have ended
 
 OnProgress = Callable[[int], None]  #: gets the number of finished slides
 
@@ -89,7 +90,7 @@ class Platform:
 
     def run(self, slides: Sequence[SimulatedSlide], *, on_progress: OnProgress = ignore_progress) -> None:
         """Run until all slides have results and the last node is gone. `on_progress` gets the finished slides once a
-        simulated minute."""
+        simulated minute. Raises RuntimeError if the day has not ended in many days."""
         self._expected = len(slides)
         for slide in slides:
             self.agenda.at(slide.uploaded, lambda slide=slide: self._on_uploaded(slide))
@@ -97,6 +98,8 @@ class Platform:
         self._sample(on_progress)
         while not self._is_over():
             self.agenda.step()
+            if self.agenda.now > HORIZON:
+                raise RuntimeError(f"not over after {HORIZON / 86_400:.0f} days: {self._done:,} slides are done")
         self.workers.nodes.let_all_go()
 
     def _is_over(self) -> bool:

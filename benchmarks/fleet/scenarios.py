@@ -48,12 +48,15 @@ class FleetDay:
     warm_nodes: int = 0  #: in working hours
     arrive: Callable[[int, random.Random], list[float]] = field(default=draw_day)
     loses_share_at: tuple[float, float] | None = None
+    calls_of: int | None = None  #: slides a day that the functions' calls at once are derived for instead
 
     @property
     def limits(self) -> Limits:
         derived = derive_limits(self.slides, most_nodes=self.most_nodes)
+        calls = derived.calls if self.calls_of is None else derive_limits(self.calls_of).calls
         return replace(
             derived,
+            calls=calls,
             spot_nodes=derived.spot_nodes if self.spot_nodes is None else self.spot_nodes,
             on_demand_nodes=derived.on_demand_nodes if self.on_demand_nodes is None else self.on_demand_nodes,
         )
@@ -71,6 +74,7 @@ WHAT_IFS: Sequence[FleetDay] = (
     FleetDay(name="10,000, spot takes a third of its nodes at 15:00", slides=10_000, loses_share_at=(PEAK, 1 / 3)),
     FleetDay(name="50,000, as deployed", slides=50_000),
     RAISED,
+    replace(RAISED, name="100,000, raised, functions with the calls at once of 1,000", calls_of=1_000),
     replace(RAISED, name="100,000, raised, spot has 450 nodes and a fifth more on demand", spot_nodes=450),
     replace(RAISED, name="100,000, raised, spot takes a third of its nodes at 15:00", loses_share_at=(PEAK, 1 / 3)),
 )

@@ -52,7 +52,7 @@ class ShardQueues:
 
     def __init__(self, lag: float) -> None:
         self._visible: dict[str, deque[SimulatedShard]] = {name: deque() for name in QUEUES}
-        self._in_flight = dict.fromkeys(QUEUES, 0)
+        self._in_flight: dict[str, int] = dict.fromkeys(QUEUES, 0)
         self._counts = {name: LaggingCounts(lag) for name in QUEUES}
         self._takes = 0
 

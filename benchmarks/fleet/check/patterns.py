@@ -7,11 +7,9 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
 from uuid import uuid4
 
 import psycopg
-from psycopg.rows import dict_row
 
 from adapters.settings.database_roles import SYSTEM_ROLE
 from benchmarks.fleet.check.timed_stack import TimedCall, TimedStack
@@ -127,35 +125,32 @@ def _wait(is_over: Callable[[], bool], *, pause: float) -> None:
 
 def _read_times(timed: TimedStack, jobs: Sequence[str]) -> tuple[list[MeasuredShard], list[float]]:
     """Return the shards of these jobs, and when each job ended. Raises ValueError for a job that did not complete."""
-    with psycopg.connect(timed.stack.postgres.make_dsn(SYSTEM_ROLE, DATABASE), row_factory=dict_row) as connection:
+    leased: dict[tuple[str, int], float] = {}
+    shards: list[MeasuredShard] = []
+    ends: dict[str, float] = {}
+    with psycopg.connect(timed.stack.postgres.make_dsn(SYSTEM_ROLE, DATABASE)) as connection:
         rows = connection.execute(
             """
-            SELECT job_id::text AS job, kind, detail, extract(epoch FROM at)::float8 AS at
+            SELECT job_id::text, kind, detail, extract(epoch FROM at)::float8
             FROM job_events WHERE job_id = ANY(%s::uuid[]) ORDER BY seq
             """,
             (list(jobs),),
         ).fetchall()
-        tiles = {
-            (row["job"], row["index"]): row["tiles"]
-            for row in connection.execute(
-                "SELECT job_id::text AS job, index, tiles FROM shards WHERE job_id = ANY(%s::uuid[])", (list(jobs),)
-            ).fetchall()
-        }
-    leased: dict[tuple[str, int], float] = {}
-    shards: list[MeasuredShard] = []
-    ends: dict[str, float] = {}
-    for row in rows:
-        detail: dict[str, Any] = row["detail"]
-        match row["kind"]:
+        counts = connection.execute(
+            "SELECT job_id::text, index, tiles FROM shards WHERE job_id = ANY(%s::uuid[])", (list(jobs),)
+        ).fetchall()
+    tiles = {(job, index): count for job, index, count in counts}
+    for job, kind, detail, at in rows:
+        match kind:
             case "shard_leased":
-                leased[row["job"], detail["shard"]] = row["at"]
+                leased[job, detail["shard"]] = at
             case "shard_committed":
-                place = (row["job"], detail["shard"])
-                shards.append(MeasuredShard(row["job"], detail["owner"], tiles[place], leased[place], row["at"]))
+                place = (job, detail["shard"])
+                shards.append(MeasuredShard(job, detail["owner"], tiles[place], leased[place], at))
             case "moved" if JobState(detail["state"]).is_final:
                 if not JobState(detail["state"]).is_success:
-                    raise ValueError(f"job {row['job']} is {detail['state']}")
-                ends[row["job"]] = row["at"]
-            case _:
-                pass
+                    raise ValueError(f"job {job} is {detail['state']}")
+                ends[job] = at
+            case _:  # other events and states
+                continue
     return shards, [ends[job] for job in jobs]
