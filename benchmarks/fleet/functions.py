@@ -57,7 +57,7 @@ class FunctionQueue:
         self._waits_since = self._agenda.now if self.waiting else None
         if self.waiting and self._running < terms.at_once and not self._looks_again:
             self._looks_again = True
-            self._agenda.later(1.0, self._look_again)
+            self._agenda.run_later(1.0, self._look_again)
 
     def _look_again(self) -> None:
         self._looks_again = False
@@ -74,7 +74,7 @@ class FunctionQueue:
         self._running += 1
         self.calls += 1
         self.busy.add(now + terms.hop, seconds)
-        self._agenda.later(terms.hop + seconds, lambda: self._end(message))
+        self._agenda.run_later(terms.hop + seconds, lambda: self._end(message))
 
     def _end(self, message: SimulatedSlide) -> None:
         self._running -= 1

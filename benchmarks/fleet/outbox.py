@@ -46,7 +46,7 @@ class SimulatedOutbox:
         self._rows.extend((now, None) for _ in range(pushes))
         if self._runs < self.terms.at_once:
             self._runs += 1
-            self._agenda.later(self.terms.hop, self._run_round)
+            self._agenda.run_later(self.terms.hop, self._run_round)
 
     def _run_round(self) -> None:
         """Claim a round and send it, or end this run when nothing is left."""
@@ -62,8 +62,8 @@ class SimulatedOutbox:
         self.busy.add(now, seconds)
         self.work.add(now, len(claimed) * terms.row_seconds)
         if messages:
-            self._agenda.later(terms.message_seconds, lambda: _run_all(messages))
-        self._agenda.later(seconds, self._run_round)
+            self._agenda.run_later(terms.message_seconds, lambda: _run_all(messages))
+        self._agenda.run_later(seconds, self._run_round)
 
 
 def _run_all(actions: list[Callable[[], None]]) -> None:

@@ -93,7 +93,7 @@ class Platform:
         simulated minute. Raises RuntimeError if the day has not ended in many days."""
         self._expected = len(slides)
         for slide in slides:
-            self.agenda.at(slide.uploaded, lambda slide=slide: self._on_uploaded(slide))
+            self.agenda.run_at(slide.uploaded, lambda slide=slide: self._on_uploaded(slide))
         self._begin_workers()
         self._sample(on_progress)
         while not self._is_over():
@@ -120,11 +120,11 @@ class Platform:
         )
         if terms.warm_hours:
             begins, ends = terms.warm_hours
-            self.agenda.at(begins, lambda: self.workers.nodes.set_warm(cluster.warm))
-            self.agenda.at(ends, lambda: self.workers.nodes.set_warm(0))
+            self.agenda.run_at(begins, lambda: self.workers.nodes.set_warm(cluster.warm))
+            self.agenda.run_at(ends, lambda: self.workers.nodes.set_warm(0))
         if terms.loses_share_at:
             at, share = terms.loses_share_at
-            self.agenda.at(at, lambda: self.workers.nodes.reclaim_share(share))
+            self.agenda.run_at(at, lambda: self.workers.nodes.reclaim_share(share))
 
     # --- a slide
 
@@ -135,7 +135,7 @@ class Platform:
     def _on_inspected(self, slide: SimulatedSlide) -> None:
         slide.inspected = self.agenda.now
         look = self._random.uniform(0, self.terms.client_look) + self.terms.client_request.draw(self._random)
-        self.agenda.later(look, lambda: self._on_submitted(slide))
+        self.agenda.run_later(look, lambda: self._on_submitted(slide))
 
     def _on_submitted(self, slide: SimulatedSlide) -> None:
         queue = self.functions[HEAVY if slide.is_heavy else PLAN]
@@ -188,7 +188,7 @@ class Platform:
             )
         )
         on_progress(self._done)
-        self.agenda.later(SAMPLE_SECONDS, lambda: self._sample(on_progress))
+        self.agenda.run_later(SAMPLE_SECONDS, lambda: self._sample(on_progress))
 
 
 def _forget(slide: SimulatedSlide) -> None:

@@ -15,10 +15,10 @@ class Agenda:
         self._entries: list[tuple[float, int, Callable[[], None]]] = []
         self._order = itertools.count()
 
-    def at(self, time: float, action: Callable[[], None]) -> None:
+    def run_at(self, time: float, action: Callable[[], None]) -> None:
         heapq.heappush(self._entries, (time, next(self._order), action))
 
-    def later(self, seconds: float, action: Callable[[], None]) -> None:
+    def run_later(self, seconds: float, action: Callable[[], None]) -> None:
         heapq.heappush(self._entries, (self.now + seconds, next(self._order), action))
 
     def step(self) -> None:

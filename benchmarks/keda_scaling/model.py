@@ -47,7 +47,7 @@ class Simulation:
         RuntimeError at the horizon."""
         cluster, agenda = self._cluster, self._agenda
         for at, queue, count in arrivals:
-            agenda.at(at, lambda queue=queue, count=count: self._arrive(queue, count))
+            agenda.run_at(at, lambda queue=queue, count=count: self._arrive(queue, count))
         expected = sum(count for _, _, count in arrivals)
         self._workers.begin(
             poll_at=random.Random(f"{self._seed}/poll").uniform(0, cluster.polling),
@@ -56,7 +56,7 @@ class Simulation:
         )
         if cluster.lost_share:
             lost_at = random.Random(f"{self._seed}/lost").uniform(*cluster.lost_at)
-            agenda.at(lost_at, lambda: self._workers.nodes.reclaim_share(cluster.lost_share))
+            agenda.run_at(lost_at, lambda: self._workers.nodes.reclaim_share(cluster.lost_share))
         while not (self._done == expected and self._workers.is_idle and self._workers.nodes.held == cluster.warm):
             agenda.step()
             if agenda.now > horizon:

@@ -121,7 +121,7 @@ class Nodes:
         return node
 
     def place(self, pod: Pod) -> None:
-        """Have the pod wait for a node. `schedule` gives it one."""
+        """Have the pod wait for a node. `assign_pods` gives it one."""
         self._waiting.append(pod)
 
     def release(self, node: Node) -> None:
@@ -140,9 +140,9 @@ class Nodes:
             self._let_go(node)
             node.free_since = self._agenda.now
             heapq.heappush(self._free, node.number)
-        self.schedule()
+        self.assign_pods()
 
-    def schedule(self) -> None:
+    def assign_pods(self) -> None:
         """Assign pods to free nodes, else to those of pause pods, which give way; pause pods get what is left."""
         while self._waiting:
             node = self._pop(self._free) or self._pop(self._paused)
@@ -190,7 +190,7 @@ class Nodes:
         node.lost = True
         if node.pod is not None:
             self._on_reclaimed(node.pod)
-        self._agenda.later(self._cluster.notice, lambda: self._remove(node))
+        self._agenda.run_later(self._cluster.notice, lambda: self._remove(node))
 
     def let_all_go(self) -> None:
         """Count the time that pause pods have held their nodes until now."""
@@ -217,7 +217,7 @@ class Nodes:
         self._last_add = self._agenda.now
         node = self._add(is_spot=is_spot)
         boot = self._cluster.boot.draw(random.Random(f"{self._seed}/node/{node.number}"))
-        self._agenda.later(boot, lambda: self._join(node))
+        self._agenda.run_later(boot, lambda: self._join(node))
 
     def _add(self, *, is_spot: bool) -> Node:
         node = Node(number=len(self.all), asked=self._agenda.now, is_spot=is_spot)
@@ -232,8 +232,8 @@ class Nodes:
         heapq.heappush(self._free, node.number)
         if node.is_spot and self._cluster.spot_hours < math.inf:
             life = random.Random(f"{self._seed}/life/{node.number}").expovariate(1 / (self._cluster.spot_hours * 3600))
-            self._agenda.later(life, lambda: self.reclaim(node))
-        self.schedule()
+            self._agenda.run_later(life, lambda: self.reclaim(node))
+        self.assign_pods()
 
     def _remove(self, node: Node) -> None:
         if node.gone is None:

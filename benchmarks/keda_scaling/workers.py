@@ -62,15 +62,15 @@ class Workers:
         """Let KEDA and the autoscaler begin at these times."""
         for _ in range(warm):
             self.nodes.add_ready(held=True)
-        self._agenda.at(poll_at, self._poll)
-        self._agenda.at(scan_at, self._scan)
+        self._agenda.run_at(poll_at, self._poll)
+        self._agenda.run_at(scan_at, self._scan)
 
     def begin_fixed(self, count: int) -> None:
         """Start as many workers as there will ever be, on nodes that are there."""
         for _ in range(count):
             self.nodes.add_ready(held=False)
             self._create()
-        self.nodes.schedule()
+        self.nodes.assign_pods()
 
     def send(self, shards: Iterable[SimulatedShard]) -> None:
         """Put shards into their queues, and offer them to the workers, idle ones first: these ask every second, and
@@ -111,7 +111,7 @@ class Workers:
     def _later(self, seconds: float, pod: Pod, action: Callable[[Pod], None]) -> None:
         """Run the action in `seconds`, unless the pod has entered another epoch by then."""
         epoch = pod.epoch
-        self._agenda.later(seconds, lambda: action(pod) if pod.epoch == epoch else None)
+        self._agenda.run_later(seconds, lambda: action(pod) if pod.epoch == epoch else None)
 
     def _start(self, pod: Pod) -> None:
         self._later(self._worker.start, pod, self._wait)
@@ -177,7 +177,7 @@ class Workers:
         self.living -= 1
         if pod.node is not None:
             self.nodes.release(pod.node)
-        self.nodes.schedule()
+        self.nodes.assign_pods()
 
     def _drain(self, pod: Pod) -> None:
         """Have a pod whose node spot reclaims stop, and give back what it holds a little later."""
@@ -204,8 +204,8 @@ class Workers:
         counts = self.queues.count(self._agenda.now, self._random)
         for _ in range(count_jobs_to_create(self._job, counts, running=self.living, pending=self.nodes.pending)):
             self._create()
-        self.nodes.schedule()
-        self._agenda.later(self._cluster.polling, self._poll)
+        self.nodes.assign_pods()
+        self._agenda.run_later(self._cluster.polling, self._poll)
 
     def _create(self) -> None:
         pod = Pod(number=len(self.pods), created=self._agenda.now)
@@ -215,4 +215,4 @@ class Workers:
 
     def _scan(self) -> None:
         self.nodes.scan()
-        self._agenda.later(self._cluster.scan, self._scan)
+        self._agenda.run_later(self._cluster.scan, self._scan)

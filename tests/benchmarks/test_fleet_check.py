@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.fleet.check.comparison import Compared, compare_pattern, simulate_pattern
-from benchmarks.fleet.check.fitting import FittedConstants, fit_constants
+from benchmarks.fleet.check.fitting import FittedConstants, derive_constants
 from benchmarks.fleet.check.patterns import ClientTimes, MeasuredRun, MeasuredShard, make_bursts, make_steady
 from benchmarks.fleet.check.timed_stack import TimedCall
 from benchmarks.keda_scaling.spreads import Seen
@@ -48,7 +48,7 @@ def make_run() -> MeasuredRun:
 
 
 def test_constants_come_out_as_they_went_in() -> None:
-    found = fit_constants([make_run()])
+    found = derive_constants([make_run()])
     for name in ("registering", "submitting", "inspect", "plan", "stitch"):
         assert getattr(found, name).values == pytest.approx((*getattr(CONSTANTS, name).values,) * 2)
     for name in ("relay", "hand_over", "shard", "tiles", "first"):
@@ -72,7 +72,7 @@ def test_slides_that_come_together_wait_for_one_worker() -> None:
 
 def test_a_run_is_compared_with_its_own_constants() -> None:
     run = make_run()
-    found = compare_pattern(run, fit_constants([run]), [0.0, 20.0], TILES, workers=1)
+    found = compare_pattern(run, derive_constants([run]), [0.0, 20.0], TILES, workers=1)
     assert [one.name for one in found] == ["time to result, p50", "time to result, p95", "all results"]
     assert all(abs(one.difference) < 0.1 for one in found)
 

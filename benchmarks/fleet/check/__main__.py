@@ -17,7 +17,7 @@ from pathlib import Path
 from statistics import mean
 
 from benchmarks.fleet.check.comparison import Compared, compare_pattern
-from benchmarks.fleet.check.fitting import FittedConstants, fit_constants
+from benchmarks.fleet.check.fitting import FittedConstants, derive_constants
 from benchmarks.fleet.check.patterns import MeasuredRun, make_bursts, make_steady, run_pattern
 from benchmarks.fleet.check.timed_stack import TimedStack, run_timed_stack
 from benchmarks.fleet.tables import format_table
@@ -66,7 +66,7 @@ def measure(folder: Path) -> tuple[list[MeasuredRun], list[list[float]]]:
 
 def measure_slide(timed: TimedStack, uri: str) -> float:
     """Return the s that the busiest part works for a slide while several are under way."""
-    found = fit_constants([run_pattern(timed, uri, [0.0] * 3)])
+    found = derive_constants([run_pattern(timed, uri, [0.0] * 3)])
     shards = ACROSS * DOWN / SHARD_TILES
     return max(mean(found.inspect.values), mean(found.plan.values), mean(found.stitch.values), found.shard * shards)
 
@@ -88,7 +88,7 @@ def main() -> None:
     logging.disable(logging.WARNING)  # each call of each function says something
     with tempfile.TemporaryDirectory(prefix="fleet-check-") as folder, contextlib.redirect_stdout(sys.stderr):
         runs, patterns = measure(Path(folder))
-    constants = fit_constants([runs[0], runs[2]])
+    constants = derive_constants([runs[0], runs[2]])
     found, again = (
         compare_pattern(runs[place], constants, patterns[place], ACROSS * DOWN, workers=WORKERS) for place in (1, 0)
     )

@@ -81,7 +81,7 @@ class FittedConstants:
         )
 
 
-def fit_constants(runs: Sequence[MeasuredRun]) -> FittedConstants:
+def derive_constants(runs: Sequence[MeasuredRun]) -> FittedConstants:
     """Return the constants by which these runs are explained."""
     shards = [shard for run in runs for shard in run.shards]
     behind, alone = _split_shards(runs)
