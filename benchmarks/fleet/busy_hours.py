@@ -1,4 +1,4 @@
-"""How long a resource worked in each hour."""
+"""The time that a resource worked in each hour."""
 
 from __future__ import annotations
 

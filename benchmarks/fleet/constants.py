@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from benchmarks.cold_start import PARTS
 from benchmarks.keda_scaling.spreads import Mostly, Skewed, Spread
-from cdk.scale.load import GIGABYTES_A_SLIDE, HEAVY_SECONDS, HEAVY_SHARE, SECONDS_A_CALL, TILES_A_SLIDE
+from cdk.scale.load import HEAVY_SECONDS, HEAVY_SHARE, SECONDS_A_CALL, TILES_A_SLIDE
 from tessera.api.submission import INSPECTION_PAUSE
 
 
@@ -89,7 +89,6 @@ CONSTANTS: Mapping[str, Constant] = MappingProxyType(
             "tiles",
             f"mean {TILES_A_SLIDE:,}: the example of docs/how-to/deploy.md; its spread is assumed",
         ),
-        "bytes of a slide": Constant(GIGABYTES_A_SLIDE, "GB", "the example of docs/how-to/deploy.md"),
         "heavy plans": Constant(HEAVY_SHARE, "of slides", "assumed: `cdk/scale/load.py`"),
         # --- functions and the relay
         "inspect": Constant(Mostly(3.2, 21.5, HEAVY_SHARE), "s", f"{_PREPARING}; {_EXAMINATION}"),

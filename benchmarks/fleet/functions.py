@@ -15,7 +15,7 @@ from benchmarks.keda_scaling.spreads import Spread
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FunctionTerms:
-    """How a queue's messages are handled. Times are in s."""
+    """The numbers of a queue's function. Times are in s."""
 
     at_once: int
     seconds: Spread  #: of a call

@@ -13,8 +13,8 @@ MOST_GPU_NODES = 450
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Limits:
-    """What may run at once."""
+class FleetLimits:
+    """The most that may run at once."""
 
     gpu_workers: int
     spot_nodes: int
@@ -24,11 +24,11 @@ class Limits:
     calls: Mapping[str, int] = field(default_factory=dict[str, int])  #: by queue
 
 
-def derive_limits(slides_a_day: int, *, most_nodes: int = MOST_GPU_NODES) -> Limits:
+def derive_limits(slides_a_day: int, *, most_nodes: int = MOST_GPU_NODES) -> FleetLimits:
     """Return the limits that a deployment with `-c slides_per_day` has. `most_nodes`: of a node group."""
     scale = Scale(slides_a_day=slides_a_day)
     workers = min(most_nodes, scale.gpu_workers)
-    return Limits(
+    return FleetLimits(
         gpu_workers=workers,
         spot_nodes=min(most_nodes, workers),
         on_demand_nodes=min(most_nodes, -(-workers // 5)),  # a fifth, as the quota of docs/how-to/deploy.md

@@ -12,7 +12,7 @@ from benchmarks.keda_scaling.agenda import Agenda
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RelayTerms:
-    """How rows are sent. Times are in s."""
+    """The numbers of the relay. Times are in s."""
 
     at_once: int  #: runs
     rows: int  #: of a round

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from benchmarks.fleet.busy_hours import HOUR, BusyHours
-from benchmarks.fleet.limits import Limits
-from benchmarks.fleet.platform import Platform
+from benchmarks.fleet.limits import FleetLimits
+from benchmarks.fleet.platform import SimulatedPlatform
 from benchmarks.fleet.samples import FleetSample
 from cdk.scale.load import REQUESTS
 
@@ -46,12 +46,12 @@ class FleetOutcome:
 
     @property
     def idle_seconds(self) -> float:
-        """Of nodes that boot, start, wait and end: neither work nor warm."""
+        """The seconds of nodes that boot, start, wait and end: neither work nor warm."""
         return self.node_seconds - self.work_seconds - self.warm_seconds
 
     @property
     def mean_nodes(self) -> float:
-        """Over 24 hours."""
+        """The mean over 24 hours."""
         return self.node_seconds / (24 * HOUR)
 
     @property
@@ -65,7 +65,7 @@ def find_percentile(ordered: Sequence[float], percent: float) -> float:
     return ordered[math.ceil(percent / 100 * len(ordered)) - 1]
 
 
-def summarise(platform: Platform, limits: Limits) -> FleetOutcome:
+def summarise(platform: SimulatedPlatform, limits: FleetLimits) -> FleetOutcome:
     """Return the outcome of a platform that has run."""
     workers, nodes, now = platform.workers, platform.workers.nodes, platform.agenda.now
     ups = {True: 0.0, False: 0.0}
@@ -92,7 +92,7 @@ def summarise(platform: Platform, limits: Limits) -> FleetOutcome:
     )
 
 
-def _list_uses(platform: Platform, limits: Limits) -> list[ResourceUse]:
+def _list_uses(platform: SimulatedPlatform, limits: FleetLimits) -> list[ResourceUse]:
     running = _find_busiest_hour(platform.samples)
     workers = min(limits.gpu_workers, limits.spot_nodes + limits.on_demand_nodes)
     uploads = BusyHours()

@@ -16,7 +16,7 @@ from benchmarks.keda_scaling.formulas import ScaledJob
 from benchmarks.keda_scaling.nodes import Cluster
 from benchmarks.keda_scaling.queues import SimulatedShard
 from benchmarks.keda_scaling.spreads import Spread
-from benchmarks.keda_scaling.workers import SimulatedWorker, Workers
+from benchmarks.keda_scaling.workers import SimulatedWorker, SimulatedWorkers
 
 INSPECT, PLAN, HEAVY, STITCH, NOTIFY = "inspect", "plan", "heavy", "stitch", "notify"
 #: Rows of pushes at each state of a job: queued, planning, running, stitching and completed (cdk/scale/load.py).
@@ -51,7 +51,7 @@ class PlatformTerms:
     loses_share_at: tuple[float, float] | None = None  #: (s, share) of the spot nodes with a worker
 
 
-class Platform:
+class SimulatedPlatform:
     """One day. `run` may be called once."""
 
     def __init__(self, terms: PlatformTerms, *, seed: int) -> None:
@@ -74,7 +74,7 @@ class Platform:
         }
         self.outbox = SimulatedOutbox(terms.relay, self.agenda)
         warm = 0 if terms.warm_hours else terms.cluster.warm
-        self.workers = Workers(
+        self.workers = SimulatedWorkers(
             terms.scaled_job,
             terms.worker,
             replace(terms.cluster, warm=warm),
@@ -192,4 +192,4 @@ class Platform:
 
 
 def _forget(slide: SimulatedSlide) -> None:
-    """Do nothing more for it."""
+    """Take no further step with it."""

@@ -1,4 +1,4 @@
-"""What a simulated minute shows."""
+"""The state of the fleet in a simulated minute."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from adapters.settings import scaling
 from benchmarks.fleet.arrivals import draw_day, draw_night
 from benchmarks.fleet.constants import CONSTANTS, get_number
 from benchmarks.fleet.functions import FunctionTerms
-from benchmarks.fleet.limits import MOST_GPU_NODES, Limits, derive_limits
+from benchmarks.fleet.limits import MOST_GPU_NODES, FleetLimits, derive_limits
 from benchmarks.fleet.outbox import RelayTerms
 from benchmarks.fleet.outcome import FleetOutcome, merge_days, summarise
 from benchmarks.fleet.platform import (
@@ -20,8 +20,8 @@ from benchmarks.fleet.platform import (
     PLAN,
     STITCH,
     OnProgress,
-    Platform,
     PlatformTerms,
+    SimulatedPlatform,
     ignore_progress,
 )
 from benchmarks.fleet.slides import SimulatedSlide
@@ -51,7 +51,7 @@ class FleetDay:
     calls_of: int | None = None  #: slides a day that the functions' calls at once are derived for instead
 
     @property
-    def limits(self) -> Limits:
+    def limits(self) -> FleetLimits:
         derived = derive_limits(self.slides, most_nodes=self.most_nodes)
         calls = derived.calls if self.calls_of is None else derive_limits(self.calls_of).calls
         return replace(
@@ -152,7 +152,7 @@ def draw_slides(day: FleetDay, seed: int = SEED) -> list[SimulatedSlide]:
 
 def simulate_fleet(day: FleetDay, *, seed: int = SEED, on_progress: OnProgress = ignore_progress) -> FleetOutcome:
     """Simulate the day and return its outcome."""
-    platform = Platform(make_terms(day), seed=seed)
+    platform = SimulatedPlatform(make_terms(day), seed=seed)
     platform.run(draw_slides(day, seed), on_progress=on_progress)
     return summarise(platform, day.limits)
 

@@ -24,7 +24,7 @@ class SimulatedSlide:
 
     @property
     def seconds(self) -> float:
-        """From the upload's end to the results. Raises ValueError before that."""
+        """The time from the upload's end to the results. Raises ValueError before that."""
         if self.done is None:
             raise ValueError("the slide has no results yet")
         return self.done - self.uploaded

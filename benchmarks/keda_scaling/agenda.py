@@ -22,6 +22,6 @@ class Agenda:
         heapq.heappush(self._entries, (self.now + seconds, next(self._order), action))
 
     def step(self) -> None:
-        """Go to the time of the next action and run it. Raises IndexError when there is none."""
+        """Run the next action, at its time. Raises IndexError when there is none."""
         self.now, _, action = heapq.heappop(self._entries)
         action()

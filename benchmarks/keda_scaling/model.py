@@ -16,7 +16,7 @@ from benchmarks.keda_scaling.agenda import Agenda
 from benchmarks.keda_scaling.formulas import ScaledJob
 from benchmarks.keda_scaling.nodes import Cluster, Pod
 from benchmarks.keda_scaling.queues import SimulatedShard
-from benchmarks.keda_scaling.workers import SimulatedWorker, Workers
+from benchmarks.keda_scaling.workers import SimulatedWorker, SimulatedWorkers
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,7 +34,7 @@ class Simulation:
     def __init__(self, scaled_job: ScaledJob, worker: SimulatedWorker, cluster: Cluster, *, seed: int) -> None:
         self._cluster, self._seed = cluster, seed
         self._agenda = Agenda()
-        self._workers = Workers(scaled_job, worker, cluster, self._agenda, seed=seed, on_done=self._count_done)
+        self._workers = SimulatedWorkers(scaled_job, worker, cluster, self._agenda, seed=seed, on_done=self._count_done)
         self._done = 0
         self.shards: list[SimulatedShard] = []
 

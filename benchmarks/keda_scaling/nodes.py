@@ -177,7 +177,7 @@ class Nodes:
             self._free = kept
 
     def reclaim_share(self, share: float) -> None:
-        """Lose a share of the spot nodes with a worker, at once."""
+        """Reclaim a share of the spot nodes with a worker, at once."""
         busy = [node for node in self.all if node.pod and node.gone is None and not node.lost and node.is_spot]
         for node in random.Random(f"{self._seed}/which").sample(busy, math.ceil(len(busy) * share)):
             self.reclaim(node)

@@ -28,7 +28,7 @@ class SimulatedWorker:
     )
 
 
-class Workers:
+class SimulatedWorkers:
     """Pods that lease shards, on the nodes that they need. `on_done` gets each shard that is committed."""
 
     def __init__(

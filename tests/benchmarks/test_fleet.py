@@ -20,7 +20,7 @@ from benchmarks.fleet.costs import compute_slide_cost
 from benchmarks.fleet.drawing import draw_days
 from benchmarks.fleet.limits import derive_limits
 from benchmarks.fleet.outcome import find_percentile, summarise
-from benchmarks.fleet.platform import Platform
+from benchmarks.fleet.platform import SimulatedPlatform
 from benchmarks.fleet.scenarios import AS_DEPLOYED, FleetDay, draw_slides, make_terms, simulate_fleet
 from benchmarks.fleet.slides import split_tiles
 from benchmarks.fleet.tables import format_table, list_constant_rows
@@ -41,8 +41,8 @@ days = st.builds(
 )
 
 
-def run_day(day: FleetDay, seed: int) -> Platform:
-    platform = Platform(make_terms(day), seed=seed)
+def run_day(day: FleetDay, seed: int) -> SimulatedPlatform:
+    platform = SimulatedPlatform(make_terms(day), seed=seed)
     platform.run(draw_slides(day, seed))
     return platform
 
@@ -94,7 +94,7 @@ def test_more_workers_end_a_night_of_slides_no_later(slides, workers, seed):
     ends = []
     for count in (workers, 2 * workers):
         fixed = replace(terms, fixed_workers=count, worker=replace(terms.worker, idle=1e9))
-        platform = Platform(fixed, seed=seed)
+        platform = SimulatedPlatform(fixed, seed=seed)
         platform.run(draw_slides(day, seed))
         ends.append(max(slide.computed for slide in platform.slides))
     # List scheduling may end a shard later with more workers (Graham's anomaly); twice the workers, one at most.
@@ -106,7 +106,7 @@ def test_a_day_that_cannot_end_is_an_error():
     day = FleetDay(name="", slides=1)
     gone = replace(make_terms(day), fixed_workers=1)  # it exits long before the slide comes
     with pytest.raises(RuntimeError, match="not over after 10 days: 0 slides are done"):
-        Platform(gone, seed=1).run(draw_slides(day))
+        SimulatedPlatform(gone, seed=1).run(draw_slides(day))
 
 
 def test_a_heavier_load_on_the_same_limits_waits_longer():

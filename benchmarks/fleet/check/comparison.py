@@ -10,7 +10,7 @@ from statistics import mean
 from benchmarks.fleet.check.fitting import FittedConstants
 from benchmarks.fleet.check.patterns import MeasuredRun
 from benchmarks.fleet.outcome import find_percentile
-from benchmarks.fleet.platform import Platform
+from benchmarks.fleet.platform import SimulatedPlatform
 from benchmarks.fleet.slides import SimulatedSlide
 
 SEEDS = range(30)
@@ -43,7 +43,7 @@ def simulate_pattern(
 ) -> PatternTimes:
     """Run the pattern on the simulated stack."""
     source = random.Random(f"{seed}/registering")
-    platform = Platform(constants.make_terms(workers), seed=seed)
+    platform = SimulatedPlatform(constants.make_terms(workers), seed=seed)
     uploads = sorted(at + constants.registering.draw(source) for at in arrivals)
     platform.run([SimulatedSlide(number=place, uploaded=at, tiles=tiles) for place, at in enumerate(uploads)])
     ends = [slide.done for slide in platform.slides if slide.done is not None]

@@ -26,7 +26,7 @@ MOST_SECONDS = 240.0  #: that a client waits
 
 @dataclass(frozen=True, slots=True)
 class ClientTimes:
-    """What the client of one slide did, in s since the epoch."""
+    """The times of the client of one slide, in s since the epoch."""
 
     job: str
     slide: str
@@ -59,7 +59,7 @@ class MeasuredRun:
 
     @property
     def seconds(self) -> list[float]:
-        """From registration to results, of each slide, sorted."""
+        """The time from registration to results of each slide, sorted."""
         return sorted(end - client.registered for end, client in zip(self.ends, self.clients, strict=True))
 
     @property
