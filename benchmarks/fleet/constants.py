@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from benchmarks.cold_start import PARTS
+from adapters.settings.cold_start import PARTS
 from benchmarks.keda_scaling.spreads import Mostly, Skewed, Spread
 from cdk.scale.load import HEAVY_SECONDS, HEAVY_SHARE, SECONDS_A_CALL, TILES_A_SLIDE
 from tessera.api.submission import INSPECTION_PAUSE
@@ -66,10 +66,10 @@ _GRANADA = (
     " 800,000 slides of 2016 to 2019, some 900 working days"
 )
 _RELAY = "measured: `benchmarks.relay`"
-#: Not the first calls, whose surplus is the cold start; on two cores at a load of 12, so that they are rather too long.
-_PREPARING = "measured: `benchmarks.preparing`, 37,409 tiles, load 12"
-_STITCHING = "measured: `benchmarks.stitching 36600`, load 12"
-_EXAMINATION = "the rare one: a level of 152,881 tiles (`benchmarks.examination`), its share assumed"
+#: Not the first calls, whose surplus is the cold start.
+_PREPARING = "measured: `benchmarks.preparing`, at a load of 5.6"
+_STITCHING = "measured: `benchmarks.stitching`, 100,000 tiles, the fastest at a load of 5"
+_SINGLE_LEVEL = "the rare one, without overviews, and its share are those of `cdk/scale/load.py`"
 _COLD_START = "`benchmarks.cold_start`"
 _ASSUMED = "assumed"
 
@@ -91,9 +91,9 @@ CONSTANTS: Mapping[str, Constant] = MappingProxyType(
         ),
         "heavy plans": Constant(HEAVY_SHARE, "of slides", "assumed: `cdk/scale/load.py`"),
         # --- functions and the relay
-        "inspect": Constant(Mostly(3.2, 21.5, HEAVY_SHARE), "s", f"{_PREPARING}; {_EXAMINATION}"),
-        "plan": Constant(1.0, "s", _PREPARING),
-        "stitch": Constant(2.3, "s", _STITCHING),
+        "inspect": Constant(Mostly(1.9, 30.0, HEAVY_SHARE), "s", f"{_PREPARING}; {_SINGLE_LEVEL}"),
+        "plan": Constant(1.2, "s", _PREPARING),
+        "stitch": Constant(2.2, "s", _STITCHING),
         "notify": Constant(SECONDS_A_CALL["notify"], "s", "assumed: `cdk/scale/load.py`"),
         "heavy": Constant(HEAVY_SECONDS, "s", "assumed: `cdk/scale/load.py`"),
         "cold start of a function": Constant(
