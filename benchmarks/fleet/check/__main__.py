@@ -76,6 +76,8 @@ def print_report(
 ) -> None:
     loads = ", ".join(f"{run.load:.1f}" for run in runs)
     print(f"{os.cpu_count()} cores; load after steady arrivals, bursts, steady arrivals: {loads}")
+    before, after = (derive_constants([run]).shard for run in (runs[0], runs[2]))
+    print(f"a shard took {before:.3f} s before the bursts and {after:.3f} s after: if they differ, run it again")
     print(f"{len(runs[0].clients)} slides of {ACROSS * DOWN:,} tiles in shards of {SHARD_TILES}, {WORKERS} worker\n")
     print(format_table(("fitted on steady arrivals", "s"), constants.list_rows()))
     for title, rows in (("bursts", found), ("steady arrivals, which the constants are of", again)):
