@@ -130,7 +130,10 @@ def test_a_wait_between_two_clocks_is_never_negative(tracer):
     assert tracer.spans[0].seconds == 0
 
 
-@pytest.mark.parametrize(("parent", "began"), [(None, 1.0), ("00-abc-01", 1.0), (make_traceparent(), None)])
+@pytest.mark.parametrize(
+    ("parent", "began"),
+    [(None, 1.0), ("00-abc-01", 1.0), ("00-6b0dd143673d6c910a9c6fea6b8332a8-8771d1960d27d86e-01", None)],
+)
 def test_a_wait_without_a_cause_or_a_begin_is_not_recorded(tracer, parent, began):
     record_wait(tracer, "plan", "queue plan", parent=parent, began=began, ended=2.0)
     assert tracer.spans == []
