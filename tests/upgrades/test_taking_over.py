@@ -110,7 +110,9 @@ class Today:
         scratch = ScratchSpace(self.folder, 2**30)
         read = {"ledger": self.ledger, "slides": self.slides, "objects": self.objects, "scratch": scratch}
         handlers = {
-            "wake": relay.make_handler(ledger=self.ledger, queues=self.queues, publisher=self.publisher),
+            "wake": relay.make_handler(
+                ledger=self.ledger, queues=self.queues, publisher=self.publisher, shards_in_flight=3
+            ),
             "inspect": inspect.make_handler(**read),
             "plan": plan.make_handler(**read, queues=self.queues, shard_tiles=96),
             "stitch": stitch.make_handler(ledger=self.ledger, objects=self.objects, queues=self.queues),

@@ -46,6 +46,7 @@ ORDINARY = {
     "audit_days": 90,
     "alarm_email": "night@example.org",
     "monthly_budget_dollars": 9_000,
+    "trace_share": 0.1,
     "unusual_costs": "nobody",
     "worker_image": "111122223333.dkr.ecr.eu-central-1.amazonaws.com/worker:2",
     "worker_base": f"public.ecr.aws/docker/library/python:3.11-slim@sha256:{'0' * 64}",
