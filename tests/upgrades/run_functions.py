@@ -10,6 +10,7 @@ import json
 import signal
 import sys
 import threading
+from dataclasses import fields
 from pathlib import Path
 
 from adapters.aws_clients import AwsClients
@@ -23,7 +24,8 @@ from local.pollers import QueuePoller
 
 
 def run(given: dict[str, object]) -> None:
-    at = Addresses(**given["addresses"])  # type: ignore[arg-type]
+    known = {field.name for field in fields(Addresses)}  # a stack of today has more than an earlier release asks for
+    at = Addresses(**{name: value for name, value in given["addresses"].items() if name in known})  # type: ignore[attr-defined]
     options = StackOptions(**given["options"])  # type: ignore[arg-type]
     graphql_url, realtime_url = str(given["graphql_url"]), str(given["realtime_url"])
     queues = SqsQueues(AwsClients(at.region, at.endpoint_url), QUEUE_PREFIX)
