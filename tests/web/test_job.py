@@ -94,7 +94,9 @@ def test_a_job_is_watched_to_its_end_by_subscription(analyst, lab, large, start_
     page.wait_for_timeout(4000)  # the read that settles the subscription
     begun, settled = time.monotonic(), len(reads)
     start_worker()
-    expect(page.get_by_text("about").or_(page.get_by_text("a few seconds"))).to_be_visible(timeout=60_000)
+    expect(page.get_by_text("0 of 10,000 · 0 %")).not_to_be_visible(timeout=60_000)
+    left = page.locator("dd", has_text=re.compile("about|a few seconds"))
+    expect(left).to_be_visible(timeout=60_000)
     analyst.look("job-running")
     assert analyst.violations() == []
     status(page, "Completed")
