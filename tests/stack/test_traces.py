@@ -96,8 +96,8 @@ def test_a_killed_worker_leaves_an_attempt_without_an_end_and_the_next_one_ends(
     check_tree(spans)
     leases = [span for span in spans if span.name == "lease shard"]
     attempts = {(span.attributes["shard"], span.attributes["attempt"]) for span in leases}
-    (lost, *_) = [shard for shard, attempt in sorted(attempts) if attempt == 2]
-    assert {(lost, 1), (lost, 2)} <= attempts
+    # The worker held two leases; that of the second shard may have been a moment old, and not written yet.
+    (lost, *_) = [shard for shard, attempt in sorted(attempts) if attempt == 2 and (shard, 1) in attempts]
     ended = {span.parent for span in spans if span.name == "settle shard"}
     assert [
         span.attributes["attempt"] for span in leases if span.attributes["shard"] == lost and span.span_id in ended
