@@ -55,7 +55,7 @@ class UpkeepContract:
         first = world.system.claim_outbox(limit=100, seconds=30)
         world.system.mark_sent([row.id for row in first[1:]])
         world.pass_time(31)
-        assert world.system.claim_outbox(limit=100, seconds=30) == first[:1]
+        assert [row.id for row in world.system.claim_outbox(limit=100, seconds=30)] == [first[0].id]
         world.system.mark_sent([first[0].id])
         world.pass_time(31)
         assert world.system.claim_outbox(limit=100, seconds=30) == ()

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import ssl
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,6 +9,8 @@ import psycopg
 import pytest
 
 from adapters.postgres.connections import Connections, locate_public_authorities
+from adapters.postgres.owner.migrate import migrate
+from local.postgres import EmbeddedPostgres
 from tests.adapters.postgres.tls_front import self_signed, tls_front
 from tests.postgres import Database
 
@@ -18,6 +21,19 @@ PROXY = "tessera.proxy.example"
 def _credentials(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "example")
+
+
+@pytest.fixture(scope="module")
+def database() -> Iterator[Database]:
+    """On a server that asks for no password, in place of a proxy that knows whether a token is good."""
+    with tempfile.TemporaryDirectory(prefix="tessera-postgres-") as folder:  # where `nobody` may enter
+        server = EmbeddedPostgres(Path(folder), durable=False, demands_passwords=False)
+        server.start()
+        try:
+            migrate(server.create_database("proxied"))
+            yield Database("proxied", server)
+        finally:
+            server.stop()
 
 
 @pytest.fixture
