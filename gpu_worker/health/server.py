@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.metadata import PackageNotFoundError, version
+from socketserver import TCPServer
 from typing import Any, NamedTuple, Protocol
 from urllib.parse import unquote, urlsplit
 
@@ -83,6 +84,14 @@ def serve_health(
     return serve(port, lambda path: _answer(path, reporter, models))
 
 
+class _HealthServer(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def server_bind(self) -> None:
+        """Bind as any server of TCP does. `HTTPServer` also looks up its own name, which can ask a name server."""
+        TCPServer.server_bind(self)
+
+
 def serve(port: int, answer: Callable[[Sequence[str]], HealthAnswer]) -> ThreadingHTTPServer:
     """Serve on all interfaces, on threads of its own, until `.shutdown()`. `answer` gets the parts of the path."""
 
@@ -98,8 +107,7 @@ def serve(port: int, answer: Callable[[Sequence[str]], HealthAnswer]) -> Threadi
         def log_message(self, format: str, *args: object) -> None:
             """Log nothing: probes come every few seconds."""
 
-    server = ThreadingHTTPServer(("", port), Handler)
-    server.daemon_threads = True
+    server = _HealthServer(("", port), Handler)
     threading.Thread(target=server.serve_forever, name="health", daemon=True).start()
     return server
 

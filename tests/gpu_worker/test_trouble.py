@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import pytest
@@ -46,7 +45,9 @@ class FailsOnDevice(StainDensity):
 def on_device(monkeypatch: pytest.MonkeyPatch, *models: Any) -> None:
     """The workers' devices, in the order in which they load the model; of each a model that runs there."""
     coming = iter(models)
-    monkeypatch.setattr("gpu_worker.worker.ModelCache", partial(ModelCache, load=lambda *_: next(coming)))
+    monkeypatch.setattr(
+        "gpu_worker.worker.ModelCache", lambda **given: ModelCache(**{**given, "load": lambda *_: next(coming)})
+    )
 
 
 def shards_of(installation: Installation, job: Job) -> list[Any]:
