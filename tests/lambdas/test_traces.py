@@ -129,7 +129,11 @@ def test_the_relay_records_how_long_each_message_was_in_the_outbox_and_no_update
     submit(traced, slide)
     tracer.spans.clear()
     handle = relay.make_handler(
-        ledger=installation.ledger, queues=installation.queues, publisher=installation.publisher, tracer=tracer
+        ledger=installation.ledger,
+        queues=installation.queues,
+        publisher=installation.publisher,
+        shards_in_flight=3,
+        tracer=tracer,
     )
     handle({}, Context())
     assert installation.publisher.published

@@ -71,6 +71,7 @@ def test_every_name_is_told_by_somebody_and_nothing_else_is(told):
     told.count_shard(ShardOutcome.STUCK, MODEL, code="stuck")
     told.set_cold_start("weights", 1.5, MODEL)
     told.count_energy(lambda: 12.5)
+    told.count_lost_spans(lambda: 2)
     assert {key[0] for key in samples(told)} == names.list_series() - LATER
 
 
