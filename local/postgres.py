@@ -179,6 +179,8 @@ class EmbeddedPostgres:
         staging.unlink(missing_ok=True)
         staging.touch(mode=0o600)
         staging.write_text(secret)
+        if self._nobody:  # a backup holds it: the server reads all files of its folder
+            os.chown(staging, self._nobody.pw_uid, self._nobody.pw_gid)
         staging.replace(self._secret_file)
 
     @property
