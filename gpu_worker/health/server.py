@@ -88,7 +88,7 @@ class _HealthServer(ThreadingHTTPServer):
     daemon_threads = True
 
     def server_bind(self) -> None:
-        """Take the port as any server of TCP does. `HTTPServer` also looks up its own name, which can ask a name server."""
+        """Take the port as any server of TCP does. `HTTPServer` also looks up its name, which can ask a name server."""
         TCPServer.server_bind(self)
 
 
