@@ -81,7 +81,7 @@ def test_the_spans_of_an_installation_on_aws_come_from_x_ray(installation, monke
         result = trace(JOB, "--api", installation.url, "--api-key", "tsk_1", "--region", REGION)
     assert result.exit_code == 0, result.output
     assert result.output.startswith(f"Job {JOB}: COMPLETED, 11 spans in 10.0 s")
-    assert installation.credentials == {"tsk_1"}
+    assert installation.credentials == {"Bearer tsk_1"}
 
 
 def test_options_that_do_not_fit_are_refused(tmp_path, monkeypatch):
