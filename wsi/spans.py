@@ -1,5 +1,6 @@
 """Spans that are being recorded. The innermost one of a thread is current: code below it adds to it, or records parts
-of it, without being passed a tracer. Where none is current, nothing is recorded."""
+of it, without being passed a tracer. Where none is current, nothing is recorded; threads of `wsi.concurrency` have their
+caller's."""
 
 from __future__ import annotations
 
