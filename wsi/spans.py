@@ -1,6 +1,6 @@
 """Spans that are being recorded. The innermost one of a thread is current: code below it adds to it, or records parts
-of it, without being passed a tracer. Where none is current, nothing is recorded; threads of `wsi.concurrency` have their
-caller's."""
+of it, without being passed a tracer. Threads of `wsi.concurrency` have their caller's. Where none is current, nothing
+is recorded."""
 
 from __future__ import annotations
 
