@@ -33,6 +33,7 @@ from tests.fakes.notices import MemoryMail, MemoryWebhooks
 from tests.fakes.push import MemoryPublisher
 from tests.fakes.queues import MemoryQueues
 from tests.gpu_worker.installation import SHORT
+from tests.installation import SCALING
 from tests.lambdas.rest import Caller, Reply, whole_handler
 from tests.postgres import Database, PostgresServer
 from tests.upgrades.last_release import find_complaints
@@ -131,6 +132,7 @@ class Today:
                     objects=self.objects,
                     queues=self.queues,
                     dollars_per_gpu_hour=1.0,
+                    scaling=SCALING,
                 )
             ),
             ANYBODY,
