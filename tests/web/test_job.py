@@ -89,9 +89,10 @@ def test_a_job_is_watched_to_its_end_by_subscription(analyst, lab, large, start_
     status(page, "Running")
     expect(page.get_by_text("Live", exact=True)).to_be_visible()
     expect(page.get_by_text("0 of 10,000 · 0 %")).to_be_visible()
+    page.wait_for_timeout(4000)  # the read that settles the subscription
+    expect(page.get_by_text("The first tile is expected")).to_be_visible()
     assert analyst.violations() == []
     analyst.look("job-waiting")
-    page.wait_for_timeout(4000)  # the read that settles the subscription
     begun, settled = time.monotonic(), len(reads)
     start_worker()
     expect(page.get_by_text("0 of 10,000 · 0 %")).not_to_be_visible(timeout=60_000)
