@@ -16,7 +16,6 @@ import hashlib
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -28,20 +27,18 @@ from adapters.s3.objects import S3Objects
 from adapters.s3.slides import S3SlideStore
 from benchmarks.api_latency import describe_machine
 from benchmarks.invocations import invoke_twice, measure_invocation
+from benchmarks.one_job import JOB, NOW, SLIDE, TENANT, make_job
 from benchmarks.slow_store import BUCKET, BYTES_A_SECOND, FIRST_BYTE_SECONDS, TAG, serve_bucket
 from tests.fakes.queues import MemoryQueues
 from tests.slides.giant import write_giant
 from wsi import keys
 from wsi.models.builtin import STAIN_DENSITY
 from wsi.ports.ledger import PlanningBrief
-from wsi.records.jobs import Job, JobOptions
 from wsi.records.models import ModelVersion
 from wsi.records.slides import Slide, SlideFile
 from wsi.slide.files.scratch import NO_COPIES
 from wsi.states import JobState, SlideState
 
-TENANT, SLIDE, JOB = UUID(int=1), UUID(int=2), UUID(int=3)
-NOW = datetime(2026, 1, 1, tzinfo=UTC)
 CALLS = ("inspect", "plan")
 
 
@@ -67,21 +64,7 @@ class OneSlideLedger:
 
     def begin_planning(self, job_id: UUID) -> PlanningBrief:
         card = STAIN_DENSITY
-        job = Job(
-            id=JOB,
-            tenant=TENANT,
-            slide_id=SLIDE,
-            model=card.name,
-            model_version=card.version,
-            model_digest=card.digest,
-            state=JobState.PLANNING,
-            options=JobOptions(),
-            identity="benchmark",
-            traceparent="00-" + "1" * 32 + "-" + "2" * 16 + "-01",
-            created_by="benchmark",
-            created_at=NOW,
-            updated_at=NOW,
-        )
+        job = make_job(JobState.PLANNING)
         model = ModelVersion(
             name=card.name, version=card.version, digest=card.digest, card=card.as_json(), package_uri=None
         )

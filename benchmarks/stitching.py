@@ -15,7 +15,6 @@ import os
 import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from uuid import UUID
 
@@ -25,6 +24,7 @@ from adapters.aws_clients import AwsClients
 from adapters.s3.objects import S3Objects
 from benchmarks.api_latency import describe_machine
 from benchmarks.invocations import invoke_twice, measure_invocation
+from benchmarks.one_job import JOB, NOW, TENANT, make_job
 from benchmarks.slow_store import BUCKET, BYTES_A_SECOND, FIRST_BYTE_SECONDS, serve_bucket
 from lambdas.stitch import make_handler
 from tests.fakes.queues import MemoryQueues
@@ -33,7 +33,6 @@ from wsi import keys
 from wsi.models.builtin import STAIN_DENSITY
 from wsi.planning.shards import MOST
 from wsi.ports.ledger import StitchBrief
-from wsi.records.jobs import Job, JobOptions
 from wsi.records.model_card import OutputColumn
 from wsi.records.results import ResultFile
 from wsi.records.shards import ShardOutput
@@ -41,8 +40,6 @@ from wsi.results.shard_result import AttemptMeasurements, ShardResult
 from wsi.states import JobState
 
 TILES = 100_000
-TENANT, JOB, SLIDE = UUID(int=1), UUID(int=2), UUID(int=3)
-NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 class OneJobLedger:
@@ -126,21 +123,7 @@ def _write(path: Path, data: bytes) -> int:
 def invoke(url: str, shards: int) -> None:
     """Run the handler on the job, as `invoke_twice` does."""
     os.environ |= {"AWS_ACCESS_KEY_ID": "benchmark", "AWS_SECRET_ACCESS_KEY": "benchmark"}
-    job = Job(
-        id=JOB,
-        tenant=TENANT,
-        slide_id=SLIDE,
-        model=STAIN_DENSITY.name,
-        model_version=STAIN_DENSITY.version,
-        model_digest=STAIN_DENSITY.digest,
-        state=JobState.STITCHING,
-        options=JobOptions(),
-        identity="benchmark",
-        traceparent="00-" + "1" * 32 + "-" + "2" * 16 + "-01",
-        created_by="benchmark",
-        created_at=NOW,
-        updated_at=NOW,
-    )
+    job = make_job(JobState.STITCHING)
     outputs = tuple(
         ShardOutput(index=index, result_key=keys.of_shard_result(TENANT, JOB, index, 1), tiles=0)
         for index in range(shards)
