@@ -9,7 +9,6 @@ comes while it loads does not kill it.
 
 from __future__ import annotations
 
-import signal
 import sys
 import time
 from multiprocessing.connection import Connection
@@ -17,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from inference.child_signals import ignore_signals
 from inference.decoding import wire
 from inference.decoding.decode_tasks import DecodeTask, Memory, Recipe
 from inference.decoding.memory import map_shared
@@ -55,7 +55,6 @@ def _send(connection: Connection, answer: tuple[Any, Exception | None, float]) -
 
 
 if __name__ == "__main__":
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, signal.SIG_IGN)
+    ignore_signals()
     _connection, _memory, _bytes, _cell, _whole = map(int, sys.argv[1:])
     main(Connection(_connection), map_shared(_memory, _bytes, whole=bool(_whole)), _cell)

@@ -10,15 +10,13 @@ import logging
 import mmap
 import os
 import selectors
-import signal
 import socket
 import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from concurrent.futures import Future
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection
 from typing import Any, Final
@@ -26,6 +24,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from inference.child_signals import block_signals
 from inference.decoding import wire
 from inference.decoding.decode_tasks import DecodeTask, Failures, Memory, Recipe, ScatterTiles
 from inference.decoding.memory import allocate_shared
@@ -39,8 +38,6 @@ TASKS_AHEAD: Final = 2
 SLAB: Final = 4 * 1024**2
 #: Deaths in a row, for each process and without a finished task between them, after which tiles are not the cause.
 MAX_DEATHS: Final = 3
-#: A parent that is told to leave still finishes its batch: only the end of its connection ends a decoder.
-IGNORED_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 _CELL: Final = 8  #: bytes of the count of tasks that a process began
 END_SECONDS: Final = 5.0  #: that a process gets for its current task when the decoders are closed
 
@@ -174,7 +171,7 @@ class ProcessDecoders:
         ours, theirs = socket.socketpair()
         begun = self._all[cell : cell + _CELL].view(np.int64)
         begun[0] = 0
-        with theirs, _block_signals():
+        with theirs, block_signals():
             command = [sys.executable, "-m", "inference.decoding.child"]
             handle = subprocess.Popen(
                 [*command, *map(str, (theirs.fileno(), self._descriptor, self._size, cell, int(self._whole)))],
@@ -276,17 +273,6 @@ class ProcessDecoders:
                 task.done.set_exception(outcome)
             else:
                 task.done.set_result(outcome)
-
-
-@contextmanager
-def _block_signals() -> Generator[None]:
-    """Block, for processes started in this block, the signals that they will ignore. They inherit the mask, so that a
-    signal that comes before they can ignore it stays pending, and is dropped then, instead of killing them."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, IGNORED_SIGNALS)
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _plan_retries(

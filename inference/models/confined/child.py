@@ -10,7 +10,6 @@ import json
 import os
 import queue
 import select
-import signal
 import socket
 import sys
 import threading
@@ -19,6 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from inference.child_signals import ignore_signals
 from inference.decoding.decode_tasks import Memory
 from inference.decoding.memory import map_shared
 from inference.memory import read_usage
@@ -151,6 +151,5 @@ def main(connection: socket.socket, order: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
-    for number in (signal.SIGTERM, signal.SIGINT):  # the parent may still finish a batch: its end ends this process
-        signal.signal(number, signal.SIG_IGN)
+    ignore_signals()
     main(socket.socket(fileno=int(sys.argv[1])), json.load(sys.stdin))

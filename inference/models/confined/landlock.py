@@ -61,9 +61,9 @@ def keep_files(allowed: Iterable[tuple[Path, FileRights]]) -> None:
     """Give up all rights to files, for this thread and all that it starts, but those beneath the paths named. A path
     that does not exist is left out. Files that are open stay usable. Raises OSError where the kernel has no Landlock.
     """
-    handled = _FIRST
+    handled, spoken = _FIRST, read_version()
     for version, rights in _SINCE.items():
-        if read_version() >= version:
+        if spoken >= version:
             handled |= rights
     attributes = _Ruleset(handled)
     ruleset = call_system(_CREATE_RULESET, ctypes.byref(attributes), ctypes.sizeof(attributes), 0)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Final
 
+from inference.child_signals import block_signals
 from inference.exit_status import describe_exit
 from inference.memory import read_machine_bytes, read_process_bytes
 from inference.models.confined import messages
@@ -45,7 +46,8 @@ class ModelProcess:
         self._limits = limits
         self._most_bytes = limits.memory_share * read_machine_bytes()
         self._connection, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with theirs, _open_order({"card": card.as_json(), "package": str(package), "device": device}) as order:
+        said = {"card": card.as_json(), "package": str(package), "device": device}
+        with theirs, _open_order(said) as order, block_signals():
             self._handle = subprocess.Popen(
                 [*COMMAND, str(theirs.fileno())],
                 pass_fds=(theirs.fileno(),),

@@ -109,6 +109,16 @@ def test_a_process_that_dies_costs_its_batch_and_is_replaced(tmp_path, pixels):
 
 
 @pytest.mark.exhaustive
+def test_signals_to_the_whole_group_leave_the_process(tmp_path, pixels):
+    model = confined(write_package(tmp_path / "net"))
+    pid = model.pid
+    for number in (signal.SIGTERM, signal.SIGINT):
+        os.kill(pid, number)
+    assert len(score_tiles(model, pixels)) == len(pixels)
+    assert model.pid == pid
+
+
+@pytest.mark.exhaustive
 def test_the_process_ends_with_the_model(tmp_path):
     model = confined(write_package(tmp_path / "net"))
     pid = model.pid
