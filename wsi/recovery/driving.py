@@ -13,7 +13,10 @@ from wsi.errors import TesseraError
 
 #: Calls the function with one action, and returns its answer.
 Invoke = Callable[[dict[str, Any]], dict[str, Any]]
-_SUMMED = ("models", "files", "slides", "etags_changed", "checked_by_digest", "uploads_lost", "jobs", "results")
+_SUMMED = (
+    *("models", "files", "slides", "etags_changed", "checked_by_digest", "uploads_lost"),
+    *("jobs", "results", "restarted"),
+)
 
 
 class RecoveryRefused(TesseraError):
@@ -28,7 +31,7 @@ class Recovered:
     findings: list[dict[str, str]] = field(default_factory=list[dict[str, str]])
 
     def add(self, answer: Mapping[str, Any]) -> None:
-        for name in (*_SUMMED, "restarted"):
+        for name in _SUMMED:
             if name in answer:
                 self.counts[name] = self.counts.get(name, 0) + answer[name]
         self.findings.extend(answer["findings"])
