@@ -108,20 +108,22 @@ class Gateway(Construct):
         self._let_pages_ask(deployment, base)
 
     def _guard(self, authorizer: lambda_.IFunction) -> dict[str, Any]:
-        return {
-            "authorization_type": apigateway.AuthorizationType.CUSTOM,
-            "authorizer": apigateway.RequestAuthorizer(
-                self,
-                "Authorizer",
-                handler=authorizer,
-                identity_sources=[apigateway.IdentitySource.header("Authorization")],
-                results_cache_ttl=cdk.Duration.seconds(ANSWER_SECONDS),
-                # The gateway assumes this role: a permission would be in the authorizer's stack, and refer back here.
-                assume_role=iam.Role(
-                    self, "AskAuthorizer", assumed_by=iam.ServicePrincipal("apigateway.amazonaws.com")
-                ),
-            ),
-        }
+        made = apigateway.RequestAuthorizer(
+            self,
+            "Authorizer",
+            handler=authorizer,
+            identity_sources=[apigateway.IdentitySource.header("Authorization")],
+            results_cache_ttl=cdk.Duration.seconds(ANSWER_SECONDS),
+            # The gateway assumes this role: a permission would be in the authorizer's stack, and refer back here.
+            assume_role=iam.Role(self, "AskAuthorizer", assumed_by=iam.ServicePrincipal("apigateway.amazonaws.com")),
+        )
+        # The CDK takes region and partition out of the function's ARN, by an Fn::Split of another stack's value.
+        resource = made.node.default_child
+        assert isinstance(resource, apigateway.CfnAuthorizer)
+        stack = cdk.Stack.of(self)
+        invoked = f"lambda:path/2015-03-31/functions/{authorizer.function_arn}/invocations"
+        resource.authorizer_uri = f"arn:{stack.partition}:apigateway:{stack.region}:{invoked}"
+        return {"authorization_type": apigateway.AuthorizationType.CUSTOM, "authorizer": made}
 
     def _let_pages_ask(self, deployment: Deployment, base: apigateway.IResource) -> None:
         """Allow preflights for the deployment's origins. They carry no credential: a browser sends one only

@@ -216,5 +216,5 @@ DEPLOYED: frozenset[str] = frozenset(
 ATTRIBUTES: Mapping[str, Mapping[str, Callable[[Mapping[str, Any]], Any]]] = {
     "AWS::EC2::VPC": {"CidrBlock": lambda vpc: vpc["CidrBlock"]},
     # Only the page's policy reads it; functions and clients get the address of the local server.
-    "AWS::AppSync::GraphQLApi": {"RealtimeUrl": lambda _: "wss://emulated.appsync-realtime-api.amazonaws.com/graphql"},
+    "AWS::AppSync::GraphQLApi": {"RealtimeDns": lambda _: "emulated.appsync-realtime-api.amazonaws.com"},
 }

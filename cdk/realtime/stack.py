@@ -79,8 +79,7 @@ class RealtimeStack(cdk.Stack):
                 code=appsync.Code.from_asset(str(SOURCES / f"{field}.js")),
             )
         self.graphql_url = self.api.graphql_url
-        host = cdk.Fn.select(2, cdk.Fn.split("/", self._resource.attr_realtime_url))
-        self.realtime_origin = f"wss://{host}"
+        self.realtime_origin = f"wss://{self._resource.attr_realtime_dns}"
         self.realtime_url = f"{self.realtime_origin}/graphql"
 
     def grant_publish(self, grantee: iam.IGrantable) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 
 from tests.cdk.templates import Templates
 
@@ -21,6 +22,24 @@ CUSTOM_RESOURCES = {
 
 def test_no_stack_exports_a_value_F57(templates: Templates) -> None:
     assert "Fn::ImportValue" not in json.dumps(templates.by_noun)
+
+
+def test_another_stacks_value_is_only_in_functions_that_take_it(templates: Templates) -> None:
+    """cfn-lint's authors tried them on real stacks (its pull requests 4495 and 4519); `Fn::Split` is not among them."""
+    for noun, template in templates.by_noun.items():
+        assert set(functions_around(template, "Fn::GetStackOutput")) <= {"Fn::Join", "Fn::Sub", "Fn::Select"}, noun
+
+
+def functions_around(value: object, sought: str, around: str | None = None) -> Iterator[str]:
+    """Yield the innermost function of CloudFormation around each `sought` that is within one."""
+    if isinstance(value, list):
+        for item in value:
+            yield from functions_around(item, sought, around)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            if key == sought and around is not None:
+                yield around
+            yield from functions_around(item, sought, key if key.startswith("Fn::") else around)
 
 
 def test_a_stack_comes_after_those_whose_values_it_takes(templates: Templates) -> None:

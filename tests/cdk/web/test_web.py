@@ -166,7 +166,7 @@ def test_the_page_may_talk_to_our_buckets_sign_in_and_push_and_to_nobody_else(te
     assert re.fullmatch(r"https://\w*Slides\w*RegionalDomainName\w*", slides)
     assert re.fullmatch(r"https://\w*Results\w*RegionalDomainName\w*", results)
     assert sign_in == f"https://{templates.deployment.prefix}-AWS::AccountId.auth.eu-central-1.amazoncognito.com"
-    assert re.fullmatch(r"wss://\S*RealtimeUrl\S*", push)
+    assert re.fullmatch(r"wss://\S*RealtimeDns\S*", push)
 
 
 @pytest.mark.parametrize("region", ["eu-central-1", "us-east-1"])
