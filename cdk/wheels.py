@@ -17,6 +17,7 @@ from cdk.prerequisites import MissingPrerequisite
 ROOT = Path(__file__).resolve().parent.parent
 CONSTRAINTS = ROOT / "constraints.txt"
 REQUIREMENTS = ROOT / "requirements"
+LOCK = REQUIREMENTS / "locks/functions.lock"  #: their versions and the hashes of their files
 WHEELS = ROOT / ".bundles" / "wheels"
 
 
@@ -47,13 +48,12 @@ def fetch(platform: Platform) -> None:
     folder = WHEELS / platform.name
     sys.stderr.write(f"Fetching the wheels of the functions into {folder} (once; some 100 MB) …\n")
     sys.stderr.flush()
-    files = [word for path in sorted(REQUIREMENTS.glob("lambda-*.txt")) for word in ("-r", str(path))]
     done = subprocess.run(
         [
             *(sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"),
             *("--dest", str(folder)),
             *platform.pip_options,
-            *("-c", str(CONSTRAINTS), *files),
+            *("--require-hashes", "-r", str(LOCK)),
         ],
         stdout=subprocess.DEVNULL,
         check=False,

@@ -111,7 +111,7 @@ class EmbeddedPostgres:
         """Create the role OWNER and a database of its own, where absent; return the owner's DSN, for `migrate`."""
         if not self._ask(_FIND_ROLE.format(OWNER)):
             self._ask(f"CREATE ROLE {OWNER} LOGIN CREATEROLE")
-        if not self._ask(f"SELECT 1 FROM pg_database WHERE datname = '{name}'"):
+        if not self._ask(f"SELECT 1 FROM pg_database WHERE datname = '{name}'"):  # noqa: S608  # names of ours, no values
             self._ask(f'CREATE DATABASE "{name}" OWNER {OWNER}')
         return self.make_dsn(OWNER, name)
 

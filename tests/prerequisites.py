@@ -73,6 +73,9 @@ CDK_COMMAND = Prerequisite(
 LINTER = Prerequisite(
     is_here=(TOOLS / "eslint").exists, reason="The linter of resolvers is not in .tools: `make setup` installs it."
 )
+SECRETS_SCANNER = Prerequisite(
+    is_here=(TOOLS / "secretlint").exists, reason="The scanner for secrets is not in .tools: `make setup` installs it."
+)
 WHEELS_OF_FUNCTIONS = Prerequisite(
     is_here=(WHEELS / LAMBDA.name).exists,
     reason=f"The wheels of the functions are not here: `{name_command(LAMBDA)}` fetches them.",

@@ -77,7 +77,7 @@ def _can_meet_one(tokens: list[str]) -> bool:
     if not tokens:
         return False
     token = tokens.pop(0)
-    if token == "(":
+    if token == "(":  # noqa: S105  # a word of an expression
         allowed = _can_meet_any(tokens)
         return tokens[:1] == [")"] and bool(tokens.pop(0)) and allowed
     if tokens[:1] == ["WITH"]:  # an exception permits more than the licence does

@@ -68,7 +68,7 @@ def list_python_packages() -> Iterator[tuple[str, str, str, str]]:
     pinned = _read_pins()
     places: defaultdict[str, list[str]] = defaultdict(list)
     for place, files in PLACES.items():
-        for name in _resolve_requirements(files):
+        for name in resolve_requirements(files):
             if not (place == "worker" and name in NOT_IN_THE_IMAGE):
                 places[name].append(place)
     for name in sorted(places):
@@ -77,7 +77,7 @@ def list_python_packages() -> Iterator[tuple[str, str, str, str]]:
             raise RefusedPackage(
                 f"{name} is {about['Version']} here and {pinned.get(name)} in constraints.txt: make setup."
             )
-        yield name, about["Version"], _check_licence(name, STATED.get(name) or _licence(about)), ", ".join(places[name])
+        yield name, about["Version"], find_licence(name), ", ".join(places[name])
 
 
 def list_page_packages() -> Iterator[tuple[str, str, str]]:
@@ -89,7 +89,12 @@ def list_page_packages() -> Iterator[tuple[str, str, str]]:
             yield name, package["version"], _check_licence(name, package.get("license", ""))
 
 
-def _resolve_requirements(files: tuple[str, ...]) -> set[str]:
+def find_licence(name: str) -> str:
+    """Return the licence of an installed Python package as an SPDX expression. Raises RefusedPackage."""
+    return _check_licence(name, STATED.get(name) or _licence(metadata.metadata(name)))
+
+
+def resolve_requirements(files: tuple[str, ...]) -> set[str]:
     """Return the packages that requirement files name, with all their dependencies on this machine."""
     extras: dict[str, set[str]] = {}
     waiting = [one for file in files for one in _read_requirements(ROOT / file)]

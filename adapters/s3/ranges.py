@@ -174,7 +174,7 @@ class S3RangeSource:
                 if attempt == limits.read_attempts or not error.retryable:
                     raise
             longest = min(LONGEST_PAUSE, limits.read_pause_seconds * 2 ** (attempt - 1))
-            await asyncio.sleep(random.uniform(0, longest))
+            await asyncio.sleep(random.uniform(0, longest))  # noqa: S311  # a pause, no secret
         raise AssertionError("the last attempt returns or raises")
 
     async def _once(self, byte_range: ByteRange) -> Data:

@@ -49,7 +49,7 @@ def _measure(replica: s3.IBucket) -> cloudwatch.MathExpression:
     """Return the seconds by which a replica is late. It is a query, since the bucket that it is a copy of is not known
     yet where replicas are made."""
     return cloudwatch.MathExpression(
-        expression='SELECT MAX(ReplicationLatency) FROM SCHEMA("AWS/S3", DestinationBucket, RuleId, SourceBucket)'
+        expression='SELECT MAX(ReplicationLatency) FROM SCHEMA("AWS/S3", DestinationBucket, RuleId, SourceBucket)'  # noqa: S608
         f" WHERE DestinationBucket = '{replica.bucket_name}'",
         using_metrics={},
         period=cdk.Duration.minutes(5),

@@ -39,7 +39,7 @@ _ERRORS: Mapping[int, type[TesseraError]] = {
 def compute_pause(attempt: int, *, asked: float | None = None) -> float:
     """Return the seconds before attempt `attempt` + 1 (0-based): full jitter, so that clients that failed together do
     not come back together; never less than the server asked for."""
-    jittered = random.uniform(0, min(LONGEST_PAUSE, FIRST_PAUSE * 2**attempt))
+    jittered = random.uniform(0, min(LONGEST_PAUSE, FIRST_PAUSE * 2**attempt))  # noqa: S311  # a pause, no secret
     return max(jittered, asked or 0.0)
 
 

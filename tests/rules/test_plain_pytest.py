@@ -21,7 +21,7 @@ from tests.prerequisites import NODE_FOR_CDK, WITH_CDK, Prerequisite
 
 ROOT = Path(__file__).parents[2]
 #: Files of environments of their own, with pins of their own.
-APART = {"docs.txt", "ministack.txt"}
+APART = {"docs.txt", "ministack.txt", "security.txt"}
 
 
 def lines_of(file: Path) -> Iterator[str]:

@@ -28,7 +28,8 @@ from local.workers import make_worker_settings
 from tools.base_digest import read_base
 from tools.image_check.buildah import Buildah, BuildahFailed
 from tools.image_check.container import USER, WorkerContainer
-from tools.worker_lock import HEADER, ROOT
+from tools.locks.entries import ROOT
+from tools.locks.worker import HEADER
 
 IMAGE = "tessera-worker"
 FOLDER = ROOT / ".tessera/image-check"

@@ -85,7 +85,7 @@ def compute_pause(attempt: int) -> float | None:
     none."""
     if attempt > len(PAUSES):
         return None
-    return PAUSES[attempt - 1] * random.uniform(1 - JITTER, 1 + JITTER)
+    return PAUSES[attempt - 1] * random.uniform(1 - JITTER, 1 + JITTER)  # noqa: S311  # a pause, no secret
 
 
 def _make_webhook(job: Job, delivery: Delivery, secrets: tuple[str, ...], now: datetime) -> WebhookRequest:

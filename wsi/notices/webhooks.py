@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from wsi.errors import Invalid
 from wsi.notices.public_addresses import is_public
 
-SECRET_PREFIX = "whsec_"
+SECRET_PREFIX = "whsec_"  # noqa: S105  # the form of secrets, no secret
 SECRET_BYTES = 32  #: the specification allows 24 to 64
 LONGEST_URL = 2048
 HTTPS_PORT = 443

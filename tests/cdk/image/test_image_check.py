@@ -13,7 +13,8 @@ from tools.base_digest import read_base
 from tools.image_check.__main__ import make_context, read_suite
 from tools.image_check.buildah import Buildah
 from tools.image_check.container import USER
-from tools.worker_lock import LOCKS, PARTS, read_entries
+from tools.locks.entries import read_entries
+from tools.locks.worker import LOCKS, PARTS
 
 needs_buildah = pytest.mark.skipif(
     shutil.which("buildah") is None or os.geteuid() != 0, reason="It takes buildah and root."

@@ -17,7 +17,8 @@ from cdk.image.recipe import BuildContext
 from cdk.workload.pod import SCRATCH, USER
 from tests.cdk.templates import ROOT
 from tools.base_digest import read_base
-from tools.worker_lock import PARTS, PYTHON
+from tools.locks.entries import PYTHON
+from tools.locks.worker import PARTS
 
 DOCKERFILE = ROOT / "gpu_worker/Dockerfile"
 CONTENTS = ("adapters", "gpu_worker", "inference", "wsi")

@@ -15,17 +15,8 @@ from packaging.utils import canonicalize_name
 
 from cdk.wheels import CONSTRAINTS, ROOT
 from tests.cdk.test_bundling import OURS, reached
-from tools.worker_lock import (
-    LEFT_OUT,
-    LOCKS,
-    PARTS,
-    PYTHON,
-    WANTED,
-    choose_part,
-    describe_differences,
-    read_entries,
-    read_lock,
-)
+from tools.locks.entries import PYTHON, read_entries
+from tools.locks.worker import LEFT_OUT, LOCKS, PARTS, WANTED, choose_part, read_lock
 
 #: Markers of requirements as the image evaluates them, whatever machine this is.
 IMAGE: Environment = {
@@ -111,17 +102,3 @@ def test_whatever_the_worker_imports_is_in_the_lock() -> None:
 def test_nothing_asks_for_a_compiler_at_run_time() -> None:
     wanting = re.compile(r"torch\.compile\b|\bimport triton\b|cpp_extension|\b_inductor\b|backend=.inductor")
     assert [path.name for path in sources() if wanting.search(path.read_text())] == []
-
-
-@pytest.mark.parametrize(
-    ("now", "named"),
-    [
-        ({"a": ("1", frozenset("xyz"))}, False),  # one more file
-        ({"a": ("1", frozenset("x"))}, True),
-        ({"a": ("2", frozenset("xy"))}, True),
-        ({}, True),
-        ({"a": ("1", frozenset("xy")), "b": ("1", frozenset("z"))}, True),
-    ],
-)
-def test_a_check_names_what_is_no_longer_as_it_was_locked(now, named) -> None:
-    assert bool(describe_differences({"a": ("1", frozenset("xy"))}, now)) == named

@@ -1,0 +1,1 @@
+"""Locks: all packages that something installs, each with its version and the hashes of its files."""

@@ -1,0 +1,1 @@
+"""`make sbom`: CycloneDX lists of what Tessera ships."""

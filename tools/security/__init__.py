@@ -1,0 +1,1 @@
+"""`make check-security`: known faults in the locked packages, and secrets in the tracked files."""
