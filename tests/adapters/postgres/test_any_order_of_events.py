@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -15,6 +16,7 @@ from hypothesis.stateful import (
     Bundle,
     RuleBasedStateMachine,
     consumes,
+    initialize,
     invariant,
     multiple,
     precondition,
@@ -35,8 +37,8 @@ from wsi.states import JobState, ShardState
 LEASE_SECONDS = 60.0
 SWEEP = {"upload_days": 7.0, "stuck_seconds": 600.0, "give_up_seconds": 10**9}
 RESULT = ResultFile(name="tiles.csv.gz", key="results/tiles.csv.gz", size=10, sha256="r" * 64, media_type="text/csv")
-STEPS, EXAMPLES = (100, 400) if os.environ.get("TESSERA_LONG_TESTS") else (50, 16)
-MOST_JOBS = 3
+STEPS, EXAMPLES = (100, 400) if os.environ.get("TESSERA_LONG_TESTS") else (40, 30)
+MOST_JOBS = 4
 
 
 @dataclass
@@ -76,6 +78,10 @@ class JobsInAnyOrder(RuleBasedStateMachine):
 
     # --- people
 
+    @initialize(target=jobs)
+    def begin_with_a_job_each(self) -> Any:
+        return multiple(*(self.ask_for_a_job(tenant, Priority.NORMAL, False, True) for tenant in (0, 1)))
+
     @precondition(lambda self: len(self.seen) < MOST_JOBS)
     @rule(
         target=jobs,
@@ -105,7 +111,7 @@ class JobsInAnyOrder(RuleBasedStateMachine):
         assert self.world.tenants.cancel_job(self.seen[job].actor, job).state is JobState.CANCELLED
 
     @rule(target=jobs, job=jobs)
-    def retry(self, job: UUID) -> UUID | object:
+    def retry(self, job: UUID) -> Any:
         before = self.read(job)
         if before.state not in (JobState.FAILED, JobState.CANCELLED):
             return multiple()
@@ -154,10 +160,18 @@ class JobsInAnyOrder(RuleBasedStateMachine):
     # --- workers
 
     @rule(target=leases, job=jobs, index=st.integers(0, 1), owner=st.sampled_from("abc"))
-    def lease(self, job: UUID, index: int, owner: str) -> Lease | object:
+    def lease(self, job: UUID, index: int, owner: str) -> Any:
         """From a message that may be late, doubled, or of a job that ended."""
         taken = self.world.system.lease_shard(job, index, owner=owner, seconds=LEASE_SECONDS)
         return taken if isinstance(taken, Lease) else multiple()
+
+    @rule(target=leases, job=jobs, index=st.integers(0, 1))
+    def hang_and_be_replaced(self, job: UUID, index: int) -> Any:
+        """Both workers believe that the shard is theirs; either may write first."""
+        first = self.world.system.lease_shard(job, index, owner="slow", seconds=LEASE_SECONDS)
+        self.world.pass_time(LEASE_SECONDS + 1)
+        second = self.world.system.lease_shard(job, index, owner="new", seconds=LEASE_SECONDS)
+        return multiple(*(one for one in (first, second) if isinstance(one, Lease)))
 
     @rule(lease=leases, unreadable=st.integers(0, 1))
     def commit(self, lease: Lease, unreadable: int) -> None:
