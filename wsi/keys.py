@@ -79,11 +79,16 @@ def of_result(tenant: UUID, job: UUID, name: str) -> str:
     return f"{make_job_prefix(tenant, job)}results/{name}"
 
 
-def make_package_prefix(registration: UUID) -> str:
-    """Return the prefix of a package in the models bucket."""
-    return f"{PACKAGES}{registration}/"
+def make_package_prefix(tenant: UUID, registration: UUID) -> str:
+    """Return the prefix of a tenant's package in the models bucket."""
+    return f"{PACKAGES}{tenant}/{registration}/"
 
 
-def of_package_file(registration: UUID, name: str) -> str:
+def list_package_prefixes(tenant: UUID, registration: UUID) -> tuple[str, str]:
+    """Return the prefixes that a package may have: today's, and that of packages from before models had owners."""
+    return make_package_prefix(tenant, registration), f"{PACKAGES}{registration}/"
+
+
+def of_package_file(tenant: UUID, registration: UUID, name: str) -> str:
     """Return the key of a file in the models bucket; `name` is one of `wsi.models.package_files`."""
-    return f"{make_package_prefix(registration)}{name}"
+    return f"{make_package_prefix(tenant, registration)}{name}"

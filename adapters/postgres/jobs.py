@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from uuid import UUID
 
 from psycopg import errors, sql
@@ -36,6 +36,7 @@ _PAGE = sql.SQL(
     SELECT jobs.* FROM jobs JOIN slides ON slides.id = jobs.slide_id
     WHERE (%(q)s::text IS NULL OR strpos(normalize(lower(jobs.label)), normalize(lower(%(q)s))) > 0
             OR strpos(normalize(lower(slides.name)), normalize(lower(%(q)s))) > 0)
+        AND (%(keys)s::text[] IS NULL OR jobs.model = ANY(%(keys)s))
         AND (%(time)s::timestamptz IS NULL OR (jobs.created_at, jobs.id) < (%(time)s, %(id)s)) {equals}
     ORDER BY jobs.created_at DESC, jobs.id DESC LIMIT %(rows)s
     """
@@ -90,9 +91,10 @@ class PostgresTenantJobs(Transactions):
     def list_jobs(self, actor: Actor, wanted: JobFilter, *, cursor: str | None, limit: int) -> Page[Job]:
         with self._transaction(actor.tenant) as transaction:
             time, last = read_cursor(cursor) if cursor else (None, None)
-            equals = wanted.get_required_values()
+            equals = replace(wanted, model=None).get_required_values()
             also = (sql.SQL(" AND jobs.{} = {}").format(sql.Identifier(k), sql.Placeholder(k)) for k in equals)
-            values = {**equals, "q": wanted.q, "time": time, "id": last, "rows": limit + 1}
+            keys = [wanted.model, rows.make_model_key(actor.tenant, wanted.model)] if wanted.model is not None else None
+            values = {**equals, "keys": keys, "q": wanted.q, "time": time, "id": last, "rows": limit + 1}
             found = transaction.execute(_PAGE.format(equals=sql.SQL("").join(also)), values).fetchall()
             items = tuple(rows.read_job(row) for row in found[:limit])
             return Page(items, make_cursor(items[-1].created_at, items[-1].id) if len(found) > limit else None)
@@ -138,7 +140,7 @@ class PostgresSystemJobs(Transactions):
             if job is None or job.state is not JobState.PLANNING:
                 return None
             slide = slides.get(cursor, job.slide_id)
-            return PlanningBrief(job=job, slide=slide, model=models.get(cursor, job.model, job.model_version))
+            return PlanningBrief(job=job, slide=slide, model=models.get_of_job(cursor, job.id))
 
     def commit_plan(self, job_id: UUID, *, plan_key: str, plan_digest: str, shard_tiles: Sequence[int]) -> bool:
         with self._transaction() as cursor:
@@ -231,7 +233,7 @@ def _insert(cursor: Cursor, actor: Actor, job: NewJob) -> Job:
         "id": job.id,
         "tenant": actor.tenant,
         "slide_id": job.slide_id,
-        "model": job.model,
+        "model": models.find_key(cursor, job.model, job.model_version, job.model_digest),
         "model_version": job.model_version,
         "model_digest": job.model_digest,
         "options": Jsonb(job.options.as_json()),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 from uuid import UUID
 
@@ -47,8 +47,8 @@ class PostgresTenantRegistrations(Transactions):
             known = _lock_registration(cursor, wanted.name, wanted.version)
             if known is not None and stays(known, wanted):
                 return known, None
-            if known is None and models.exists(cursor, wanted.name, wanted.version):
-                raise make_version_taken_error()
+            if known is None:
+                models.check_addable(cursor, wanted.name, wanted.version)
             values = {
                 "id": wanted.id,
                 "tenant": actor.tenant,
@@ -60,7 +60,7 @@ class PostgresTenantRegistrations(Transactions):
             }
             try:
                 row = cursor.execute(_INSERT if known is None else _REPLACE, values).fetchone()
-            except errors.UniqueViolation as error:  # of another tenant, whose rows do not exist here, or a moment ago
+            except errors.UniqueViolation as error:  # added a moment ago
                 raise make_version_taken_error() from error
             assert row is not None, "the row is locked, or was just added"
             note(cursor, actor, "model.add", f"{wanted.name}@{wanted.version}")
@@ -104,8 +104,9 @@ class PostgresTrials(Transactions):
             moved = _move(cursor, registration_id, RegistrationState.READY, measured=Jsonb(measured.as_json()))
             if moved is None:
                 return False
-            others = models.lock_name(cursor, model.name)
-            models.add(cursor, mark_default(model, asked=moved.becomes_default, others=others))
+            others = models.lock_name(cursor, moved.tenant, model.name)
+            owned = replace(model, owner=moved.tenant)
+            models.add(cursor, mark_default(owned, asked=moved.becomes_default, others=others))
             return True
 
     def reject_model(self, registration_id: UUID, reason: FailReason, sentence: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, TypeVar
 from uuid import UUID
@@ -22,6 +23,8 @@ from wsi.records.slides import Choice, CleanCopy, Removed, RestoreTier, Slide, S
 from wsi.states import JobState, RegistrationState, SlideState
 
 _Record = TypeVar("_Record")
+#: What begins the key of a tenant's model; revision 0020 has it too.
+_OWNER = re.compile("^[0-9a-f-]{36}/")
 
 #: The columns of a slide, with its files in order.
 SLIDE = sql.SQL(
@@ -56,7 +59,8 @@ def _slide_file(value: dict[str, Any]) -> SlideFile:
 
 def read_job(row: Row) -> Job:
     options = JobOptions.from_json(row["options"])
-    return _record(Job, row, state=JobState(row["state"]), priority=Priority(row["priority"]), options=options)
+    converted = {"state": JobState(row["state"]), "priority": Priority(row["priority"]), "options": options}
+    return _record(Job, row, **converted, model=_OWNER.sub("", row["model"]))
 
 
 def read_job_event(row: Row) -> JobEvent:
@@ -64,7 +68,12 @@ def read_job_event(row: Row) -> JobEvent:
 
 
 def read_model_version(row: Row) -> ModelVersion:
-    return _record(ModelVersion, row)
+    return _record(ModelVersion, row, name=row["given_name"])
+
+
+def make_model_key(owner: UUID | None, name: str) -> str:
+    """Return the key of a model in SQL: two owners may have models of one name."""
+    return name if owner is None else f"{owner}/{name}"
 
 
 def read_registration(row: Row) -> Registration:

@@ -8,8 +8,9 @@ from wsi.records.notices import QueueMessage
 
 
 def parse_registration(message: QueueMessage) -> UUID | None:
-    """Return the registration that the message asks to try, or None if it asks for something else."""
+    """Return the registration that the message asks to try, or None if it asks for something else. Functions of the
+    last release call it "registration"."""
     try:
-        return UUID(message.body["registration"])
+        return UUID(message.body["package"] if "package" in message.body else message.body["registration"])
     except (AttributeError, KeyError, TypeError, ValueError):  # UUID(7) has no text to read
         return None

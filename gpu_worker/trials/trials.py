@@ -115,11 +115,16 @@ class Trials:
             raise Drained
 
     def _fetch(self, registration: Registration, folder: Path) -> None:
-        """Fetch the package's files. Raises ModelError for files other than those announced."""
+        """Fetch the package's files. Raises ModelError for files other than those announced, and for another place than
+        the package's own: a row in SQL does not open another tenant's."""
+        prefixes = keys.list_package_prefixes(registration.tenant, registration.id)
+        own = [f"s3://{self._bucket}/{prefix}" for prefix in prefixes]
         for file in registration.files:
             self._check()
+            if file.uri not in [f"{prefix}{file.name}" for prefix in own]:
+                raise ModelError(f"The file {file.name} does not lie with its package: add the model again.")
             try:
-                data = self._packages.get(keys.of_package_file(registration.id, file.name))
+                data = self._packages.get(file.uri.removeprefix(f"s3://{self._bucket}/"))
             except SourceMissing as error:
                 raise ModelError(f"The file {file.name} of the package is gone: add the model again.") from error
             if hashlib.sha256(data).hexdigest() != file.sha256:
@@ -137,7 +142,8 @@ class Trials:
             version=version,
             digest=card.digest,
             card=card.as_json(),
-            package_uri=f"s3://{self._bucket}/{keys.make_package_prefix(registration.id)}",
+            package_uri=f"{registration.files[0].uri.rpartition('/')[0]}/",
+            owner=registration.tenant,
         )
 
 

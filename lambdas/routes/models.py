@@ -14,6 +14,7 @@ from lambdas.schemas.uploads import GrantedPart, GrantedParts, PartsToUpload, St
 from lambdas.wiring import ApiWiring
 from wsi.models import registering
 from wsi.models.versions import list_models
+from wsi.records.identity import Actor
 from wsi.records.registrations import Registration
 from wsi.states import RegistrationState
 
@@ -25,7 +26,7 @@ Version = Annotated[str, Path(max_length=100, description="Of the model."), STOR
 
 @router.get("/models", tags=["models"], summary="All model versions that take jobs")
 def list_all(caller: Caller, wiring: Wiring, cursor: Cursor = None, limit: Limit = 50) -> ModelList:
-    return ModelList.of(list_models(cursor=cursor, limit=limit, ledger=wiring.ledger))
+    return ModelList.of(list_models(caller, cursor=cursor, limit=limit, ledger=wiring.ledger))
 
 
 @router.get("/models/<name>", tags=["models"], summary="One model")
@@ -37,7 +38,7 @@ def get(
         str | None, Query(max_length=100, description="Without it, the default version."), STORABLE
     ] = None,
 ) -> ModelAnswer:
-    return ModelAnswer.of(wiring.ledger.get_model(name, version))
+    return ModelAnswer.of(wiring.ledger.get_model(caller, name, version))
 
 
 @router.put("/models/<name>/default", tags=["models"], summary="Choose the version that jobs take")
@@ -56,15 +57,15 @@ def add(name: Name, version: Version, body: NewModelVersion, caller: Caller, wir
         ledger=wiring.ledger,
         packages=wiring.packages,
     )
-    return _answer(registration, wiring)
+    return _answer(caller, registration, wiring)
 
 
 @router.get("/models/<name>/versions/<version>", tags=["models"], summary="How a version stands")
 def get_version(name: Name, version: Version, caller: Caller, wiring: Wiring) -> ModelVersionAnswer:
     registration = registering.find_registration(caller, name, version, ledger=wiring.ledger)
     if registration is None:
-        return ModelVersionAnswer.of_ready(wiring.ledger.get_model(name, version))
-    return _answer(registration, wiring)
+        return ModelVersionAnswer.of_ready(wiring.ledger.get_model(caller, name, version))
+    return _answer(caller, registration, wiring)
 
 
 @router.post("/models/<name>/versions/<version>/parts", tags=["models"], summary="URLs for up to 100 parts")
@@ -103,11 +104,11 @@ def complete(name: Name, version: Version, caller: Caller, trace: Trace, wiring:
         queues=wiring.queues,
         traceparent=trace,
     )
-    return _answer(registration, wiring)
+    return _answer(caller, registration, wiring)
 
 
-def _answer(registration: Registration, wiring: ApiWiring) -> ModelVersionAnswer:
+def _answer(caller: Actor, registration: Registration, wiring: ApiWiring) -> ModelVersionAnswer:
     """Return the registration, and the model version that it became."""
     if registration.state is not RegistrationState.READY:
         return ModelVersionAnswer.of(registration)
-    return ModelVersionAnswer.of(registration, wiring.ledger.get_model(registration.name, registration.version))
+    return ModelVersionAnswer.of(registration, wiring.ledger.get_model(caller, registration.name, registration.version))

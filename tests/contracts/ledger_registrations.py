@@ -8,9 +8,11 @@ from uuid import uuid4
 
 import pytest
 
-from tests.contracts.ledger_world import MODEL, LedgerWorld, queued_job, topics
-from wsi.errors import Conflict, FailReason, NotFound
+from tests.contracts.ledger_world import MODEL, LedgerWorld, new_job, queued_job, ready_slide, submit, topics
+from wsi.errors import Conflict, FailReason, Forbidden, NotFound
 from wsi.models.registration_rules import QUEUE, SILENT_TRIES
+from wsi.records.identity import Actor
+from wsi.records.jobs import JobFilter
 from wsi.records.models import ModelVersion
 from wsi.records.registrations import ModelMeasurements, NewRegistration, PackageFile, Registration
 from wsi.states import RegistrationState
@@ -38,25 +40,32 @@ def wanted(version: str = "1", *, content: str = "a", default: bool = False, nam
     return NewRegistration(id=registration_id, name=name, version=version, files=files, becomes_default=default)
 
 
-def opened(world: LedgerWorld, asked: NewRegistration | None = None) -> Registration:
-    return world.tenants.open_registration(world.actor, asked or wanted())[0]
+def opened(world: LedgerWorld, asked: NewRegistration | None = None, actor: Actor | None = None) -> Registration:
+    return world.tenants.open_registration(actor or world.actor, asked or wanted())[0]
 
 
-def checking(world: LedgerWorld, asked: NewRegistration | None = None) -> Registration:
-    completed = world.tenants.complete_registration(world.actor, opened(world, asked).id)
+def checking(world: LedgerWorld, asked: NewRegistration | None = None, actor: Actor | None = None) -> Registration:
+    completed = world.tenants.complete_registration(actor or world.actor, opened(world, asked, actor).id)
     assert completed is not None
     return completed
 
 
-def version_of(registration: Registration) -> ModelVersion:
+def version_of(registration: Registration, digest: str = "e") -> ModelVersion:
     name, version = registration.name, registration.version
-    return ModelVersion(name=name, version=version, digest="e" * 64, card={"name": name}, package_uri="s3://models/p/")
+    card = {"name": name}
+    return ModelVersion(name=name, version=version, digest=digest * 64, card=card, package_uri="s3://models/p/")
 
 
-def ready(world: LedgerWorld, asked: NewRegistration | None = None) -> ModelVersion:
-    registration = checking(world, asked)
-    assert world.system.accept_model(registration.id, version_of(registration), MEASURED)
-    return world.tenants.get_model(registration.name, registration.version)
+def ready(
+    world: LedgerWorld, asked: NewRegistration | None = None, *, actor: Actor | None = None, digest: str = "e"
+) -> ModelVersion:
+    registration = checking(world, asked, actor)
+    assert world.system.accept_model(registration.id, version_of(registration, digest), MEASURED)
+    return world.tenants.get_model(actor or world.actor, registration.name, registration.version)
+
+
+def pinned(model: ModelVersion) -> dict[str, str]:
+    return {"model": model.name, "model_version": model.version, "model_digest": model.digest}
 
 
 def state(world: LedgerWorld, version: str = "1") -> RegistrationState:
@@ -75,11 +84,11 @@ class RegistrationLedgerContract:
         assert (first.id, first.files, first.state) == (asked.id, asked.files, RegistrationState.UPLOADING)
         assert (first.tenant, first.created_by) == (world.actor.tenant, world.actor.subject)
         with pytest.raises(NotFound):
-            world.tenants.get_model("net", "1")
+            world.tenants.get_model(world.actor, "net", "1")
         completed = world.tenants.complete_registration(world.actor, first.id)
         assert completed is not None
         assert completed.state is RegistrationState.CHECKING
-        message = {"v": 1, "registration": str(first.id), "model": "net", "version": "1"}
+        message = {"v": 1, "package": str(first.id), "model": "net", "version": "1"}
         assert topics(world, QUEUE) == [message]
         tried = world.system.find_registration_to_try(first.id)
         assert tried is not None
@@ -99,7 +108,7 @@ class RegistrationLedgerContract:
         assert world.system.find_registration_to_try(registration.id) is None
         assert not world.system.begin_trial(registration.id)
         with pytest.raises(NotFound):
-            world.tenants.get_model("net", "1")
+            world.tenants.get_model(world.actor, "net", "1")
 
     def test_completing_twice_asks_for_one_trial(self, world: LedgerWorld) -> None:
         registration = checking(world)
@@ -154,17 +163,82 @@ class RegistrationLedgerContract:
             world.tenants.open_registration(world.actor, wanted(content="b"))
 
     def test_a_version_that_exists_otherwise_is_taken(self, world: LedgerWorld) -> None:
+        version = ModelVersion(
+            name="own", version="1", digest="f" * 64, card={}, package_uri=None, owner=world.actor.tenant
+        )
+        world.system.register_model(version)
         with pytest.raises(Conflict, match="another name or version"):
-            world.tenants.open_registration(world.actor, wanted(MODEL.version, name=MODEL.name))
+            world.tenants.open_registration(world.actor, wanted("1", name="own"))
+        assert opened(world, wanted("2", name="own")).version == "2"
 
-    def test_other_tenants_see_no_registration_and_can_not_take_its_place(self, world: LedgerWorld) -> None:
-        registration = opened(world)
+    @pytest.mark.parametrize("version", [MODEL.version, "9"])
+    def test_a_name_of_the_installation_stays_the_installations(self, world: LedgerWorld, version: str) -> None:
+        with pytest.raises(Conflict, match="belongs to the installation"):
+            world.tenants.open_registration(world.actor, wanted(version, name=MODEL.name))
+
+    @pytest.mark.parametrize("step", [opened, checking, ready])
+    def test_another_tenants_model_exists_for_nobody_else(self, world: LedgerWorld, step) -> None:
+        step(world)
+        before = world.tenants.get_registration(world.actor, "net", "1")
         with pytest.raises(NotFound):
             world.tenants.get_registration(world.other, "net", "1")
-        assert world.tenants.complete_registration(world.other, registration.id) is None
-        with pytest.raises(Conflict, match="another name or version"):
-            world.tenants.open_registration(world.other, wanted(content="b"))
-        assert state(world) is RegistrationState.UPLOADING
+        assert world.tenants.complete_registration(world.other, before.id) is None
+        with pytest.raises(NotFound):
+            world.tenants.get_model(world.other, "net", "1")
+        with pytest.raises(NotFound):
+            world.tenants.get_model(world.other, "net")
+        with pytest.raises(NotFound):
+            world.tenants.choose_default(world.other, "net", "1")
+        assert world.tenants.list_models(world.other) == (MODEL,)
+        # Nor is a name, a version or a package taken: the answer is that of a free one.
+        for asked in (wanted(), wanted("2", content="c")):
+            mine, replaced = world.tenants.open_registration(world.other, asked)
+            assert (mine.id, mine.tenant, replaced) == (asked.id, world.other.tenant, None)
+        assert world.tenants.get_registration(world.actor, "net", "1") == before
+
+    def test_two_tenants_have_models_of_one_name_and_each_job_gets_its_own(self, world: LedgerWorld) -> None:
+        mine, theirs = ready(world), ready(world, actor=world.other, digest="f")
+        assert (mine.owner, theirs.owner) == (world.actor.tenant, world.other.tenant)
+        assert (mine.is_default, theirs.is_default) == (True, True)
+        for actor, model in ((world.actor, mine), (world.other, theirs)):
+            assert world.tenants.get_model(actor, "net") == model
+            assert model in world.tenants.list_models(actor)
+            slide = ready_slide(world, actor=actor)
+            job = submit(world, new_job(slide, **pinned(model)), reuse=False, actor=actor).job
+            assert job.model == "net"
+            brief = world.system.begin_planning(job.id)
+            assert brief is not None
+            assert (brief.model, brief.job.model) == (model, "net")
+            found = world.tenants.list_jobs(actor, JobFilter(model="net"), cursor=None, limit=9).items
+            assert [one.id for one in found] == [job.id]
+
+    def test_a_job_with_another_tenants_model_is_refused(self, world: LedgerWorld) -> None:
+        model = ready(world)
+        slide = ready_slide(world, actor=world.other)
+        with pytest.raises(NotFound, match="no model with this name"):
+            submit(world, new_job(slide, **pinned(model)), actor=world.other)
+
+    def test_a_tenants_own_version_comes_before_the_installations(self, world: LedgerWorld) -> None:
+        own = ready(world)
+        for version in ("1", "2"):
+            world.system.register_model(replace(MODEL, name="net", version=version, digest=version * 64))
+        assert world.tenants.get_model(world.actor, "net") == own
+        assert world.tenants.get_model(world.actor, "net", "1") == own
+        assert world.tenants.get_model(world.actor, "net", "2").owner is None
+        listed = world.tenants.list_models(world.actor)
+        assert [(one.version, one.owner, one.is_default) for one in listed if one.name == "net"] == [
+            ("1", world.actor.tenant, True),
+            ("2", None, False),
+        ]
+        assert world.tenants.get_model(world.actor, "net", "1", digest="1" * 64).owner is None, "a job that pinned it"
+        assert world.tenants.get_model(world.other, "net").version == "2"
+        assert world.tenants.get_model(world.other, "net", "1").owner is None
+
+    def test_the_installations_default_is_not_a_tenants_to_choose(self, world: LedgerWorld) -> None:
+        world.system.register_model(replace(MODEL, version="2", digest="f" * 64, is_default=False))
+        with pytest.raises(Forbidden, match="belongs to the installation"):
+            world.tenants.choose_default(world.actor, MODEL.name, "2")
+        assert world.tenants.get_model(world.other, MODEL.name).version == MODEL.version
 
     def test_two_admins_at_once_open_one_registration(self, world: LedgerWorld) -> None:
         def add(content: str) -> Registration | None:
@@ -181,28 +255,28 @@ class RegistrationLedgerContract:
     def test_the_first_version_is_the_default_and_a_newer_one_only_when_asked(self, world: LedgerWorld) -> None:
         assert ready(world).is_default
         assert not ready(world, wanted("2")).is_default
-        assert world.tenants.get_model("net").version == "1"
+        assert world.tenants.get_model(world.actor, "net").version == "1"
         assert ready(world, wanted("3", default=True)).is_default
-        assert world.tenants.get_model("net").version == "3"
-        assert not world.tenants.get_model("net", "1").is_default
+        assert world.tenants.get_model(world.actor, "net").version == "3"
+        assert not world.tenants.get_model(world.actor, "net", "1").is_default
 
     def test_the_default_is_chosen(self, world: LedgerWorld) -> None:
         ready(world)
         ready(world, wanted("2"))
         assert world.tenants.choose_default(world.actor, "net", "2").is_default
-        assert world.tenants.get_model("net").version == "2"
+        assert world.tenants.get_model(world.actor, "net").version == "2"
         assert world.tenants.choose_default(world.actor, "net", "2").version == "2"
         with pytest.raises(NotFound):
             world.tenants.choose_default(world.actor, "net", "9")
-        assert world.tenants.get_model("net").version == "2"
+        assert world.tenants.get_model(world.actor, "net").version == "2"
 
     def test_a_model_that_an_operator_registers_replaces_the_default_only_when_asked(self, world: LedgerWorld) -> None:
         newer = replace(MODEL, version="2", digest="f" * 64, is_default=False)
         world.system.register_model(newer)
-        assert world.tenants.get_model(MODEL.name).version == MODEL.version
+        assert world.tenants.get_model(world.actor, MODEL.name).version == MODEL.version
         first = replace(newer, name="other")
         world.system.register_model(first)
-        assert world.tenants.get_model("other").version == "2"
+        assert world.tenants.get_model(world.actor, "other").version == "2"
 
     def test_a_package_that_ends_every_worker_is_refused(self, world: LedgerWorld) -> None:
         registration = checking(world)

@@ -204,19 +204,19 @@ class TenancyContract:
             world.system.register_model(
                 ModelVersion(name=MODEL.name, version="1", digest="f" * 64, card={}, package_uri=None)
             )
-        assert world.tenants.list_models() == (MODEL,)
+        assert world.tenants.list_models(world.actor) == (MODEL,)
 
     def test_newest_default_is_what_a_name_alone_means(self, world: LedgerWorld) -> None:
         second = ModelVersion(name=MODEL.name, version="2", digest="2" * 64, card={"x": 1.5}, package_uri="s3://m/2/")
         trial = ModelVersion(name=MODEL.name, version="3", digest="3" * 64, card={}, package_uri=None, is_default=False)
         world.system.register_model(second)
         world.system.register_model(trial)
-        assert world.tenants.get_model(MODEL.name) == second
-        assert world.tenants.get_model(MODEL.name, "3") == trial
-        assert [model.is_default for model in world.tenants.list_models()] == [False, True, False]
+        assert world.tenants.get_model(world.actor, MODEL.name) == second
+        assert world.tenants.get_model(world.actor, MODEL.name, "3") == trial
+        assert [model.is_default for model in world.tenants.list_models(world.actor)] == [False, True, False]
         for name, version in ((MODEL.name, "9"), ("unknown", None)):
             with pytest.raises(NotFound):
-                world.tenants.get_model(name, version)
+                world.tenants.get_model(world.actor, name, version)
 
     def test_callers_are_known_by_token_and_by_key(self, world: LedgerWorld) -> None:
         assert world.identities.find_user(ISSUER, SUBJECT) == world.actor

@@ -101,8 +101,11 @@ class Books:
     reports: dict[tuple[UUID, int], Report] = field(default_factory=dict[tuple[UUID, int], Report])
     events: list[JobEvent] = field(default_factory=list[JobEvent])
     results: dict[UUID, tuple[ResultFile, ...]] = field(default_factory=dict[UUID, tuple[ResultFile, ...]])
-    models: dict[tuple[str, str], ModelVersion] = field(default_factory=dict[tuple[str, str], ModelVersion])
-    registrations: dict[tuple[str, str], Registration] = field(default_factory=dict[tuple[str, str], Registration])
+    models: list[ModelVersion] = field(default_factory=list[ModelVersion])
+    job_models: dict[UUID, ModelVersion] = field(default_factory=dict[UUID, ModelVersion])  #: by job
+    registrations: dict[tuple[UUID, str, str], Registration] = field(
+        default_factory=dict[tuple[UUID, str, str], Registration]
+    )
     tries: dict[UUID, int] = field(default_factory=dict[UUID, int])  #: that workers began, by registration
     outbox: list[OutboxEntry] = field(default_factory=list[OutboxEntry])
     outbox_ids: Iterator[int] = field(default_factory=lambda: itertools.count(1))
@@ -120,6 +123,10 @@ class Books:
         default_factory=dict[tuple[UUID, int | None], datetime]
     )  #: by slide, registration or job, and shard
     slides_moved_at: dict[UUID, datetime] = field(default_factory=dict[UUID, datetime])
+
+    def list_visible_models(self, actor: Actor) -> list[ModelVersion]:
+        """The tenant's own models and the installation's: what row-level security leaves of them."""
+        return [model for model in self.models if model.owner in (None, actor.tenant)]
 
     def now(self) -> datetime:
         return self.clock().astimezone(UTC)

@@ -10,6 +10,7 @@ from uuid import UUID
 from tests.fakes.ledger_books import Books
 from wsi.errors import FailReason
 from wsi.ledger_rules import make_unknown_model_error
+from wsi.models.owners import check_name, make_not_own_model_error
 from wsi.models.registration_rules import (
     QUEUE,
     SILENT,
@@ -18,7 +19,6 @@ from wsi.models.registration_rules import (
     UNTRIED,
     make_trial_message,
     make_unknown_registration_error,
-    make_version_taken_error,
     mark_default,
     stays,
 )
@@ -36,17 +36,18 @@ class MemoryRegistrations:
 
     def get_registration(self, actor: Actor, name: str, version: str) -> Registration:
         with self.books.lock:
-            found = self.books.registrations.get((name, version))
-            if found is None or found.tenant != actor.tenant:
+            found = self.books.registrations.get((actor.tenant, name, version))
+            if found is None:
                 raise make_unknown_registration_error()
             return found
 
     def open_registration(self, actor: Actor, wanted: NewRegistration) -> tuple[Registration, Registration | None]:
         with self.books.lock:
-            key = (wanted.name, wanted.version)
+            key = (actor.tenant, wanted.name, wanted.version)
             known = self.books.registrations.get(key)
-            if (known is not None and known.tenant != actor.tenant) or (known is None and key in self.books.models):
-                raise make_version_taken_error()
+            if known is None:
+                seen = [model for model in self.books.list_visible_models(actor) if model.name == wanted.name]
+                check_name([(model.version, model.owner) for model in seen], wanted.name, wanted.version)
             if known is not None and stays(known, wanted):
                 return known, None
             now = self.books.now()
@@ -80,11 +81,16 @@ class MemoryRegistrations:
 
     def choose_default(self, actor: Actor, name: str, version: str) -> ModelVersion:
         with self.books.lock:
-            if (name, version) not in self.books.models:
+            visible = self.books.list_visible_models(actor)
+            seen = [model for model in visible if (model.name, model.version) == (name, version)]
+            if not seen:
                 raise make_unknown_model_error()
-            self._make_default(name, version)
+            chosen = next((model for model in seen if model.owner is not None), None)
+            if chosen is None:
+                raise make_not_own_model_error(name)
+            self._make_default(chosen)
             self.books.note(actor, "model.default", f"{name}@{version}")
-            return self.books.models[name, version]
+            return replace(chosen, is_default=True)
 
     # --- the system's
 
@@ -109,7 +115,7 @@ class MemoryRegistrations:
             moved = self._move(registration_id, RegistrationState.READY, measured=measured)
             if moved is None:
                 return False
-            self.add_model(model, asked=moved.becomes_default)
+            self.add_model(replace(model, owner=moved.tenant), asked=moved.becomes_default)
             return True
 
     def reject_model(self, registration_id: UUID, reason: FailReason, sentence: str) -> bool:
@@ -120,11 +126,11 @@ class MemoryRegistrations:
             return self._reject(registration_id, reason, sentence)
 
     def add_model(self, model: ModelVersion, *, asked: bool) -> None:
-        others = any(other.name == model.name for other in self.books.models.values())
+        others = any((other.owner, other.name) == (model.owner, model.name) for other in self.books.models)
         added = mark_default(model, asked=asked, others=others)
-        self.books.models[model.name, model.version] = added
+        self.books.models.append(added)
         if added.is_default:
-            self._make_default(model.name, model.version)
+            self._make_default(added)
 
     # --- the sweep's
 
@@ -164,13 +170,13 @@ class MemoryRegistrations:
         if known is None or known.state not in select_sources(REGISTRATION_MOVES, to):
             return None
         moved = replace(known, state=to, updated_at=self.books.now(), **changes)
-        self.books.registrations[known.name, known.version] = moved
+        self.books.registrations[known.tenant, known.name, known.version] = moved
         return moved
 
-    def _make_default(self, name: str, version: str) -> None:
-        for key, other in self.books.models.items():
-            if other.name == name:
-                self.books.models[key] = replace(other, is_default=other.version == version)
+    def _make_default(self, chosen: ModelVersion) -> None:
+        for number, other in enumerate(self.books.models):
+            if (other.owner, other.name) == (chosen.owner, chosen.name):
+                self.books.models[number] = replace(other, is_default=other.version == chosen.version)
 
     def _ask_for_trial(self, registration: Registration) -> None:
         self.books.woken_at[registration.id, None] = self.books.now()

@@ -74,7 +74,7 @@ class MemorySystemLedger(
             job = self.books.move_job(job_id, JobState.PLANNING) or self.books.jobs.get(job_id)
             if job is None or job.state is not JobState.PLANNING:
                 return None
-            model = self.books.models[job.model, job.model_version]
+            model = self.books.job_models[job_id]
             return PlanningBrief(job=job, slide=self.books.slides[job.slide_id], model=model)
 
     def commit_plan(self, job_id: UUID, *, plan_key: str, plan_digest: str, shard_tiles: Sequence[int]) -> bool:
@@ -272,9 +272,10 @@ class MemorySystemLedger(
 
     def register_model(self, model: ModelVersion) -> None:
         with self.books.lock:
-            known = self.books.models.get((model.name, model.version))
-            if known is not None:
-                if known.digest != model.digest:
-                    raise make_other_digest_error()
-                return
+            place = (model.owner, model.name, model.version)
+            for known in self.books.models:
+                if (known.owner, known.name, known.version) == place:
+                    if known.digest != model.digest:
+                        raise make_other_digest_error()
+                    return
             self.add_model(model, asked=model.is_default)

@@ -23,6 +23,7 @@ from wsi.ledger_rules import (
     make_slide_in_use_error,
     make_unknown_model_error,
 )
+from wsi.models.owners import select_usable
 from wsi.records.expectations import QueueState
 from wsi.records.identity import Actor
 from wsi.records.jobs import Idempotency, Job, JobEvent, JobFilter, NewJob, Submission
@@ -205,14 +206,17 @@ class MemoryTenantLedger(MemoryRestatement, MemoryQuotas):
 
     # --- models and audit
 
-    def list_models(self) -> tuple[ModelVersion, ...]:
+    def list_models(self, actor: Actor) -> tuple[ModelVersion, ...]:
         with self.books.lock:
-            return tuple(self.books.models[key] for key in sorted(self.books.models))
+            return select_usable(self.books.list_visible_models(actor))
 
-    def get_model(self, name: str, version: str | None = None) -> ModelVersion:
+    def get_model(
+        self, actor: Actor, name: str, version: str | None = None, *, digest: str | None = None
+    ) -> ModelVersion:
         with self.books.lock:
-            for model in self.books.models.values():
-                if model.name == name and (model.is_default if version is None else model.version == version):
+            for model in sorted(self.books.list_visible_models(actor), key=lambda model: model.owner is None):
+                is_meant = model.is_default if version is None else model.version == version
+                if model.name == name and is_meant and digest in (None, model.digest):
                     return model
             raise make_unknown_model_error()
 
@@ -277,8 +281,7 @@ class MemoryTenantLedger(MemoryRestatement, MemoryQuotas):
         return max(equal, key=lambda job: job.finished_at or job.updated_at, default=None)
 
     def _add_job(self, actor: Actor, new: NewJob) -> Job:
-        if (new.model, new.model_version) not in self.books.models:
-            raise make_unknown_model_error()
+        model = self.get_model(actor, new.model, new.model_version, digest=new.model_digest)
         retried = self.books.job_of(actor, new.retry_of) if new.retry_of else None
         self.check_new_job(actor, new)
         self.books.tiles_expected[new.id] = new.tiles_expected
@@ -293,6 +296,7 @@ class MemoryTenantLedger(MemoryRestatement, MemoryQuotas):
             updated_at=now,
         )
         self.books.jobs[job.id] = job
+        self.books.job_models[job.id] = model
         self.books.announce(job)
         if retried:
             self.books.append_event(retried, "retried", {"by": str(job.id)})

@@ -85,7 +85,7 @@ def measure_queue(books: Books, job_id: UUID) -> QueueState:
     )
     alike = {job.id for job in [job for job in ended[:200] if job.model_digest == this.model_digest][:20]}
     rates = [report.rate for (job, _), report in books.reports.items() if job in alike and report.rate is not None]
-    version = books.models.get((this.model, this.model_version))
+    version = books.job_models.get(this.id)
     return QueueState(
         jobs_ahead=len(ahead),
         tiles_ahead=sum(job.tiles_left for job in ahead),

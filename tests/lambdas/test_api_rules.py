@@ -230,7 +230,7 @@ def test_pages_have_a_bound(analyst, limit):
 
 
 def test_models_are_listed_with_their_cards(callers, installation):
-    second = installation.ledger.get_model("stain-density")
+    second = installation.ledger.get_model(ANALYST, "stain-density")
     installation.ledger.register_model(replace(second, name="zeta", digest="z" * 64))
     first_page = callers.viewer("GET", "/models", query={"limit": "1"}).body
     last_page = callers.viewer("GET", "/models", query={"limit": "1", "cursor": first_page["next_cursor"]}).body

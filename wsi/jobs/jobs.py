@@ -122,7 +122,7 @@ def retry_job(
     slide = ledger.get_slide(actor, old.slide_id)
     if pin_options(slide, old.options) != old.options:
         raise Conflict("Another scale or image was stated for the slide since this job was made: start a new job.")
-    model = ledger.get_model(old.model, old.model_version)
+    model = ledger.get_model(actor, old.model, old.model_version, digest=old.model_digest)
     job = NewJob(
         id=uuid4(),
         slide_id=old.slide_id,
@@ -146,7 +146,7 @@ def get_ready_model(actor: Actor, request: JobRequest, ledger: TenantLedger) -> 
     """Return the model version that the request names. Raises NotFound, and Conflict for one that is not READY yet, or
     was refused."""
     try:
-        return ledger.get_model(request.model, request.model_version)
+        return ledger.get_model(actor, request.model, request.model_version)
     except NotFound:
         if request.model_version is None:
             raise

@@ -1,5 +1,5 @@
-"""Models that an admin adds: their package is uploaded in parts and tried by a worker; a model that passes accepts
-jobs."""
+"""Models that an admin adds for their tenant: their package is uploaded in parts and tried by a worker; a model that
+passes accepts the tenant's jobs."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def open_registration(
 ) -> Registration:
     """Return a registration in state UPLOADING with one multipart upload a file, or an existing one of the same files,
     to resume it. It replaces one that was refused or not finished. Raises Forbidden, Invalid, and Conflict for a
-    version that exists already."""
+    version that the tenant has already, and for a name of the installation. What other tenants have changes nothing."""
     require(actor, Role.ADMIN)
     check_package(name, version, files)
     if name in BUILTIN:
         raise Conflict(f"The model {name} is built in: add yours under another name.")
-    wanted = _make_registration(name, version, files, becomes_default, packages)
+    wanted = _make_registration(actor, name, version, files, becomes_default, packages)
     known = _find_known(actor, name, version, ledger)
     if known is not None and stays(known, wanted):
         if becomes_default and known.state is RegistrationState.READY:
@@ -114,8 +114,8 @@ def complete_registration(
 
 
 def choose_default(actor: Actor, name: str, version: str, *, ledger: TenantLedger) -> ModelVersion:
-    """Make the version the default, which a job gets that names only the model, and return it. Raises Forbidden,
-    NotFound."""
+    """Make the tenant's version the default, which a job gets that names only the model, and return it. Raises
+    Forbidden, also for a version of the installation, and NotFound."""
     require(actor, Role.ADMIN)
     return ledger.choose_default(actor, name, version)
 
@@ -128,7 +128,12 @@ def _find_known(actor: Actor, name: str, version: str, ledger: TenantLedger) -> 
 
 
 def _make_registration(
-    name: str, version: str, files: Sequence[NewPackageFile], becomes_default: bool, packages: MultipartStore
+    actor: Actor,
+    name: str,
+    version: str,
+    files: Sequence[NewPackageFile],
+    becomes_default: bool,
+    packages: MultipartStore,
 ) -> NewRegistration:
     registration_id = uuid4()
     placed = tuple(
@@ -136,7 +141,7 @@ def _make_registration(
             name=file.name,
             size=file.size,
             sha256=file.sha256,
-            uri=packages.make_uri(keys.of_package_file(registration_id, file.name)),
+            uri=packages.make_uri(keys.of_package_file(actor.tenant, registration_id, file.name)),
         )
         for file in files
     )

@@ -97,9 +97,11 @@ def make_not_uploading_error(known: Registration) -> Conflict:
 
 
 def make_trial_message(registration: Registration) -> dict[str, Any]:
+    """Return the body of the message. Workers from before models had owners look for a "registration", whose package
+    has another key: they leave this message to a newer worker."""
     return {
         "v": MESSAGE_SCHEMA,
-        "registration": str(registration.id),
+        "package": str(registration.id),
         "model": registration.name,
         "version": registration.version,
     }

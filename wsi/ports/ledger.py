@@ -149,12 +149,16 @@ class TenantLedger(TenantRegistrations, Protocol):
         day, the previous secret signs them too."""
         ...
 
-    def list_models(self) -> tuple[ModelVersion, ...]:
-        """List all versions, ordered by name and version. Models belong to the installation, not to a tenant."""
+    def list_models(self, actor: Actor) -> tuple[ModelVersion, ...]:
+        """List the versions of the tenant and of the installation, ordered by name and version, as
+        `wsi.models.owners.select_usable` selects them."""
         ...
 
-    def get_model(self, name: str, version: str | None = None) -> ModelVersion:
-        """Return the named version, or the default one. Raises NotFound."""
+    def get_model(
+        self, actor: Actor, name: str, version: str | None = None, *, digest: str | None = None
+    ) -> ModelVersion:
+        """Return the named version, or the default one, with this digest if one is given. The tenant's own comes before
+        the installation's. Raises NotFound."""
         ...
 
     def list_names(self, actor: Actor, subjects: Collection[str]) -> Mapping[str, str]:
@@ -385,5 +389,6 @@ class SystemLedger(SystemRegistrations, Protocol):
 
     # --- models
     def register_model(self, model: ModelVersion) -> None:
-        """Add a version; the same digest again is no error, another digest under the same version raises Conflict."""
+        """Add a version to its owner's; the same digest again is no error, another digest under the same version raises
+        Conflict."""
         ...

@@ -38,6 +38,7 @@ class SlideMove:
 class ModelMove:
     """The new places of a version's package, which may have a registration, a row in the table of versions, or both."""
 
+    owner: UUID | None
     name: str
     version: str
     package_uri: str | None
@@ -46,6 +47,7 @@ class ModelMove:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StoredModel:
+    owner: UUID | None
     name: str
     version: str
     model: ModelVersion | None
@@ -69,7 +71,7 @@ class RecoveryLedger(Protocol):
         ...
 
     def list_models(self) -> tuple[StoredModel, ...]:
-        """List the versions that have a package, by name and version."""
+        """List the versions that have a package, by owner, name and version."""
         ...
 
     def move_models(self, moves: Sequence[ModelMove]) -> None:

@@ -21,7 +21,8 @@ class TenantRegistrations(Protocol):
     def open_registration(self, actor: Actor, wanted: NewRegistration) -> tuple[Registration, Registration | None]:
         """Open a registration in state UPLOADING. Return it and the one that it replaced: of another package that was
         not finished, or a rejected one. For the same package, return the existing registration and None. Raises
-        Conflict for a version that is taken (`wsi.models.registration_rules`)."""
+        Conflict for a version that is taken (`wsi.models.registration_rules`), and for a name that only the
+        installation has (`wsi.models.owners`). Other tenants' models change nothing."""
         ...
 
     def complete_registration(self, actor: Actor, registration_id: UUID) -> Registration | None:
@@ -30,7 +31,8 @@ class TenantRegistrations(Protocol):
         ...
 
     def choose_default(self, actor: Actor, name: str, version: str) -> ModelVersion:
-        """Make this version the one that a job uses if it names only the model. Raises NotFound."""
+        """Make this version the one that a job uses if it names only the model. Raises NotFound, and Forbidden for a
+        version of the installation."""
         ...
 
 
@@ -47,8 +49,8 @@ class SystemRegistrations(Protocol):
         ...
 
     def accept_model(self, registration_id: UUID, model: ModelVersion, measured: ModelMeasurements) -> bool:
-        """Move a registration from CHECKING to READY and add the model version. Return False if another process was
-        faster."""
+        """Move a registration from CHECKING to READY and add the model version, which belongs to the registration's
+        tenant. Return False if another process was faster."""
         ...
 
     def reject_model(self, registration_id: UUID, reason: FailReason, sentence: str) -> bool:

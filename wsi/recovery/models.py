@@ -36,6 +36,7 @@ def _move(stored: StoredModel, packages: ObjectHeads) -> ModelMove:
     uri = stored.model.package_uri if stored.model is not None else None
     files = stored.registration.files if stored.registration is not None else None
     return ModelMove(
+        owner=stored.owner,
         name=stored.name,
         version=stored.version,
         package_uri=_place(uri, packages) if uri is not None else None,

@@ -51,35 +51,37 @@ class PostgresRecovery:
     def list_models(self) -> tuple[StoredModel, ...]:
         with self._transaction() as cursor:
             versions = {
-                (row["name"], row["version"]): rows.read_model_version(row)
+                (row["owner"], row["given_name"], row["version"]): rows.read_model_version(row)
                 for row in cursor.execute("SELECT * FROM model_versions WHERE package_uri IS NOT NULL")
             }
             registered = {
-                (row["name"], row["version"]): rows.read_registration(row)
+                (row["tenant"], row["name"], row["version"]): rows.read_registration(row)
                 for row in cursor.execute("SELECT * FROM model_registrations")
             }
         return tuple(
             StoredModel(
+                owner=owner,
                 name=name,
                 version=version,
-                model=versions.get((name, version)),
-                registration=registered.get((name, version)),
+                model=versions.get((owner, name, version)),
+                registration=registered.get((owner, name, version)),
             )
-            for name, version in sorted({*versions, *registered})
+            for owner, name, version in sorted({*versions, *registered}, key=str)
         )
 
     def move_models(self, moves: Sequence[ModelMove]) -> None:
         with self._transaction() as cursor:
             for move in moves:
-                at = (move.name, move.version)
+                at = (move.owner, move.name, move.version)
                 if move.package_uri is not None:
                     cursor.execute(
-                        "UPDATE model_versions SET package_uri = %s WHERE name = %s AND version = %s",
+                        "UPDATE model_versions SET package_uri = %s"
+                        " WHERE owner IS NOT DISTINCT FROM %s AND given_name = %s AND version = %s",
                         (move.package_uri, *at),
                     )
                 if move.files is not None:
                     cursor.execute(
-                        "UPDATE model_registrations SET files = %s WHERE name = %s AND version = %s",
+                        "UPDATE model_registrations SET files = %s WHERE tenant = %s AND name = %s AND version = %s",
                         (Jsonb(list(move.files)), *at),
                     )
             cursor.execute(

@@ -82,7 +82,7 @@ def test_a_package_that_passes_takes_jobs_with_its_measured_rate(installation, t
     assert ready.measured.tiles_per_second > 0
     assert 50e6 < ready.measured.memory_bytes < 8e9
     assert (ready.measured.device_bytes, ready.measured.golden) == (None, False)
-    model = installation.ledger.get_model("net")
+    model = installation.ledger.get_model(ADMIN, "net")
     assert (model.version, model.is_default) == ("1", True)
     assert model.card["tiles_per_second"] == ready.measured.tiles_per_second
     assert model.package_uri == f"s3://tessera-models/packages/{ready.id}/"
@@ -101,7 +101,7 @@ def test_a_model_that_is_code_is_tried_and_run_in_locked_processes(installation,
     measured = verdict(installation).measured
     assert measured is not None
     assert 50e6 < measured.memory_bytes < 8e9
-    model = installation.ledger.get_model("net")
+    model = installation.ledger.get_model(ADMIN, "net")
     job, plan = installation.planned_job(card=ModelCard.from_json(model.card), package_uri=model.package_uri)
     installation.worker(lock_models=True).run()
     assert installation.job(job.id).tiles_inferred == len(plan.tiles)
@@ -114,7 +114,7 @@ def test_a_network_that_is_wrong_is_refused_with_its_sentence(installation, tmp_
     assert (refused.state, refused.reason) == (RegistrationState.REJECTED, "model_failed")
     assert "seven tiles, please" in (refused.sentence or "")
     with pytest.raises(NotFound):
-        installation.ledger.get_model("net")
+        installation.ledger.get_model(ADMIN, "net")
     assert installation.queues.depth(QUEUE) == 0
 
 

@@ -340,7 +340,7 @@ def test_packages_are_recorded_in_their_new_bucket(world: PostgresWorld, recover
         2,
         [("net@1", "card.json", ObjectProblem.MISSING)],
     )
-    assert world.tenants.get_model("by-hand", "1").package_uri == "s3://new-models/by-hand/1/"
+    assert world.tenants.get_model(world.actor, "by-hand", "1").package_uri == "s3://new-models/by-hand/1/"
     registration = world.tenants.get_registration(world.actor, "net", "1")
     assert registration.files[0].uri == "s3://new-models/packages/x/card.json"
     assert registration.state is RegistrationState.CHECKING
