@@ -24,13 +24,16 @@ from lambdas.schemas.administration import (
     AddKey,
     AddTenant,
     AddUser,
+    ChooseDefaultModel,
     KeyName,
+    ListModels,
     ListTenants,
     ListUsage,
     Person,
     RegisterBuiltin,
     RegisterModel,
     SetQuotas,
+    ShareModel,
     TenantOrAll,
 )
 from lambdas.schemas.common import Body
@@ -84,13 +87,27 @@ def _carry_out(asked: Body, owner: Administration) -> dict[str, Any]:
         case RegisterBuiltin():
             return _register_model(owner, _builtin(asked.name), package_uri=None, is_default=True)
         case RegisterModel():
-            return _register_model(owner, _card(asked.card), package_uri=asked.package_uri, is_default=asked.is_default)
+            return _register_model(
+                owner,
+                _card(asked.card),
+                package_uri=asked.package_uri,
+                is_default=asked.is_default,
+                tenant=asked.tenant,
+            )
+        case ListModels():
+            return {"models": [asdict(model) for model in owner.list_models()]}
+        case ShareModel():  # before ChooseDefaultModel, of which it is one
+            owner.share_model(asked.tenant, asked.name, asked.version)
+            return {"model": asked.name, "version": asked.version, "tenant": None}
+        case ChooseDefaultModel():
+            owner.choose_default_model(asked.name, asked.version)
+            return {"model": asked.name, "default": asked.version}
         case _:
             raise AssertionError(asked)
 
 
 def _register_model(
-    owner: Administration, card: ModelCard, *, package_uri: str | None, is_default: bool
+    owner: Administration, card: ModelCard, *, package_uri: str | None, is_default: bool, tenant: str | None = None
 ) -> dict[str, Any]:
     owner.register_model(
         ModelVersion(
@@ -100,7 +117,8 @@ def _register_model(
             card=card.as_json(),
             package_uri=package_uri,
             is_default=is_default,
-        )
+        ),
+        tenant=tenant,
     )
     return {"model": card.name, "version": card.version, "digest": card.digest}
 

@@ -79,6 +79,24 @@ class RegisterModel(Body):
     card: dict[str, Any]
     package_uri: Annotated[str, Field(pattern="^s3://[^/]+/.+/$"), STORABLE]
     is_default: bool = False  #: the first version of a name is the default in any case
+    tenant: Name | None = None  #: whose model it is; None: the installation's, for all tenants
+
+
+class ListModels(Body):
+    pass
+
+
+class ChooseDefaultModel(Body):
+    """The choice among the installation's versions; admins choose among those of their tenant."""
+
+    name: Name
+    version: Name
+
+
+class ShareModel(ChooseDefaultModel):
+    """A tenant's version that becomes the installation's, for all tenants."""
+
+    tenant: Name
 
 
 class Action(OneAction):
@@ -95,3 +113,6 @@ class Action(OneAction):
     get_quotas: TenantOrAll | None = None
     register_builtin: RegisterBuiltin | None = None
     register_model: RegisterModel | None = None
+    list_models: ListModels | None = None
+    choose_default_model: ChooseDefaultModel | None = None
+    share_model: ShareModel | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -15,11 +16,23 @@ from wsi.records.registrations import ModelMeasurements, Registration
 from wsi.states import RegistrationState
 
 
+class ModelOwner(StrEnum):
+    """The owner of a model, as its users see it."""
+
+    TENANT = "tenant"
+    INSTALLATION = "installation"
+
+    @staticmethod
+    def of(model: ModelVersion) -> ModelOwner:
+        return ModelOwner.INSTALLATION if model.owner is None else ModelOwner.TENANT
+
+
 class ModelAnswer(Answer):
     name: str
     version: str
     digest: str
     is_default: bool = Field(description="The version that a job takes when it names only the model.")
+    owner: ModelOwner = Field(description="Your tenant, or the installation, whose models all tenants use.")
     card: dict[str, Any]
 
     @staticmethod
@@ -29,6 +42,7 @@ class ModelAnswer(Answer):
             version=model.version,
             digest=model.digest,
             is_default=model.is_default,
+            owner=ModelOwner.of(model),
             card=model.card,
         )
 
@@ -78,6 +92,9 @@ class ModelVersionAnswer(Answer):
     reason: str | None = Field(default=None, description="Of a REJECTED version.")
     sentence: str | None = Field(default=None, description="Why it is REJECTED, for people.")
     is_default: bool = Field(default=False, description="The version that a job takes when it names only the model.")
+    owner: ModelOwner = Field(
+        default=ModelOwner.TENANT, description="Your tenant, or the installation, whose models all tenants use."
+    )
     digest: str | None = Field(default=None, description="Of the package, once READY.")
     card: dict[str, Any] | None = None
     measured: MeasuredAnswer | None = None
@@ -107,7 +124,8 @@ class ModelVersionAnswer(Answer):
 def _ready(model: ModelVersion | None) -> dict[str, Any]:
     if model is None:
         return {}
-    return {"is_default": model.is_default, "digest": model.digest, "card": model.card}
+    owner = ModelOwner.of(model)
+    return {"is_default": model.is_default, "owner": owner, "digest": model.digest, "card": model.card}
 
 
 class ModelList(Answer):

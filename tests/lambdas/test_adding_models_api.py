@@ -7,6 +7,7 @@ from uuid import UUID
 
 import pytest
 
+from tests.installation import HOSPITAL, RIVAL, STRANGER
 from tests.lambdas.rest import Caller
 from wsi.digests import PART_SIZE
 from wsi.errors import FailReason
@@ -48,7 +49,7 @@ def added(admin: Caller, installation, path: str = NET, **more) -> UUID:
 
 def admin_registration(installation, path: str = NET):
     _, _, name, _, version = path.split("/")
-    return installation.ledger.books.registrations[name, version]
+    return installation.ledger.books.registrations[HOSPITAL, name, version]
 
 
 def accepted(installation, registration_id: UUID, version: str = "1") -> None:
@@ -76,7 +77,7 @@ def test_a_package_goes_up_in_parts_is_tried_and_takes_jobs(callers, installatio
 def test_the_files_lie_under_a_key_of_ours(callers, installation):
     registration_id = added(callers.admin, installation)
     assert set(installation.packages.held) == {
-        f"s3://tessera-models/packages/{registration_id}/{name}" for name in package()
+        f"s3://tessera-models/packages/{HOSPITAL}/{registration_id}/{name}" for name in package()
     }
 
 
@@ -146,14 +147,63 @@ def test_only_admins_add_models(callers):
     assert callers.analyst("PUT", "/models/stain-density/default", {"version": "1.1"}).status == 403
 
 
-def test_another_tenants_admin_sees_nothing_of_it_until_it_is_ready(callers, installation):
+@pytest.mark.parametrize("is_ready", [False, True])
+def test_another_tenants_admin_gets_the_answers_of_a_model_that_does_not_exist(callers, installation, is_ready):
     registration_id = added(callers.admin, installation)
-    assert callers.stranger("GET", NET).status == 404
-    assert callers.stranger("POST", f"{NET}/complete").status == 404
-    assert callers.stranger("PUT", NET, body(package())).status == 409
-    accepted(installation, registration_id)
-    seen = callers.stranger("GET", NET).body
-    assert (seen["status"], seen["measured"], seen["files"]) == ("READY", None, [])
+    if is_ready:
+        accepted(installation, registration_id)
+    slide = str(installation.ready(actor=STRANGER))
+    part = {"file": 0, "n": 1, "size": len(CARD), "sha256": sha256(CARD)}
+
+    def ask(name: str) -> list[tuple[int, str]]:
+        at = f"/models/{name}"
+        replies = [
+            callers.stranger("GET", at),
+            callers.stranger("GET", at, query={"version": "1"}),
+            callers.stranger("GET", f"{at}/versions/1"),
+            callers.stranger("GET", f"{at}/versions/1/parts"),
+            callers.stranger("POST", f"{at}/versions/1/parts", {"parts": [part]}),
+            callers.stranger("POST", f"{at}/versions/1/complete"),
+            callers.stranger("PUT", f"{at}/default", {"version": "1"}),
+            callers.stranger("POST", "/jobs", {"slide_id": slide, "model": name}),
+            callers.stranger("POST", "/jobs", {"slide_id": slide, "model": name, "model_version": "1"}),
+            callers.stranger("POST", "/jobs", {"slide_id": slide, "model": name, "dry_run": True}),
+            callers.stranger("GET", "/jobs", query={"model": name}),
+            # Last, since it adds the stranger's own: with the very bytes, then with others.
+            callers.stranger("PUT", f"{at}/versions/1", body(package())),
+            callers.stranger("PUT", f"{at}/versions/1", body(package(b"x" * 40))),
+        ]
+        return [(one.status, str(one.body.get("detail", one.body)).replace(name, "NAME")) for one in replies]
+
+    assert ask("net") == ask("nothing")
+    assert "net" not in [item["name"] for item in callers.stranger("GET", "/models").body["items"]]
+    theirs = callers.admin("GET", NET).body
+    assert theirs["status"] == ("READY" if is_ready else "CHECKING")
+    assert (theirs["owner"], theirs["files"]) == ("tenant", ["card.json", "model.onnx"])
+
+
+def test_two_tenants_have_models_of_one_name(callers, installation):
+    accepted(installation, added(callers.admin, installation))
+    assert callers.stranger("PUT", NET, body(package())).status == 200
+    send(callers.stranger, installation, package())
+    assert callers.stranger("POST", f"{NET}/complete").body["status"] == "CHECKING"
+    accepted(installation, installation.ledger.books.registrations[RIVAL, "net", "1"].id)
+    for caller in (callers.admin, callers.stranger):
+        listed = [item for item in caller("GET", "/models").body["items"] if item["name"] == "net"]
+        assert [(item["version"], item["is_default"], item["owner"]) for item in listed] == [("1", True, "tenant")]
+    prefixes = {uri.rsplit("/", 2)[0] for uri in installation.packages.held}
+    assert prefixes == {f"s3://tessera-models/packages/{tenant}" for tenant in (HOSPITAL, RIVAL)}
+
+
+def test_a_model_of_the_installation_is_not_a_tenants_to_change(callers, installation):
+    chosen = callers.admin("PUT", "/models/stain-density/default", {"version": "1.1"})
+    assert (chosen.status, "belongs to the installation" in chosen.body["detail"]) == (403, True)
+    installation.ledger.register_model(
+        ModelVersion(name="shared", version="1", digest="c" * 64, card={"name": "shared"}, package_uri=None)
+    )
+    added_to = callers.admin("PUT", "/models/shared/versions/2", body(package()))
+    assert (added_to.status, "belongs to the installation" in added_to.body["detail"]) == (409, True)
+    assert callers.viewer("GET", "/models/shared").body["owner"] == "installation"
 
 
 def test_a_builtin_version_stands_as_any_other(callers):

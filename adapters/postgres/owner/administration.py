@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
 from uuid import UUID
@@ -15,6 +15,7 @@ from psycopg.rows import class_row, dict_row
 from psycopg.types.json import Jsonb
 
 from adapters.postgres.connections import CONNECT_SECONDS, Connections
+from adapters.postgres.owner.models import ModelSummary, PostgresModelAdministration
 from adapters.postgres.owner.seeding import SeedKey, SeedUser, ensure_key, ensure_tenant, ensure_user, split_key
 from adapters.postgres.quotas import NAMES as QUOTA_NAMES
 from adapters.postgres.quotas import READ as READ_QUOTAS
@@ -156,12 +157,40 @@ class Administration:
         with self._transaction() as connection:
             return _quotas(connection, _tenant(connection, tenant) if tenant is not None else None)
 
-    def register_model(self, model: ModelVersion) -> None:
-        """Register a model. Models belong to the installation, so no tenant's audit log records it. Raises Conflict for
-        another digest."""
+    def register_model(self, model: ModelVersion, *, tenant: str | None = None) -> None:
+        """Register a model of the installation, which no tenant's audit log records, or of a tenant. Raises NotFound,
+        and Conflict for another digest."""
+        owner = None
+        if tenant is not None:
+            with self._transaction() as connection:
+                owner = _tenant(connection, tenant)
+                _audit(connection, owner, "model.register", f"{model.name}@{model.version}")
+        with self._connections() as connections:
+            PostgresSystemLedger(connections).register_model(replace(model, owner=owner))
+
+    def list_models(self) -> tuple[ModelSummary, ...]:
+        """List the versions of all owners: first the installation's, then by tenant."""
+        with self._connections() as connections:
+            return PostgresModelAdministration(connections).list_models()
+
+    def choose_default_model(self, name: str, version: str) -> None:
+        """Make this version the one that a job uses if it names only the installation's model. Raises NotFound."""
+        with self._connections() as connections:
+            PostgresModelAdministration(connections).choose_default(name, version)
+
+    def share_model(self, tenant: str, name: str, version: str) -> None:
+        """Make a tenant's version the installation's, so that all tenants may use it; the tenant's jobs go on with it.
+        Raises NotFound, and Conflict if the installation has such a version."""
+        with self._transaction() as connection:
+            tenant_id = _tenant(connection, tenant)
+        with self._connections() as connections:
+            PostgresModelAdministration(connections).share_model(tenant_id, name, version, actor=OWNER)
+
+    @contextmanager
+    def _connections(self) -> Generator[Connections]:
         connections = Connections(self._owner_dsn())
         try:
-            PostgresSystemLedger(connections).register_model(model)
+            yield connections
         finally:
             connections.close()
 

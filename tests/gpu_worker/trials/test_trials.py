@@ -6,9 +6,10 @@ import hashlib
 import json
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import numpy as np
 import pytest
@@ -27,11 +28,10 @@ from tests.fakes.objects import MemoryObjects
 from tests.gpu_worker.installation import SHORT, Installation
 from tests.inference.packages import network, write_package
 from tests.inference.packages_with_card import tiles, vit, write_card_package
-from tests.installation import ADMIN
 from wsi import keys
 from wsi.errors import ModelError, ModelFailed, NotFound, SourceUnavailable
 from wsi.models.package_files import GOLDEN
-from wsi.models.registration_rules import QUEUE, SILENT_TRIES
+from wsi.models.registration_rules import QUEUE, SILENT_TRIES, make_trial_message
 from wsi.records.model_card import ModelCard
 from wsi.records.registrations import NewRegistration, PackageFile, Registration
 from wsi.states import JobState, RegistrationState
@@ -42,31 +42,37 @@ def installation(tmp_path) -> Installation:
     return Installation(tmp_path)
 
 
-def added(installation: Installation, folder: Path, version: str = "1", **other_bytes: bytes) -> Registration:
+def added(
+    installation: Installation,
+    folder: Path,
+    version: str = "1",
+    *,
+    folder_of: Callable[[UUID, UUID], str] = keys.make_package_prefix,
+    **other_bytes: bytes,
+) -> Registration:
     """A package that an admin added, as the API leaves it to the workers."""
     registration_id = uuid4()
     files = []
     for path in sorted(folder.iterdir()):
         data = path.read_bytes()
         sha256 = hashlib.sha256(data).hexdigest()
-        key = keys.of_package_file(registration_id, path.name)
-        files.append(PackageFile(name=path.name, size=len(data), sha256=sha256, uri=f"s3://models/{key}"))
+        key = f"{folder_of(installation.actor.tenant, registration_id)}{path.name}"
+        files.append(PackageFile(name=path.name, size=len(data), sha256=sha256, uri=f"s3://tessera-models/{key}"))
         installation.packages.put(key, other_bytes.get(path.stem, data))
     wanted = NewRegistration(id=registration_id, name="net", version=version, files=tuple(files), becomes_default=False)
-    installation.ledger.open_registration(ADMIN, wanted)
-    registration = installation.ledger.complete_registration(ADMIN, registration_id)
+    installation.ledger.open_registration(installation.actor, wanted)
+    registration = installation.ledger.complete_registration(installation.actor, registration_id)
     assert registration is not None
     tell(installation, registration)
     return registration
 
 
 def tell(installation: Installation, registration: Registration) -> None:
-    body = {"v": 1, "registration": str(registration.id), "model": "net", "version": registration.version}
-    installation.queues.send(QUEUE, body, group="t", traceparent="")
+    installation.queues.send(QUEUE, make_trial_message(registration), group="t", traceparent="")
 
 
 def verdict(installation: Installation, version: str = "1") -> Registration:
-    return installation.ledger.get_registration(ADMIN, "net", version)
+    return installation.ledger.get_registration(installation.actor, "net", version)
 
 
 def test_a_package_that_passes_takes_jobs_with_its_measured_rate(installation, tmp_path):
@@ -82,7 +88,7 @@ def test_a_package_that_passes_takes_jobs_with_its_measured_rate(installation, t
     assert ready.measured.tiles_per_second > 0
     assert 50e6 < ready.measured.memory_bytes < 8e9
     assert (ready.measured.device_bytes, ready.measured.golden) == (None, False)
-    model = installation.ledger.get_model(ADMIN, "net")
+    model = installation.ledger.get_model(installation.actor, "net")
     assert (model.version, model.is_default) == ("1", True)
     assert model.card["tiles_per_second"] == ready.measured.tiles_per_second
     assert model.package_uri == f"s3://tessera-models/packages/{ready.id}/"
@@ -101,7 +107,7 @@ def test_a_model_that_is_code_is_tried_and_run_in_locked_processes(installation,
     measured = verdict(installation).measured
     assert measured is not None
     assert 50e6 < measured.memory_bytes < 8e9
-    model = installation.ledger.get_model(ADMIN, "net")
+    model = installation.ledger.get_model(installation.actor, "net")
     job, plan = installation.planned_job(card=ModelCard.from_json(model.card), package_uri=model.package_uri)
     installation.worker(lock_models=True).run()
     assert installation.job(job.id).tiles_inferred == len(plan.tiles)
@@ -114,7 +120,7 @@ def test_a_network_that_is_wrong_is_refused_with_its_sentence(installation, tmp_
     assert (refused.state, refused.reason) == (RegistrationState.REJECTED, "model_failed")
     assert "seven tiles, please" in (refused.sentence or "")
     with pytest.raises(NotFound):
-        installation.ledger.get_model(ADMIN, "net")
+        installation.ledger.get_model(installation.actor, "net")
     assert installation.queues.depth(QUEUE) == 0
 
 
@@ -181,6 +187,30 @@ def test_bytes_that_are_not_those_announced_are_refused(installation, tmp_path):
     added(installation, write_package(tmp_path / "net"), config=b"{}")
     installation.worker().run()
     assert "SHA-256 differs" in (verdict(installation).sentence or "")
+
+
+def test_a_package_in_another_tenants_place_is_not_opened(installation, tmp_path):
+    added(
+        installation, write_package(tmp_path / "net"), folder_of=lambda _, id_: keys.make_package_prefix(uuid4(), id_)
+    )
+    installation.worker().run()
+    assert "does not lie with its package" in (verdict(installation).sentence or "")
+
+
+def test_a_package_and_a_message_of_the_last_release_are_tried(installation, tmp_path):
+    folder = write_package(tmp_path / "net")
+    registration = added(installation, folder, folder_of=lambda _, id_: f"packages/{id_}/")
+    (message,) = installation.queues.receive(QUEUE, limit=1, wait_seconds=0, visibility_seconds=60)
+    installation.queues.delete(QUEUE, message.receipt)
+    body = {"v": 1, "registration": str(registration.id), "model": "net", "version": "1"}
+    installation.queues.send(QUEUE, body, group="t", traceparent="")
+    installation.worker().run()
+    assert verdict(installation).state is RegistrationState.READY
+    model = installation.ledger.get_model(installation.actor, "net")
+    assert (model.package_uri, model.owner) == (
+        f"s3://tessera-models/packages/{registration.id}/",
+        installation.actor.tenant,
+    )
 
 
 def test_a_message_of_a_package_that_was_replaced_is_dropped(installation, tmp_path):

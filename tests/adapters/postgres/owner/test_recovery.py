@@ -116,7 +116,7 @@ def test_rights_are_gone_when_a_recovery_fails(
     world: PostgresWorld, database: Database, recovery: PostgresRecovery
 ) -> None:
     with pytest.raises(errors.DataError):
-        recovery.move_models([ModelMove(name="x", version="\0", package_uri="s3://a/b/", files=None)])
+        recovery.move_models([ModelMove(owner=None, name="x", version="\0", package_uri="s3://a/b/", files=None)])
     owner_dsn = database.server.make_dsn(OWNER, database.name)
     with psycopg.connect(owner_dsn) as owner, pytest.raises(errors.InsufficientPrivilege):
         owner.execute("SET ROLE tessera_system")

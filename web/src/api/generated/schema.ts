@@ -1067,6 +1067,8 @@ export interface components {
             is_default: boolean;
             /** Name */
             name: string;
+            /** @description Your tenant, or the installation, whose models all tenants use. */
+            owner: components["schemas"]["ModelOwner"];
             /** Version */
             version: string;
         };
@@ -1077,6 +1079,12 @@ export interface components {
             /** Next Cursor */
             next_cursor: string | null;
         };
+        /**
+         * ModelOwner
+         * @description The owner of a model, as its users see it.
+         * @enum {string}
+         */
+        ModelOwner: "tenant" | "installation";
         /** ModelVersionAnswer */
         ModelVersionAnswer: {
             /** Card */
@@ -1103,6 +1111,11 @@ export interface components {
             measured?: components["schemas"]["MeasuredAnswer"] | null;
             /** Name */
             name: string;
+            /**
+             * @description Your tenant, or the installation, whose models all tenants use.
+             * @default tenant
+             */
+            owner?: components["schemas"]["ModelOwner"];
             /**
              * Part Size
              * @description Bytes of every part but a file's last.
