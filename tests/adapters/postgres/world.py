@@ -37,7 +37,8 @@ class PostgresWorld:
         self.identities = PostgresIdentities(self.api)
         self.actor, self.other = self._actor(SUBJECT), self._actor("other")
         self.pass_time = database.pass_time
-        self._owner_dsn = database.server.make_dsn(OWNER, database.name)
+        owner_dsn = database.server.make_dsn(OWNER, database.name)
+        self.administration = Administration(lambda: owner_dsn)
 
     def _actor(self, subject: str) -> Actor:
         actor = self.identities.find_user(ISSUER, subject)
@@ -59,9 +60,8 @@ class PostgresWorld:
         return sum(row["tiles"] for row in used), float(sum(row["worker_seconds"] for row in used))
 
     def set_quotas(self, actor: Actor | None, quotas: Quotas) -> None:
-        owner = Administration(lambda: self._owner_dsn)
         names = {self.actor.tenant: "one", self.other.tenant: "two"}
-        owner.set_quotas(names[actor.tenant] if actor else None, asdict(quotas))
+        self.administration.set_quotas(names[actor.tenant] if actor else None, asdict(quotas))
 
     def close(self) -> None:
         self.api.close()

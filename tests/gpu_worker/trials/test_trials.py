@@ -91,7 +91,7 @@ def test_a_package_that_passes_takes_jobs_with_its_measured_rate(installation, t
     model = installation.ledger.get_model(installation.actor, "net")
     assert (model.version, model.is_default) == ("1", True)
     assert model.card["tiles_per_second"] == ready.measured.tiles_per_second
-    assert model.package_uri == f"s3://tessera-models/packages/{ready.id}/"
+    assert model.package_uri == f"s3://tessera-models/packages/{ready.tenant}/{ready.id}/"
     assert installation.queues.depth(QUEUE) == 0
     assert not list(tmp_path.rglob("trial-*"))
     job, plan = installation.planned_job(card=ModelCard.from_json(model.card), package_uri=model.package_uri)
@@ -207,10 +207,8 @@ def test_a_package_and_a_message_of_the_last_release_are_tried(installation, tmp
     installation.worker().run()
     assert verdict(installation).state is RegistrationState.READY
     model = installation.ledger.get_model(installation.actor, "net")
-    assert (model.package_uri, model.owner) == (
-        f"s3://tessera-models/packages/{registration.id}/",
-        installation.actor.tenant,
-    )
+    assert model.package_uri == f"s3://tessera-models/packages/{registration.id}/"
+    assert model.owner == installation.actor.tenant
 
 
 def test_a_message_of_a_package_that_was_replaced_is_dropped(installation, tmp_path):
