@@ -82,6 +82,7 @@ class RemoteModelVersion:
     reason: str | None = None
     sentence: str | None = None
     is_default: bool = False
+    owner: str | None = None  #: "tenant" or "installation"; None from an installation of an earlier release
     digest: str | None = None
     measured: dict[str, Any] | None = None  #: what the worker that tried it saw
 
@@ -193,6 +194,10 @@ class Api:
         self._transport.call("GET", f"/models/{quote(name, safe='')}", repeatable=True)
 
     # --- models
+    def list_models(self) -> tuple[RemoteModelVersion, ...]:
+        """List the versions that take jobs of this tenant: its own and the installation's."""
+        return tuple(_read(RemoteModelVersion, {**item, "status": "READY"}) for item in self._pages("/models"))
+
     def add_model(
         self, name: str, version: str, files: Sequence[NewPackageFile], *, becomes_default: bool
     ) -> RemoteModelVersion:

@@ -1,4 +1,4 @@
-"""`tessera models add` and `default`: models of an installation."""
+"""`tessera models add`, `list` and `default`: models of an installation."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ from tessera.progress import complain, make_bytes_bar
 from tessera.terminal import escape_text
 from wsi.states import RegistrationState
 
+OWNERS = {"tenant": "yours", "installation": "of the installation"}
+
 Url = Annotated[str, typer.Option("--api", metavar="URL", envvar="TESSERA_API", help="The installation.")]
 
 
@@ -35,7 +37,8 @@ def add(
     ] = False,
 ) -> None:
     """Add a model to an installation: send the package, have a worker load, check and measure it, and wait for what it
-    says. Only an admin's key may. Exit code 4 when the model is refused. Run it again after a break: it resumes."""
+    says. The model is your tenant's: no other sees it. Only an admin's key may. Exit code 4 when the model is refused.
+    Run it again after a break: it resumes."""
     transport = make_transport(api, api_key)
     try:
         with model_adding.open_package(package) as files:
@@ -63,6 +66,20 @@ def add(
         transport.close()
 
 
+def list_all(*, api: Url, api_key: ApiKey) -> None:
+    """List the models that take your jobs: yours, which no other tenant sees, and those of the installation."""
+    transport = make_transport(api, api_key)
+    try:
+        models = Api(transport).list_models()
+    finally:
+        transport.close()
+    drawn = Table("model", "version", "default", "owner")
+    for model in models:
+        owner = OWNERS.get(model.owner or "", "")
+        drawn.add_row(escape_text(model.name), escape_text(model.version), "yes" if model.is_default else "", owner)
+    Console().print(drawn)
+
+
 def default(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Of the model.")],
     version: Annotated[str, typer.Argument(metavar="VERSION", help="That jobs take which name only the model.")],
@@ -70,7 +87,8 @@ def default(
     api: Url,
     api_key: ApiKey,
 ) -> None:
-    """Choose the version that a job takes when it names only the model. A newer one never takes its place by itself."""
+    """Choose the version of your model that a job takes when it names only the model. A newer one never takes its place
+    by itself. The installation's models have the default that its operator chose."""
     transport = make_transport(api, api_key)
     try:
         Api(transport).choose_default(name, version)
@@ -99,6 +117,7 @@ def _standing(version: RemoteModelVersion) -> dict[str, str]:
     return {
         "model": version.name,
         "version": f"{version.version}, {version.status}",
+        "owner": OWNERS.get(version.owner or "", ""),
         "default": f"{'yes' if version.is_default else 'no'}: {taken}",
         "package": version.digest or "",
     }

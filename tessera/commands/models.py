@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from tessera.commands.add_model import add, default
+from tessera.commands.add_model import add, default, list_all
 from tessera.commands.make_model import make
 from tessera.local_run.devices import Device
 from tessera.local_run.inputs import SlideInput, expand, get_only_slide
@@ -29,10 +29,11 @@ ENOUGH = 1000
 #: Seconds of scoring, unless a number of tiles is asked for.
 ABOUT = 30.0
 
-app = typer.Typer(name="models", help="Model packages: made, checked, compared, added.", no_args_is_help=True)
+app = typer.Typer(name="models", help="Model packages: made, checked, compared, added, listed.", no_args_is_help=True)
 
 app.command()(make)
 app.command()(add)
+app.command("list")(list_all)
 app.command()(default)
 
 Package = Annotated[Path, typer.Argument(metavar="FOLDER", help="A model package.", exists=True, file_okay=False)]

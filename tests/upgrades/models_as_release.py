@@ -2,7 +2,8 @@
 JSON. Only modules of one release are imported: `tools.release_fixtures.checkout.make_command` starts it so.
 
 Its argument is a JSON file: the DSNs `api` and `system`, two `tenants`, a `slide` of the first with its
-`slide_version`, a `job` to plan, the `digest` of the installation's model `shared`, and a `message` that asks for a trial.
+`slide_version`, a `job` to plan, the `digest` of the installation's model `shared`, and a `message` that asks for a
+trial.
 """
 
 from __future__ import annotations

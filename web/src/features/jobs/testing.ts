@@ -29,7 +29,7 @@ export function makeListedSlide(id: string, changes: Partial<Slide> = {}, inspec
 
 export function makeModel(name: string, card: Record<string, unknown> = {}, changes: Partial<Model> = {}): Model {
   const filled = { mpp: 0.5, columns: [{ name: 'a' }, { name: 'b' }], description: `What ${name} is for.`, ...card };
-  return { name, version: '1.0', digest: 'd', is_default: true, card: filled, ...changes };
+  return { name, version: '1.0', digest: 'd', is_default: true, owner: 'installation', card: filled, ...changes };
 }
 
 export const ESTIMATE = { tiles: 1204, shards: 2, seconds: 720, dollars: 0.12, measured: true, exact: true, warnings: [] };

@@ -70,12 +70,14 @@ function ModelOption({ model, isChosen, isInvalid, onChoose }: ModelOptionProps)
         {!model.is_default && <Badge tone="plain">Other version</Badge>}
         <div id={`${id}-card`}>
           <p className="mt-1">{card.description ?? 'The model card states no purpose.'}</p>
-          <p className="mt-1 text-muted">{describeCard(card).join(' · ')}</p>
+          <p className="mt-1 text-muted">{[describeOwner(model), ...describeCard(card)].join(' · ')}</p>
         </div>
       </div>
     </div>
   );
 }
+
+const describeOwner = ({ owner }: Model): string => (owner === 'tenant' ? 'yours' : 'of the installation');
 
 export function describeCard({ stain, organ, mpp, range, licence, isBuiltIn, columns }: ModelCard): string[] {
   const scale = mpp === null ? 'scale not stated' : `${mpp} µm per pixel`;

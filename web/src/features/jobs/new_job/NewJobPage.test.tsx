@@ -39,9 +39,16 @@ describe('the form for a job', () => {
     renderPage('/jobs/new?slide=s1', api());
     const radio = await screen.findByRole('radio', { name: /stain-density/ });
     expect(radio).toHaveAccessibleDescription(/What stain-density is for.*for H&E.*0.5 µm per pixel.*0.2 to 0.6.*licence MIT/);
+    expect(radio).toHaveAccessibleDescription(/of the installation/);
     expect(screen.getByText(/For research/)).toBeVisible();
     expect(screen.getByText('Choose a model to see an estimate.')).toBeVisible();
     await expectAccessible();
+  });
+
+  it('tells models of the own tenant from those of the installation', async () => {
+    renderPage('/jobs/new?slide=s1', api({ 'GET /models': makePage([STAINS, makeModel('net', {}, { owner: 'tenant' })]) }));
+    expect(await screen.findByRole('radio', { name: /net/ })).toHaveAccessibleDescription(/yours/);
+    expect(screen.getByRole('radio', { name: /stain-density/ })).not.toHaveAccessibleDescription(/yours/);
   });
 
   it('shows what it takes before it is started, and how exactly that is counted', async () => {
