@@ -40,6 +40,7 @@ class Installation:
     looks: list[dict[str, Any]] = field(default_factory=list)  #: what the next looks at the slide say; then it is READY
     conflict: str | None = None  #: why PATCH is refused
     page: int = 2  #: items a page
+    models: list[dict[str, Any]] = field(default_factory=list)
     url: str = ""
 
     def routes(self) -> list[web.RouteDef]:
@@ -54,6 +55,7 @@ class Installation:
             web.post(f"{BASE}/jobs", self.submit),
             web.get(f"{BASE}/jobs/{JOB}", self.get_job),
             web.get(f"{BASE}/jobs/{JOB}/results", self.links),
+            web.get(f"{BASE}/models", self.list_models),
             web.put("/s3/{file}/{n}/{sha256}/{serial}", self.put),
             web.get("/s3/results/{name}", self.fetch),
         ]
@@ -150,6 +152,9 @@ class Installation:
             for name, data in self.results.items()
         ]
         return web.json_response({"items": items, "next_cursor": None})
+
+    async def list_models(self, request: web.Request) -> web.Response:
+        return web.json_response({"items": self.models, "next_cursor": None})
 
     async def fetch(self, request: web.Request) -> web.Response:
         return web.Response(body=self.results[request.match_info["name"]])
