@@ -52,7 +52,9 @@ class ModelCache:
     def load(self, plan: Plan) -> LoadedModel:
         """Return the plan's model, loaded. Raises ModelError, UnsuitableDevice, DeviceLost."""
         card = plan.card
-        key = card.identity  # a package that was registered earlier may be read differently under a newer name
+        # A package that was registered earlier may be read differently under a newer name, and a message about one
+        # tenant's model must not name another tenant's with the same bytes.
+        key = f"{card.name} {card.version} {card.identity}"
         if key not in self._loaded:
             package, began = None, time.monotonic()
             if plan.package_uri is not None:

@@ -1,4 +1,4 @@
-"""Models: list and get, and for admins: add a version, choose the default one."""
+"""Models of a tenant and of the installation: list and get, and for admins: add a version, choose the default one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Name = Annotated[str, Path(max_length=100, description="Of the model."), STORABL
 Version = Annotated[str, Path(max_length=100, description="Of the model."), STORABLE]
 
 
-@router.get("/models", tags=["models"], summary="All model versions that take jobs")
+@router.get("/models", tags=["models"], summary="Your tenant's model versions and the installation's")
 def list_all(caller: Caller, wiring: Wiring, cursor: Cursor = None, limit: Limit = 50) -> ModelList:
     return ModelList.of(list_models(caller, cursor=cursor, limit=limit, ledger=wiring.ledger))
 
@@ -41,7 +41,7 @@ def get(
     return ModelAnswer.of(wiring.ledger.get_model(caller, name, version))
 
 
-@router.put("/models/<name>/default", tags=["models"], summary="Choose the version that jobs take")
+@router.put("/models/<name>/default", tags=["models"], summary="Choose the version of your model that jobs take")
 def choose(name: Name, body: DefaultVersion, caller: Caller, wiring: Wiring) -> ModelAnswer:
     return ModelAnswer.of(registering.choose_default(caller, name, body.version, ledger=wiring.ledger))
 

@@ -108,7 +108,13 @@ class LeftBehind:
 
 
 def _insert(connection: psycopg.Connection[Any], table: str, rows: list[dict[str, Any]]) -> None:
-    columns = sql.SQL(", ").join(map(sql.Identifier, rows[0]))
+    generated = connection.execute(
+        "SELECT column_name FROM information_schema.columns WHERE table_schema = 'public' AND table_name = %s"
+        " AND is_generated = 'ALWAYS'",
+        (table,),
+    ).fetchall()
+    given = [column for column in rows[0] if (column,) not in generated]
+    columns = sql.SQL(", ").join(map(sql.Identifier, given))
     name = sql.Identifier(table)
     connection.execute(
         sql.SQL(

@@ -69,6 +69,26 @@ def test_a_package_is_registered_by_the_card_that_was_read_from_it(administer):
     assert "versions never change" in changed["error"]
 
 
+def test_a_model_is_registered_for_a_tenant_then_shared_with_all(administer):
+    administer(add_tenant={"name": "hospital"})
+    card = {**STAIN_DENSITY.as_json(), "name": "tumor", "kind": "torchscript"}
+    for number in ("1", "2"):
+        given = {**card, "version": number, "digest": number * 64}
+        answer = administer(register_model={"card": given, "package_uri": "s3://models/x/", "tenant": "hospital"})
+        assert answer["version"] == number
+    assert administer(share_model={"tenant": "hospital", "name": "tumor", "version": "2"}) == {
+        "model": "tumor",
+        "version": "2",
+        "tenant": None,
+    }
+    found = [(one["tenant"], one["version"], one["is_default"]) for one in administer(list_models={})["models"]]
+    assert found == [(None, "2", True), ("hospital", "1", True)]
+    administer(register_model={"card": {**card, "version": "3", "digest": "3" * 64}, "package_uri": "s3://models/x/"})
+    assert administer(choose_default_model={"name": "tumor", "version": "3"}) == {"model": "tumor", "default": "3"}
+    defaults = [one["version"] for one in administer(list_models={})["models"] if one["is_default"]]
+    assert defaults == ["3", "1"]
+
+
 @pytest.mark.parametrize(
     ("action", "told"),
     [
@@ -81,6 +101,8 @@ def test_a_package_is_registered_by_the_card_that_was_read_from_it(administer):
         ({"add_key": {"tenant": "x", "name": "y", "role": "viewer"}}, "There is no tenant of this name"),
         ({"register_builtin": {"name": "x"}}, "There is no built-in model of this name; there are stain-density"),
         ({"register_model": {"card": {}, "package_uri": "s3://b/p/"}}, "The card is not one that read_package made"),
+        ({"share_model": {"tenant": "x", "name": "net", "version": "1"}}, "There is no tenant of this name"),
+        ({"choose_default_model": {"name": "net", "version": "1"}}, "This owner has no model with this name"),
         ({"register_model": {"card": {}, "package_uri": "https://b/p/"}}, "register_model.package_uri: does not have"),
     ],
 )

@@ -182,7 +182,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** All model versions that take jobs */
+        /** Your tenant's model versions and the installation's */
         get: operations["list_all_api_v1_wsi_models_get"];
         put?: never;
         post?: never;
@@ -217,7 +217,7 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Choose the version that jobs take */
+        /** Choose the version of your model that jobs take */
         put: operations["choose_api_v1_wsi_models__name__default_put"];
         post?: never;
         delete?: never;
