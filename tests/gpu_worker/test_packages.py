@@ -112,3 +112,10 @@ def test_a_package_that_two_registrations_read_otherwise_is_two_models():
     for each in (before, after, before):
         assert models.load(each).card == each.card
     assert len(loads) == 2
+
+
+def test_a_model_of_the_same_bytes_answers_under_its_own_name():
+    models = models_on_a_device_of(9, [])
+    ours = plan_of(1)
+    theirs = replace(ours, card=replace(ours.card, name="secret-trial"))
+    assert [models.load(each).card.name for each in (theirs, ours)] == ["secret-trial", ours.card.name]
