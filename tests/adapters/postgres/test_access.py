@@ -76,10 +76,10 @@ def test_rows_of_another_tenant_can_be_neither_written_nor_changed(
         as_tenant(ours, f"UPDATE slides SET tenant = '{theirs}'")
 
 
-def test_every_table_with_a_tenant_forces_row_security(api: psycopg.Connection) -> None:
+def test_every_table_with_a_tenant_or_an_owner_forces_row_security(api: psycopg.Connection) -> None:
     unforced = api.execute(
         """
-        SELECT relname FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid AND attname = 'tenant'
+        SELECT relname FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid AND attname IN ('tenant', 'owner')
         WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace AND NOT (relrowsecurity AND relforcerowsecurity)
         """
     ).fetchall()

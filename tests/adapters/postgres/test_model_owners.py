@@ -42,6 +42,9 @@ def read_key(database: Database, model: ModelVersion) -> str:
 
 def test_another_tenants_models_are_no_rows(world: PostgresWorld, database: Database) -> None:
     ready(world)
+    with process(database.api_dsn) as api:
+        query = "SELECT relforcerowsecurity FROM pg_class WHERE relname IN ('models', 'model_versions')"
+        assert api.execute(query.encode()).fetchall() == [(True,), (True,)]
     installations = [(MODEL.name, MODEL.version)]
     for tenant, seen in ((world.actor.tenant, 2), (world.other.tenant, 1), (None, 1)):
         with process(database.api_dsn, tenant) as api:
