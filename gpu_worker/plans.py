@@ -10,6 +10,7 @@ from uuid import UUID
 from inference.shard_meter import ShardMeter
 from wsi.errors import FailReason, JobFailed, SourceMissing
 from wsi.planning.plan import Plan
+from wsi.ports.ledger import SystemLedger
 from wsi.ports.objects import Objects, SlideStore
 from wsi.records.jobs import Job
 from wsi.slide.files.scratch import OnCopy, ScratchSpace
@@ -39,7 +40,10 @@ class OpenPlan:
 class PlanCache:
     """The open plans, for one thread."""
 
-    def __init__(self, *, objects: Objects, slides: SlideStore, scratch: ScratchSpace, device: str) -> None:
+    def __init__(
+        self, *, ledger: SystemLedger, objects: Objects, slides: SlideStore, scratch: ScratchSpace, device: str
+    ) -> None:
+        self._ledger = ledger
         self._objects = objects
         self._slides = slides
         self._scratch = scratch
@@ -82,9 +86,11 @@ class PlanCache:
         for other in self._open.values():
             if other.has_slide_of(plan):
                 return OpenPlan(plan, other.reader, other.meter)
-        source = SlideSource(
-            files=tuple((name, self._slides.open(uri, etag=etag)) for name, uri, etag in plan.slide_uris)
-        )
+        names = [name for name, _, _ in plan.slide_uris]
+        if plan.needs_names:
+            names = self._ledger.list_file_names(job.slide_id)
+        opened = [self._slides.open(uri, etag=etag) for _, uri, etag in plan.slide_uris]
+        source = SlideSource(files=tuple(zip(names, opened, strict=True)))
         reads = ReadCounter()
         # No mpp: the plan's boxes are in pixels already. The index makes opening free of requests.
         reader = open_slide(

@@ -74,6 +74,7 @@ class Worker:
         self._heartbeats = Heartbeats(ledger=ledger, queues=queues, lease_seconds=settings.lease_seconds)
         self._metrics = ShardMetrics(lambda: self._heartbeats.count)
         self._plans = PlanCache(
+            ledger=ledger,
             objects=objects,
             slides=slides,
             scratch=ScratchSpace(Path(settings.scratch), settings.max_scratch_bytes),

@@ -34,6 +34,8 @@ from lambdas.schemas.administration import (
     RegisterModel,
     SetQuotas,
     ShareModel,
+    SetRetention,
+    TenantName,
     TenantOrAll,
 )
 from lambdas.schemas.common import Body
@@ -84,6 +86,10 @@ def _carry_out(asked: Body, owner: Administration) -> dict[str, Any]:
             return {"quotas": asdict(owner.set_quotas(asked.tenant, asked.changes))}
         case TenantOrAll():
             return {"quotas": asdict(owner.get_quotas(asked.tenant))}
+        case SetRetention():  # before TenantName, of which it is one
+            return {"retention": asdict(owner.set_retention(asked.tenant, asked.changes))}
+        case TenantName():
+            return {"retention": asdict(owner.get_retention(asked.tenant))}
         case RegisterBuiltin():
             return _register_model(owner, _builtin(asked.name), package_uri=None, is_default=True)
         case RegisterModel():

@@ -1,11 +1,12 @@
-"""The schedule of a minute: it repairs what crashes left behind, reports the installation's vital signs, and moves
-slides out of the archive and back."""
+"""The schedule of a minute: it repairs what crashes left behind, reports the installation's vital signs, moves slides
+out of the archive and back, deletes what is older than its tenant keeps it, and erases what was deleted."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
 from typing import Any
 
+from adapters.s3.objects import S3Objects
 from adapters.s3.slides import S3SlideStore
 from adapters.settings import metrics
 from adapters.settings.processes import SweepSettings
@@ -16,9 +17,10 @@ from lambdas.metrics import publish
 from lambdas.wiring import make_aws_clients, make_system_ledger
 from wsi.jobs.sweeping import sweep
 from wsi.ports.ledger import SystemLedger
-from wsi.ports.objects import SlideStore
+from wsi.ports.objects import Objects, SlideStore
 from wsi.ports.queues import Queues
 from wsi.slides.archiving import settle
+from wsi.slides.erasing import EXPIRED_A_RUN, erase
 
 logger = make_logger("sweep")
 
@@ -29,6 +31,7 @@ def make_handler(
     *,
     ledger: SystemLedger,
     slides: SlideStore,
+    objects: Objects,
     queues: Queues,
     upload_days: float,
     stuck_seconds: float,
@@ -48,7 +51,10 @@ def make_handler(
         publish(vitals, swept, namespace=metrics_namespace)
         settled = settle(ledger=ledger, slides=slides)
         logger.info("settled", extra=asdict(settled))
-        return {**asdict(swept), **asdict(settled)}
+        expired = ledger.delete_expired(limit=EXPIRED_A_RUN)
+        erased = erase(ledger=ledger, slides=slides, objects=objects)
+        logger.info("erased", extra={**asdict(expired), **asdict(erased)})
+        return {**asdict(swept), **asdict(settled), **asdict(expired), **asdict(erased)}
 
     return handle
 
@@ -58,6 +64,7 @@ def wire(settings: SweepSettings) -> Handler:
     return make_handler(
         ledger=make_system_ledger(settings),
         slides=S3SlideStore(clients, settings.slides_bucket),
+        objects=S3Objects(clients, settings.results_bucket),
         queues=SqsQueues(clients, settings.queue_prefix),
         upload_days=settings.upload_days,
         stuck_seconds=settings.stuck_seconds,

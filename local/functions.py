@@ -104,6 +104,7 @@ def make_sweep_handler(at: Addresses, options: StackOptions, *, stuck_seconds: f
     settings = processes.SweepSettings(
         **at.make_common_settings(at.system_dsn),
         slides_bucket=at.buckets.slides,
+        results_bucket=at.buckets.results,
         queue_prefix=QUEUE_PREFIX,
         upload_days=options.upload_days,
         stuck_seconds=stuck_seconds,

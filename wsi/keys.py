@@ -61,8 +61,13 @@ def of_plan(tenant: UUID, job: UUID) -> str:
     return f"{make_job_prefix(tenant, job)}plan.json.gz"
 
 
+def make_shards_prefix(tenant: UUID, job: UUID) -> str:
+    """Return the prefix of what all shards of a job stored."""
+    return f"{SHARDS}{tenant}/{job}/"
+
+
 def make_shard_prefix(tenant: UUID, job: UUID, shard: int) -> str:
-    return f"{SHARDS}{tenant}/{job}/{shard:05d}/"
+    return f"{make_shards_prefix(tenant, job)}{shard:05d}/"
 
 
 def of_checkpoint(tenant: UUID, job: UUID, shard: int, attempt: int, number: int) -> str:

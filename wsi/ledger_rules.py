@@ -38,6 +38,7 @@ ENTRY_TOPIC: Mapping[JobState, str] = {JobState.QUEUED: "plan", JobState.STITCHI
 #: The queue that hears again of a job that is stuck in this state; a planner enters PLANNING itself, and may die in it.
 STUCK_TOPIC: Mapping[JobState, str] = {**ENTRY_TOPIC, JobState.PLANNING: "plan"}
 REUSABLE: tuple[JobState, ...] = tuple(state for state in JobState if state.is_success)
+ERASED_SENTENCE = "The job was deleted."  #: in place of why a deleted job failed
 LEASE_EXPIRED = "The worker's lease ran out."
 
 
@@ -199,6 +200,37 @@ def check_restorable(slide: Slide) -> None:
 
 def make_deleted_slide_error() -> Conflict:
     return Conflict("The slide was deleted; upload it again.")
+
+
+def check_unheld(slide: Slide) -> None:
+    """Raise Conflict while a legal hold keeps the slide and its jobs."""
+    if slide.legal_hold:
+        raise Conflict(
+            "The slide is under legal hold: neither it nor its jobs can be deleted until an admin ends the hold."
+        )
+
+
+def check_holdable(slide: Slide) -> None:
+    """Raise Conflict unless a legal hold may begin: once the slide is inspected, nothing but a deletion removes its
+    files."""
+    if slide.state is SlideState.DELETED:
+        raise make_deleted_slide_error()
+    if slide.state in (SlideState.UPLOADING, SlideState.UPLOADED):
+        raise Conflict("The slide is not inspected yet. Wait until it is READY or REJECTED, then hold it.")
+
+
+def check_ended(job: Job) -> None:
+    """Raise Conflict unless the job has ended."""
+    if not job.state.is_final:
+        raise Conflict(f"The job is {job.state.value}; cancel it first, or wait until it ends.")
+
+
+def make_deleted_job_error() -> NotFound:
+    return NotFound("The job was deleted, with its results.")
+
+
+def make_continued_job_error() -> Conflict:
+    return Conflict("A job that runs takes over finished parts of this one; cancel it first, or wait until it ends.")
 
 
 def make_slide_in_use_error() -> Conflict:

@@ -1,4 +1,4 @@
-"""Inspection: a slide is accepted or rejected."""
+"""Inspection: a slide is accepted or rejected. And what the readers of slides need to know of its files."""
 
 from __future__ import annotations
 
@@ -38,3 +38,8 @@ class PostgresInspection(Transactions):
     def reject_slide(self, slide_id: UUID, reason: RejectReason, sentence: str, *, version: int | None = None) -> bool:
         with self._transaction() as cursor:
             return slides.reject(cursor, slide_id, reason, sentence, at_version=version)
+
+    def list_file_names(self, slide_id: UUID) -> tuple[str, ...]:
+        with self._transaction() as cursor:
+            found = cursor.execute("SELECT name FROM slide_files WHERE slide_id = %s ORDER BY position", (slide_id,))
+            return tuple(row["name"] for row in found)

@@ -17,6 +17,7 @@ from wsi.errors import FailReason
 from wsi.ledger_rules import (
     REUSABLE,
     check_readable,
+    make_deleted_job_error,
     make_final_job_error,
     make_reused_key_error,
     make_slide_changed_error,
@@ -37,6 +38,7 @@ _PAGE = sql.SQL(
     WHERE (%(q)s::text IS NULL OR strpos(normalize(lower(jobs.label)), normalize(lower(%(q)s))) > 0
             OR strpos(normalize(lower(slides.name)), normalize(lower(%(q)s))) > 0)
         AND (%(keys)s::text[] IS NULL OR jobs.model = ANY(%(keys)s))
+        AND jobs.deleted_at IS NULL
         AND (%(time)s::timestamptz IS NULL OR (jobs.created_at, jobs.id) < (%(time)s, %(id)s)) {equals}
     ORDER BY jobs.created_at DESC, jobs.id DESC LIMIT %(rows)s
     """
@@ -195,6 +197,8 @@ def get(cursor: Cursor, job_id: UUID) -> Job:
     row = cursor.execute("SELECT * FROM jobs WHERE id = %s", (job_id,)).fetchone()
     if row is None:
         raise make_unknown_job_error()
+    if row["deleted_at"] is not None:
+        raise make_deleted_job_error()
     return rows.read_job(row)
 
 
@@ -211,7 +215,8 @@ def _claim_key(cursor: Cursor, actor: Actor, idempotency: Idempotency, job_id: U
 
 def _replay(cursor: Cursor, idempotency: Idempotency) -> Submission:
     row = cursor.execute("SELECT * FROM idempotency_keys WHERE key = %s", (idempotency.key,)).fetchone()
-    assert row is not None, "a conflicting key is committed and never removed"
+    if row is None:  # the key was there a moment ago, and went with its job
+        raise make_deleted_job_error()
     if row["body_digest"] != idempotency.body_digest:
         raise make_reused_key_error()
     return Submission(job=get(cursor, row["job_id"]), replayed=True, reused=row["reused"])

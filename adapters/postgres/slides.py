@@ -117,17 +117,6 @@ class PostgresTenantSlides(Transactions):
             items = tuple(rows.read_slide(row) for row in found[:limit])
             return Page(items, make_cursor(items[-1].created_at, items[-1].id) if len(found) > limit else None)
 
-    def delete_slide(self, actor: Actor, slide_id: UUID) -> Slide:
-        with self._transaction(actor.tenant) as cursor:
-            slide = lock(cursor, slide_id)
-            if slide.state is SlideState.DELETED:
-                return slide
-            check_unused(cursor, slide_id)
-            move(cursor, slide_id, SlideState.DELETED)
-            deleted = get(cursor, slide_id)
-            note(cursor, actor, "slide.delete", slide_id)
-            return deleted
-
     def restate_slide(self, actor: Actor, slide_id: UUID, restatement: Restatement) -> Slide:
         with self._transaction(actor.tenant) as cursor:
             slide = lock(cursor, slide_id)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from adapters.postgres import deliveries, outbox, registrations, rows, shards, slides
 from adapters.postgres.connections import Cursor, Transactions
+from adapters.postgres.erasure import deleting
 from adapters.postgres.moves import lock_job, move_job, wake_shards, wake_stage
 from wsi.errors import RejectReason
 from wsi.ledger_rules import GIVEN_UP, STUCK_TOPIC, UNINSPECTED_SENTENCE
 from wsi.ports.ledger import Swept
-from wsi.states import JobState, SlideState
+from wsi.states import JobState
 
 
 class PostgresSweep(Transactions):
@@ -142,5 +143,5 @@ def abandon_uploads(cursor: Cursor, *, days: float) -> int:
         "SELECT id FROM slides WHERE state = 'UPLOADING' AND created_at < now() - make_interval(secs => %s)",
         (days * 86_400,),
     ).fetchall()
-    abandoned = sum(slides.move(cursor, row["id"], SlideState.DELETED) for row in old)
+    abandoned = sum(deleting.abandon_slide(cursor, row["id"]) for row in old)
     return abandoned + registrations.abandon(cursor, days=days)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from adapters.postgres.archiving import PostgresSystemArchive
 from adapters.postgres.deidentifying import PostgresDeidentification
 from adapters.postgres.deliveries import PostgresDeliveries
+from adapters.postgres.erasure.deleting import PostgresErasures
+from adapters.postgres.erasure.retention import PostgresRetention
 from adapters.postgres.inspecting import PostgresInspection
 from adapters.postgres.jobs import PostgresSystemJobs
 from adapters.postgres.measurements.vitals import PostgresVitals
@@ -19,6 +21,8 @@ class PostgresSystemLedger(
     PostgresInspection,
     PostgresDeidentification,
     PostgresSystemArchive,
+    PostgresErasures,
+    PostgresRetention,
     PostgresSystemJobs,
     PostgresShards,
     PostgresOutbox,

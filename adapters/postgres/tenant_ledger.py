@@ -5,6 +5,7 @@ from __future__ import annotations
 from adapters.postgres.archiving import PostgresTenantArchive
 from adapters.postgres.audit import PostgresAudit
 from adapters.postgres.deliveries import PostgresTenantNotices
+from adapters.postgres.erasure.deleting import PostgresTenantErasure
 from adapters.postgres.jobs import PostgresTenantJobs
 from adapters.postgres.measurements.queue_state import PostgresQueueState
 from adapters.postgres.models import PostgresTenantModels
@@ -15,6 +16,7 @@ from adapters.postgres.slides import PostgresTenantSlides
 class PostgresTenantLedger(
     PostgresTenantSlides,
     PostgresTenantArchive,
+    PostgresTenantErasure,
     PostgresTenantJobs,
     PostgresQueueState,
     PostgresTenantNotices,

@@ -176,6 +176,9 @@ class S3SlideStore:
         target = self._ours(uri)
         delete_versions(self._clients, target["Bucket"], target["Key"], lambda key: key == target["Key"])
 
+    def delete_below(self, prefix: str) -> int:
+        return delete_versions(self._clients, self._bucket, prefix, lambda key: True)
+
     def archive(self, uri: str) -> None:
         tag, value = ARCHIVED
         with translate_refusals():

@@ -144,9 +144,11 @@ class RelaySettings(DatabaseSettings, QueueNames, TracedSettings):
 
 
 class SweepSettings(DatabaseSettings, QueueNames):
-    """The function that repairs, once a minute, what deaths and lost messages left behind."""
+    """The function that repairs, once a minute, what deaths and lost messages left behind, and erases what was
+    deleted."""
 
-    slides_bucket: str  #: Bucket of uploaded slides, whose files are archived and restored.
+    slides_bucket: str  #: Bucket of uploaded slides, whose files are archived, restored and erased.
+    results_bucket: str  #: Bucket of results and of what inspection stores.
     upload_days: float = Field(default=3.0, gt=0)  #: Age at which an unfinished upload is deleted.
     stuck_seconds: float = Field(default=900.0, gt=0)  #: Time without a move after which the message is sent again.
     give_up_seconds: float = Field(default=86_400.0, gt=0)  #: Time after which a job fails and a slide is rejected.

@@ -73,3 +73,9 @@ class FunctionRights:
     def delete(self, bucket: s3.IBucket, keys: str = "*") -> None:
         self.may(DELETING, bucket.arn_for_objects(keys))
         self.may(["s3:ListBucketVersions"], bucket.bucket_arn)
+
+    def erase(self, slides: s3.IBucket, results: s3.IBucket) -> None:
+        """Allow deleting for good all that is stored of a slide or a job, and aborting its uploads."""
+        self.may(["s3:AbortMultipartUpload"], slides.arn_for_objects("*"))
+        self.delete(slides)
+        self.delete(results)

@@ -188,12 +188,14 @@ class Functions(Construct):
         settings = processes.SweepSettings(
             **self._common(SYSTEM_ROLE),
             slides_bucket=self._data.slides.bucket_name,
+            results_bucket=self._data.results.bucket_name,
             queue_prefix=self._deployment.queue_prefix,
         )
         access = self._add("sweep", AssetKind.API, settings, memory_mib=512)
         access.connect(SYSTEM_ROLE)
         access.send("wake")
         access.archive(self._data.slides)
+        access.erase(self._data.slides, self._data.results)
 
     def _make_notices(self) -> None:
         """Make the functions for notices. webhook_send opens URLs of customers: so it runs outside the VPC, and its

@@ -1,4 +1,4 @@
-"""Jobs: list, watch, results, cancel, try again. `lambdas.routes.submission` starts them."""
+"""Jobs: list, watch, results, cancel, try again, delete. `lambdas.routes.submission` starts them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from http import HTTPStatus
 from typing import Annotated
 from uuid import UUID
 
+from aws_lambda_powertools.event_handler import Response
 from aws_lambda_powertools.event_handler.openapi.params import Query
 from aws_lambda_powertools.event_handler.router import APIGatewayRouter
 
@@ -32,6 +33,7 @@ from wsi.jobs import job_results, jobs
 from wsi.jobs.expecting import measure_wait
 from wsi.records.identity import Actor
 from wsi.records.jobs import Job, JobFilter
+from wsi.slides import erasing
 from wsi.states import JobState
 
 router = APIGatewayRouter()
@@ -127,6 +129,14 @@ def retry(
         queues=wiring.queues,
     )
     return JobSubmitted.of_submission(submission, read_job_context(submission.job, caller=caller, wiring=wiring))
+
+
+@router.delete(
+    "/jobs/<job_id>", tags=["jobs"], summary="Delete a job that has ended", status_code=HTTPStatus.NO_CONTENT
+)
+def delete(job_id: UUID, caller: Caller, wiring: Wiring) -> Response[None]:
+    erasing.delete_job(caller, job_id, ledger=wiring.ledger, objects=wiring.objects)
+    return Response(status_code=HTTPStatus.NO_CONTENT)
 
 
 def read_job_context(*of: Job, caller: Actor, wiring: SubmitWiring) -> JobContext:

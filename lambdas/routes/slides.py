@@ -1,4 +1,4 @@
-"""Slides: register by reference, list, get, restate, archive, restore, delete."""
+"""Slides: register by reference, list, get, restate, archive, restore, hold, delete."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from aws_lambda_powertools.event_handler.openapi.params import Body, Query
 from aws_lambda_powertools.event_handler.router import APIGatewayRouter
 
 from lambdas.http.requests import Caller, Cursor, Limit, Search, Trace, Wiring
-from lambdas.schemas.slides import SlideAnswer, SlideList, SlideToRegister, SlideToRestate, SlideToRestore
+from lambdas.schemas.slides import LegalHold, SlideAnswer, SlideList, SlideToRegister, SlideToRestate, SlideToRestore
 from wsi.records.slides import Choice
-from wsi.slides import archiving, restating, slides
+from wsi.slides import archiving, erasing, restating, slides
 from wsi.spans import describe_span
 from wsi.states import SlideState
 
@@ -93,7 +93,12 @@ def restore(
     return SlideAnswer.of(slide)
 
 
+@router.put("/slides/<slide_id>/legal-hold", tags=["slides"], summary="Begin or end a legal hold")  # pyright: ignore[reportUnknownMemberType]
+def hold(slide_id: UUID, body: LegalHold, caller: Caller, wiring: Wiring) -> SlideAnswer:
+    return SlideAnswer.of(erasing.set_legal_hold(caller, slide_id, held=body.held, ledger=wiring.ledger))
+
+
 @router.delete("/slides/<slide_id>", tags=["slides"], summary="Delete the slide", status_code=HTTPStatus.NO_CONTENT)
 def delete(slide_id: UUID, caller: Caller, wiring: Wiring) -> Response[None]:
-    slides.delete_slide(caller, slide_id, ledger=wiring.ledger, slides=wiring.slides, objects=wiring.objects)
+    erasing.delete_slide(caller, slide_id, ledger=wiring.ledger, slides=wiring.slides, objects=wiring.objects)
     return Response(status_code=HTTPStatus.NO_CONTENT)

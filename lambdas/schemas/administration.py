@@ -14,6 +14,7 @@ from wsi.records.jobs import Priority
 Name = Annotated[str, Field(min_length=1, max_length=100), STORABLE]
 Limit = Annotated[int, Field(ge=0, lt=2**63)]
 SmallLimit = Annotated[int, Field(ge=0, lt=2**31)]
+Days = Annotated[int, Field(ge=1, le=36_500)]
 Claim = Annotated[str, Field(min_length=1, max_length=500), STORABLE]
 
 
@@ -68,6 +69,23 @@ class SetQuotas(TenantOrAll):
         return {name: getattr(self, name) for name in self.model_fields_set - {"tenant"}}
 
 
+class TenantName(Body):
+    tenant: Name
+
+
+class SetRetention(TenantName):
+    """Periods that are left out stay; null deletes nothing for its age. A legal hold comes before each of them."""
+
+    slide_days: Days | None = None  #: from when a slide was created until it and its jobs are deleted
+    result_days: Days | None = None  #: from when a job ended until it is deleted
+    key_days: Days | None = None  #: for which an Idempotency-Key is known
+
+    @property
+    def changes(self) -> dict[str, int | None]:
+        """The periods that were given, by name."""
+        return {name: getattr(self, name) for name in self.model_fields_set - {"tenant"}}
+
+
 class RegisterBuiltin(Body):
     name: Name
 
@@ -111,6 +129,8 @@ class Action(OneAction):
     revoke_key: KeyName | None = None
     set_quotas: SetQuotas | None = None
     get_quotas: TenantOrAll | None = None
+    set_retention: SetRetention | None = None
+    get_retention: TenantName | None = None
     register_builtin: RegisterBuiltin | None = None
     register_model: RegisterModel | None = None
     list_models: ListModels | None = None

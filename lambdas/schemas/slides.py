@@ -81,6 +81,13 @@ class SlideToRestore(Body):
     )
 
 
+class LegalHold(Body):
+    held: bool = Field(
+        description="True: neither the slide nor its jobs can be deleted, by anybody or by age. Why is not recorded "
+        "here: keep the reason with your case."
+    )
+
+
 class RemovedParts(Answer):
     images: int = Field(description="Label, macro and other pictures beside the slide.")
     tags: int = Field(description="Values taken away, blanked or replaced.")
@@ -107,6 +114,7 @@ class SlideAnswer(Answer):
     restored_until: datetime | None = Field(
         description="Of a slide that was restored: a day before then it goes back to the archive."
     )
+    legal_hold: bool = Field(description="An admin holds it: neither it nor its jobs can be deleted.")
     created_at: datetime
     version: int
 
@@ -130,6 +138,7 @@ class SlideAnswer(Answer):
             removed=RemovedParts(**slide.removed.as_json()) if slide.removed and slide.deidentified else None,
             inspection=_strip_tile_counts(slide.inspection),
             restored_until=slide.restored_until,
+            legal_hold=slide.legal_hold,
             created_at=slide.created_at,
             version=slide.version,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.contracts.erasure.ledger import ErasureLedgerContract, RetentionContract
 from tests.contracts.ledger_archive import ArchiveLedgerContract
 from tests.contracts.ledger_deidentification import DeidentificationLedgerContract
 from tests.contracts.ledger_jobs import JobMovesContract, SubmissionContract
@@ -22,6 +23,8 @@ class LedgerContract(
     TenancyContract,
     DeidentificationLedgerContract,
     ArchiveLedgerContract,
+    ErasureLedgerContract,
+    RetentionContract,
     RestatementLedgerContract,
     RegistrationLedgerContract,
     SubmissionContract,

@@ -114,6 +114,11 @@ class SlideLedgerContract:
         assert (rejected.reason, rejected.sentence) == ("no_mpp", "The slide has no scale.")
         assert not world.system.accept_slide(slide.id, INSPECTION, "thumbnail.jpeg", version=slide.version)
 
+    def test_the_names_of_files_come_in_their_order(self, world: LedgerWorld) -> None:
+        slide_id = uuid4()
+        world.tenants.create_slide(world.actor, slide_id, "a.mrxs", files(slide_id, 3), mpp=None)
+        assert world.system.list_file_names(slide_id) == ("part0.svs", "part1.svs", "part2.svs")
+
     def test_unknown_slide_is_not_inspected(self, world: LedgerWorld) -> None:
         assert world.system.find_uninspected_slide(uuid4()) is None
         assert not world.system.accept_slide(uuid4(), INSPECTION, "thumbnail.jpeg", version=1)

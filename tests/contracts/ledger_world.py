@@ -11,7 +11,7 @@ from wsi.ports.ledger import Identities, SystemLedger, TenantLedger
 from wsi.records.identity import Actor
 from wsi.records.jobs import Idempotency, Job, JobOptions, NewJob, Priority
 from wsi.records.models import ModelVersion
-from wsi.records.quotas import Quotas
+from wsi.records.quotas import Quotas, Retention
 from wsi.records.results import ResultFile
 from wsi.records.shards import Lease, ShardCount
 from wsi.records.slides import Slide, SlideFile
@@ -52,6 +52,10 @@ class LedgerWorld(Protocol):
 
     def set_quotas(self, actor: Actor | None, quotas: Quotas) -> None:
         """Set the quotas of the actor's tenant, as an operator does; None: of all without their own."""
+        ...
+
+    def set_retention(self, actor: Actor, retention: Retention) -> None:
+        """Set how long the actor's tenant keeps what, as an operator does."""
         ...
 
     def forget_stitching(self, job_id: UUID) -> None:

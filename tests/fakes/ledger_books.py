@@ -15,6 +15,7 @@ from wsi.ledger_rules import (
     ENTRY_TOPIC,
     PUSH_SECONDS,
     choose_inspection_trace,
+    make_deleted_job_error,
     make_job_message,
     make_shard_message,
     make_slide_message,
@@ -28,7 +29,7 @@ from wsi.records.identity import Actor
 from wsi.records.jobs import Idempotency, Job, JobEvent
 from wsi.records.models import ModelVersion
 from wsi.records.notices import PUSH, SHARD_QUEUES, OutboxRow, make_job_update
-from wsi.records.quotas import Quotas
+from wsi.records.quotas import Quotas, Retention
 from wsi.records.registrations import Registration
 from wsi.records.results import ResultFile
 from wsi.records.shards import Shard
@@ -117,6 +118,8 @@ class Books:
     webhook_secrets: dict[UUID, WebhookSecret] = field(default_factory=dict[UUID, WebhookSecret])
     usage: dict[tuple[UUID, date], Usage] = field(default_factory=dict[tuple[UUID, date], Usage])
     quotas: dict[UUID | None, Quotas] = field(default_factory=dict[UUID | None, Quotas])  #: None: of all others
+    retention: dict[UUID, Retention] = field(default_factory=dict[UUID, Retention])  #: by tenant
+    erased: set[UUID] = field(default_factory=set[UUID])  #: slides and jobs without an object
     tiles_expected: dict[UUID, int] = field(default_factory=dict[UUID, int])  #: by job
     pushed_at: dict[UUID, datetime] = field(default_factory=dict[UUID, datetime])  #: by job
     woken_at: dict[tuple[UUID, int | None], datetime] = field(
@@ -149,6 +152,8 @@ class Books:
         job = self.jobs.get(job_id)
         if job is None or job.tenant != actor.tenant:
             raise make_unknown_job_error()
+        if job.deleted_at is not None:
+            raise make_deleted_job_error()
         return job
 
     def note(self, actor: Actor, action: str, subject: str | UUID, detail: Mapping[str, Any] | None = None) -> None:

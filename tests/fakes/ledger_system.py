@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from tests.fakes import vitals
+from tests.fakes.erasure.ledger import forget_slide
 from tests.fakes.ledger_archive import MemoryArchive
 from tests.fakes.ledger_books import Report
 from tests.fakes.ledger_deidentification import MemoryDeidentification
@@ -49,6 +50,10 @@ class MemorySystemLedger(
         with self.books.lock:
             slide = self.books.slides.get(slide_id)
             return slide if slide and slide.state is SlideState.UPLOADED else None
+
+    def list_file_names(self, slide_id: UUID) -> tuple[str, ...]:
+        with self.books.lock:
+            return tuple(file.name for file in self.books.slides[slide_id].files)
 
     def accept_slide(self, slide_id: UUID, inspection: Mapping[str, Any], thumbnail_key: str, *, version: int) -> bool:
         with self.books.lock:
@@ -266,7 +271,7 @@ class MemorySystemLedger(
             for slide in self.books.slides.values()
             if slide.state is SlideState.UPLOADING and slide.created_at < before
         ]
-        return sum(self.books.move_slide(slide_id, SlideState.DELETED) is not None for slide_id in old)
+        return sum(forget_slide(self.books, slide_id) is not None for slide_id in old)
 
     # --- models
 

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any, Protocol, TypeVar
 from uuid import UUID
 
+from tests.fakes.erasure.ledger import MemoryErasure
 from tests.fakes.ledger_books import Books
 from tests.fakes.ledger_fairness import MemoryQuotas
 from tests.fakes.ledger_restatement import MemoryRestatement
@@ -20,7 +21,6 @@ from wsi.ledger_rules import (
     make_final_job_error,
     make_reused_key_error,
     make_slide_changed_error,
-    make_slide_in_use_error,
     make_unknown_model_error,
 )
 from wsi.models.owners import select_usable
@@ -46,7 +46,7 @@ _REQUEST_ONLY = ("slide_version", "tiles_expected")  #: fields of a request that
 _Item = TypeVar("_Item", bound=_Dated)
 
 
-class MemoryTenantLedger(MemoryRestatement, MemoryQuotas):
+class MemoryTenantLedger(MemoryRestatement, MemoryQuotas, MemoryErasure):
     """`wsi.ports.ledger.TenantLedger` in this process's memory."""
 
     books: Books
@@ -126,17 +126,6 @@ class MemoryTenantLedger(MemoryRestatement, MemoryQuotas):
         with self.books.lock:
             return _page(self.books.slides, wanted, cursor, limit)
 
-    def delete_slide(self, actor: Actor, slide_id: UUID) -> Slide:
-        with self.books.lock:
-            slide = self.books.slide_of(actor, slide_id)
-            if self.books.is_read(slide_id):
-                raise make_slide_in_use_error()
-            deleted = self.books.move_slide(slide_id, SlideState.DELETED)
-            if deleted is None:
-                return slide
-            self.books.note(actor, "slide.delete", slide_id)
-            return deleted
-
     # --- jobs
 
     def submit_job(
@@ -170,6 +159,7 @@ class MemoryTenantLedger(MemoryRestatement, MemoryQuotas):
             names = (_folded(job.label or ""), _folded(self.books.slides[job.slide_id].name))
             return (
                 job.tenant == actor.tenant
+                and job.deleted_at is None
                 and (wanted.q is None or any(_folded(wanted.q) in name for name in names))
                 and all(getattr(job, name) == value for name, value in wanted.get_required_values().items())
             )

@@ -138,6 +138,12 @@ class MemorySlideStore:
         self.marked.discard(uri)
         self._archived.pop(uri, None)
 
+    def delete_below(self, prefix: str) -> int:
+        doomed = [uri for uri in self._objects if uri.startswith(self.make_uri(prefix))]
+        for uri in doomed:
+            self.delete(uri)
+        return len(doomed)
+
     def archive(self, uri: str) -> None:
         self._check(uri, writes=True)
         self.head(uri)

@@ -45,7 +45,8 @@ def installation(tmp_path: Path) -> Installation:
 def plans_of(installation: Installation) -> tuple[PlanCache, CountedSlides]:
     slides = CountedSlides(installation.slides)
     scratch = ScratchSpace(installation.folder / "scratch")
-    return PlanCache(objects=installation.objects, slides=slides, scratch=scratch, device="cpu"), slides
+    parts = {"objects": installation.objects, "slides": slides, "scratch": scratch}
+    return PlanCache(ledger=installation.ledger, **parts, device="cpu"), slides
 
 
 def job_of(installation: Installation, card: ModelCard) -> Job:

@@ -162,6 +162,7 @@ def swept(installation):
     return sweep.make_handler(
         ledger=installation.ledger,
         slides=installation.slides,
+        objects=installation.objects,
         queues=installation.queues,
         upload_days=3,
         stuck_seconds=900,
@@ -176,6 +177,7 @@ def test_the_sweep_tells_what_it_put_right(installation, swept):
     assert set(answer) == {
         *("leases_expired", "stitches_woken", "messages_resent", "uploads_abandoned", "given_up", "notices_woken"),
         *("slides_restored", "slides_archived_again", "slides_unsettled"),
+        *("slides_expired", "jobs_expired", "keys_expired", "slides_erased", "jobs_erased", "erasures_failed"),
     }
     json.dumps(answer)
 

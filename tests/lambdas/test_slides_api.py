@@ -82,19 +82,72 @@ def test_a_deleted_slide_leaves_nothing_of_ours(analyst, installation):
     assert analyst("GET", "/slides").body["items"] == []
 
 
-def test_a_deleted_slide_takes_the_plans_that_name_its_files_with_it(analyst, installation):
+def test_a_deleted_slide_takes_its_jobs_with_it(analyst, installation):
     slide = installation.ready()
     jobs = [
         analyst("POST", "/jobs", {"slide_id": str(slide), "model": "stain-density", "force": True}).body["job_id"]
         for _ in range(2)
     ]
-    tenant = ANALYST.tenant
     for job in jobs:
-        installation.objects.put(keys.of_plan(tenant, UUID(job)), b"plan")
-        installation.objects.put(keys.of_result(tenant, UUID(job), "tiles.csv"), b"minx")
+        store_job(installation, job)
         analyst("POST", f"/jobs/{job}/cancel")
     assert analyst("DELETE", f"/slides/{slide}").status == 204
-    assert set(installation.objects.held) == {keys.of_result(tenant, UUID(job), "tiles.csv") for job in jobs}
+    assert installation.objects.held == {}
+    for job in jobs:
+        for path in ("", "/results", "/partial", "/events", "/deliveries"):
+            assert analyst("GET", f"/jobs/{job}{path}").status == 404
+    assert analyst("GET", "/jobs").body["items"] == []
+
+
+def test_a_deleted_job_takes_its_objects_alone(analyst, installation):
+    slide = installation.ready()
+    job, other = (
+        analyst("POST", "/jobs", {"slide_id": str(slide), "model": "stain-density", "force": True}).body["job_id"]
+        for _ in range(2)
+    )
+    for one in (job, other):
+        store_job(installation, one)
+        analyst("POST", f"/jobs/{one}/cancel")
+    theirs = {key for key in installation.objects.held if other in key}
+    for _ in range(2):
+        assert analyst("DELETE", f"/jobs/{job}").status == 204
+    assert set(installation.objects.held) == theirs
+    assert [item["job_id"] for item in analyst("GET", "/jobs").body["items"]] == [other]
+
+
+def test_a_live_job_is_not_deleted(analyst, installation):
+    body = {"slide_id": str(installation.ready()), "model": "stain-density"}
+    job = analyst("POST", "/jobs", body).body["job_id"]
+    reply = analyst("DELETE", f"/jobs/{job}")
+    assert (reply.status, reply.body["detail"]) == (409, "The job is QUEUED; cancel it first, or wait until it ends.")
+
+
+def test_a_legal_hold_refuses_deletions_until_an_admin_ends_it(callers, analyst, installation):
+    slide = installation.ready()
+    job = analyst("POST", "/jobs", {"slide_id": str(slide), "model": "stain-density"}).body["job_id"]
+    analyst("POST", f"/jobs/{job}/cancel")
+    assert analyst("PUT", f"/slides/{slide}/legal-hold", {"held": True}).status == 403
+    assert callers.admin("PUT", f"/slides/{slide}/legal-hold", {"held": True}).body["legal_hold"] is True
+    for path in (f"/slides/{slide}", f"/jobs/{job}"):
+        reply = analyst("DELETE", path)
+        assert reply.status == 409
+        assert reply.body["detail"] == (
+            "The slide is under legal hold: neither it nor its jobs can be deleted until an admin ends the hold."
+        )
+    assert callers.admin("PUT", f"/slides/{slide}/legal-hold", {"held": False}).body["legal_hold"] is False
+    assert analyst("DELETE", f"/jobs/{job}").status == analyst("DELETE", f"/slides/{slide}").status == 204
+
+
+def store_job(installation, job):
+    """What planner, workers and stitch store."""
+    tenant, job = ANALYST.tenant, UUID(job)
+    for key in (
+        keys.of_plan(tenant, job),
+        keys.of_checkpoint(tenant, job, 0, 1, 1),
+        keys.of_shard_result(tenant, job, 0, 1),
+        keys.of_result(tenant, job, "tiles.csv"),
+    ):
+        installation.objects.put(key, b"data")
 
 
 def test_deleting_a_slide_by_reference_leaves_the_customers_file(analyst, installation):

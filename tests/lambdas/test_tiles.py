@@ -25,7 +25,7 @@ from tests.wsi.inspection.test_inspecting import inspect, take_in
 from tests.wsi.slide.sources import oracle_level
 from wsi import keys
 from wsi.errors import RejectReason
-from wsi.slides.slides import delete_slide
+from wsi.slides.erasing import delete_slide
 from wsi.states import SlideState
 from wsi.viewer.kept_views import CHECKED_SECONDS, KEPT, KeptViews
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from wsi.errors import NewerSchema
 from wsi.inspection.mask import SlideMask
+from wsi.planning.numbered_files import are_numbers
 from wsi.planning.stains import Stains
 from wsi.records.fields import select_known_fields
 from wsi.records.model_card import Boxes, Channels, ModelCard, Resize
@@ -27,9 +28,9 @@ from wsi.records.slides import Choice, Inspection
 from wsi.slide.coding import Reduction
 
 #: 2: boxes may be longer than wide, and tiles may be decoded smaller. 3: the card may resize as Pillow does. 4: it may
-#: take BGR. 5: it may keep boxes at fractions of a pixel, or normalise stains. A plan that does none of it is still of
-#: schema 1, so that workers that know no other take it.
-PLAN_SCHEMA = 5
+#: take BGR. 5: it may keep boxes at fractions of a pixel, or normalise stains. 6: the names of its slide's files are in
+#: SQL. A plan that does none of it is still of schema 1, so that workers that know no other take it.
+PLAN_SCHEMA = 6
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -102,7 +103,8 @@ class Numerics:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Plan:
     slide_digest: str
-    slide_uris: tuple[tuple[str, str, str], ...]  #: (relative name, uri, etag); the first one is opened
+    #: (relative name, uri, etag); the first one is opened. The queue's plans have numbers in place of names.
+    slide_uris: tuple[tuple[str, str, str], ...]
     index: bytes | None  #: the reader's parsed index
     inspection: Inspection
     card: ModelCard
@@ -129,6 +131,8 @@ class Plan:
     def schema(self) -> int:
         """The lowest schema that can hold this plan. So an older worker computes the plans that it can, and the digest
         of an older plan does not change."""
+        if self.needs_names:
+            return 6
         if self.card.boxes is not Boxes.WHOLE or self.card.stain_normalisation is not None:
             return 5
         if self.card.channels is not Channels.RGB:
@@ -136,6 +140,12 @@ class Plan:
         if self.card.resize is not Resize.EXACT:
             return 3
         return 1 if self._is_plain else 2
+
+    @property
+    def needs_names(self) -> bool:
+        """True if the slide's files refer to each other by names that the plan does not say: only OpenSlide reads it,
+        and it has several."""
+        return self.index is None and len(self.slide_uris) > 1 and are_numbers([name for name, _, _ in self.slide_uris])
 
     @property
     def _is_plain(self) -> bool:

@@ -18,6 +18,7 @@ from typing import Any, Protocol
 from uuid import UUID
 
 from wsi.errors import FailReason, RejectReason
+from wsi.ports.erasure import SystemErasure, TenantErasure
 from wsi.ports.registrations import SystemRegistrations, TenantRegistrations
 from wsi.records.deliveries import Delivery, NoticeBrief
 from wsi.records.expectations import QueueState
@@ -34,7 +35,7 @@ from wsi.records.vitals import Vitals
 from wsi.states import SlideState
 
 
-class TenantLedger(TenantRegistrations, Protocol):
+class TenantLedger(TenantRegistrations, TenantErasure, Protocol):
     """The API's operations. They raise NotFound for ids of other tenants; the use cases check roles."""
 
     def create_slide(
@@ -82,10 +83,6 @@ class TenantLedger(TenantRegistrations, Protocol):
         case folded."""
         ...
 
-    def delete_slide(self, actor: Actor, slide_id: UUID) -> Slide:
-        """Move a slide from any state to DELETED. Idempotent. Raises Conflict while a live job reads the slide."""
-        ...
-
     def restate_slide(self, actor: Actor, slide_id: UUID, restatement: Restatement) -> Slide:
         """Move a slide from READY or REJECTED to UPLOADED with the new statement and an outbox row to "inspect", and
         clear what the last inspection found. A new name alone only renames the slide; a statement that changes nothing
@@ -116,7 +113,9 @@ class TenantLedger(TenantRegistrations, Protocol):
         """
         ...
 
-    def get_job(self, actor: Actor, job_id: UUID) -> Job: ...
+    def get_job(self, actor: Actor, job_id: UUID) -> Job:
+        """Return the job. Raises NotFound, also once it was deleted."""
+        ...
 
     def measure_queue(self, job_id: UUID) -> QueueState:
         """Count what is before this job in the queue and the workers that are up, over all tenants. Numbers alone: it
@@ -210,10 +209,14 @@ class Swept:
     notices_woken: int = 0  #: jobs with a notice that is due
 
 
-class SystemLedger(SystemRegistrations, Protocol):
+class SystemLedger(SystemRegistrations, SystemErasure, Protocol):
     # --- slides
     def find_uninspected_slide(self, slide_id: UUID) -> Slide | None:
         """Return the slide while it is UPLOADED; None otherwise, as for a late duplicate message."""
+        ...
+
+    def list_file_names(self, slide_id: UUID) -> tuple[str, ...]:
+        """List the names of the slide's files in their order. They can identify a patient."""
         ...
 
     def accept_slide(self, slide_id: UUID, inspection: Mapping[str, Any], thumbnail_key: str, *, version: int) -> bool:

@@ -118,6 +118,10 @@ class SlideStore(MultipartStore, Protocol):
         """Open one object for range reads, pinned to `etag` when given (else to the version that answers first)."""
         ...
 
+    def delete_below(self, prefix: str) -> int:
+        """Delete every object of our bucket whose key begins with `prefix`, all versions of it; return their number."""
+        ...
+
     def archive(self, uri: str) -> None:
         """Mark the object for Deep Archive. The bucket's lifecycle moves it there within days; it cannot be read then.
         Idempotent. Raises SourceMissing."""

@@ -128,6 +128,7 @@ class Job(JobTerms):
     created_at: datetime
     updated_at: datetime
     finished_at: datetime | None = None
+    deleted_at: datetime | None = None  #: its ids and counts stay; for the API it no longer exists
 
     @property
     def progress(self) -> float:

@@ -1,4 +1,4 @@
-"""Quotas: the limits of a tenant."""
+"""The limits of a tenant: how much it may use, and how long it keeps what."""
 
 from __future__ import annotations
 
@@ -19,3 +19,21 @@ class Quotas:
 
 
 NO_QUOTAS = Quotas()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Retention:
+    """Days after which the sweep deletes for a tenant. None: it does not."""
+
+    slide_days: int | None = None  #: from when a slide was created; its jobs go with it
+    result_days: int | None = None  #: from when a job ended
+    key_days: int | None = None  #: of an Idempotency-Key, from when it came
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Expired:
+    """The numbers of things that one run of the sweep deleted for retention."""
+
+    slides_expired: int = 0
+    jobs_expired: int = 0
+    keys_expired: int = 0

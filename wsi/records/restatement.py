@@ -52,10 +52,11 @@ class Restatement:
         )
 
     def make_audit_detail(self) -> dict[str, Any]:
-        """Return the stated fields. A name is only marked as stated, since its text can identify a patient."""
+        """Return the stated fields. A text is only marked as stated: it can identify a patient, and the audit log
+        outlives the slide."""
         stated = {field.name: getattr(self, field.name) for field in fields(self)}
         said = {name: value for name, value in stated.items() if value is not UNSTATED}
-        return said | {"name": True} if "name" in said else said
+        return {name: True if isinstance(value, str) else value for name, value in said.items()}
 
 
 def _or(stated: _Value | Unstated, before: _Value) -> _Value:

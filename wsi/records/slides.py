@@ -106,6 +106,7 @@ class Slide:
     thumbnail_key: str | None = None  #: JPEG in the results bucket, when READY
     restore_tier: RestoreTier | None = None  #: when RESTORING
     restored_until: datetime | None = None  #: when READY by copies that S3 removes then
+    legal_hold: bool = False  #: neither the slide nor its jobs may be deleted
     created_by: str
     created_at: datetime
     version: int = 1

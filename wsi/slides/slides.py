@@ -1,25 +1,21 @@
-"""Slides: registered by reference from an allow-listed bucket, and deleted with their files and what inspection
-stored."""
+"""Slides that are registered by reference from an allow-listed bucket."""
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Iterator
-from uuid import UUID, uuid4
+from collections.abc import Collection
+from uuid import uuid4
 
-from wsi import keys
 from wsi.access import require
 from wsi.errors import Forbidden, Invalid, NotFound, SourceMissing
 from wsi.notices.outbox import wake
 from wsi.ports.ledger import TenantLedger
-from wsi.ports.objects import Objects, SlideStore, StoredObject
+from wsi.ports.objects import SlideStore, StoredObject
 from wsi.ports.queues import Queues
 from wsi.records.identity import Actor, Role
-from wsi.records.jobs import Job, JobFilter
 from wsi.records.slides import Choice, Slide, SlideFile
 from wsi.uploads.rules import choose_display_name
-from wsi.uploads.uploads import drop_uploads
 
 #: What a key may not hold: the range reader's client refuses such keys, and SQL takes no NUL.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
@@ -63,32 +59,6 @@ def register_slide(
     )
     wake(queues, traceparent=traceparent)
     return slide
-
-
-def delete_slide(actor: Actor, slide_id: UUID, *, ledger: TenantLedger, slides: SlideStore, objects: Objects) -> None:
-    """Move a slide from any state to DELETED. Then delete all versions of its files in our bucket, of what inspection
-    stored, and of its jobs' plans, which hold its files' names. Files by reference stay where they are, and so do
-    results, which hold no name. Idempotent: called again, it deletes what a crash left. Raises Conflict while a live
-    job reads it."""
-    require(actor, Role.ANALYST)
-    slide = ledger.delete_slide(actor, slide_id)
-    drop_uploads(slide, slides)
-    for file in slide.files:
-        if file.uri.startswith(slides.make_uri("")):
-            slides.delete(file.uri)
-    objects.delete_below(keys.make_inspections_prefix(slide.tenant, slide.id))
-    for job in _jobs_of(actor, slide_id, ledger):
-        objects.delete_below(keys.of_plan(job.tenant, job.id))
-
-
-def _jobs_of(actor: Actor, slide_id: UUID, ledger: TenantLedger) -> Iterator[Job]:
-    cursor: str | None = None
-    while True:
-        page = ledger.list_jobs(actor, JobFilter(slide_id=slide_id), cursor=cursor, limit=100)
-        yield from page.items
-        cursor = page.next_cursor
-        if cursor is None:
-            return
 
 
 def compute_reference_digest(s3_uri: str, stored: StoredObject) -> str:

@@ -16,6 +16,7 @@ from psycopg.types.json import Jsonb
 
 from adapters.postgres.connections import CONNECT_SECONDS, Connections
 from adapters.postgres.owner.models import ModelSummary, PostgresModelAdministration
+from adapters.postgres.owner.retention import change_retention, read_retention
 from adapters.postgres.owner.seeding import SeedKey, SeedUser, ensure_key, ensure_tenant, ensure_user, split_key
 from adapters.postgres.quotas import NAMES as QUOTA_NAMES
 from adapters.postgres.quotas import READ as READ_QUOTAS
@@ -25,7 +26,7 @@ from wsi.access import make_api_key
 from wsi.errors import Conflict, NotFound
 from wsi.records.identity import Role
 from wsi.records.models import ModelVersion
-from wsi.records.quotas import Quotas
+from wsi.records.quotas import Quotas, Retention
 
 OWNER = "owner"  #: the actor in the audit log
 
@@ -86,7 +87,7 @@ class Administration:
         with self._transaction() as connection:
             tenant, is_new = ensure_tenant(connection, name)
             if is_new:
-                _audit(connection, tenant, "tenant.add", str(tenant), {"name": name})
+                _audit(connection, tenant, "tenant.add", str(tenant))
             return tenant
 
     def add_user(self, tenant: str, user: SeedUser) -> UUID:
@@ -123,7 +124,7 @@ class Administration:
             ensure_key(connection, tenant_id, SeedKey(key=key, role=role, name=name))
             row = connection.execute("SELECT id FROM api_keys WHERE prefix = %s", (split_key(key)[0],)).fetchone()
             assert row is not None, "the key was just added"
-            _audit(connection, tenant_id, "key.add", f"key:{row[0]}", {"name": name, "role": role})
+            _audit(connection, tenant_id, "key.add", f"key:{row[0]}", {"role": role})
         return key
 
     def revoke_key(self, tenant: str, name: str) -> int:
@@ -134,7 +135,7 @@ class Administration:
             keys = _working_keys(connection, tenant_id, name)
             connection.execute("UPDATE api_keys SET revoked_at = now() WHERE id = ANY(%s)", (keys,))
             for key in keys:
-                _audit(connection, tenant_id, "key.revoke", f"key:{key}", {"name": name})
+                _audit(connection, tenant_id, "key.revoke", f"key:{key}")
             return len(keys)
 
     def set_quotas(self, tenant: str | None, changes: Mapping[str, int | str | None]) -> Quotas:
@@ -186,6 +187,20 @@ class Administration:
         with self._connections() as connections:
             PostgresModelAdministration(connections).share_model(tenant_id, name, version, actor=OWNER)
 
+    def set_retention(self, tenant: str, changes: Mapping[str, int | None]) -> Retention:
+        """Change the named periods of a tenant, and return those that then hold for it. None for a period: nothing is
+        deleted for its age. Raises NotFound."""
+        with self._transaction() as connection:
+            tenant_id = _tenant(connection, tenant)
+            if changes:
+                _audit(connection, tenant_id, "retention.set", str(tenant_id), dict(changes))
+            return change_retention(connection, tenant_id, changes)
+
+    def get_retention(self, tenant: str) -> Retention:
+        """Return the periods after which the sweep deletes for a tenant. Raises NotFound."""
+        with self._transaction() as connection:
+            return read_retention(connection, _tenant(connection, tenant))
+
     @contextmanager
     def _connections(self) -> Generator[Connections]:
         connections = Connections(self._owner_dsn())
@@ -235,6 +250,7 @@ def _working_keys(connection: psycopg.Connection, tenant: UUID, name: str) -> li
 def _audit(
     connection: psycopg.Connection, tenant: UUID, action: str, subject: str, detail: dict[str, Any] | None = None
 ) -> None:
+    """Add a line to the audit log. It is never erased, so it names people, keys and tenants by their ids alone."""
     connection.execute(
         "INSERT INTO audit_log (tenant, actor, action, subject, detail) VALUES (%s, %s, %s, %s, %s)",
         (tenant, OWNER, action, subject, Jsonb(detail or {})),

@@ -16,7 +16,7 @@ from local.postgres import OWNER
 from tests.contracts.ledger_world import EMAIL, ISSUER, KEY_NAME, KEY_PREFIX, KEY_SECRET, MODEL, SUBJECT
 from tests.postgres import Database
 from wsi.records.identity import Actor, Role
-from wsi.records.quotas import Quotas
+from wsi.records.quotas import Quotas, Retention
 
 
 class PostgresWorld:
@@ -39,6 +39,7 @@ class PostgresWorld:
         self.pass_time = database.pass_time
         owner_dsn = database.server.make_dsn(OWNER, database.name)
         self.administration = Administration(lambda: owner_dsn)
+        self._names = {self.actor.tenant: "one", self.other.tenant: "two"}
 
     def _actor(self, subject: str) -> Actor:
         actor = self.identities.find_user(ISSUER, subject)
@@ -60,8 +61,10 @@ class PostgresWorld:
         return sum(row["tiles"] for row in used), float(sum(row["worker_seconds"] for row in used))
 
     def set_quotas(self, actor: Actor | None, quotas: Quotas) -> None:
-        names = {self.actor.tenant: "one", self.other.tenant: "two"}
-        self.administration.set_quotas(names[actor.tenant] if actor else None, asdict(quotas))
+        self.administration.set_quotas(self._names[actor.tenant] if actor else None, asdict(quotas))
+
+    def set_retention(self, actor: Actor, retention: Retention) -> None:
+        self.administration.set_retention(self._names[actor.tenant], asdict(retention))
 
     def close(self) -> None:
         self.api.close()

@@ -30,7 +30,7 @@ from wsi.records.slides import Choice, Removed, Slide
 from wsi.slide.files.scratch import ScratchSpace
 from wsi.slide.opening import open_local_source
 from wsi.slide.ranges import ByteRange
-from wsi.slides.slides import delete_slide
+from wsi.slides.erasing import delete_slide
 from wsi.states import SlideState
 
 

@@ -20,6 +20,7 @@ from tests.fakes.slides import MemorySlideStore
 from tests.shared_slides import shared_slide
 from tests.slides import write_svs
 from tests.slides.dicoms import EXPLICIT, Writing, tissue, write_picture
+from tests.slides.mirax import write_mirax
 from tests.wsi.plans import scores_of, shard_results
 from tests.wsi.slide.sources import read_level
 from wsi import keys
@@ -113,12 +114,14 @@ def install(tmp_path: Path) -> Install:
     def installed(slide: Path, *, mpp: float | None = None, choice: Choice | None = None) -> Installation:
         slide_id, actor = uuid4(), Actor(tenant=uuid4(), subject="key:1", role=Role.ANALYST)
         ledger, slides = MemoryLedger(lambda: CLOCK), MemorySlideStore()
-        uri = slides.make_uri(keys.of_slide_file(actor.tenant, slide_id, 0))
-        data = slide.read_bytes()
-        slides.put_object(uri, data)
-        etag = slides.head(uri).etag
-        file = SlideFile(name=slide.name, uri=uri, size=len(data), etag=etag)
-        ledger.register_slide(actor, slide_id, slide.name, [file], mpp=mpp, choice=choice, digest="5e" * 32 + "-1")
+        files = list[SlideFile]()
+        for number, (name, _) in enumerate(open_local_source(slide).files):
+            uri = slides.make_uri(keys.of_slide_file(actor.tenant, slide_id, number))
+            data = (slide.parent / name).read_bytes()
+            slides.put_object(uri, data)
+            files.append(SlideFile(name=name, uri=uri, size=len(data), etag=slides.head(uri).etag))
+        uri = files[0].uri
+        ledger.register_slide(actor, slide_id, slide.name, files, mpp=mpp, choice=choice, digest="5e" * 32 + "-1")
         inspection = open_slide(open_local_source(slide), choice=choice).inspection.as_json()
         folder = keys.make_inspection_folder(actor.tenant, slide_id, 1)
         ledger.accept_slide(slide_id, inspection, keys.of_thumbnail(folder), version=1)
@@ -146,7 +149,8 @@ def test_a_job_is_planned_and_its_shards_wait(site: Installation):
     assert job.plan_digest == made.digest
     assert job.tiles_planned == len(made.tiles) > 30
     assert job.shards_total == len(made.shard_sizes) == -(-len(made.tiles) // 10)
-    ((_, uri, etag),) = made.slide_uris
+    ((name, uri, etag),) = made.slide_uris
+    assert name == "00000.svs"
     assert (uri, etag) == (site.uri, site.slides.head(site.uri).etag)
     assert made.slide_digest == "5e" * 32 + "-1"
 
@@ -176,8 +180,26 @@ def test_the_plan_of_a_chosen_picture_leads_workers_to_it(install: Install, tmp_
     if parser == "another":
         made = replace(made, index=b"tessera-index-0\n")
         site.objects.put(keys.of_plan(site.actor.tenant, job_id), made.to_bytes())
-    plans = PlanCache(objects=site.objects, slides=site.slides, scratch=NO_COPIES, device="cpu")
+    plans = PlanCache(ledger=site.ledger, objects=site.objects, slides=site.slides, scratch=NO_COPIES, device="cpu")
     np.testing.assert_array_equal(read_level(plans.open(site.job(job_id)).reader, 0), planes[1])
+
+
+def test_a_plan_holds_no_name_of_a_file_and_workers_find_them_in_sql(install: Install, tmp_path: Path):
+    """Of a slide whose files refer to each other by name, and that only OpenSlide reads."""
+    pixels = tissue(512, 512, 0)
+    site = install(write_mirax(tmp_path / "Smith_John.mrxs", pixels))
+    job_id = site.submit()
+    assert site.plan(job_id)
+    made, stored = site.stored_plan(job_id), site.objects.get(keys.of_plan(site.actor.tenant, job_id))
+    assert [name for name, _, _ in made.slide_uris] == ["00000.mrxs", "00001", "00002", "00003"]
+    assert not any(said in gzip.decompress(stored) for said in (b"Smith", b"Slidedat", b"Index.dat"))
+    assert (made.schema, made.needs_names) == (6, True)
+    plans = PlanCache(
+        ledger=site.ledger, objects=site.objects, slides=site.slides, scratch=ScratchSpace(site.scratch), device="cpu"
+    )
+    opened = plans.open(site.job(job_id))
+    assert read_level(opened.reader, 0).shape == pixels.shape
+    plans.close()
 
 
 def test_planning_twice_after_a_death_before_the_commit_is_the_same_plan(site: Installation):

@@ -15,7 +15,8 @@ from wsi.errors import Conflict, Forbidden, SourceUnavailable
 from wsi.jobs.jobs import JobRequest, submit_job
 from wsi.records.slides import RestoreTier, Slide
 from wsi.slides.archiving import LOOK_SECONDS, RESTORED_DAYS, Settled, archive_slide, restore_slide, settle
-from wsi.slides.slides import delete_slide, register_slide
+from wsi.slides.erasing import delete_slide
+from wsi.slides.slides import register_slide
 from wsi.states import SlideState
 from wsi.tracing import make_traceparent
 
