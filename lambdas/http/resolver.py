@@ -48,9 +48,14 @@ def make_resolver_handler(app: APIGatewayRestResolver, wiring: SubmitWiring) -> 
             span.describe(status=answer["statusCode"])
             if answer["statusCode"] >= 500:
                 span.error = f"http_{answer['statusCode']}"
-            return add_cors_headers(wiring.page_origins, event, answer)
+            return add_cors_headers(wiring.page_origins, event, forbid_storing(answer))
 
     return handle
+
+
+def forbid_storing(answer: dict[str, Any]) -> dict[str, Any]:
+    """Return the answer, with the header by which no browser keeps it: answers name slides and people."""
+    return {**answer, "multiValueHeaders": {**(answer.get("multiValueHeaders") or {}), "Cache-Control": ["no-store"]}}
 
 
 def refuse_unknown_queries(app: APIGatewayRestResolver, next_middleware: NextMiddleware) -> Response[Any]:

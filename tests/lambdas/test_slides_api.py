@@ -241,3 +241,9 @@ def test_a_slide_of_before_with_a_table_for_dry_runs_is_shown_without_it_and_gue
     assert "tile_counts" not in analyst("GET", f"/slides/{slide}").body["inspection"]
     reply = analyst("POST", "/jobs", {"slide_id": str(slide), "model": "stain-density"}, query={"dry_run": "true"})
     assert (reply.status, reply.body["exact"]) == (200, False)
+
+
+def test_no_browser_keeps_an_answer_that_names_a_slide(callers, installation):
+    slide = installation.ready()
+    for path in ("/slides", f"/slides/{slide}", "/jobs", f"/jobs/{slide}"):
+        assert callers.viewer("GET", path).headers["cache-control"] == "no-store"

@@ -42,6 +42,10 @@ export class ApiClient {
     return this.json('post', route, request);
   }
 
+  put<R extends RouteOf<'put'>>(route: R, request: RequestOf<'put', R>): Promise<AnswerOf<'put', R>> {
+    return this.json('put', route, request);
+  }
+
   patch<R extends RouteOf<'patch'>>(route: R, request: RequestOf<'patch', R>): Promise<AnswerOf<'patch', R>> {
     return this.json('patch', route, request);
   }

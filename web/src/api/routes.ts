@@ -2,7 +2,7 @@
 import type { components, paths } from './generated/schema';
 
 type Base = '/api/v1/wsi';
-export type Method = 'get' | 'post' | 'patch' | 'delete';
+export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 
 export type Schema<Name extends keyof components['schemas']> = components['schemas'][Name];
 

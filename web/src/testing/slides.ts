@@ -22,6 +22,7 @@ export function makeSlide(changes: Partial<Slide> = {}): Slide {
     removed: null,
     inspection: null,
     restored_until: null,
+    legal_hold: false,
     created_at: '2026-11-28T12:00:00Z',
     version: 1,
     ...changes,

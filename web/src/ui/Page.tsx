@@ -3,6 +3,8 @@ import { useLocation } from 'react-router';
 
 interface Props {
   title: string;
+  /** What the tab is called, where that is not the title: browsers keep the names of tabs in their history. */
+  tab?: string;
   actions?: ReactNode;
   children: ReactNode;
 }
@@ -10,8 +12,8 @@ interface Props {
 /** The path of the last page; null after a load, when the browser itself starts at the top. */
 let lastPath: string | null = null;
 
-/** A page below the header. Its title names the tab too, and takes the focus after the user followed a link. */
-export function Page({ title, actions, children }: Props) {
+/** A page below the header. Its title takes the focus after the user followed a link. */
+export function Page({ title, tab = title, actions, children }: Props) {
   const heading = useRef<HTMLHeadingElement>(null);
   const { pathname } = useLocation();
   useEffect(() => {
@@ -20,7 +22,7 @@ export function Page({ title, actions, children }: Props) {
   }, [pathname]);
   return (
     <>
-      <title>{`${title} – Tessera`}</title>
+      <title>{`${tab} – Tessera`}</title>
       <div className="mb-5 flex flex-wrap items-center justify-between gap-3">
         <h1 ref={heading} tabIndex={-1} className="min-w-0 text-xl font-semibold wrap-anywhere">
           {title}

@@ -50,7 +50,8 @@ export interface paths {
         get: operations["get_api_v1_wsi_jobs__job_id__get"];
         put?: never;
         post?: never;
-        delete?: never;
+        /** Delete a job that has ended */
+        delete: operations["delete_api_v1_wsi_jobs__job_id__delete"];
         options?: never;
         head?: never;
         patch?: never;
@@ -344,6 +345,23 @@ export interface paths {
         put?: never;
         /** Lay the slide into the archive */
         post: operations["archive_api_v1_wsi_slides__slide_id__archive_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/wsi/slides/{slide_id}/legal-hold": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Begin or end a legal hold */
+        put: operations["hold_api_v1_wsi_slides__slide_id__legal_hold_put"];
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -999,6 +1017,14 @@ export interface components {
              */
             worker_seconds: number;
         };
+        /** LegalHold */
+        LegalHold: {
+            /**
+             * Held
+             * @description True: neither the slide nor its jobs can be deleted, by anybody or by age. Why is not recorded here: keep the reason with your case.
+             */
+            held: boolean;
+        };
         /** MeAnswer */
         MeAnswer: {
             /** @description viewer reads; analyst also uploads, analyses and deletes; admin everything. */
@@ -1607,6 +1633,11 @@ export interface components {
                 [key: string]: unknown;
             } | null;
             /**
+             * Legal Hold
+             * @description An admin holds it: neither it nor its jobs can be deleted.
+             */
+            legal_hold: boolean;
+            /**
              * Mpp
              * @description Microns a pixel as the user stated it.
              */
@@ -1895,6 +1926,37 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["JobAnswer"];
+                };
+            };
+            /** @description What went wrong, in one sentence. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_api_v1_wsi_jobs__job_id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": null;
                 };
             };
             /** @description What went wrong, in one sentence. */
@@ -2640,6 +2702,41 @@ export interface operations {
             cookie?: never;
         };
         requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SlideAnswer"];
+                };
+            };
+            /** @description What went wrong, in one sentence. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    hold_api_v1_wsi_slides__slide_id__legal_hold_put: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                slide_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LegalHold"];
+            };
+        };
         responses: {
             /** @description Successful Response */
             200: {

@@ -7,6 +7,7 @@ import { messageOf } from '../../api/problem';
 import { useHasRole } from '../../session/roles';
 import { Button, ButtonLink } from '../../ui/Button';
 import { Dialog } from '../../ui/Dialog';
+import { Problem } from '../../ui/messages/Problem';
 import { useToasts } from '../../ui/messages/toast_context';
 import { isSuccess } from './progress/stages';
 
@@ -18,6 +19,7 @@ export function JobActions({ job }: { job: Job }) {
     <>
       {may && !isFinal(job) && <CancelButton job={job} />}
       {may && (job.status === 'FAILED' || job.status === 'CANCELLED') && <RetryButton job={job} />}
+      {may && isFinal(job) && <DeleteButton job={job} />}
       {canView && (
         <ButtonLink look={isFinal(job) ? 'primary' : 'secondary'} to={`/view/${job.slide_id}?job=${job.job_id}`}>
           View it on the slide
@@ -88,6 +90,66 @@ function CancelButton({ job }: { job: Job }) {
         }
       >
         The job stops without results. If you try it again within two weeks, it keeps the finished parts.
+      </Dialog>
+    </>
+  );
+}
+
+function DeleteButton({ job }: { job: Job }) {
+  const api = useApi();
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const toasts = useToasts();
+  const [isAsking, setAsking] = useState(false);
+  const close = () => {
+    setAsking(false);
+  };
+  const deleting = useMutation({
+    mutationFn: () => api.delete('/jobs/{job_id}', { path: { job_id: job.job_id } }),
+    onSuccess: async () => {
+      close();
+      toasts.showSuccess('The job was deleted.');
+      await navigate('/jobs'); // before its query is removed: the page would read it again
+      queries.removeQueries({ queryKey: ['job', job.job_id] });
+      await queries.invalidateQueries({ queryKey: ['jobs'] });
+    },
+  });
+  return (
+    <>
+      <Button
+        look="danger"
+        onClick={() => {
+          setAsking(true);
+        }}
+      >
+        Delete
+      </Button>
+      <Dialog
+        title="Delete this job?"
+        open={isAsking}
+        onClose={close}
+        actions={
+          <>
+            <Button onClick={close}>Keep it as it is</Button>
+            <Button
+              look="danger"
+              busy={deleting.isPending}
+              onClick={() => {
+                deleting.mutate();
+              }}
+            >
+              Delete
+            </Button>
+          </>
+        }
+      >
+        Its results are deleted permanently, with its label and all that was stored for it. The slide stays. This cannot be
+        undone.
+        {deleting.isError && (
+          <div className="mt-3">
+            <Problem error={deleting.error} />
+          </div>
+        )}
       </Dialog>
     </>
   );

@@ -171,6 +171,33 @@ describe('a job that runs', () => {
     expect(screen.getByRole('listitem', { current: 'step' })).toHaveTextContent('Running, stopped here');
   });
 
+  it('is deleted after a question once it has ended', async () => {
+    const fake = api([COMPLETED], { 'DELETE /jobs/job-1': { status: 204 }, 'GET /jobs': page([]), 'GET /models': page([]) });
+    show(fake);
+    await userEvent.click(await screen.findByRole('button', { name: 'Delete' }));
+    const dialog = screen.getByRole('dialog', { name: 'Delete this job?' });
+    await expectAccessible(dialog);
+    await userEvent.click(within(dialog).getByRole('button', { name: 'Delete' }));
+    expect(await screen.findByRole('heading', { level: 1, name: 'Jobs' })).toBeVisible();
+    expect(screen.getByText('The job was deleted.')).toBeVisible();
+    expect(fake.seen.filter(({ method }) => method === 'DELETE')).toHaveLength(1);
+  });
+
+  it('says why a legal hold keeps it', async () => {
+    const detail = 'The slide is under legal hold: neither it nor its jobs can be deleted until an admin ends the hold.';
+    show(api([COMPLETED], { 'DELETE /jobs/job-1': { status: 409, body: { type: '/problems/conflict', detail } } }));
+    await userEvent.click(await screen.findByRole('button', { name: 'Delete' }));
+    await userEvent.click(within(screen.getByRole('dialog')).getByRole('button', { name: 'Delete' }));
+    expect(await within(screen.getByRole('dialog')).findByRole('alert')).toHaveTextContent(detail);
+  });
+
+  it('names no slide in the tab, which browsers keep in their history', async () => {
+    show(api([COMPLETED]));
+    expect(await screen.findByRole('heading', { level: 1, name: /prostate.svs/ })).toBeVisible();
+    expect(document.title).toMatch(/^Job of [^/]* – Tessera$/);
+    expect(document.title).not.toContain('prostate');
+  });
+
   it('is not to be cancelled by who may only look', async () => {
     show(api([makeJob()], {}, 'viewer'));
     expect(await screen.findByRole('link', { name: 'View it on the slide' })).toHaveAttribute(

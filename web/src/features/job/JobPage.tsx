@@ -28,7 +28,7 @@ function JobDetails({ jobId }: { jobId: string }) {
   const { restarted, done } = countParts(events);
   const name = job && `${job.model} on ${slide.data?.name ?? 'a slide'}`;
   return (
-    <Page title={name ?? 'Job'} actions={job && <JobActions job={job} />}>
+    <Page title={name ?? 'Job'} tab={job ? `Job of ${job.model}` : 'Job'} actions={job && <JobActions job={job} />}>
       <ProgressAnnouncement job={job} left={pace.left} at={at} />
       {error && (
         <div className="mb-5">

@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import { useNavigate } from 'react-router';
+import { useHasRole } from '../../session/roles';
 import { Button } from '../../ui/Button';
 import { Dialog } from '../../ui/Dialog';
 import { Problem } from '../../ui/messages/Problem';
@@ -15,12 +16,15 @@ const TIERS: readonly { value: Tier; label: string }[] = [
 const TEXTS: Record<SlideAction['kind'], { verb: string; question: string; done: (name: string) => string }> = {
   archive: { verb: 'Archive', question: 'Archive this slide?', done: (name) => `${name} was archived.` },
   restore: { verb: 'Restore', question: 'Restore this slide?', done: (name) => `${name} is being restored.` },
+  hold: { verb: 'Hold', question: 'Begin a legal hold?', done: (name) => `${name} is under legal hold.` },
+  end_hold: { verb: 'End the hold', question: 'End the legal hold?', done: (name) => `The hold of ${name} has ended.` },
   delete: { verb: 'Delete', question: 'Delete this slide?', done: (name) => `${name} was deleted.` },
 };
 
-/** What an analyst can do with the slide in its present state, each with a confirmation. */
+/** What this user can do with the slide in its present state, each with a confirmation. */
 export function SlideActions({ slide }: { slide: Slide }) {
   const [asked, setAsked] = useState<SlideAction['kind'] | null>(null);
+  const mayHold = useHasRole('admin');
   const toasts = useToasts();
   const navigate = useNavigate();
   const deed = useSlideAction(slide, async ({ kind }) => {
@@ -35,7 +39,7 @@ export function SlideActions({ slide }: { slide: Slide }) {
   };
   return (
     <>
-      {listActions(slide).map((kind) => (
+      {listActions(slide, mayHold).map((kind) => (
         <Button
           key={kind}
           look={kind === 'delete' ? 'danger' : 'secondary'}
@@ -90,7 +94,19 @@ function ConfirmDialog({ slide, kind, isOpen, deed, onClose }: ConfirmDialogProp
         </p>
       )}
       {kind === 'delete' && (
-        <p>Its files are deleted permanently, with all their versions. Results of its jobs are kept. This cannot be undone.</p>
+        <p>
+          Its files are deleted permanently, with all their versions, its name, its jobs and their results. Of a slide in
+          another bucket the files stay there. This cannot be undone.
+        </p>
+      )}
+      {kind === 'hold' && (
+        <p>
+          Neither the slide nor its jobs can be deleted, by anybody or by age, until an admin ends the hold. Keep the reason
+          with your case: it is not recorded here.
+        </p>
+      )}
+      {kind === 'end_hold' && (
+        <p>The slide and its jobs can be deleted again. What is older than your installation keeps it is deleted at once.</p>
       )}
       {kind === 'restore' && (
         <Select
@@ -111,8 +127,13 @@ function ConfirmDialog({ slide, kind, isOpen, deed, onClose }: ConfirmDialogProp
   );
 }
 
-function listActions({ status }: Slide): readonly SlideAction['kind'][] {
+function listActions({ status, legal_hold }: Slide, mayHold: boolean): readonly SlideAction['kind'][] {
   if (status === 'DELETED') return [];
-  if (status === 'READY') return ['archive', 'delete'];
-  return status === 'ARCHIVED' ? ['restore', 'delete'] : ['delete'];
+  const actions: SlideAction['kind'][] = [];
+  if (status === 'READY') actions.push('archive');
+  if (status === 'ARCHIVED') actions.push('restore');
+  if (mayHold && legal_hold) actions.push('end_hold');
+  if (mayHold && !legal_hold && status !== 'UPLOADING' && status !== 'UPLOADED') actions.push('hold');
+  if (!legal_hold) actions.push('delete');
+  return actions;
 }

@@ -29,6 +29,7 @@ export function SlideFacts({ slide }: { slide: Slide }) {
         <SlideStatus status={slide.status} />
         {sentence && <p className="mt-1 max-w-prose">{sentence}</p>}
       </Fact>
+      {slide.legal_hold && <Fact name="Legal hold">Neither the slide nor its jobs can be deleted until an admin ends the hold</Fact>}
       {slide.restored_until && <Fact name="Restored until">{formatMoment(slide.restored_until)}</Fact>}
       {found ? <InspectionFacts found={found} /> : slide.mpp !== null && <Fact name="Scale">{describeStatedScale(slide.mpp)}</Fact>}
       {slide.optical_path !== null && <Fact name="Optical path">{slide.optical_path}, as chosen by a user</Fact>}

@@ -3,7 +3,7 @@ import userEvent from '@testing-library/user-event';
 import { describe, expect, it } from 'vitest';
 import { expectAccessible } from '../../testing/axe';
 import { FakeApi } from '../../testing/fakes';
-import { ME, VIEWER, makePage } from '../../testing/replies';
+import { ADMIN, ME, VIEWER, makePage } from '../../testing/replies';
 import { renderPage } from '../../testing/render';
 import type { Slide } from './queries';
 import { INSPECTION, makeListedSlide } from './testing';
@@ -107,6 +107,38 @@ describe('what is done with a slide', () => {
     expect(await screen.findByRole('heading', { level: 1, name: 'Slides' })).toBeVisible();
     expect(screen.getByText('a.svs was deleted.')).toBeVisible();
     expect(fake.seen.filter(({ address }) => address === '/slides/id-a.svs' ).map(({ method }) => method)).toEqual(['GET', 'DELETE']);
+  });
+
+  it('is held by an admin, and then deleted by nobody', async () => {
+    const held = { body: makeListedSlide('a.svs', { legal_hold: true }) };
+    const fake = api({}, { 'GET /me': ADMIN, 'PUT /slides/id-a.svs/legal-hold': held });
+    renderPage('/slides/id-a.svs', fake);
+    await userEvent.click(await screen.findByRole('button', { name: 'Hold' }));
+    const dialog = screen.getByRole('dialog', { name: 'Begin a legal hold?' });
+    await expectAccessible(dialog);
+    await userEvent.click(within(dialog).getByRole('button', { name: 'Hold' }));
+    expect(await screen.findByText('a.svs is under legal hold.')).toBeVisible();
+    expect(fake.seen.find(({ method }) => method === 'PUT')?.body).toEqual({ held: true });
+  });
+
+  it('under a hold offers no deletion, and to admins its end', async () => {
+    const { unmount } = renderPage('/slides/id-a.svs', api({ legal_hold: true }));
+    expect(await screen.findByText(/until an admin ends the hold/)).toBeVisible();
+    for (const name of ['Delete', 'Hold', 'End the hold']) expect(screen.queryByRole('button', { name })).toBeNull();
+    unmount();
+    const fake = api({ legal_hold: true }, { 'GET /me': ADMIN, 'PUT /slides/id-a.svs/legal-hold': { body: makeListedSlide('a.svs') } });
+    renderPage('/slides/id-a.svs', fake);
+    await userEvent.click(await screen.findByRole('button', { name: 'End the hold' }));
+    await userEvent.click(within(screen.getByRole('dialog')).getByRole('button', { name: 'End the hold' }));
+    expect(await screen.findByText('The hold of a.svs has ended.')).toBeVisible();
+    expect(fake.seen.find(({ method }) => method === 'PUT')?.body).toEqual({ held: false });
+  });
+
+  it('leaves no name of a slide in the browser: not in its storage, nor in its history of tabs', async () => {
+    renderPage('/slides/id-a.svs', api());
+    expect(await screen.findByRole('heading', { level: 1, name: 'a.svs' })).toBeVisible();
+    expect(document.title).toBe('Slide – Tessera');
+    expect(JSON.stringify([localStorage, sessionStorage])).not.toContain('a.svs');
   });
 
   it('shows why it was refused, where it was asked', async () => {

@@ -18,7 +18,7 @@ export default function SlidePage() {
   const { slideId = '' } = useParams();
   const slide = useSlide(slideId);
   return (
-    <Page title={slide.data?.name ?? 'Slide'} actions={slide.data && <SlideButtons slide={slide.data} />}>
+    <Page title={slide.data?.name ?? 'Slide'} tab="Slide" actions={slide.data && <SlideButtons slide={slide.data} />}>
       {slide.isError && <Problem error={slide.error} onRetry={() => void slide.refetch()} />}
       {slide.isPending && <Loading label="Loading the slide" className="h-96" />}
       {slide.data && <SlideDetails slide={slide.data} />}

@@ -49,9 +49,9 @@ export function useSlideJobs(slideId: string) {
   );
 }
 
-export type SlideAction = { kind: 'archive' } | { kind: 'restore'; tier: Tier } | { kind: 'delete' };
+export type SlideAction = { kind: 'archive' | 'hold' | 'end_hold' | 'delete' } | { kind: 'restore'; tier: Tier };
 
-/** Archives, restores or deletes the slide, and refreshes what the page shows. */
+/** Archives, restores, holds or deletes the slide, and refreshes what the page shows. */
 export function useSlideAction({ slide_id }: Slide, onDone: (deed: SlideAction) => Promise<void>) {
   const api = useApi();
   const queries = useQueryClient();
@@ -60,11 +60,15 @@ export function useSlideAction({ slide_id }: Slide, onDone: (deed: SlideAction) 
       const path = { slide_id };
       if (deed.kind === 'archive') await api.post('/slides/{slide_id}/archive', { path });
       else if (deed.kind === 'restore') await api.post('/slides/{slide_id}/restore', { path, body: { tier: deed.tier } });
-      else await api.delete('/slides/{slide_id}', { path });
+      else if (deed.kind === 'delete') await api.delete('/slides/{slide_id}', { path });
+      else await api.put('/slides/{slide_id}/legal-hold', { path, body: { held: deed.kind === 'hold' } });
     },
     onSuccess: async (_, deed) => {
       await onDone(deed); // leave the page of a deleted slide before its query is removed: the page would read it again
-      if (deed.kind === 'delete') queries.removeQueries({ queryKey: ['slide', slide_id] });
+      if (deed.kind === 'delete') {
+        queries.removeQueries({ queryKey: ['slide', slide_id] });
+        queries.removeQueries({ queryKey: ['jobs'] });
+      }
       await Promise.all([
         queries.invalidateQueries({ queryKey: ['slides'] }),
         queries.invalidateQueries({ queryKey: ['slide', slide_id] }),

@@ -16,6 +16,7 @@ export default function ViewerPage() {
   return (
     <Page
       title={slide.data?.name ?? 'Slide'}
+      tab="Slide"
       actions={
         <Link to={`/slides/${slideId}`} className="text-sm text-accent hover:underline">
           About this slide
