@@ -11,6 +11,7 @@ import typer
 
 from tessera.commands import admin, models
 from tessera.commands.deidentify import deidentify
+from tessera.commands.delete import delete, hold
 from tessera.commands.inspect import inspect
 from tessera.commands.restate import restate
 from tessera.commands.run import run
@@ -53,6 +54,8 @@ app.command()(deidentify)
 app.command()(upload)
 app.command()(restate)
 app.command()(submit)
+app.command()(delete)
+app.command()(hold)
 app.command()(watch)
 app.add_typer(models.app)
 app.add_typer(admin.app)

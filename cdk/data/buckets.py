@@ -14,8 +14,8 @@ from adapters.settings.objects import ARCHIVED, SHARD_DAYS, SHARDS, UPLOAD_DAYS
 from cdk.data.replica import Replica
 from cdk.deployment import Deployment
 
-#: Days in which an object that was overwritten or deleted by mistake can be restored. What `delete_slide` deletes is
-#: gone at once: it names versions.
+#: Days in which an object that was overwritten or deleted by mistake can be restored. What `wsi/slides/erasing.py`
+#: deletes is gone at once: it names versions.
 NONCURRENT_DAYS = 30
 #: Browsers must see the first to complete an upload and the second to check a part (F-43).
 EXPOSED_HEADERS = ("ETag", "x-amz-checksum-sha256")

@@ -140,7 +140,19 @@ class Api:
         already changes nothing."""
         return _read(RemoteSlide, self._transport.call("PATCH", f"/slides/{slide_id}", body=fields, repeatable=True))
 
+    def delete_slide(self, slide_id: str) -> None:
+        """Delete a slide with its jobs and results, for good."""
+        self._transport.call("DELETE", f"/slides/{slide_id}", repeatable=True)
+
+    def set_legal_hold(self, slide_id: str, *, held: bool) -> None:
+        """Begin or end the legal hold of a slide."""
+        self._transport.call("PUT", f"/slides/{slide_id}/legal-hold", body={"held": held}, repeatable=True)
+
     # --- jobs
+    def delete_job(self, job_id: str) -> None:
+        """Delete a job that has ended, with its results, for good."""
+        self._transport.call("DELETE", f"/jobs/{job_id}", repeatable=True)
+
     def submit_job(
         self,
         slide_id: str,

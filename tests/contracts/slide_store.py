@@ -130,6 +130,18 @@ class SlideUploadsContract:
             store.head(store.make_uri("slide"))
         assert store.head(store.make_uri("slide2")).size == 1
 
+    def test_a_folder_is_deleted_with_all_that_is_below_it(self, store, put_part):
+        for key in ("t/slides/s/00000", "t/slides/s/00000-clean", "t/slides/s2/00000"):
+            uri = store.make_uri(key)
+            upload_id = upload(store, put_part, uri, b"x")
+            store.complete_upload(uri, upload_id, store.list_parts(uri, upload_id))
+        assert store.delete_below("t/slides/s/") == 2
+        assert store.delete_below("t/slides/s/") == 0
+        for key in ("t/slides/s/00000", "t/slides/s/00000-clean"):
+            with pytest.raises(SourceMissing):
+                store.head(store.make_uri(key))
+        assert store.head(store.make_uri("t/slides/s2/00000")).size == 1
+
 
 class SlideAccessContract:
     """Which buckets are read and written."""

@@ -17,8 +17,8 @@ VERBS: Final = _words(
     clean close coalesce collect combine commit compare complain complete compute connect continue convert copy
     count create cut decide decode deidentify delete deploy derive describe dilate disable divide download drag
     drain draw drop emit encode end ensure enter erase escape estimate examine execute expand expire extend extract fail
-    fetch fill filter find finish fire flush follow forbid forget format forward free fuse gather generate get give grant
-    group halve handle hang hash have head hide hold ignore index infer insert inspect interrupt intersect invoke
+    fetch fill filter find finish fire flush follow forbid forget format forward free fuse gather generate get give
+    grant group halve handle hang hash have head hide hold ignore index infer insert inspect interrupt intersect invoke
     issue iterate join keep kill lay lease leave let limit list load locate lock log look make map mark match
     measure merge migrate move name normalise note notify observe offer open order override pack pair pan parse
     paste pin place plan poll prefetch prepare presign print probe process project publish push put queue quote
@@ -36,7 +36,7 @@ VERBS: Final = _words(
 PREDICATES: Final = _words(
     """
     allows are belongs can contains ends exists fits has holds is matches may must needs opens reduces refuses says
-    should shows starts stays takes touches waits
+    should shows starts stays succeeds takes touches waits
     """
 )
 #: Of functions that give a value another form, as `from_json`, and of context managers and callbacks.

@@ -38,7 +38,8 @@ class Installation:
     completed: bool = False  #: the upload
     restated: list[dict[str, Any]] = field(default_factory=list)  #: bodies of PATCH, in order
     looks: list[dict[str, Any]] = field(default_factory=list)  #: what the next looks at the slide say; then it is READY
-    conflict: str | None = None  #: why PATCH is refused
+    held: list[dict[str, Any]] = field(default_factory=list)  #: bodies of what begins and ends holds, in order
+    conflict: str | None = None  #: why PATCH and DELETE are refused
     page: int = 2  #: items a page
     models: list[dict[str, Any]] = field(default_factory=list)
     url: str = ""
@@ -52,6 +53,9 @@ class Installation:
             web.post(f"{BASE}/uploads/{SLIDE}/complete", self.complete),
             web.get(f"{BASE}/slides/{SLIDE}", self.slide),
             web.patch(f"{BASE}/slides/{SLIDE}", self.restate),
+            web.delete(f"{BASE}/slides/{SLIDE}", self.delete),
+            web.put(f"{BASE}/slides/{SLIDE}/legal-hold", self.hold),
+            web.delete(f"{BASE}/jobs/{JOB}", self.delete),
             web.post(f"{BASE}/jobs", self.submit),
             web.get(f"{BASE}/jobs/{JOB}", self.get_job),
             web.get(f"{BASE}/jobs/{JOB}/results", self.links),
@@ -125,6 +129,15 @@ class Installation:
         if self.conflict is not None:
             return web.json_response({"detail": self.conflict}, status=409, content_type=PROBLEM)
         self.restated.append(await request.json())
+        return await self.slide(request)
+
+    async def delete(self, request: web.Request) -> web.Response:
+        if self.conflict is not None:
+            return web.json_response({"detail": self.conflict}, status=409, content_type=PROBLEM)
+        return web.Response(status=204)
+
+    async def hold(self, request: web.Request) -> web.Response:
+        self.held.append(await request.json())
         return await self.slide(request)
 
     async def slide(self, request: web.Request) -> web.Response:

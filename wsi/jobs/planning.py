@@ -18,7 +18,7 @@ from wsi.models.builtin import read_registered_card
 from wsi.numerics import NUMERICS_VERSION
 from wsi.planning.drawn_mask import draw_mask
 from wsi.planning.grid import make_grid, order_tiles, select_tiles
-from wsi.planning.numbered_files import number_names
+from wsi.planning.numbered_files import hide_names
 from wsi.planning.pinned_stains import pin_stains, with_overview
 from wsi.planning.plan import Grid, Numerics, Plan
 from wsi.planning.scale import TOLERANCE, Microns, compute_grid_mpp, is_in_range
@@ -221,7 +221,7 @@ def _plan(
     examination: Examination,
     shard_tiles: int | None,
 ) -> Plan:
-    numbers = number_names([name for name, _ in source.files])
+    numbers = hide_names([name for name, _ in source.files])
     return make_plan(
         slide_digest=digest,
         slide_uris=[

@@ -18,12 +18,12 @@ _SUFFIXES: Final = frozenset(
 _NUMBER: Final = re.compile(r"\d{5}(\.[a-z]+)?")
 
 
-def number_names(names: Sequence[str]) -> tuple[str, ...]:
+def hide_names(names: Sequence[str]) -> tuple[str, ...]:
     """Return a number for each name, with the suffix by which some readers know a format."""
     suffixes = (PurePosixPath(name).suffix.lower() for name in names)
     return tuple(f"{place:05d}{suffix if suffix in _SUFFIXES else ''}" for place, suffix in enumerate(suffixes))
 
 
 def are_numbers(names: Sequence[str]) -> bool:
-    """Return whether all names are those that `number_names` gives."""
+    """Return whether all names are those that `hide_names` gives."""
     return all(_NUMBER.fullmatch(name) for name in names)

@@ -75,35 +75,30 @@ def set_legal_hold(actor: Actor, slide_id: UUID, *, held: bool, ledger: TenantLe
 def erase(*, ledger: SystemErasure, slides: SlideStore, objects: Objects) -> Erased:
     """Delete the objects of slides and jobs that were deleted, wherever they may still be there."""
 
-    def pass_over_slide(slide: Slide) -> bool:
-        _erase_slide(slide, slides, objects)
-        return ledger.record_slide_erasure(slide.id, late_seconds=LATE_SECONDS)
-
-    def pass_over_job(tenant: UUID, job: UUID) -> bool:
-        _erase_job(tenant, job, objects)
-        return ledger.record_job_erasure(job, late_seconds=LATE_SECONDS)
-
-    gone_slides = [
-        _try(lambda: pass_over_slide(slide), "slide_id", slide.id)  # noqa: B023 - called at once
-        for slide in ledger.claim_deleted_slides(seconds=PASS_SECONDS, limit=SLIDES_A_RUN)
-    ]
-    gone_jobs = [
-        _try(lambda: pass_over_job(job.tenant, job.id), "job_id", job.id)  # noqa: B023 - called at once
-        for job in ledger.claim_deleted_jobs(seconds=PASS_SECONDS, limit=JOBS_A_RUN)
-    ]
+    deleted_slides = ledger.claim_deleted_slides(seconds=PASS_SECONDS, limit=SLIDES_A_RUN)
+    are_slides_gone = map_concurrently(
+        lambda slide: _succeeds(lambda: _erase_slide(slide, slides, objects), "slide_id", slide.id), deleted_slides
+    )
+    deleted_jobs = ledger.claim_deleted_jobs(seconds=PASS_SECONDS, limit=JOBS_A_RUN)
+    are_jobs_gone = map_concurrently(
+        lambda job: _succeeds(lambda: _erase_job(job.tenant, job.id, objects), "job_id", job.id), deleted_jobs
+    )
+    gone_slides = [slide.id for slide, is_gone in zip(deleted_slides, are_slides_gone, strict=True) if is_gone]
+    gone_jobs = [job.id for job, is_gone in zip(deleted_jobs, are_jobs_gone, strict=True) if is_gone]
     return Erased(
-        slides_erased=gone_slides.count(True),
-        jobs_erased=gone_jobs.count(True),
-        erasures_failed=gone_slides.count(None) + gone_jobs.count(None),
+        slides_erased=sum(ledger.record_slide_erasure(one, late_seconds=LATE_SECONDS) for one in gone_slides),
+        jobs_erased=sum(ledger.record_job_erasure(one, late_seconds=LATE_SECONDS) for one in gone_jobs),
+        erasures_failed=[*are_slides_gone, *are_jobs_gone].count(False),
     )
 
 
-def _try(erase_one: Callable[[], bool], kind: str, of: UUID) -> bool | None:
+def _succeeds(erase_one: Callable[[], None], kind: str, of: UUID) -> bool:
     try:
-        return erase_one()
+        erase_one()
     except TesseraError:  # the others' turn; this one comes again
         logger.exception("Not all objects could be erased.", extra={kind: str(of)})
-        return None
+        return False
+    return True
 
 
 def _erase_slide(slide: Slide, slides: SlideStore, objects: Objects) -> None:

@@ -192,9 +192,19 @@ def test_who_starts_jobs_reads_what_inspection_kept_and_wakes_the_relay_and_does
     assert done == {"s3:GetObject", "kms:Decrypt", "sqs:GetQueueUrl", "sqs:SendMessage"}
 
 
-@pytest.mark.parametrize("name", ["relay", "sweep", "notify"])
+@pytest.mark.parametrize("name", ["relay", "notify"])
 def test_who_only_moves_words_touches_no_file(templates: Templates, name: str) -> None:
     assert not {action for action in actions(templates, name) if action in WRITING}
+
+
+def test_the_sweep_erases_slides_and_results_and_writes_none(templates: Templates) -> None:
+    done = actions(templates, "sweep")
+    for action in ("s3:DeleteObject", "s3:DeleteObjectVersion", "s3:ListBucketVersions"):
+        buckets = [name for name in ("Slides", "Results", "Models") for one in done[action] if name in str(one)]
+        assert buckets == ["Slides", "Results"], action
+    (uploads,) = done["s3:AbortMultipartUpload"]
+    assert "Slides" in str(uploads)
+    assert "s3:PutObject" not in done
 
 
 def test_only_the_relay_publishes_and_only_the_one_mutation(templates: Templates) -> None:

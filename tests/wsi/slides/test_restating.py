@@ -181,3 +181,9 @@ def test_the_slide_of_another_tenant_is_not_there(installation: Installation, pl
             queues=installation.queues,
             traceparent=make_traceparent(),
         )
+
+
+def test_the_audit_log_says_what_was_stated_and_no_text_of_it():
+    stated = Restatement(name="Smith, John", optical_path="Smith's", mpp=0.5, picture=2, focal_plane=None)
+    said = {"name": True, "optical_path": True, "mpp": 0.5, "picture": 2, "focal_plane": None}
+    assert stated.make_audit_detail() == said
