@@ -31,7 +31,6 @@ PLANS: dict[str, Plan] = {
     "4-bgr": plan(card=replace(STAIN_DENSITY, channels=Channels.BGR)),
     "5-boxes": plan(card=replace(STAIN_DENSITY, boxes=Boxes.RESAMPLED)),
     "5-stains": plan(card=replace(STAIN_DENSITY, stain_normalisation=PUBLISHED)),
-    "6-names": replace(plan(), index=None, slide_uris=(("00000.mrxs", "s3://a/0", "e"), ("00001", "s3://a/1", "f"))),
 }
 RESULT = ShardResult(
     plan_digest=PLANS["1"].digest,

@@ -28,9 +28,9 @@ from wsi.records.slides import Choice, Inspection
 from wsi.slide.coding import Reduction
 
 #: 2: boxes may be longer than wide, and tiles may be decoded smaller. 3: the card may resize as Pillow does. 4: it may
-#: take BGR. 5: it may keep boxes at fractions of a pixel, or normalise stains. 6: the names of its slide's files are in
-#: SQL. A plan that does none of it is still of schema 1, so that workers that know no other take it.
-PLAN_SCHEMA = 6
+#: take BGR. 5: it may keep boxes at fractions of a pixel, or normalise stains. A plan that does none of it is still of
+#: schema 1, so that workers that know no other take it.
+PLAN_SCHEMA = 5
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -131,8 +131,6 @@ class Plan:
     def schema(self) -> int:
         """The lowest schema that can hold this plan. So an older worker computes the plans that it can, and the digest
         of an older plan does not change."""
-        if self.needs_names:
-            return 6
         if self.card.boxes is not Boxes.WHOLE or self.card.stain_normalisation is not None:
             return 5
         if self.card.channels is not Channels.RGB:
@@ -143,8 +141,8 @@ class Plan:
 
     @property
     def needs_names(self) -> bool:
-        """True if the slide's files refer to each other by names that the plan does not say: only OpenSlide reads it,
-        and it has several."""
+        """True if the slide's files may refer to each other by names that the plan does not say: only OpenSlide reads
+        it, and it has several."""
         return self.index is None and len(self.slide_uris) > 1 and are_numbers([name for name, _, _ in self.slide_uris])
 
     @property

@@ -184,16 +184,24 @@ def test_the_plan_of_a_chosen_picture_leads_workers_to_it(install: Install, tmp_
     np.testing.assert_array_equal(read_level(plans.open(site.job(job_id)).reader, 0), planes[1])
 
 
-def test_a_plan_holds_no_name_of_a_file_and_workers_find_them_in_sql(install: Install, tmp_path: Path):
-    """Of a slide whose files refer to each other by name, and that only OpenSlide reads."""
+@pytest.mark.parametrize("odd", [False, True], ids=["usual", "odd"])
+def test_a_plan_holds_no_name_that_a_user_gave_and_its_slide_opens(install: Install, tmp_path: Path, odd: bool):
+    """Of a slide whose files refer to each other by name, and that only OpenSlide reads. Odd: a file in its folder has
+    a name that is not the format's own; then workers find all names in SQL."""
     pixels = tissue(512, 512, 0)
-    site = install(write_mirax(tmp_path / "Smith_John.mrxs", pixels))
+    path = write_mirax(tmp_path / "Smith_John.mrxs", pixels)
+    if odd:
+        (tmp_path / "Smith_John" / "Data0000.dat").rename(tmp_path / "Smith_John" / "Smith.dat")
+        listed = tmp_path / "Smith_John" / "Slidedat.ini"
+        listed.write_text(listed.read_text().replace("Data0000.dat", "Smith.dat"))
+    site = install(path)
     job_id = site.submit()
     assert site.plan(job_id)
     made, stored = site.stored_plan(job_id), site.objects.get(keys.of_plan(site.actor.tenant, job_id))
-    assert [name for name, _, _ in made.slide_uris] == ["00000.mrxs", "00001", "00002", "00003"]
-    assert not any(said in gzip.decompress(stored) for said in (b"Smith", b"Slidedat", b"Index.dat"))
-    assert (made.schema, made.needs_names) == (6, True)
+    parts = ("00001", "00002", "00003") if odd else ("00000/Data0000.dat", "00000/Index.dat", "00000/Slidedat.ini")
+    assert sorted(name for name, _, _ in made.slide_uris) == sorted(("00000.mrxs", *parts))
+    assert b"Smith" not in gzip.decompress(stored)
+    assert made.needs_names is odd
     plans = PlanCache(
         ledger=site.ledger, objects=site.objects, slides=site.slides, scratch=ScratchSpace(site.scratch), device="cpu"
     )
