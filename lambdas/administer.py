@@ -33,8 +33,8 @@ from lambdas.schemas.administration import (
     RegisterBuiltin,
     RegisterModel,
     SetQuotas,
-    ShareModel,
     SetRetention,
+    ShareModel,
     TenantName,
     TenantOrAll,
 )

@@ -36,7 +36,7 @@ ALTER TABLE jobs ADD COLUMN tiles_expected bigint NOT NULL DEFAULT 0;
 COMMENT ON COLUMN jobs.tiles_expected IS 'an estimate from when it was asked for; the plan says how many they are';
 CREATE INDEX jobs_not_begun ON jobs (tenant) WHERE finished_at IS NULL AND first_lease_at IS NULL;
 CREATE INDEX slides_open ON slides (tenant) WHERE state = 'UPLOADING';
-"""  # noqa: S608  # names of ours, no values
+"""
 
 
 def upgrade() -> None:

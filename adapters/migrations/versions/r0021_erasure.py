@@ -9,7 +9,7 @@ from __future__ import annotations
 from alembic import op
 
 revision = "0021"
-down_revision = "0018"
+down_revision = "0020"
 
 API = "tessera_api"
 SYSTEM = "tessera_system"

@@ -81,7 +81,7 @@ WITH_REASON = {
     "webhook_secrets": dict.fromkeys(("secret", "previous"), _CALLER),
     "quotas": {"top_priority": _OURS},
     "models": {"name": _MODEL},
-    "model_versions": dict.fromkeys(("name", "version", "digest", "card", "package_uri"), _MODEL),
+    "model_versions": dict.fromkeys(("name", "given_name", "version", "digest", "card", "package_uri"), _MODEL),
     "model_registrations": dict.fromkeys(
         ("name", "version", "state", "files", "reason", "sentence", "measured", "created_by"), _MODEL
     ),
