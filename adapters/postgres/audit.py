@@ -1,4 +1,4 @@
-"""The audit log, and the names of people and keys in it."""
+"""The audit log: its lines, which the database links to a chain, and the names of people and keys in it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,25 @@ from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
-from adapters.postgres.connections import Cursor, Transactions
+from adapters.postgres.connections import Cursor, Row, Transactions
+from wsi.audit.lines import VIEW_SECONDS, AuditFilter, AuditHead, AuditLine
 from wsi.records.identity import Actor
+from wsi.records.pages import Page
+
+#: By the chain's own numbers, which are given in the order of commits: a page never misses a line that commits late.
+_LINKED = """
+    SELECT audit_links.number, audit_log.*, encode(audit_links.hash, 'hex') AS hash
+    FROM audit_links JOIN audit_log USING (seq) WHERE audit_links.chain = %(chain)s
+"""
+_NEWEST = f"""{_LINKED} AND (%(before)s::bigint IS NULL OR audit_links.number < %(before)s)
+        AND (%(actor)s::text IS NULL OR audit_log.actor = %(actor)s)
+        AND (%(action)s::text IS NULL OR audit_log.action = %(action)s)
+        AND (%(subject)s::text IS NULL OR audit_log.subject = %(subject)s)
+        AND (%(since)s::timestamptz IS NULL OR audit_log.at >= %(since)s)
+        AND (%(until)s::timestamptz IS NULL OR audit_log.at < %(until)s)
+    ORDER BY audit_links.number DESC LIMIT %(rows)s
+"""
+_FOLLOWING = f"{_LINKED} AND audit_links.number > %(after)s ORDER BY audit_links.number LIMIT %(rows)s"
 
 
 class PostgresAudit(Transactions):
@@ -24,6 +41,25 @@ class PostgresAudit(Transactions):
         with self._transaction(actor.tenant) as cursor:
             note(cursor, actor, action, subject, detail)
 
+    def audit_view(self, actor: Actor, action: str, subject: str) -> None:
+        with self._transaction() as cursor:
+            note_once(cursor, actor, action, subject, mark=subject, seconds=VIEW_SECONDS)
+
+    def list_audit(self, actor: Actor, wanted: AuditFilter, *, cursor: int | None, limit: int) -> Page[AuditLine]:
+        with self._transaction(actor.tenant) as transaction:
+            return list_lines(transaction, actor.tenant, wanted, before=cursor, limit=limit)
+
+
+class PostgresAuditUpkeep(Transactions):
+    """The sweep's operation on the audit log."""
+
+    def keep_audit(self, *, anchor_seconds: float) -> tuple[AuditHead, ...]:
+        with self._transaction() as cursor:
+            return tuple(
+                AuditHead(chain=row["chain"], number=row["number"], hash=row["hash"].hex())
+                for row in cursor.execute("SELECT * FROM tessera.keep_audit(%s)", (anchor_seconds,))
+            )
+
 
 def note(
     cursor: Cursor, actor: Actor, action: str, subject: str | UUID, detail: Mapping[str, Any] | None = None
@@ -32,4 +68,58 @@ def note(
     cursor.execute(
         "INSERT INTO audit_log (tenant, actor, action, subject, detail) VALUES (%s, %s, %s, %s, %s)",
         (actor.tenant, actor.subject, action, str(subject), Jsonb(dict(detail or {}))),
+    )
+
+
+def note_once(
+    cursor: Cursor,
+    actor: Actor,
+    action: str,
+    subject: str,
+    *,
+    mark: str,
+    seconds: float,
+    detail: Mapping[str, Any] | None = None,
+) -> None:
+    """Add a line, unless the actor has one of this action and mark from the last `seconds`."""
+    cursor.execute(
+        "SELECT tessera.note_once(%s, %s, %s, %s, %s, %s, %s)",
+        (actor.tenant, actor.subject, action, subject, Jsonb(dict(detail or {})), mark, seconds),
+    )
+
+
+def list_lines(cursor: Cursor, chain: UUID, wanted: AuditFilter, *, before: int | None, limit: int) -> Page[AuditLine]:
+    """Return one page of a chain, newest first."""
+    found = cursor.execute(
+        _NEWEST,
+        {
+            "chain": chain,
+            "before": before,
+            "actor": wanted.actor,
+            "action": wanted.action,
+            "subject": wanted.subject,
+            "since": wanted.since,
+            "until": wanted.until,
+            "rows": limit + 1,
+        },
+    ).fetchall()
+    items = tuple(map(_read_line, found[:limit]))
+    return Page(items, str(items[-1].number) if len(found) > limit else None)
+
+
+def list_following_lines(cursor: Cursor, chain: UUID, *, after: int, limit: int) -> tuple[AuditLine, ...]:
+    """Return the lines of a chain behind the number `after`, oldest first."""
+    return tuple(map(_read_line, cursor.execute(_FOLLOWING, {"chain": chain, "after": after, "rows": limit})))
+
+
+def _read_line(row: Row) -> AuditLine:
+    return AuditLine(
+        number=row["number"],
+        tenant=row["tenant"],
+        at=row["at"],
+        actor=row["actor"],
+        action=row["action"],
+        subject=row["subject"],
+        detail=row["detail"],
+        hash=row["hash"],
     )

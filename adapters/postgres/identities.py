@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from adapters.postgres import rows
+from adapters.postgres.audit import note_once
 from adapters.postgres.connections import Connections
+from wsi.ports.audit import Refusal
 from wsi.records.identity import Actor
+
+#: A session has one line for as long as it lives; a key, which has no session, one each day.
+_SESSION_SECONDS: Final = 30 * 86_400.0
+_DAY: Final = 86_400.0
 
 
 class PostgresIdentities:
@@ -20,3 +28,16 @@ class PostgresIdentities:
         with self._connections.begin_transaction() as cursor:
             found = cursor.execute("SELECT * FROM tessera.identify_api_key(%s, %s)", (prefix, secret_sha256))
             return rows.read_actor(found.fetchone())
+
+    def note_session(self, actor: Actor, session: str) -> None:
+        is_key = actor.subject.startswith("key:")
+        seconds = _DAY if is_key else _SESSION_SECONDS
+        detail = {"by": "key" if is_key else "token"}
+        with self._connections.begin_transaction() as cursor:
+            note_once(cursor, actor, "session.begin", actor.subject, mark=session, seconds=seconds, detail=detail)
+
+    def note_refusal(
+        self, reason: Refusal, *, issuer: str | None = None, subject: str | None = None, prefix: str | None = None
+    ) -> None:
+        with self._connections.begin_transaction() as cursor:
+            cursor.execute("SELECT tessera.note_refusal(%s, %s, %s, %s)", (reason.value, issuer, subject, prefix))

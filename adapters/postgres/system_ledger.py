@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from adapters.postgres.archiving import PostgresSystemArchive
+from adapters.postgres.audit import PostgresAuditUpkeep
 from adapters.postgres.deidentifying import PostgresDeidentification
 from adapters.postgres.deliveries import PostgresDeliveries
 from adapters.postgres.erasure.deleting import PostgresErasures
@@ -31,5 +32,6 @@ class PostgresSystemLedger(
     PostgresVitals,
     PostgresSystemModels,
     PostgresTrials,
+    PostgresAuditUpkeep,
 ):
     """`wsi.ports.ledger.SystemLedger` on Postgres."""

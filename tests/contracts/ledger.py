@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.contracts.erasure.ledger import ErasureLedgerContract, RetentionContract
+from tests.contracts.audit.ledger_audit import AuditLedgerContract
 from tests.contracts.ledger_archive import ArchiveLedgerContract
 from tests.contracts.ledger_deidentification import DeidentificationLedgerContract
 from tests.contracts.ledger_jobs import JobMovesContract, SubmissionContract
@@ -36,5 +36,6 @@ class LedgerContract(
     NoticesContract,
     VitalsContract,
     QueueStateContract,
+    AuditLedgerContract,
 ):
     """Subclasses give the fixture `world`."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from uuid import UUID, uuid4
 
+from tests.fakes.audit.ledger_audit import MemoryAudit
 from tests.fakes.ledger_books import Books, Clock
 from tests.fakes.ledger_system import MemorySystemLedger
 from tests.fakes.ledger_tenant import MemoryTenantLedger
 from wsi.records.identity import Actor, Role
 
 
-class MemoryLedger(MemoryTenantLedger, MemorySystemLedger):
+class MemoryLedger(MemoryTenantLedger, MemorySystemLedger, MemoryAudit):
     """TenantLedger, SystemLedger and Identities over one set of books. Thread-safe; time passes as `clock` says."""
 
     def __init__(self, clock: Clock) -> None:

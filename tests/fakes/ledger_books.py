@@ -57,7 +57,7 @@ class Report:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class AuditLine:
+class BookedLine:
     actor: Actor
     action: str
     subject: str
@@ -113,7 +113,14 @@ class Books:
     idempotency: dict[tuple[UUID, str], tuple[Idempotency, UUID, bool]] = field(
         default_factory=dict[tuple[UUID, str], tuple[Idempotency, UUID, bool]]
     )
-    audit: list[AuditLine] = field(default_factory=list[AuditLine])
+    audit: list[BookedLine] = field(default_factory=list[BookedLine])
+    audit_marks: dict[tuple[UUID, str, str, str], datetime] = field(
+        default_factory=dict[tuple[UUID, str, str, str], datetime]
+    )  #: until when by tenant, actor, action and subject
+    refusals: dict[tuple[datetime, UUID, str, str], int] = field(
+        default_factory=dict[tuple[datetime, UUID, str, str], int]
+    )  #: counts by minute, tenant, subject and reason
+    anchors: dict[UUID, tuple[int, datetime]] = field(default_factory=dict[UUID, tuple[int, datetime]])
     deliveries: dict[int, BookedDelivery] = field(default_factory=dict[int, BookedDelivery])
     webhook_secrets: dict[UUID, WebhookSecret] = field(default_factory=dict[UUID, WebhookSecret])
     usage: dict[tuple[UUID, date], Usage] = field(default_factory=dict[tuple[UUID, date], Usage])
@@ -157,7 +164,7 @@ class Books:
         return job
 
     def note(self, actor: Actor, action: str, subject: str | UUID, detail: Mapping[str, Any] | None = None) -> None:
-        line = AuditLine(actor=actor, action=action, subject=str(subject), detail=dict(detail or {}), at=self.now())
+        line = BookedLine(actor=actor, action=action, subject=str(subject), detail=dict(detail or {}), at=self.now())
         self.audit.append(line)
 
     # --- moves

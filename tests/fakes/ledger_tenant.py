@@ -194,7 +194,7 @@ class MemoryTenantLedger(MemoryRestatement, MemoryQuotas, MemoryErasure):
             self.books.note(actor, "job.cancel", job_id)
             return moved
 
-    # --- models and audit
+    # --- models and names
 
     def list_models(self, actor: Actor) -> tuple[ModelVersion, ...]:
         with self.books.lock:
@@ -214,10 +214,6 @@ class MemoryTenantLedger(MemoryRestatement, MemoryQuotas, MemoryErasure):
         with self.books.lock:
             known = {one: self.books.names[one] for one in subjects if one in self.books.names}
             return {one: name for one, (tenant, name) in known.items() if tenant == actor.tenant}
-
-    def audit(self, actor: Actor, action: str, subject: str, detail: Mapping[str, Any] | None = None) -> None:
-        with self.books.lock:
-            self.books.note(actor, action, subject, detail)
 
     # --- parts
 

@@ -18,7 +18,7 @@ from typing import Any, Protocol
 from uuid import UUID
 
 from wsi.errors import FailReason, RejectReason
-from wsi.ports.erasure import SystemErasure, TenantErasure
+from wsi.ports.audit import SignInAudit, SystemAudit, TenantAudit
 from wsi.ports.registrations import SystemRegistrations, TenantRegistrations
 from wsi.records.deliveries import Delivery, NoticeBrief
 from wsi.records.expectations import QueueState
@@ -35,7 +35,7 @@ from wsi.records.vitals import Vitals
 from wsi.states import SlideState
 
 
-class TenantLedger(TenantRegistrations, TenantErasure, Protocol):
+class TenantLedger(TenantRegistrations, TenantAudit, Protocol):
     """The API's operations. They raise NotFound for ids of other tenants; the use cases check roles."""
 
     def create_slide(
@@ -165,13 +165,8 @@ class TenantLedger(TenantRegistrations, TenantErasure, Protocol):
         tenant and people without a known address are left out."""
         ...
 
-    def audit(self, actor: Actor, action: str, subject: str, detail: Mapping[str, Any] | None = None) -> None:
-        """Write one line of the audit log, for an action that no other method records (a result link that was
-        issued)."""
-        ...
 
-
-class Identities(Protocol):
+class Identities(SignInAudit, Protocol):
     """The queries of the authorizer."""
 
     def find_user(self, issuer: str, subject: str) -> Actor | None:
@@ -209,7 +204,7 @@ class Swept:
     notices_woken: int = 0  #: jobs with a notice that is due
 
 
-class SystemLedger(SystemRegistrations, SystemErasure, Protocol):
+class SystemLedger(SystemRegistrations, SystemAudit, Protocol):
     # --- slides
     def find_uninspected_slide(self, slide_id: UUID) -> Slide | None:
         """Return the slide while it is UPLOADED; None otherwise, as for a late duplicate message."""
