@@ -6,8 +6,10 @@ The answer holds for the whole API and names no route, since the gateway keeps i
 
 from __future__ import annotations
 
+import hashlib
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import jwt
@@ -20,6 +22,7 @@ from lambdas.logs import make_logger
 from lambdas.wiring import make_connections
 from wsi.access import split_api_key
 from wsi.errors import SourceUnavailable
+from wsi.ports.audit import Refusal
 from wsi.ports.ledger import Identities
 from wsi.records.identity import Actor
 
@@ -49,32 +52,59 @@ def make_handler(wiring: AuthorizerWiring, *, ask_seconds: float = ASK_SECONDS) 
     )
 
     def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
-        credential = read_credential(event)
-        actor = _actor(credential, wiring, keys) if credential else None
+        found = _identify(read_credential(event), wiring, keys)
+        actor = found.actor if isinstance(found, _Session) else None
+        if isinstance(found, _Session):
+            wiring.identities.note_session(found.actor, found.id)
+        else:
+            wiring.identities.note_refusal(found.reason, **found.claimed)
         logger.info("authorized" if actor else "unauthorized", extra={"subject": actor.subject if actor else None})
         return _gateway_answer(actor, event["methodArn"]) if "methodArn" in event else _appsync_answer(actor)
 
     return handle
 
 
-def _actor(credential: str, wiring: AuthorizerWiring, keys: jwt.PyJWKClient) -> Actor | None:
-    return _api_key_actor(credential, wiring.identities) or _token_actor(credential, wiring, keys)
+@dataclass(frozen=True, slots=True)
+class _Session:
+    actor: Actor
+    id: str  #: the same for all tokens of one sign-in
 
 
-def _api_key_actor(credential: str, identities: Identities) -> Actor | None:
-    found = split_api_key(credential)
-    return identities.find_api_key(*found) if found else None
+@dataclass(frozen=True, slots=True)
+class _RefusedSignIn:
+    reason: Refusal
+    claimed: Mapping[str, str] = field(default_factory=dict[str, str])  #: as `SignInAudit.note_refusal` takes it
 
 
-def _token_actor(credential: str, wiring: AuthorizerWiring, keys: jwt.PyJWKClient) -> Actor | None:
-    """Check signature, issuer, expiry, kind and app client (`aud` of an id token, `client_id` of an access token).
-    Return None for an invalid token or an unknown user. Raises SourceUnavailable when the issuer's keys cannot be
-    fetched: that is no verdict on the token."""
+def _identify(credential: str | None, wiring: AuthorizerWiring, keys: jwt.PyJWKClient) -> _Session | _RefusedSignIn:
+    """Return the session that the credential is of, or why there is none. Raises SourceUnavailable."""
+    if credential is None:
+        return _RefusedSignIn(Refusal.NO_CREDENTIAL)
+    if (key := split_api_key(credential)) is not None:
+        actor = wiring.identities.find_api_key(*key)
+        return _Session(actor, "key") if actor else _RefusedSignIn(Refusal.WRONG_SECRET, {"prefix": key[0]})
     if not is_canonical_token(credential):
-        return None
+        return _RefusedSignIn(Refusal.MALFORMED)
+    try:
+        claims = _read_claims(credential, wiring, keys)
+    except jwt.ExpiredSignatureError:
+        return _RefusedSignIn(Refusal.EXPIRED)
+    except (jwt.InvalidTokenError, jwt.PyJWKClientError):
+        return _RefusedSignIn(Refusal.NOT_VALID)
+    person: dict[str, str] = {"issuer": wiring.issuer, "subject": claims["sub"]}
+    if {"id": claims.get("aud"), "access": claims.get("client_id")}.get(claims["token_use"]) != wiring.client_id:
+        return _RefusedSignIn(Refusal.WRONG_CLIENT, person)
+    actor = wiring.identities.find_user(**person)
+    return _Session(actor, _hash_session(claims)) if actor else _RefusedSignIn(Refusal.UNKNOWN, person)
+
+
+def _read_claims(credential: str, wiring: AuthorizerWiring, keys: jwt.PyJWKClient) -> dict[str, Any]:
+    """Check signature, issuer and expiry; the caller checks the app client (`aud` of an id token, `client_id` of an
+    access token). Raises PyJWT's errors, and SourceUnavailable when the issuer's keys cannot be fetched: that is no
+    verdict on the token."""
     try:
         key = keys.get_signing_key(str(jwt.get_unverified_header(credential).get("kid")))
-        claims: dict[str, Any] = jwt.decode(
+        return jwt.decode(
             credential,
             key,
             algorithms=["RS256"],  # never what the token itself asks for
@@ -84,12 +114,12 @@ def _token_actor(credential: str, wiring: AuthorizerWiring, keys: jwt.PyJWKClien
         )
     except (jwt.PyJWKClientConnectionError, json.JSONDecodeError) as error:
         raise SourceUnavailable("The issuer's keys cannot be fetched; try again in a minute.") from error
-    except (jwt.InvalidTokenError, jwt.PyJWKClientError):
-        return None
-    client = {"id": claims.get("aud"), "access": claims.get("client_id")}.get(claims["token_use"])
-    if client != wiring.client_id:
-        return None
-    return wiring.identities.find_user(wiring.issuer, claims["sub"])
+
+
+def _hash_session(claims: Mapping[str, Any]) -> str:
+    """Return what all tokens of one sign-in share: Cognito keeps `origin_jti` and `auth_time` when it renews one."""
+    began = claims.get("origin_jti") or claims.get("auth_time") or claims.get("iat") or claims["exp"]
+    return hashlib.sha256(f"{claims['sub']} {began}".encode()).hexdigest()
 
 
 def _flat(actor: Actor) -> dict[str, str]:

@@ -9,7 +9,7 @@ import json
 import logging
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from uuid import UUID
 
@@ -19,6 +19,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 
 from lambdas.authorizer import AuthorizerWiring, logger, make_handler
 from wsi.errors import SourceUnavailable
+from wsi.ports.audit import Refusal
 from wsi.records.identity import Actor, Role
 
 ISSUER = "https://cognito-idp.eu-central-1.amazonaws.com/eu-central-1_Pool"
@@ -35,6 +36,15 @@ FORGED = rsa.generate_private_key(public_exponent=65537, key_size=2048)
 @dataclass(frozen=True)
 class Known:
     """Identities: one person, one key."""
+
+    sessions: list[tuple[str, str]] = field(default_factory=list)
+    refusals: list[tuple[Refusal, dict]] = field(default_factory=list)
+
+    def note_session(self, actor: Actor, session: str) -> None:
+        self.sessions.append((actor.subject, session))
+
+    def note_refusal(self, reason: Refusal, **claimed: str) -> None:
+        self.refusals.append((reason, claimed))
 
     def find_user(self, issuer: str, subject: str) -> Actor | None:
         return PERSON if (issuer, subject) == (ISSUER, "sub-7") else None
@@ -70,8 +80,13 @@ def jwks_url():
 
 
 @pytest.fixture
-def authorize(jwks_url):
-    return make_handler(AuthorizerWiring(identities=Known(), issuer=ISSUER, client_id=CLIENT, jwks_url=jwks_url))
+def known():
+    return Known()
+
+
+@pytest.fixture
+def authorize(jwks_url, known):
+    return make_handler(AuthorizerWiring(identities=known, issuer=ISSUER, client_id=CLIENT, jwks_url=jwks_url))
 
 
 def token(key=KEY, key_id="k1", algorithm="RS256", **changes) -> str:
@@ -164,6 +179,41 @@ BAD = {
     "API key with half a character": "tsk_abc_\udcff",
     "parts with letters that no token has": "ÿ.ÿ.ÿ",
 }
+
+
+#: Why those that can happen to somebody honest are refused; of a token that is not valid nothing is believed.
+REASONS = {
+    "nothing": Refusal.NO_CREDENTIAL,
+    "not a token": Refusal.MALFORMED,
+    "expired": Refusal.EXPIRED,
+    "another client": Refusal.WRONG_CLIENT,
+    "forged": Refusal.NOT_VALID,
+    "no person of ours": Refusal.UNKNOWN,
+    "API key with another secret": Refusal.WRONG_SECRET,
+}
+CLAIMED = {
+    "another client": {"issuer": ISSUER, "subject": "sub-7"},
+    "no person of ours": {"issuer": ISSUER, "subject": "sub-8"},
+    "API key with another secret": {"prefix": "abc"},
+}
+
+
+@pytest.mark.parametrize("why", REASONS)
+def test_a_refused_sign_in_is_recorded_with_its_reason(authorize, known, why):
+    authorize(appsync(BAD[why]), None)
+    assert known.refusals == [(REASONS[why], CLAIMED.get(why, {}))]
+    assert known.sessions == []
+
+
+def test_all_tokens_of_one_sign_in_are_one_session(authorize, known):
+    for changes in ({"auth_time": 5, "jti": "a"}, {"auth_time": 5, "jti": "b"}, {"auth_time": 6}):
+        authorize(appsync(token(**changes)), None)
+    (first, second, other) = known.sessions
+    assert first == second != other
+    assert {subject for subject, _ in known.sessions} == {"user:7"}
+    assert known.refusals == []
+    authorize(appsync("tsk_abc_s3cr_et-1"), None)
+    assert known.sessions[-1] == ("key:9", "key")
 
 
 @pytest.mark.parametrize("credential", BAD.values(), ids=BAD.keys())
