@@ -11,7 +11,7 @@ import base64
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Protocol
 from uuid import UUID
 
 from adapters.s3.objects import S3Objects
@@ -25,6 +25,7 @@ from lambdas.http.rest_events import TRACEPARENT, begin_trace, read_actor
 from lambdas.logs import make_logger
 from lambdas.schemas.pyramid import Pyramid
 from lambdas.wiring import make_aws_clients, make_tenant_ledger
+from wsi.audit.views import RecordedViews, ViewLog
 from wsi.errors import Invalid, SourceChanged, TesseraError
 from wsi.ports.objects import Objects, SlideStore
 from wsi.records.identity import Actor
@@ -39,6 +40,9 @@ A_DAY: Final = "private, max-age=86400"
 EACH_TIME: Final = "private, no-cache"
 #: One browser, two people: what a cache keeps for one credential it must not show to another.
 VARY: Final[Mapping[str, str]] = {"Vary": "Authorization"}
+
+VIEWED: Final = "slide.view_image"  #: action of the audit log
+THUMBNAIL: Final = "slide.view_thumbnail"
 
 _NUMBER: Final = r"(\d{1,9})"
 _ROUTE: Final = re.compile(
@@ -61,11 +65,15 @@ class _TileAnswer:
         return {"statusCode": self.status, "multiValueHeaders": headers, "body": text, "isBase64Encoded": picture}
 
 
+class ViewerLedger(SlideRecords, ViewLog, Protocol):
+    """The part of `wsi.ports.ledger.TenantLedger` that the viewer needs."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class TilesWiring:
     """The ports by which slides are found and read."""
 
-    ledger: SlideRecords
+    ledger: ViewerLedger
     slides: SlideStore
     objects: Objects
     page_origins: frozenset[str] = frozenset()
@@ -73,18 +81,21 @@ class TilesWiring:
 
 def make_handler(wiring: TilesWiring) -> Handler:
     views = KeptViews(ledger=wiring.ledger, slides=wiring.slides, objects=wiring.objects)
+    recorded = RecordedViews(wiring.ledger)
 
     def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
         traceparent = begin_trace(event)
-        answer = _respond(event, wiring, views, traceparent)
+        answer = _respond(event, wiring, views, recorded, traceparent)
         return add_cors_headers(wiring.page_origins, event, answer.as_event())
 
     return handle
 
 
-def _respond(event: Mapping[str, Any], wiring: TilesWiring, views: KeptViews, traceparent: str) -> _TileAnswer:
+def _respond(
+    event: Mapping[str, Any], wiring: TilesWiring, views: KeptViews, recorded: RecordedViews, traceparent: str
+) -> _TileAnswer:
     try:
-        return _route(event, wiring, views, traceparent)
+        return _route(event, wiring, views, recorded, traceparent)
     except TesseraError as error:
         logger.info("refused", extra={"code": error.code, "status": error.status, TRACEPARENT: traceparent})
         headers = {"Retry-After": str(RETRY_AFTER_SECONDS)} if error.retryable else {}
@@ -94,7 +105,10 @@ def _respond(event: Mapping[str, Any], wiring: TilesWiring, views: KeptViews, tr
         return _problem("internal", 500, UNEXPECTED, traceparent, {})
 
 
-def _route(event: Mapping[str, Any], wiring: TilesWiring, views: KeptViews, traceparent: str) -> _TileAnswer:
+def _route(
+    event: Mapping[str, Any], wiring: TilesWiring, views: KeptViews, recorded: RecordedViews, traceparent: str
+) -> _TileAnswer:
+    """Return the answer. What shows a slide is recorded before the answer is given."""
     actor = read_actor(event)
     found = _ROUTE.fullmatch(event["path"])
     if found is None or event["httpMethod"] != "GET":
@@ -104,11 +118,15 @@ def _route(event: Mapping[str, Any], wiring: TilesWiring, views: KeptViews, trac
     asked: Mapping[str, str] = event.get("queryStringParameters") or {}
     if pyramid:
         answer = Pyramid.of(slide_id, views.view(actor, slide_id, etag=None))
+        recorded.record(actor, VIEWED, str(slide_id))
         return _TileAnswer(200, "application/json", answer.model_dump_json(), {"Cache-Control": EACH_TIME})
     if thumbnail:
         jpeg = make_thumbnail_jpeg(wiring.ledger.get_slide(actor, slide_id), wiring.objects)
+        recorded.record(actor, THUMBNAIL, str(slide_id))
         return _TileAnswer(200, "image/jpeg", jpeg, {"Cache-Control": A_DAY if "v" in asked else EACH_TIME})
-    return _tile(actor, slide_id, asked, tile, views)
+    answer = _tile(actor, slide_id, asked, tile, views)
+    recorded.record(actor, VIEWED, str(slide_id))  # who has a tile's address need not have asked for the pyramid
+    return answer
 
 
 def _tile(actor: Actor, slide_id: UUID, asked: Mapping[str, str], tile: list[str], views: KeptViews) -> _TileAnswer:

@@ -19,6 +19,17 @@ def require(actor: Actor, role: Role) -> None:
         raise Forbidden(f"Your role is {actor.role.value}; this needs the role {role.value}. Ask an admin for it.")
 
 
+def may_see_name(actor: Actor, subject: str) -> bool:
+    """Return whether the actor may see what this subject is called: viewers see no e-mail address of others."""
+    return actor.role is not Role.VIEWER or not subject.startswith("user:") or subject == actor.subject
+
+
+def may_see_receivers(actor: Actor, requester: str) -> bool:
+    """Return whether the actor may see where the notices of a job go: its requester and admins. A webhook's URL often
+    holds a secret, so a viewer never sees one."""
+    return actor.role is Role.ADMIN or (actor.role is Role.ANALYST and actor.subject == requester)
+
+
 def split_api_key(key: str) -> tuple[str, str] | None:
     """Return (prefix, hex sha256 of the secret) of "tsk_<prefix>_<secret>", which is all that is stored of a key.
     Return None for text of another form. The hash needs no salt and no stretching, since secrets are random and

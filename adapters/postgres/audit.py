@@ -41,9 +41,9 @@ class PostgresAudit(Transactions):
         with self._transaction(actor.tenant) as cursor:
             note(cursor, actor, action, subject, detail)
 
-    def audit_view(self, actor: Actor, action: str, subject: str) -> None:
+    def audit_view(self, actor: Actor, action: str, subject: str) -> float:
         with self._transaction() as cursor:
-            note_once(cursor, actor, action, subject, mark=subject, seconds=VIEW_SECONDS)
+            return note_once(cursor, actor, action, subject, mark=subject, seconds=VIEW_SECONDS)
 
     def list_audit(self, actor: Actor, wanted: AuditFilter, *, cursor: int | None, limit: int) -> Page[AuditLine]:
         with self._transaction(actor.tenant) as transaction:
@@ -80,12 +80,15 @@ def note_once(
     mark: str,
     seconds: float,
     detail: Mapping[str, Any] | None = None,
-) -> None:
-    """Add a line, unless the actor has one of this action and mark from the last `seconds`."""
-    cursor.execute(
-        "SELECT tessera.note_once(%s, %s, %s, %s, %s, %s, %s)",
+) -> float:
+    """Add a line, unless the actor has one of this action and mark from the last `seconds`. Return for how many seconds
+    there will be no other."""
+    row = cursor.execute(
+        "SELECT tessera.note_once(%s, %s, %s, %s, %s, %s, %s) AS seconds",
         (actor.tenant, actor.subject, action, subject, Jsonb(dict(detail or {})), mark, seconds),
-    )
+    ).fetchone()
+    assert row is not None, "a function has a result"
+    return row["seconds"]
 
 
 def list_lines(cursor: Cursor, chain: UUID, wanted: AuditFilter, *, before: int | None, limit: int) -> Page[AuditLine]:

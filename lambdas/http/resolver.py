@@ -14,12 +14,14 @@ from aws_lambda_powertools.event_handler.router import APIGatewayRouter
 
 from adapters.settings.problems import BASE_PATH
 from lambdas.cold_start import Handler
+from lambdas.http.auditing import VIEWS, audit_route
 from lambdas.http.cors import add_cors_headers
 from lambdas.http.problems import handle_problems, refuse_unreadable_body
 from lambdas.http.requests import WIRING, read_json
 from lambdas.http.rest_events import TRACEPARENT, find_traceparent
 from lambdas.http.side_by_side import SideBySideResolver
 from lambdas.wiring import SubmitWiring
+from wsi.audit.views import RecordedViews
 from wsi.errors import Invalid
 from wsi.records.spans import SpanKind
 from wsi.spans import OpenSpan, with_span
@@ -28,7 +30,7 @@ from wsi.spans import OpenSpan, with_span
 def make_resolver(*routers: APIGatewayRouter) -> APIGatewayRestResolver:
     """Return a resolver of the routers' routes, without what they work on."""
     app = SideBySideResolver(enable_validation=True, json_body_deserializer=read_json)
-    app.use(middlewares=[refuse_unknown_queries])
+    app.use(middlewares=[refuse_unknown_queries, audit_route])
     for router in routers:
         app.include_router(router, prefix=BASE_PATH)
     handle_problems(app)
@@ -38,12 +40,13 @@ def make_resolver(*routers: APIGatewayRouter) -> APIGatewayRestResolver:
 def make_resolver_handler(app: APIGatewayRestResolver, wiring: SubmitWiring) -> Handler:
     """Return the handler that answers requests by the resolver's routes, which work on `wiring`. A route that is part
     of a slide's path gives the request's span a name; the spans of all others are dropped."""
+    views = RecordedViews(wiring.ledger)
 
     def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
         request = OpenSpan(wiring.tracer, "api", None, parent=find_traceparent(event), kind=SpanKind.SERVER)
         with with_span(request) as span:
             traceparent = span.traceparent
-            app.append_context(**{WIRING: wiring, TRACEPARENT: traceparent})
+            app.append_context(**{WIRING: wiring, TRACEPARENT: traceparent, VIEWS: (views, wiring.ledger)})
             answer = refuse_unreadable_body(event, traceparent) or app.resolve(event, context)
             span.describe(status=answer["statusCode"])
             if answer["statusCode"] >= 500:

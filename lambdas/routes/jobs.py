@@ -28,6 +28,7 @@ from lambdas.schemas.jobs import (
     ResultList,
 )
 from lambdas.wiring import SubmitWiring
+from wsi.access import may_see_name, may_see_receivers
 from wsi.errors import Invalid
 from wsi.jobs import job_results, jobs
 from wsi.jobs.expecting import measure_wait
@@ -101,8 +102,9 @@ def results(job_id: UUID, caller: Caller, wiring: Wiring) -> ResultList:
 
 @router.get("/jobs/<job_id>/deliveries", tags=["jobs"], summary="What came of its mails and webhooks")
 def deliveries(job_id: UUID, caller: Caller, wiring: Wiring) -> DeliveryList:
+    shows = may_see_receivers(caller, wiring.ledger.get_job(caller, job_id).created_by)
     found = wiring.ledger.list_deliveries(caller, job_id)
-    return DeliveryList(items=[DeliveryAnswer.of(delivery) for delivery in found], next_cursor=None)
+    return DeliveryList(items=[DeliveryAnswer.of(one, shows_receiver=shows) for one in found], next_cursor=None)
 
 
 @router.post("/jobs/<job_id>/cancel", tags=["jobs"], summary="Cancel the job")
@@ -141,5 +143,7 @@ def delete(job_id: UUID, caller: Caller, wiring: Wiring) -> Response[None]:
 
 def read_job_context(*of: Job, caller: Actor, wiring: SubmitWiring) -> JobContext:
     """Return what the answers about these jobs say besides the jobs themselves."""
-    names = wiring.ledger.list_names(caller, {job.created_by for job in of})
-    return JobContext(now=wiring.clock(), names=names, dollars_per_gpu_hour=wiring.dollars_per_gpu_hour)
+    shown = {job.created_by for job in of if may_see_name(caller, job.created_by)}
+    names = wiring.ledger.list_names(caller, shown)
+    price = wiring.dollars_per_gpu_hour
+    return JobContext(now=wiring.clock(), names=names, caller=caller, dollars_per_gpu_hour=price)

@@ -15,6 +15,7 @@ from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
 from lambdas.schemas.common import EMAIL_PATTERN, STORABLE, Answer, Body, Mpp
+from wsi.access import may_see_receivers
 from wsi.jobs.job_results import Linked, LinkedShard
 from wsi.jobs.jobs import JobRequest, waits_for_capacity
 from wsi.notices.webhooks import LONGEST_URL
@@ -22,6 +23,7 @@ from wsi.planning.estimate import Estimate, compute_cost
 from wsi.planning.region_geojson import read_geojson
 from wsi.records.deliveries import Delivery, NoticeChannel
 from wsi.records.expectations import NOTHING_KNOWN, Expectation
+from wsi.records.identity import Actor
 from wsi.records.jobs import Job, JobEvent, JobOptions, Priority, Submission
 from wsi.records.model_card import ReadLevel
 from wsi.records.notices import make_job_update
@@ -132,7 +134,8 @@ class JobContext:
     """The parts of an answer on a job that are not in the job's own row."""
 
     now: datetime
-    names: Mapping[str, str]  #: of the jobs' submitters, by subject
+    names: Mapping[str, str]  #: of the jobs' submitters, by subject, as far as the caller may see them
+    caller: Actor
     dollars_per_gpu_hour: float
     expected: Expectation = NOTHING_KNOWN  #: of the one job that is asked about
 
@@ -172,12 +175,13 @@ class JobAnswer(Answer):
     options: dict[str, Any]
     label: str | None
     retry_of: str | None
-    notify: NotifyBody
+    notify: NotifyBody = Field(description="Only for who requested the job, unless a viewer, and for admins.")
     shards_total: int
     shards_remaining: int
     traceparent: str
     created_by: str | None = Field(
-        description="Who asked for it: a person's e-mail address or a key's name. Null where it was never told."
+        description="Who asked for it: a person's e-mail address or a key's name. Null where it was never told, and "
+        "for viewers if it is another person."
     )
     created_at: datetime
     updated_at: datetime
@@ -201,7 +205,7 @@ class JobAnswer(Answer):
             options=_summarise_options(job.options),
             label=job.label,
             retry_of=str(job.retry_of) if job.retry_of else None,
-            notify=NotifyBody(email=job.notify_email, webhook=job.notify_webhook),
+            notify=_show_receivers(job, beside.caller),
             shards_total=job.shards_total,
             shards_remaining=job.shards_remaining,
             traceparent=job.traceparent,
@@ -212,6 +216,12 @@ class JobAnswer(Answer):
             worker_seconds=round(job.worker_seconds, 3),
             dollars=compute_cost(job.worker_seconds, beside.dollars_per_gpu_hour) if job.state.is_final else None,
         )
+
+
+def _show_receivers(job: Job, caller: Actor) -> NotifyBody:
+    if may_see_receivers(caller, job.created_by):
+        return NotifyBody(email=job.notify_email, webhook=job.notify_webhook)
+    return NotifyBody()
 
 
 def _summarise_options(options: JobOptions) -> dict[str, Any]:
@@ -293,7 +303,7 @@ class EventList(Answer):
 
 class DeliveryAnswer(Answer):
     channel: NoticeChannel
-    target: str
+    target: str | None = Field(description="Only for who requested the job, unless a viewer, and for admins.")
     attempt: int = Field(description="Tries so far.")
     status: int | None = Field(description="What the webhook's receiver answered last.")
     error: str | None
@@ -301,10 +311,10 @@ class DeliveryAnswer(Answer):
     delivered_at: datetime | None
 
     @staticmethod
-    def of(delivery: Delivery) -> DeliveryAnswer:
+    def of(delivery: Delivery, *, shows_receiver: bool) -> DeliveryAnswer:
         return DeliveryAnswer(
             channel=delivery.channel,
-            target=delivery.target,
+            target=delivery.target if shows_receiver else None,
             attempt=delivery.attempt,
             status=delivery.status,
             error=delivery.error,

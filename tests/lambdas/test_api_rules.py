@@ -316,6 +316,7 @@ def test_the_description_has_exactly_the_routes_of_this_version():
         ("GET", "/jobs/{job_id}/results"),
         ("GET", "/jobs/{job_id}/deliveries"),
         ("GET", "/webhooks/secret"),
+        ("GET", "/audit"),
         ("POST", "/webhooks/secret/rotate"),
         ("DELETE", "/jobs/{job_id}"),
         ("POST", "/jobs/{job_id}/cancel"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import datetime
 from uuid import UUID
 
@@ -60,7 +61,7 @@ def test_a_job_says_who_asked_for_it_and_at_its_end_what_it_cost(callers, slide,
     assert callers.viewer("POST", f"/jobs/{other['job_id']}/cancel").status == 403
     cancelled = of_person("POST", f"/jobs/{other['job_id']}/cancel").body
     assert (cancelled["created_by"], cancelled["dollars"]) == ("scanner", 0)
-    listed = {item["created_by"]: item for item in callers.viewer("GET", "/jobs").body["items"]}
+    listed = {item["created_by"]: item for item in callers.analyst("GET", "/jobs").body["items"]}
     assert listed.keys() == {"ada@hospital.example", "scanner"}
     assert listed["ada@hospital.example"]["worker_seconds"] == pytest.approx(36, abs=0.01)
     assert listed["ada@hospital.example"]["dollars"] == pytest.approx(0.01, rel=0.01)  # at a dollar an hour
@@ -322,6 +323,30 @@ def test_who_is_told_is_kept_and_shown(analyst, slide):
     assert job["notify"] == asked
     assert analyst("GET", f"/jobs/{job['job_id']}").body["notify"] == asked
     assert analyst("GET", f"/jobs/{job['job_id']}/deliveries").body["items"] == []
+
+
+def test_viewers_see_no_webhook_and_no_address_of_others(callers, slide, installation):
+    people = {
+        role: installation.ledger.add_user(ANALYST.tenant, "issuer", role, role, f"{role}@lab.example")
+        for role in (Role.VIEWER, Role.ANALYST, Role.ADMIN)
+    }
+    viewer, analyst, admin = map(callers.of, people.values())
+    asked = {"email": "chief@lab.example", "webhook": "https://lab.example/hook?token=s3cret"}
+    job = submit(analyst, slide, notify=asked).body["job_id"]
+    analyst("POST", f"/jobs/{job}/cancel")
+    installation.ledger.claim_deliveries(UUID(job), seconds=60)
+    paths = ("/jobs", f"/jobs/{job}", f"/jobs/{job}/events", f"/jobs/{job}/deliveries", f"/slides/{slide}", "/slides")
+    for caller, hidden in (
+        (viewer, ("s3cret", "chief@", "analyst@")),
+        (callers.analyst, ("s3cret", "chief@")),  # a colleague, who sees whose job it is
+    ):
+        for path in paths:
+            text = json.dumps(caller("GET", path).body)
+            assert not [part for part in hidden if part in text], path
+    for caller in (analyst, admin):
+        assert caller("GET", f"/jobs/{job}").body["notify"] == asked
+        targets = {item["target"] for item in caller("GET", f"/jobs/{job}/deliveries").body["items"]}
+        assert targets == {asked["webhook"]}  # a job that somebody cancelled sends no mail
 
 
 def test_a_webhook_into_a_private_network_is_refused_when_it_is_asked_for(analyst, slide):

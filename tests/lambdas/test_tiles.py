@@ -38,10 +38,15 @@ class Counted:
     def __init__(self, ledger):
         self._ledger = ledger
         self.asked = 0
+        self.recorded = []
 
     def get_slide(self, actor, slide_id):
         self.asked += 1
         return self._ledger.get_slide(actor, slide_id)
+
+    def audit_view(self, actor, action, subject):
+        self.recorded.append((actor.subject, action))
+        return self._ledger.audit_view(actor, action, subject)
 
 
 class Viewer:
@@ -184,6 +189,17 @@ def test_sql_is_asked_once_a_slide(wiring, viewer, written):
     for _ in range(5):
         viewer.tile(said, 0, 0, 0)
     assert wiring.ledger.asked == 1
+    assert wiring.ledger.recorded == [("user:viewer", "slide.view_image")]
+
+
+def test_who_looks_at_tiles_that_another_opened_is_recorded(installation, wiring, viewer, written):
+    said = viewer.pyramid(written)
+    handler = make_handler(wiring)
+    for actor in (VIEWER, ANALYST, ANALYST):
+        Viewer(handler, actor).tile(said, 0, 0, 0)
+    books = installation.ledger.books.audit
+    views = [line.actor.subject for line in books if line.action == "slide.view_image"]
+    assert views == ["user:viewer", "user:analyst"]
 
 
 @pytest.mark.parametrize(

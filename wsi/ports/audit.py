@@ -33,8 +33,9 @@ class TenantAudit(Protocol):
         """Write one line, for an action that no other method records (a result link that was issued)."""
         ...
 
-    def audit_view(self, actor: Actor, action: str, subject: str) -> None:
-        """Write one line, unless this actor has one of this action and subject from the last VIEW_SECONDS."""
+    def audit_view(self, actor: Actor, action: str, subject: str) -> float:
+        """Write one line, unless this actor has one of this action and subject from the last VIEW_SECONDS. Return the
+        number of seconds in which another view would get no line."""
         ...
 
     def list_audit(self, actor: Actor, wanted: AuditFilter, *, cursor: int | None, limit: int) -> Page[AuditLine]:

@@ -123,12 +123,14 @@ SELECT set_config('tessera.audits', '', true);
 _NOTE = f"""
 CREATE FUNCTION tessera.note_once(
     of_tenant uuid, of_actor text, of_action text, of_subject text, of_detail jsonb, mark text, seconds double precision
-) RETURNS void SECURITY DEFINER SET search_path = public, pg_temp LANGUAGE plpgsql AS $$
+) RETURNS double precision SECURITY DEFINER SET search_path = public, pg_temp LANGUAGE plpgsql AS $$
+DECLARE
+    noted timestamptz;
 BEGIN
-    PERFORM FROM audit_marks
+    SELECT until INTO noted FROM audit_marks
     WHERE tenant = of_tenant AND actor = of_actor AND action = of_action AND subject = mark AND until > now();
     IF FOUND THEN
-        RETURN;
+        RETURN extract(epoch FROM noted - now());
     END IF;
     INSERT INTO audit_marks VALUES (of_tenant, of_actor, of_action, mark, now() + make_interval(secs => seconds))
     ON CONFLICT (tenant, actor, action, subject) DO UPDATE SET until = excluded.until
@@ -136,8 +138,11 @@ BEGIN
     IF FOUND THEN
         INSERT INTO audit_log (tenant, actor, action, subject, detail)
         VALUES (of_tenant, of_actor, of_action, of_subject, of_detail);
+        RETURN seconds;
     END IF;
+    RETURN 0;  -- another process was first, a moment ago
 END $$;
+COMMENT ON FUNCTION tessera.note_once IS 'returns for how many seconds no further line will be written';
 
 CREATE FUNCTION tessera.note_refusal(of_reason text, of_issuer text, of_subject text, of_prefix text) RETURNS void
 SECURITY DEFINER SET search_path = public, pg_temp LANGUAGE plpgsql AS $$

@@ -27,8 +27,8 @@ class MemoryAudit:
         with self.books.lock:
             self.books.note(actor, action, subject, detail)
 
-    def audit_view(self, actor: Actor, action: str, subject: str) -> None:
-        self._note_once(actor, action, subject, mark=subject, seconds=VIEW_SECONDS)
+    def audit_view(self, actor: Actor, action: str, subject: str) -> float:
+        return self._note_once(actor, action, subject, mark=subject, seconds=VIEW_SECONDS)
 
     def list_audit(self, actor: Actor, wanted: AuditFilter, *, cursor: int | None, limit: int) -> Page[AuditLine]:
         with self.books.lock:
@@ -81,12 +81,13 @@ class MemoryAudit:
         mark: str,
         seconds: float,
         detail: Mapping[str, Any] | None = None,
-    ) -> None:
+    ) -> float:
         with self.books.lock:
             key = (actor.tenant, actor.subject, action, mark)
             if (until := self.books.audit_marks.get(key)) is None or until <= self.books.now():
-                self.books.audit_marks[key] = self.books.hence(seconds)
+                until = self.books.audit_marks[key] = self.books.hence(seconds)
                 self.books.note(actor, action, subject, detail)
+            return (until - self.books.now()).total_seconds()
 
     def _lines(self, chain: UUID) -> Iterator[AuditLine]:
         previous = ""
