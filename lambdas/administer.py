@@ -1,17 +1,20 @@
 """An operator's actions on an installation, invoked by hand and allowed by IAM alone: the database is private, and
 somebody must create the first admin.
 
-One action an invocation, `{"add_tenant": {"name": "hospital"}}`; the answer is an object, or `{"error": sentence}`.
+One action an invocation, `{"add_tenant": {"name": "hospital"}}`, and next to it the `proof` of who asks
+(`adapters.operators`); the answer is an object, or `{"error": sentence}`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
 from typing import Any
 
 from pydantic import ValidationError
 
+from adapters.operators import PROOF, TokenService, read_operator
 from adapters.postgres.owner.administration import Administration
 from adapters.postgres.owner.connection import make_owner_dsn
 from adapters.postgres.owner.seeding import SeedUser
@@ -26,7 +29,7 @@ from lambdas.schemas.administration import (
     AddUser,
     ChooseDefaultModel,
     KeyName,
-    ListModels,
+    ListAudit,
     ListTenants,
     ListUsage,
     Person,
@@ -37,9 +40,12 @@ from lambdas.schemas.administration import (
     ShareModel,
     TenantName,
     TenantOrAll,
+    VerifyAudit,
 )
+from lambdas.schemas.audit import AuditLineAnswer
 from lambdas.schemas.common import Body
-from lambdas.wiring import make_aws_clients
+from lambdas.wiring import get_utc_now, make_aws_clients
+from wsi.audit.lines import AuditFilter
 from wsi.errors import Invalid, NotFound, TesseraError
 from wsi.models.builtin import BUILTIN
 from wsi.records.model_card import ModelCard
@@ -48,11 +54,21 @@ from wsi.records.models import ModelVersion
 logger = make_logger("administer")
 
 
-def make_handler(owner: Administration) -> Handler:
+#: Returns the ARN of whoever sent the event, by its proof and the invocation's context. Raises Forbidden.
+Identify = Callable[[dict[str, Any], Any], str]
+
+
+def make_handler(owner: Administration, identify: Identify | None = None) -> Handler:
+    """Return the handler. Without `identify`, as in tests, the audit log names the owner for all actions."""
+
     def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
         try:
-            action = Action.model_validate(event)
-            answer = _carry_out(action.asked, owner)
+            action = Action.model_validate({name: value for name, value in event.items() if name != PROOF})
+            if identify is None:
+                answer = _carry_out(action.asked, owner)
+            else:
+                by_operator = owner.as_operator(identify(event, context), context.aws_request_id)
+                answer = _carry_out(action.asked, by_operator)
         except ValidationError as error:
             return {"error": describe_faults(error)}
         except TesseraError as error:
@@ -65,6 +81,10 @@ def make_handler(owner: Administration) -> Handler:
 
 def _carry_out(asked: Body, owner: Administration) -> dict[str, Any]:
     match asked:
+        case ListAudit():  # before TenantOrAll, of which it is one, as are the next ones
+            return _list_audit(owner, asked)
+        case VerifyAudit():
+            return _verify_audit(owner, asked)
         case ListTenants():
             return {"tenants": [{**asdict(tenant), "id": str(tenant.id)} for tenant in owner.list_tenants()]}
         case ListUsage():
@@ -82,7 +102,7 @@ def _carry_out(asked: Body, owner: Administration) -> dict[str, Any]:
             return {"key": owner.add_key(asked.tenant, asked.name, asked.role)}
         case KeyName():
             return {"revoked": owner.revoke_key(asked.tenant, asked.name)}
-        case SetQuotas():  # before TenantOrAll, of which it is one
+        case SetQuotas():
             return {"quotas": asdict(owner.set_quotas(asked.tenant, asked.changes))}
         case TenantOrAll():
             return {"quotas": asdict(owner.get_quotas(asked.tenant))}
@@ -110,6 +130,22 @@ def _carry_out(asked: Body, owner: Administration) -> dict[str, Any]:
             return {"model": asked.name, "default": asked.version}
         case _:
             raise AssertionError(asked)
+
+
+def _list_audit(owner: Administration, asked: ListAudit) -> dict[str, Any]:
+    wanted = AuditFilter(
+        actor=asked.actor, action=asked.action, subject=asked.subject, since=asked.since, until=asked.until
+    )
+    page = owner.list_audit(asked.tenant, wanted, before=asked.before, limit=asked.limit)
+    items = [AuditLineAnswer.of(line, {}).model_dump(mode="json") for line in page.items]
+    return {"items": items, "before": int(page.next_cursor) if page.next_cursor else None}
+
+
+def _verify_audit(owner: Administration, asked: VerifyAudit) -> dict[str, Any]:
+    report = owner.verify_audit(asked.tenant, {head.number: head.hash for head in asked.heads})
+    head = {"number": report.head.number, "hash": report.head.hash} if report.head else None
+    faults = [asdict(fault) for fault in report.faults]
+    return {"lines": report.lines, "is_whole": report.is_whole, "head": head, "faults": faults}
 
 
 def _register_model(
@@ -143,7 +179,17 @@ def _card(value: dict[str, Any]) -> ModelCard:
 
 
 def wire(settings: OwnerSettings) -> Handler:
-    return make_handler(Administration(partial(make_owner_dsn, settings, make_aws_clients(settings))))
+    clients = make_aws_clients(settings)
+    owner_dsn = partial(make_owner_dsn, settings, clients)
+    service = TokenService(region=settings.region, endpoint_url=settings.endpoint_url)
+
+    def identify(event: dict[str, Any], context: Any) -> str:
+        account = str(context.invoked_function_arn).split(":")[4]
+        function = str(context.function_name)
+        now = get_utc_now()
+        return read_operator(event, event.get(PROOF), function=function, account=account, service=service, now=now)
+
+    return make_handler(Administration(owner_dsn), identify)
 
 
 handler = make_entry(OwnerSettings, wire)

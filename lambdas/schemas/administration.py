@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import AwareDatetime, Field
 
 from lambdas.schemas.actions import OneAction
 from lambdas.schemas.common import STORABLE, Body, Email
@@ -117,6 +117,29 @@ class ShareModel(ChooseDefaultModel):
     tenant: Name
 
 
+class ListAudit(TenantOrAll):
+    """Lines of a tenant's audit log, newest first; without a tenant, those of the installation itself."""
+
+    actor: Claim | None = None
+    action: Claim | None = None
+    subject: Claim | None = None
+    since: AwareDatetime | None = None
+    until: AwareDatetime | None = None
+    before: Annotated[int, Field(gt=0, lt=2**63)] | None = None  #: the number at the end of the last answer
+    limit: Annotated[int, Field(ge=1, le=1000)] = 100
+
+
+class KnownHead(Body):
+    number: Annotated[int, Field(gt=0, lt=2**63)]
+    hash: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+
+
+class VerifyAudit(TenantOrAll):
+    """The verification of a whole log against the heads that the database has and those of the sweep's log."""
+
+    heads: tuple[KnownHead, ...] = ()
+
+
 class Action(OneAction):
     """Exactly one of the actions."""
 
@@ -129,8 +152,8 @@ class Action(OneAction):
     revoke_key: KeyName | None = None
     set_quotas: SetQuotas | None = None
     get_quotas: TenantOrAll | None = None
-    set_retention: SetRetention | None = None
-    get_retention: TenantName | None = None
+    list_audit: ListAudit | None = None
+    verify_audit: VerifyAudit | None = None
     register_builtin: RegisterBuiltin | None = None
     register_model: RegisterModel | None = None
     list_models: ListModels | None = None

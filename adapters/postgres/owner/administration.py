@@ -15,20 +15,22 @@ from psycopg.rows import class_row, dict_row
 from psycopg.types.json import Jsonb
 
 from adapters.postgres.connections import CONNECT_SECONDS, Connections
-from adapters.postgres.owner.models import ModelSummary, PostgresModelAdministration
-from adapters.postgres.owner.retention import change_retention, read_retention
+from adapters.postgres.owner.auditing import OwnerAudit
 from adapters.postgres.owner.seeding import SeedKey, SeedUser, ensure_key, ensure_tenant, ensure_user, split_key
 from adapters.postgres.quotas import NAMES as QUOTA_NAMES
 from adapters.postgres.quotas import READ as READ_QUOTAS
 from adapters.postgres.quotas import read_quotas
 from adapters.postgres.system_ledger import PostgresSystemLedger
 from wsi.access import make_api_key
+from wsi.audit.chain import ChainReport
+from wsi.audit.lines import INSTALLATION, AuditFilter, AuditLine
 from wsi.errors import Conflict, NotFound
 from wsi.records.identity import Role
 from wsi.records.models import ModelVersion
-from wsi.records.quotas import Quotas, Retention
+from wsi.records.pages import Page
+from wsi.records.quotas import Quotas
 
-OWNER = "owner"  #: the actor in the audit log
+OWNER = "owner"  #: the actor in the audit log, if nobody is named
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,11 +53,18 @@ class DailyUsage:
 class Administration:
     """The owner's actions. Repeating one changes nothing, except `add_key`. A tenant is named by its name.
 
-    `owner_dsn` is called for each transaction, since the owner's password changes while a process lives.
+    `owner_dsn` is called for each transaction, since the owner's password changes while a process lives. The audit log
+    names `actor` for each change, and `request`, by which AWS knows the invocation.
     """
 
-    def __init__(self, owner_dsn: Callable[[], str]) -> None:
+    def __init__(self, owner_dsn: Callable[[], str], *, actor: str = OWNER, request: str | None = None) -> None:
         self._owner_dsn = owner_dsn
+        self._actor = actor
+        self._request = request
+
+    def as_operator(self, actor: str, request: str | None) -> Administration:
+        """Return the same actions, in the name of whoever asked for them."""
+        return Administration(self._owner_dsn, actor=actor, request=request)
 
     def list_tenants(self) -> tuple[TenantSummary, ...]:
         with self._transaction() as connection, connection.cursor(row_factory=class_row(TenantSummary)) as cursor:
@@ -87,7 +96,7 @@ class Administration:
         with self._transaction() as connection:
             tenant, is_new = ensure_tenant(connection, name)
             if is_new:
-                _audit(connection, tenant, "tenant.add", str(tenant))
+                self._audit(connection, tenant, "tenant.add", str(tenant))
             return tenant
 
     def add_user(self, tenant: str, user: SeedUser) -> UUID:
@@ -99,7 +108,7 @@ class Administration:
             if theirs != tenant_id:
                 raise Conflict("This person belongs to another tenant; one person can be in one tenant only.")
             if changed:
-                _audit(connection, tenant_id, "user.add", f"user:{user_id}", {"role": user.role})
+                self._audit(connection, tenant_id, "user.add", f"user:{user_id}", {"role": user.role})
             return user_id
 
     def disable_user(self, issuer: str, subject: str) -> None:
@@ -111,7 +120,7 @@ class Administration:
                 "UPDATE users SET disabled_at = now() WHERE id = %s AND disabled_at IS NULL", (user_id,)
             )
             if done.rowcount:
-                _audit(connection, tenant, "user.disable", f"user:{user_id}")
+                self._audit(connection, tenant, "user.disable", f"user:{user_id}")
 
     def add_key(self, tenant: str, name: str, role: Role) -> str:
         """Add a key and return it; nobody can read it again. Raises NotFound, and Conflict while a key of this name
@@ -124,7 +133,7 @@ class Administration:
             ensure_key(connection, tenant_id, SeedKey(key=key, role=role, name=name))
             row = connection.execute("SELECT id FROM api_keys WHERE prefix = %s", (split_key(key)[0],)).fetchone()
             assert row is not None, "the key was just added"
-            _audit(connection, tenant_id, "key.add", f"key:{row[0]}", {"role": role})
+            self._audit(connection, tenant_id, "key.add", f"key:{row[0]}", {"role": role})
         return key
 
     def revoke_key(self, tenant: str, name: str) -> int:
@@ -135,7 +144,7 @@ class Administration:
             keys = _working_keys(connection, tenant_id, name)
             connection.execute("UPDATE api_keys SET revoked_at = now() WHERE id = ANY(%s)", (keys,))
             for key in keys:
-                _audit(connection, tenant_id, "key.revoke", f"key:{key}")
+                self._audit(connection, tenant_id, "key.revoke", f"key:{key}")
             return len(keys)
 
     def set_quotas(self, tenant: str | None, changes: Mapping[str, int | str | None]) -> Quotas:
@@ -149,8 +158,8 @@ class Administration:
                     raise AssertionError(name)
                 statement = sql.SQL("UPDATE quotas SET {} = %s WHERE tenant IS NOT DISTINCT FROM %s")
                 connection.execute(statement.format(sql.Identifier(name)), (value, tenant_id))
-            if tenant_id is not None and changes:
-                _audit(connection, tenant_id, "quotas.set", str(tenant_id), dict(changes))
+            if changes:
+                self._audit(connection, tenant_id, "quotas.set", str(tenant_id or INSTALLATION), dict(changes))
             return _quotas(connection, tenant_id)
 
     def get_quotas(self, tenant: str | None) -> Quotas:
@@ -158,56 +167,48 @@ class Administration:
         with self._transaction() as connection:
             return _quotas(connection, _tenant(connection, tenant) if tenant is not None else None)
 
-    def register_model(self, model: ModelVersion, *, tenant: str | None = None) -> None:
-        """Register a model of the installation, which no tenant's audit log records, or of a tenant. Raises NotFound,
-        and Conflict for another digest."""
-        owner = None
-        if tenant is not None:
-            with self._transaction() as connection:
-                owner = _tenant(connection, tenant)
-                _audit(connection, owner, "model.register", f"{model.name}@{model.version}")
-        with self._connections() as connections:
-            PostgresSystemLedger(connections).register_model(replace(model, owner=owner))
-
-    def list_models(self) -> tuple[ModelSummary, ...]:
-        """List the versions of all owners: first the installation's, then by tenant."""
-        with self._connections() as connections:
-            return PostgresModelAdministration(connections).list_models()
-
-    def choose_default_model(self, name: str, version: str) -> None:
-        """Make this version the one that a job uses if it names only the installation's model. Raises NotFound."""
-        with self._connections() as connections:
-            PostgresModelAdministration(connections).choose_default(name, version)
-
-    def share_model(self, tenant: str, name: str, version: str) -> None:
-        """Make a tenant's version the installation's, so that all tenants may use it; the tenant's jobs go on with it.
-        Raises NotFound, and Conflict if the installation has such a version."""
-        with self._transaction() as connection:
-            tenant_id = _tenant(connection, tenant)
-        with self._connections() as connections:
-            PostgresModelAdministration(connections).share_model(tenant_id, name, version, actor=OWNER)
-
-    def set_retention(self, tenant: str, changes: Mapping[str, int | None]) -> Retention:
-        """Change the named periods of a tenant, and return those that then hold for it. None for a period: nothing is
-        deleted for its age. Raises NotFound."""
-        with self._transaction() as connection:
-            tenant_id = _tenant(connection, tenant)
-            if changes:
-                _audit(connection, tenant_id, "retention.set", str(tenant_id), dict(changes))
-            return change_retention(connection, tenant_id, changes)
-
-    def get_retention(self, tenant: str) -> Retention:
-        """Return the periods after which the sweep deletes for a tenant. Raises NotFound."""
-        with self._transaction() as connection:
-            return read_retention(connection, _tenant(connection, tenant))
-
-    @contextmanager
-    def _connections(self) -> Generator[Connections]:
+    def register_model(self, model: ModelVersion) -> None:
+        """Register a model; the installation's own audit log records it. Raises Conflict for another digest."""
         connections = Connections(self._owner_dsn())
         try:
             yield connections
         finally:
             connections.close()
+        with self._transaction() as connection:
+            self._audit(connection, None, "model.register", f"{model.name}@{model.version}", {"digest": model.digest})
+
+    def list_audit(self, tenant: str | None, wanted: AuditFilter, *, before: int | None, limit: int) -> Page[AuditLine]:
+        """Return a page of a tenant's audit log, newest first; None: of the installation's. Raises NotFound."""
+        page = OwnerAudit(self._owner_dsn).list_lines(tenant, wanted, cursor=before, limit=limit)
+        self._note_audit_reading(tenant, "audit.view")
+        return page
+
+    def verify_audit(self, tenant: str | None, heads: Mapping[int, str]) -> ChainReport:
+        """Verify a whole audit log, also against the hashes that lines had when somebody kept them, by number. Raises
+        NotFound."""
+        report = OwnerAudit(self._owner_dsn).verify(tenant, heads)
+        self._note_audit_reading(tenant, "audit.verify")
+        return report
+
+    def _note_audit_reading(self, tenant: str | None, action: str) -> None:
+        with self._transaction() as connection:
+            tenant_id = _tenant(connection, tenant) if tenant is not None else None
+            self._audit(connection, tenant_id, action, str(tenant_id or INSTALLATION))
+
+    def _audit(
+        self,
+        connection: psycopg.Connection,
+        tenant: UUID | None,
+        action: str,
+        subject: str,
+        detail: dict[str, Any] | None = None,
+    ) -> None:
+        """Add a line to the tenant's audit log; None: to the installation's own."""
+        known = {"request": self._request} if self._request is not None else {}
+        connection.execute(
+            "INSERT INTO audit_log (tenant, actor, action, subject, detail) VALUES (%s, %s, %s, %s, %s)",
+            (tenant, self._actor, action, subject, Jsonb({**(detail or {}), **known})),
+        )
 
     @contextmanager
     def _transaction(self) -> Generator[psycopg.Connection]:
@@ -245,13 +246,3 @@ def _working_keys(connection: psycopg.Connection, tenant: UUID, name: str) -> li
         "SELECT id FROM api_keys WHERE tenant = %s AND name = %s AND revoked_at IS NULL", (tenant, name)
     )
     return [row[0] for row in found]
-
-
-def _audit(
-    connection: psycopg.Connection, tenant: UUID, action: str, subject: str, detail: dict[str, Any] | None = None
-) -> None:
-    """Add a line to the audit log. It is never erased, so it names people, keys and tenants by their ids alone."""
-    connection.execute(
-        "INSERT INTO audit_log (tenant, actor, action, subject, detail) VALUES (%s, %s, %s, %s, %s)",
-        (tenant, OWNER, action, subject, Jsonb(detail or {})),
-    )

@@ -3,13 +3,12 @@ them, and changes none."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Final
 from uuid import UUID
-
-from psycopg.types.json import Jsonb
 
 from adapters.postgres.audit import list_following_lines, list_lines
 from adapters.postgres.connections import Connections, Cursor
@@ -18,6 +17,7 @@ from wsi.audit.lines import INSTALLATION, AuditFilter, AuditHead, AuditLine
 from wsi.errors import NotFound
 from wsi.records.pages import Page
 
+NO_HEADS: Final[Mapping[int, str]] = MappingProxyType({})
 _PAGE: Final = 1000
 _HEADS: Final = "SELECT number, encode(hash, 'hex') AS hash FROM audit_anchors WHERE chain = %s"
 _UNLINKED: Final = """
@@ -37,12 +37,13 @@ class OwnerAudit:
         with self._reading() as transaction:
             return list_lines(transaction, _find_chain(transaction, tenant), wanted, before=cursor, limit=limit)
 
-    def verify(self, tenant: str | None, heads: tuple[AuditHead, ...] = ()) -> ChainReport:
-        """Verify a chain against its heads in the database and those that were kept elsewhere. Raises NotFound."""
+    def verify(self, tenant: str | None, heads: Mapping[int, str] = NO_HEADS) -> ChainReport:
+        """Verify a chain against its heads in the database and those that were kept elsewhere, hashes by number. Raises
+        NotFound."""
         with self._reading() as cursor:
             chain = _find_chain(cursor, tenant)
             anchors = [AuditHead(chain=chain, **row) for row in cursor.execute(_HEADS, (chain,)).fetchall()]
-            known = (*anchors, *(replace(head, chain=chain) for head in heads))
+            known = [*anchors, *(AuditHead(chain=chain, number=number, hash=heads[number]) for number in heads)]
             report = verify_chain(_iterate_lines(cursor, chain), chain=chain, heads=known)
             row = cursor.execute(_UNLINKED, (None if chain == INSTALLATION else chain,)).fetchone()
             assert row is not None, "a count has a row"
@@ -62,14 +63,6 @@ class OwnerAudit:
                 yield cursor
         finally:
             connections.close()
-
-
-def note_installation(cursor: Cursor, actor: str, action: str, subject: str, detail: dict[str, object]) -> None:
-    """Add a line that belongs to no tenant."""
-    cursor.execute(
-        "INSERT INTO audit_log (tenant, actor, action, subject, detail) VALUES (NULL, %s, %s, %s, %s)",
-        (actor, action, subject, Jsonb(detail)),
-    )
 
 
 def _find_chain(cursor: Cursor, tenant: str | None) -> UUID:
