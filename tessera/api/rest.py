@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 from urllib.parse import quote
 
 from tessera.api.transport import Transport
+from wsi.audit.export import read_line
+from wsi.audit.lines import AuditLine
 from wsi.digests import PART_SIZE
 from wsi.errors import Invalid
 from wsi.models.registration_rules import NewPackageFile
@@ -243,10 +245,15 @@ class Api:
         """Return the URL for subscriptions to job updates; None unless the installation states it."""
         return self._transport.call("GET", "/health", repeatable=True).get("realtime_url")
 
-    def _pages(self, path: str) -> Iterator[dict[str, Any]]:
+    # --- audit
+    def list_audit(self, **wanted: str) -> Iterator[AuditLine]:
+        """Yield the lines of the audit log, newest first; `wanted` are query parameters of the route."""
+        return map(read_line, self._pages("/audit", limit="1000", **wanted))
+
+    def _pages(self, path: str, **parameters: str) -> Iterator[dict[str, Any]]:
         cursor: str | None = None
         while True:
-            query = {"cursor": cursor} if cursor is not None else None
+            query = {**parameters, "cursor": cursor} if cursor is not None else parameters or None
             page = self._transport.call("GET", path, query=query, repeatable=True)
             yield from page["items"]
             cursor = page["next_cursor"]

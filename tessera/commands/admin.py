@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 
+from tessera.commands import audit
 from tessera.commands.cost import cost
 from tessera.commands.trace import trace
 
@@ -11,6 +12,7 @@ app = typer.Typer(name="admin", no_args_is_help=True)
 
 app.command()(cost)
 app.command()(trace)
+app.add_typer(audit.app)
 
 
 @app.callback(help="For operators of an installation.")
