@@ -1,4 +1,4 @@
-"""Who invokes a function that IAM alone guards. Lambda does not name the caller, so the caller sends a proof: a
+"""The proof of who invokes a function that IAM alone guards. Lambda does not name the caller, so the caller sends a
 signed request to STS, which answers it with the caller's ARN (as Kubernetes on EKS and Vault learn who calls).
 
 A proof is for one function, one action and one minute. STS checks the signature; we check what was signed, and that the
@@ -58,7 +58,7 @@ def make_proof(action: Mapping[str, Any], *, function: str, service: TokenServic
         headers={HEADER: _compute_purpose(action, function)},
     )
     SigV4QueryAuth(credentials, "sts", service.region, expires=PROOF_SECONDS).add_auth(request)
-    return str(request.url)
+    return request.url
 
 
 def read_operator(

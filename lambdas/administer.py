@@ -45,9 +45,9 @@ from lambdas.schemas.administration import (
 from lambdas.schemas.audit import AuditLineAnswer
 from lambdas.schemas.common import Body
 from lambdas.wiring import get_utc_now, make_aws_clients
-from wsi.audit.lines import AuditFilter
 from wsi.errors import Invalid, NotFound, TesseraError
 from wsi.models.builtin import BUILTIN
+from wsi.records.audit.lines import AuditFilter
 from wsi.records.model_card import ModelCard
 from wsi.records.models import ModelVersion
 

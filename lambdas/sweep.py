@@ -15,11 +15,11 @@ from lambdas.cold_start import Handler, make_entry
 from lambdas.logs import make_logger
 from lambdas.metrics import publish
 from lambdas.wiring import make_aws_clients, make_system_ledger
-from wsi.audit.lines import ANCHOR_SECONDS
 from wsi.jobs.sweeping import sweep
 from wsi.ports.ledger import SystemLedger
 from wsi.ports.objects import Objects, SlideStore
 from wsi.ports.queues import Queues
+from wsi.records.audit.lines import ANCHOR_SECONDS
 from wsi.slides.archiving import settle
 from wsi.slides.erasing import EXPIRED_A_RUN, erase
 

@@ -9,7 +9,7 @@ from uuid import UUID
 from psycopg.types.json import Jsonb
 
 from adapters.postgres.connections import Cursor, Row, Transactions
-from wsi.audit.lines import VIEW_SECONDS, AuditFilter, AuditHead, AuditLine
+from wsi.records.audit.lines import VIEW_SECONDS, AuditFilter, AuditHead, AuditLine
 from wsi.records.identity import Actor
 from wsi.records.pages import Page
 

@@ -1,4 +1,5 @@
-"""The audit of slides and results: S3's data events on reads, writes and deletes, in a bucket that we never read."""
+"""The audit of slides and results: S3's data events on reads, writes and deletes, in a bucket that we never read; and
+the invocations of the functions that IAM alone guards, by which the request in a line of the audit log is found."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_cloudtrail as cloudtrail
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
+from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_s3 as s3
 from constructs import Construct, IDependable
 
@@ -16,7 +18,7 @@ from cdk.deployment import Deployment
 
 
 class Audit(Construct):
-    """A trail of the objects of `watched`. Its files carry digests, so that one that was changed or removed is noticed
+    """A trail of the objects of `watched` and of the invocations of `functions`. Its files carry digests, so that one that was changed or removed is noticed
     (`aws cloudtrail validate-logs`).
 
     The CDK's own Trail lets any trail write to the bucket; here it is this one.
@@ -31,6 +33,7 @@ class Audit(Construct):
         key: kms.Key,
         access_logs: s3.IBucket,
         watched: Sequence[s3.IBucket],
+        functions: Sequence[lambda_.IFunction],
     ) -> None:
         super().__init__(scope, id)
         kept = cdk.Duration.days(deployment.audit_days)
@@ -65,7 +68,10 @@ class Audit(Construct):
                     data_resources=[
                         cloudtrail.CfnTrail.DataResourceProperty(
                             type="AWS::S3::Object", values=[f"{one.bucket_arn}/" for one in watched]
-                        )
+                        ),
+                        cloudtrail.CfnTrail.DataResourceProperty(
+                            type="AWS::Lambda::Function", values=[one.function_arn for one in functions]
+                        ),
                     ],
                 )
             ],

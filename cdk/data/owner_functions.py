@@ -20,7 +20,7 @@ from cdk.python_function import PythonFunction
 
 
 class OwnerFunctions(Construct):
-    """`migrations`, done once the schema is the newest. CloudFormation waits for it, and a failed migration fails the
+    """`migrations`, done once the schema is the newest; `invoked_by_hand`, the functions of operators. CloudFormation waits for it, and a failed migration fails the
     deployment before any function or pod has changed (F-52)."""
 
     def __init__(
@@ -77,6 +77,7 @@ class OwnerFunctions(Construct):
         recover.node.add_dependency(self.migrations)
         _allow_checking(recover, objects)
         cdk.CfnOutput(self, "RecoverFunction", value=recover.function_name)
+        self.invoked_by_hand: tuple[lambda_.IFunction, ...] = (administer, recover)
 
 
 def _allow_checking(recover: lambda_.Function, objects: ObjectBuckets) -> None:

@@ -46,6 +46,14 @@ class DataStack(cdk.Stack):
         )
         self.slides, self.results, self.models = objects.slides, objects.results, objects.models
         self.objects_key = objects.key
+        self.queues = JobQueues(self, "Queues", prefix=deployment.queue_prefix)
+        self.database = Database(
+            self, "Database", deployment=deployment, network=network, key=self.key, recovery=recovery
+        )
+        owner = OwnerFunctions(
+            self, "Owner", deployment=deployment, network=network, database=self.database, objects=objects
+        )
+        self.migrations: Construct = owner.migrations
         Audit(
             self,
             "Audit",
@@ -53,12 +61,6 @@ class DataStack(cdk.Stack):
             key=self.key,
             access_logs=access_logs,
             watched=[self.slides, self.results],
+            functions=owner.invoked_by_hand,
         )
-        self.queues = JobQueues(self, "Queues", prefix=deployment.queue_prefix)
-        self.database = Database(
-            self, "Database", deployment=deployment, network=network, key=self.key, recovery=recovery
-        )
-        self.migrations: Construct = OwnerFunctions(
-            self, "Owner", deployment=deployment, network=network, database=self.database, objects=objects
-        ).migrations
         cdk.CfnOutput(self, "ModelsBucket", value=self.models.bucket_name)

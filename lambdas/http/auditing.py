@@ -2,7 +2,7 @@
 transaction of the change. tests/lambdas/audit holds every route to one or the other."""
 
 # Powertools types its contexts as bare dicts.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
 from __future__ import annotations
 
@@ -49,14 +49,15 @@ def audit_route(app: APIGatewayRestResolver, next_middleware: NextMiddleware) ->
     """Record a request that succeeded, before its answer is given: without a line there is no answer."""
     answer = next_middleware(app)
     route: Route = app.context["_route"]
-    audited = AUDITED.get((route.method, route.path.removeprefix(BASE_PATH)))
+    called: tuple[str, str] = (route.method, route.path.removeprefix(BASE_PATH))
+    audited = AUDITED.get(called)
     if audited is not None and answer.status_code < 300:
         views: RecordedViews
         ledger: TenantLedger
         views, ledger = app.context[VIEWS]
         actor = read_actor(app.current_event.raw_event)
-        parts: Mapping[str, str] = app.context["_route_args"]
-        subject = audited.subject.format_map(parts) or str(actor.tenant)
+        parts: dict[str, str] = dict(app.context["_route_args"])
+        subject = audited.subject.format(**parts) or str(actor.tenant)
         if audited.each_time:
             ledger.audit(actor, audited.action, subject)
         else:

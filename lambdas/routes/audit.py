@@ -15,8 +15,8 @@ from lambdas.schemas.audit import AuditList
 from lambdas.schemas.common import STORABLE
 from wsi.access import require
 from wsi.audit.export import write_csv
-from wsi.audit.lines import AuditFilter
 from wsi.errors import Invalid
+from wsi.records.audit.lines import AuditFilter
 from wsi.records.identity import Role
 
 router = APIGatewayRouter()

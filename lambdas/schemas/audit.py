@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import Field
 
 from lambdas.schemas.common import Answer
-from wsi.audit.lines import AuditLine
+from wsi.records.audit.lines import AuditLine
 from wsi.records.pages import Page
 
 

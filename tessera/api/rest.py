@@ -9,11 +9,11 @@ from urllib.parse import quote
 
 from tessera.api.transport import Transport
 from wsi.audit.export import read_line
-from wsi.audit.lines import AuditLine
 from wsi.digests import PART_SIZE
 from wsi.errors import Invalid
 from wsi.models.registration_rules import NewPackageFile
 from wsi.planning.estimate import Estimate
+from wsi.records.audit.lines import AuditLine
 from wsi.records.fields import select_known_fields
 from wsi.records.jobs import JobTerms
 from wsi.records.notices import JobUpdate

@@ -26,7 +26,7 @@ from tessera.progress import complain
 from tessera.terminal import escape_text
 from wsi.audit.chain import ChainReport, verify_chain
 from wsi.audit.export import read_lines, write_csv
-from wsi.audit.lines import INSTALLATION, AuditHead
+from wsi.records.audit.lines import INSTALLATION, AuditHead
 
 app = typer.Typer(name="audit", help="The audit log: who did and saw what.", no_args_is_help=True)
 

@@ -21,7 +21,7 @@ USAGE: Final = "usage: scripts/administer.sh ENVIRONMENT ACTION_AS_JSON"
 _OUTPUT: Final = "AdministerFunction"
 
 
-def administer(clients: AwsClients, environment: str, action: dict[str, Any]) -> tuple[int, str]:
+def invoke_action(clients: AwsClients, environment: str, action: dict[str, Any]) -> tuple[int, str]:
     """Invoke the action, and return the exit code and the answer as JSON. Raises LookupError without the function."""
     function = _find_function(clients, environment)
     service = TokenService(region=clients.region, endpoint_url=clients.endpoint_url)
@@ -56,7 +56,7 @@ def main(arguments: list[str]) -> int:
         sys.stderr.write("The action must be a JSON object.\n" if region else "Set AWS_REGION.\n")
         return 2
     try:
-        code, answer = administer(AwsClients(region, os.environ.get("AWS_ENDPOINT_URL")), environment, action)
+        code, answer = invoke_action(AwsClients(region, os.environ.get("AWS_ENDPOINT_URL")), environment, action)
     except (LookupError, ClientError) as error:
         sys.stderr.write(f"{error}\n")
         return 1

@@ -22,6 +22,7 @@ GROUPS = {
     "jobs": "Jobs",
     "models": "Models",
     "webhooks": "Webhooks",
+    "audit": "Audit log",
 }
 
 

@@ -8,6 +8,7 @@ class AWSPreparedRequest:
     body: bytes
 
 class AWSRequest:
+    url: str
     headers: Mapping[str, str]
     context: dict[str, Any]
     def __init__(self, method: str, url: str, headers: Mapping[str, str] | None = ..., data: bytes = ...) -> None: ...

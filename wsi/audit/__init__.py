@@ -1,1 +1,1 @@
-"""The audit log: its lines, the chain that their hashes form, and its verification."""
+"""The audit log: verification of its chain, its files, and the views that it records once."""

@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
-from wsi.audit.lines import AuditHead, AuditLine
+from wsi.records.audit.lines import AuditHead, AuditLine
 
 _KEPT_FAULTS = 100  #: a chain that is broken early is broken in every line after it
 

@@ -11,8 +11,8 @@ from typing import Any, Final
 from uuid import UUID
 
 from wsi.audit.chain import format_canonically
-from wsi.audit.lines import AuditLine
 from wsi.errors import Invalid
+from wsi.records.audit.lines import AuditLine
 from wsi.results.csv_text import quote_cells
 
 COLUMNS: Final = ("number", "at", "actor", "actor_name", "action", "subject", "detail", "tenant", "hash")

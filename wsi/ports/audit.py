@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, Protocol
 
-from wsi.audit.lines import AuditFilter, AuditHead, AuditLine
+from wsi.records.audit.lines import AuditFilter, AuditHead, AuditLine
 from wsi.records.identity import Actor
 from wsi.records.pages import Page
 
 
 class Refusal(StrEnum):
-    """Why a sign-in was refused. The ledger says REVOKED or DISABLED itself, for a key or person that it knows."""
+    """The reason of a refused sign-in. The ledger says REVOKED or DISABLED itself, for a key or person that it knows."""
 
     NO_CREDENTIAL = "no_credential"
     MALFORMED = "malformed"  #: neither a token nor a key

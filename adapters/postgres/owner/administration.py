@@ -23,8 +23,8 @@ from adapters.postgres.quotas import read_quotas
 from adapters.postgres.system_ledger import PostgresSystemLedger
 from wsi.access import make_api_key
 from wsi.audit.chain import ChainReport
-from wsi.audit.lines import INSTALLATION, AuditFilter, AuditLine
 from wsi.errors import Conflict, NotFound
+from wsi.records.audit.lines import INSTALLATION, AuditFilter, AuditLine
 from wsi.records.identity import Role
 from wsi.records.models import ModelVersion
 from wsi.records.pages import Page

@@ -13,8 +13,8 @@ from uuid import UUID
 from adapters.postgres.audit import list_following_lines, list_lines
 from adapters.postgres.connections import Connections, Cursor
 from wsi.audit.chain import ChainFault, ChainReport, verify_chain
-from wsi.audit.lines import INSTALLATION, AuditFilter, AuditHead, AuditLine
 from wsi.errors import NotFound
+from wsi.records.audit.lines import INSTALLATION, AuditFilter, AuditHead, AuditLine
 from wsi.records.pages import Page
 
 NO_HEADS: Final[Mapping[int, str]] = MappingProxyType({})

@@ -55,9 +55,8 @@ class _Answering(BaseHTTPRequestHandler):
         target, _, given = self.path.partition("&X-Amz-Signature=")
         query = {name: values[0] for name, values in parse_qs(urlsplit(self.path).query).items()}
         names = query["X-Amz-SignedHeaders"].split(";")
-        request = AWSRequest("GET", f"http://{self.headers['Host']}{target}")
-        for name in names:
-            request.headers[name] = self.headers[name] or ""
+        signed = {name: self.headers[name] or "" for name in names}
+        request = AWSRequest("GET", f"http://{self.headers['Host']}{target}", headers=signed)
         request.context["timestamp"] = query["X-Amz-Date"]
         signer = SigV4QueryAuth(ADA, "sts", REGION)
         expected = signer.signature(signer.string_to_sign(request, signer.canonical_request(request)), request)

@@ -20,8 +20,8 @@ from tests.contracts.audit.ledger_audit import read
 from tests.contracts.ledger_world import ready_slide
 from tests.postgres import Database, PostgresServer
 from wsi.audit.chain import ChainReport, format_canonically, verify_chain
-from wsi.audit.lines import AuditFilter, AuditHead, AuditLine
 from wsi.ports.audit import Refusal
+from wsi.records.audit.lines import AuditFilter, AuditHead, AuditLine
 
 
 @pytest.fixture

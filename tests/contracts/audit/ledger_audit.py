@@ -8,8 +8,8 @@ import pytest
 
 from tests.contracts.ledger_world import ISSUER, KEY_PREFIX, SUBJECT, LedgerWorld, queued_job
 from wsi.audit.chain import ChainReport, verify_chain
-from wsi.audit.lines import VIEW_SECONDS, AuditFilter, AuditLine
 from wsi.ports.audit import Refusal
+from wsi.records.audit.lines import VIEW_SECONDS, AuditFilter, AuditLine
 from wsi.records.identity import Actor, Role
 
 ANY = AuditFilter()

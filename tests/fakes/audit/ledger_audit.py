@@ -10,8 +10,8 @@ from uuid import UUID
 
 from tests.fakes.ledger_books import Books
 from wsi.audit.chain import compute_line_hash
-from wsi.audit.lines import INSTALLATION, VIEW_SECONDS, AuditFilter, AuditHead, AuditLine
 from wsi.ports.audit import Refusal
+from wsi.records.audit.lines import INSTALLATION, VIEW_SECONDS, AuditFilter, AuditHead, AuditLine
 from wsi.records.identity import Actor, Role
 from wsi.records.pages import Page
 

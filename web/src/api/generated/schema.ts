@@ -4,6 +4,23 @@
  */
 
 export interface paths {
+    "/api/v1/wsi/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The audit log, newest first */
+        get: operations["list_lines_api_v1_wsi_audit_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/wsi/health": {
         parameters: {
             query?: never;
@@ -642,6 +659,62 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /**
+         * AuditFormat
+         * @enum {string}
+         */
+        AuditFormat: "json" | "csv";
+        /** AuditLineAnswer */
+        AuditLineAnswer: {
+            /** Action */
+            action: string;
+            /**
+             * Actor
+             * @description user:…, key:…, an operator's ARN, or a part of Tessera.
+             */
+            actor: string;
+            /**
+             * Actor Name
+             * @description A person's e-mail address or a key's name. Not part of the hash.
+             */
+            actor_name: string | null;
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /**
+             * Detail
+             * @description Counts and words of a fixed set; no names.
+             */
+            detail: {
+                [key: string]: unknown;
+            };
+            /**
+             * Hash
+             * @description SHA-256 over the hash of the line before and this line's content, in hex.
+             */
+            hash: string;
+            /**
+             * Number
+             * @description In the organisation's log, from 1 and without gaps.
+             */
+            number: number;
+            /**
+             * Subject
+             * @description The id of what it was done to.
+             */
+            subject: string;
+            /** Tenant */
+            tenant: string | null;
+        };
+        /** AuditList */
+        AuditList: {
+            /** Items */
+            items: components["schemas"]["AuditLineAnswer"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+        };
         /** DefaultVersion */
         DefaultVersion: {
             /** Version */
@@ -669,8 +742,11 @@ export interface components {
              * @description What the webhook's receiver answered last.
              */
             status: number | null;
-            /** Target */
-            target: string;
+            /**
+             * Target
+             * @description Only for who requested the job, unless a viewer, and for admins.
+             */
+            target: string | null;
         };
         /** DeliveryList */
         DeliveryList: {
@@ -795,7 +871,7 @@ export interface components {
             created_at: string;
             /**
              * Created By
-             * @description Who asked for it: a person's e-mail address or a key's name. Null where it was never told.
+             * @description Who asked for it: a person's e-mail address or a key's name. Null where it was never told, and for viewers if it is another person.
              */
             created_by: string | null;
             /**
@@ -827,6 +903,7 @@ export interface components {
             model_digest: string;
             /** Model Version */
             model_version: string;
+            /** @description Only for who requested the job, unless a viewer, and for admins. */
             notify: components["schemas"]["NotifyBody"];
             /** Options */
             options: {
@@ -909,7 +986,7 @@ export interface components {
             created_at: string;
             /**
              * Created By
-             * @description Who asked for it: a person's e-mail address or a key's name. Null where it was never told.
+             * @description Who asked for it: a person's e-mail address or a key's name. Null where it was never told, and for viewers if it is another person.
              */
             created_by: string | null;
             /**
@@ -941,6 +1018,7 @@ export interface components {
             model_digest: string;
             /** Model Version */
             model_version: string;
+            /** @description Only for who requested the job, unless a viewer, and for admins. */
             notify: components["schemas"]["NotifyBody"];
             /** Options */
             options: {
@@ -1778,6 +1856,50 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    list_lines_api_v1_wsi_audit_get: {
+        parameters: {
+            query?: {
+                /** @description As a line has it. */
+                actor?: string | null;
+                action?: string | null;
+                subject?: string | null;
+                /** @description The earliest time. */
+                from?: string | null;
+                /** @description The first time after them. */
+                to?: string | null;
+                format?: components["schemas"]["AuditFormat"];
+                /** @description `next_cursor` of the page before. */
+                cursor?: string | null;
+                /** @description Most items of the page. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of the log. In CSV, the header Tessera-Next-Cursor holds the next page's cursor. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditList"];
+                    "text/csv": string;
+                };
+            };
+            /** @description What went wrong, in one sentence. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     health_api_v1_wsi_health_get: {
         parameters: {
             query?: never;
