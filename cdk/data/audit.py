@@ -18,8 +18,8 @@ from cdk.deployment import Deployment
 
 
 class Audit(Construct):
-    """A trail of the objects of `watched` and of the invocations of `functions`. Its files carry digests, so that one that was changed or removed is noticed
-    (`aws cloudtrail validate-logs`).
+    """A trail of the objects of `watched` and of the invocations of `functions`. Its files carry digests, so that one
+    that was changed or removed is noticed (`aws cloudtrail validate-logs`).
 
     The CDK's own Trail lets any trail write to the bucket; here it is this one.
     """

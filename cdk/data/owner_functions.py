@@ -20,8 +20,10 @@ from cdk.python_function import PythonFunction
 
 
 class OwnerFunctions(Construct):
-    """`migrations`, done once the schema is the newest; `invoked_by_hand`, the functions of operators. CloudFormation waits for it, and a failed migration fails the
-    deployment before any function or pod has changed (F-52)."""
+    """`migrations`, done once the schema is the newest; `invoked_by_hand`, the functions of operators.
+
+    CloudFormation waits for the migrations, and a failed one fails the deployment before any function or pod has
+    changed (F-52)."""
 
     def __init__(
         self,

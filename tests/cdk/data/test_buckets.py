@@ -182,7 +182,7 @@ def test_names_of_buckets_are_left_to_cloudformation(templates: Templates) -> No
 def test_every_read_and_write_of_slides_and_results_is_on_a_trail_that_can_not_be_forged(templates: Templates) -> None:
     trail = templates.resource("AWS::CloudTrail::Trail", "data")["Properties"]
     [selector] = trail["EventSelectors"]
-    [watched] = selector["DataResources"]
+    watched, _ = selector["DataResources"]
     assert (selector["ReadWriteType"], watched["Type"]) == ("All", "AWS::S3::Object")
     ids = templates.resources("AWS::S3::Bucket", "data")
     arns = [value["Fn::Join"][1] for value in watched["Values"]]
@@ -192,6 +192,15 @@ def test_every_read_and_write_of_slides_and_results_is_on_a_trail_that_can_not_b
     assert trail["IsLogging"] is True
     assert trail["EnableLogFileValidation"] is True
     assert "KMSKeyId" in trail
+
+
+def test_invocations_of_the_operators_functions_are_on_the_trail(templates: Templates) -> None:
+    [selector] = templates.resource("AWS::CloudTrail::Trail", "data")["Properties"]["EventSelectors"]
+    _, watched = selector["DataResources"]
+    assert watched["Type"] == "AWS::Lambda::Function"
+    handlers = templates.resources("AWS::Lambda::Function", "data")
+    named = {handlers[arn["Fn::GetAtt"][0]]["Properties"]["Handler"].rpartition(".")[0] for arn in watched["Values"]}
+    assert {name.rpartition(".")[2] for name in named} == {"administer", "recover"}
 
 
 def test_only_our_trail_writes_to_the_audit_bucket(templates: Templates) -> None:
