@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
 from adapters.postgres.connections import Cursor, Row, Transactions
 from wsi.records.audit.lines import VIEW_SECONDS, AuditFilter, AuditHead, AuditLine
-from wsi.records.identity import Actor
+from wsi.records.identity import Actor, Role
 from wsi.records.pages import Page
+
+SYSTEM: Final = "system"  #: the actor of lines of workers and of the sweep
 
 #: By the chain's own numbers, which are given in the order of commits: a page never misses a line that commits late.
 _LINKED = """
@@ -69,6 +71,11 @@ def note(
         "INSERT INTO audit_log (tenant, actor, action, subject, detail) VALUES (%s, %s, %s, %s, %s)",
         (actor.tenant, actor.subject, action, str(subject), Jsonb(dict(detail or {}))),
     )
+
+
+def note_of_system(cursor: Cursor, tenant: UUID, action: str, subject: str, detail: Mapping[str, Any]) -> None:
+    """Add a line of what no person did: a worker, or the sweep."""
+    note(cursor, Actor(tenant=tenant, subject=SYSTEM, role=Role.VIEWER), action, subject, detail)
 
 
 def note_once(

@@ -10,7 +10,7 @@ from psycopg import errors, sql
 from psycopg.types.json import Jsonb
 
 from adapters.postgres import models, rows
-from adapters.postgres.audit import note
+from adapters.postgres.audit import note, note_of_system
 from adapters.postgres.connections import Cursor, Transactions
 from wsi.errors import FailReason
 from wsi.models.registration_rules import (
@@ -104,9 +104,11 @@ class PostgresTrials(Transactions):
             moved = _move(cursor, registration_id, RegistrationState.READY, measured=Jsonb(measured.as_json()))
             if moved is None:
                 return False
-            others = models.lock_name(cursor, moved.tenant, model.name)
-            owned = replace(model, owner=moved.tenant)
-            models.add(cursor, mark_default(owned, asked=moved.becomes_default, others=others))
+            others = models.lock_name(cursor, model.name)
+            added = mark_default(model, asked=moved.becomes_default, others=others)
+            models.add(cursor, added)
+            detail = {"digest": added.digest, "default": added.is_default}
+            note_of_system(cursor, moved.tenant, "model.accept", f"{moved.name}@{moved.version}", detail)
             return True
 
     def reject_model(self, registration_id: UUID, reason: FailReason, sentence: str) -> bool:
@@ -175,7 +177,12 @@ def _reject(
     cursor: Cursor, registration_id: UUID, source: RegistrationState, reason: FailReason, sentence: str
 ) -> bool:
     why = {"reason": reason.value, "sentence": sentence}
-    return _move(cursor, registration_id, RegistrationState.REJECTED, source=source, **why) is not None
+    moved = _move(cursor, registration_id, RegistrationState.REJECTED, source=source, **why)
+    if moved is None:
+        return False
+    subject = f"{moved.name}@{moved.version}"
+    note_of_system(cursor, moved.tenant, "model.reject", subject, {"reason": reason.value})
+    return True
 
 
 def _move(

@@ -311,5 +311,13 @@ class RegistrationLedgerContract:
         ready(world)
         opened(world)
         world.tenants.choose_default(world.actor, "net", "1")
-        actions = [(action, subject) for _, action, subject in world.audit_lines(world.actor)]
-        assert actions[-3:] == [(f"model.{done}", "net@1") for done in ("add", "complete", "default")]
+        lines = [line for line in world.audit_lines(world.actor) if line[1].startswith("model.")]
+        ours = world.actor.subject
+        made = (("add", ours), ("complete", ours), ("accept", "system"), ("default", ours))
+        assert lines == [(actor, f"model.{done}", "net@1") for done, actor in made]
+
+    def test_a_refused_model_is_audited(self, world: LedgerWorld) -> None:
+        opened(world)
+        world.pass_time(4 * DAY)
+        sweep(world)
+        assert world.audit_lines(world.actor)[-1] == ("system", "model.reject", "net@1")

@@ -22,7 +22,7 @@ from wsi.models.registration_rules import (
     mark_default,
     stays,
 )
-from wsi.records.identity import Actor
+from wsi.records.identity import Actor, Role
 from wsi.records.models import ModelVersion
 from wsi.records.registrations import ModelMeasurements, NewRegistration, Registration
 from wsi.states import REGISTRATION_MOVES, RegistrationState, select_sources
@@ -115,7 +115,8 @@ class MemoryRegistrations:
             moved = self._move(registration_id, RegistrationState.READY, measured=measured)
             if moved is None:
                 return False
-            self.add_model(replace(model, owner=moved.tenant), asked=moved.becomes_default)
+            self.add_model(model, asked=moved.becomes_default)
+            self._note(moved, "model.accept")
             return True
 
     def reject_model(self, registration_id: UUID, reason: FailReason, sentence: str) -> bool:
@@ -163,7 +164,13 @@ class MemoryRegistrations:
 
     def _reject(self, registration_id: UUID, reason: FailReason, sentence: str) -> bool:
         why = {"reason": reason.value, "sentence": sentence}
-        return self._move(registration_id, RegistrationState.REJECTED, **why) is not None
+        moved = self._move(registration_id, RegistrationState.REJECTED, **why)
+        if moved is not None:
+            self._note(moved, "model.reject")
+        return moved is not None
+
+    def _note(self, of: Registration, action: str) -> None:
+        self.books.note(Actor(tenant=of.tenant, subject="system", role=Role.VIEWER), action, f"{of.name}@{of.version}")
 
     def _move(self, registration_id: UUID, to: RegistrationState, **changes: Any) -> Registration | None:
         known = self._registration(registration_id)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
@@ -18,6 +19,7 @@ from tests.slides import write_svs
 from wsi.digests import PART_SIZE
 from wsi.jobs.jobs import JobRequest, submit_job
 from wsi.ports.ledger import Swept
+from wsi.records.audit.lines import AuditFilter
 from wsi.records.jobs import Priority
 from wsi.records.slides import RestoreTier
 from wsi.records.vitals import Vitals
@@ -180,6 +182,17 @@ def test_the_sweep_tells_what_it_put_right(installation, swept):
         *("slides_expired", "jobs_expired", "keys_expired", "slides_erased", "jobs_erased", "erasures_failed"),
     }
     json.dumps(answer)
+
+
+def test_the_sweep_logs_the_heads_of_audit_logs_outside_of_the_database(installation, swept, caplog):
+    installation.ready()
+    with caplog.at_level(logging.INFO):
+        swept({}, None)
+        swept({}, None)
+    page = installation.ledger.list_audit(ANALYST, AuditFilter(), cursor=None, limit=1)
+    (logged,) = [record for record in caplog.records if record.message == "audit head"]
+    assert (logged.chain, logged.number) == (str(ANALYST.tenant), page.items[0].number)
+    assert logged.hash == page.items[0].hash
 
 
 def test_the_sweep_brings_slides_back(installation, swept):

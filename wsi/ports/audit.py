@@ -13,7 +13,7 @@ from wsi.records.pages import Page
 
 
 class Refusal(StrEnum):
-    """The reason of a refused sign-in. The ledger says REVOKED or DISABLED itself, for a key or person that it knows."""
+    """The reason of a refused sign-in. Of a key or person that it knows, the ledger says REVOKED or DISABLED itself."""
 
     NO_CREDENTIAL = "no_credential"
     MALFORMED = "malformed"  #: neither a token nor a key
