@@ -17,6 +17,7 @@ from local.postgres import OWNER
 from tests.contracts.ledger_world import MODEL
 from tests.postgres import Database
 from wsi.errors import Conflict, NotFound
+from wsi.records.audit.lines import AuditFilter
 from wsi.records.identity import Actor, Role
 
 ISSUER = "https://issuer.example"
@@ -127,6 +128,33 @@ def test_a_key_works_until_it_is_revoked(
     lines = audited(database, tenant)
     assert lines[1:3] == [("owner", "key.add", actor.subject), ("owner", "key.revoke", actor.subject)]
     assert "tsk_" not in str(lines)
+
+
+def test_no_line_holds_the_name_of_a_tenant_a_key_or_a_person(
+    database: Database, administration: Administration
+) -> None:
+    tenant = administration.add_tenant("hospital")
+    administration.add_user("hospital", person(email="ada@hospital.example"))
+    administration.add_key("hospital", "scanner-of-ada", Role.ANALYST)
+    administration.revoke_key("hospital", "scanner-of-ada")
+    administration.set_quotas("hospital", {"jobs_waiting": 5})
+    with psycopg.connect(database.api_dsn) as connection:
+        connection.execute("SELECT tessera.enter(%s)", (tenant,))
+        lines = connection.execute("SELECT subject, detail FROM audit_log").fetchall()
+    assert len(lines) == 5
+    assert "hospital" not in str(lines)
+    assert "ada" not in str(lines)
+
+
+def test_quotas_of_all_and_registered_models_are_in_the_installations_log(administration: Administration) -> None:
+    administration.as_operator("arn:aws:iam::1:user/ada", "request-1").set_quotas(None, {"jobs_waiting": 5})
+    administration.register_model(MODEL)
+    page = administration.list_audit(None, AuditFilter(), before=None, limit=9)
+    assert [(line.actor, line.action, line.detail) for line in page.items[::-1]] == [
+        ("arn:aws:iam::1:user/ada", "quotas.set", {"jobs_waiting": 5, "request": "request-1"}),
+        ("owner", "model.register", {"digest": MODEL.digest}),
+    ]
+    assert administration.verify_audit(None, {}).is_whole
 
 
 def test_of_two_who_make_a_key_of_one_name_at_once_one_is_refused(administration: Administration) -> None:
