@@ -33,7 +33,7 @@ class Audit(Construct):
         key: kms.Key,
         access_logs: s3.IBucket,
         watched: Sequence[s3.IBucket],
-        functions: Sequence[lambda_.IFunction],
+        functions: Sequence[lambda_.Function],
     ) -> None:
         super().__init__(scope, id)
         kept = cdk.Duration.days(deployment.audit_days)

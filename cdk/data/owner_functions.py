@@ -79,7 +79,7 @@ class OwnerFunctions(Construct):
         recover.node.add_dependency(self.migrations)
         _allow_checking(recover, objects)
         cdk.CfnOutput(self, "RecoverFunction", value=recover.function_name)
-        self.invoked_by_hand: tuple[lambda_.IFunction, ...] = (administer, recover)
+        self.invoked_by_hand: tuple[lambda_.Function, ...] = (administer, recover)
 
 
 def _allow_checking(recover: lambda_.Function, objects: ObjectBuckets) -> None:

@@ -154,6 +154,16 @@ def test_refused_sign_ins_of_nobody_are_lines_of_the_installation(database: Data
     assert owner.verify(None).is_whole
 
 
+def test_a_refused_sign_in_does_not_wait_for_the_disk_and_the_next_transaction_does(database: Database) -> None:
+    with psycopg.connect(database.api_dsn) as connection:
+        connection.execute("SET synchronous_commit = on")  # the servers of tests have it off
+        connection.commit()
+        connection.execute("SELECT tessera.note_refusal('malformed', NULL, NULL, NULL)")
+        assert connection.execute("SHOW synchronous_commit").fetchone() == ("off",)
+        connection.commit()
+        assert connection.execute("SHOW synchronous_commit").fetchone() == ("on",)
+
+
 def test_no_role_of_a_process_writes_links_or_drops_the_trigger(database: Database, world: PostgresWorld) -> None:
     for dsn in (database.api_dsn, database.system_dsn):
         with psycopg.connect(dsn, autocommit=True) as connection:
