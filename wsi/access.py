@@ -24,10 +24,10 @@ def may_see_name(actor: Actor, subject: str) -> bool:
     return actor.role is not Role.VIEWER or not subject.startswith("user:") or subject == actor.subject
 
 
-def may_see_receivers(actor: Actor, requester: str) -> bool:
+def may_see_receivers(actor: Actor, requester: str, *, is_retry: bool) -> bool:
     """Return whether the actor may see where the notices of a job go: its requester and admins. A webhook's URL often
-    holds a secret, so a viewer never sees one."""
-    return actor.role is Role.ADMIN or (actor.role is Role.ANALYST and actor.subject == requester)
+    holds a secret, so a viewer never sees one. A retry has the receivers of a job that may be somebody else's."""
+    return actor.role is Role.ADMIN or (actor.role is Role.ANALYST and actor.subject == requester and not is_retry)
 
 
 def split_api_key(key: str) -> tuple[str, str] | None:

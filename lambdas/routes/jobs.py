@@ -102,7 +102,8 @@ def results(job_id: UUID, caller: Caller, wiring: Wiring) -> ResultList:
 
 @router.get("/jobs/<job_id>/deliveries", tags=["jobs"], summary="What came of its mails and webhooks")
 def deliveries(job_id: UUID, caller: Caller, wiring: Wiring) -> DeliveryList:
-    shows = may_see_receivers(caller, wiring.ledger.get_job(caller, job_id).created_by)
+    job = wiring.ledger.get_job(caller, job_id)
+    shows = may_see_receivers(caller, job.created_by, is_retry=job.retry_of is not None)
     found = wiring.ledger.list_deliveries(caller, job_id)
     return DeliveryList(items=[DeliveryAnswer.of(one, shows_receiver=shows) for one in found], next_cursor=None)
 

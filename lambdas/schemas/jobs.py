@@ -175,7 +175,9 @@ class JobAnswer(Answer):
     options: dict[str, Any]
     label: str | None
     retry_of: str | None
-    notify: NotifyBody = Field(description="Only for who requested the job, unless a viewer, and for admins.")
+    notify: NotifyBody = Field(
+        description="Only for admins, and for the analyst who requested the job, unless it is a retry."
+    )
     shards_total: int
     shards_remaining: int
     traceparent: str
@@ -219,7 +221,7 @@ class JobAnswer(Answer):
 
 
 def _show_receivers(job: Job, caller: Actor) -> NotifyBody:
-    if may_see_receivers(caller, job.created_by):
+    if may_see_receivers(caller, job.created_by, is_retry=job.retry_of is not None):
         return NotifyBody(email=job.notify_email, webhook=job.notify_webhook)
     return NotifyBody()
 
@@ -303,7 +305,9 @@ class EventList(Answer):
 
 class DeliveryAnswer(Answer):
     channel: NoticeChannel
-    target: str | None = Field(description="Only for who requested the job, unless a viewer, and for admins.")
+    target: str | None = Field(
+        description="Only for admins, and for the analyst who requested the job, unless it is a retry."
+    )
     attempt: int = Field(description="Tries so far.")
     status: int | None = Field(description="What the webhook's receiver answered last.")
     error: str | None

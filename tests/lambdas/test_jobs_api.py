@@ -343,6 +343,8 @@ def test_viewers_see_no_webhook_and_no_address_of_others(callers, slide, install
         for path in paths:
             text = json.dumps(caller("GET", path).body)
             assert not [part for part in hidden if part in text], path
+    retried = callers.analyst("POST", f"/jobs/{job}/retry").body  # a colleague, who now has a job with these receivers
+    assert not [part for part in ("s3cret", "chief@") if part in json.dumps(retried)]
     for caller in (analyst, admin):
         assert caller("GET", f"/jobs/{job}").body["notify"] == asked
         targets = {item["target"] for item in caller("GET", f"/jobs/{job}/deliveries").body["items"]}

@@ -744,7 +744,7 @@ export interface components {
             status: number | null;
             /**
              * Target
-             * @description Only for who requested the job, unless a viewer, and for admins.
+             * @description Only for admins, and for the analyst who requested the job, unless it is a retry.
              */
             target: string | null;
         };
@@ -903,7 +903,7 @@ export interface components {
             model_digest: string;
             /** Model Version */
             model_version: string;
-            /** @description Only for who requested the job, unless a viewer, and for admins. */
+            /** @description Only for admins, and for the analyst who requested the job, unless it is a retry. */
             notify: components["schemas"]["NotifyBody"];
             /** Options */
             options: {
@@ -1018,7 +1018,7 @@ export interface components {
             model_digest: string;
             /** Model Version */
             model_version: string;
-            /** @description Only for who requested the job, unless a viewer, and for admins. */
+            /** @description Only for admins, and for the analyst who requested the job, unless it is a retry. */
             notify: components["schemas"]["NotifyBody"];
             /** Options */
             options: {
