@@ -30,6 +30,7 @@ from lambdas.schemas.administration import (
     ChooseDefaultModel,
     KeyName,
     ListAudit,
+    ListModels,
     ListTenants,
     ListUsage,
     Person,

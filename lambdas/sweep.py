@@ -52,10 +52,13 @@ def make_handler(
         publish(vitals, swept, namespace=metrics_namespace)
         settled = settle(ledger=ledger, slides=slides)
         logger.info("settled", extra=asdict(settled))
+        expired = ledger.delete_expired(limit=EXPIRED_A_RUN)
+        erased = erase(ledger=ledger, slides=slides, objects=objects)
+        logger.info("erased", extra={**asdict(expired), **asdict(erased)})
         for head in ledger.keep_audit(anchor_seconds=ANCHOR_SECONDS):
             # The log is out of reach of whoever changes the database: docs/how-to/audit.md compares the two.
             logger.info("audit head", extra={"chain": str(head.chain), "number": head.number, "hash": head.hash})
-        return {**asdict(swept), **asdict(settled)}
+        return {**asdict(swept), **asdict(settled), **asdict(expired), **asdict(erased)}
 
     return handle
 

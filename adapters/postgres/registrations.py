@@ -104,8 +104,9 @@ class PostgresTrials(Transactions):
             moved = _move(cursor, registration_id, RegistrationState.READY, measured=Jsonb(measured.as_json()))
             if moved is None:
                 return False
-            others = models.lock_name(cursor, model.name)
-            added = mark_default(model, asked=moved.becomes_default, others=others)
+            others = models.lock_name(cursor, moved.tenant, model.name)
+            owned = replace(model, owner=moved.tenant)
+            added = mark_default(owned, asked=moved.becomes_default, others=others)
             models.add(cursor, added)
             detail = {"digest": added.digest, "default": added.is_default}
             note_of_system(cursor, moved.tenant, "model.accept", f"{moved.name}@{moved.version}", detail)

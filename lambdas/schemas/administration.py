@@ -152,6 +152,8 @@ class Action(OneAction):
     revoke_key: KeyName | None = None
     set_quotas: SetQuotas | None = None
     get_quotas: TenantOrAll | None = None
+    set_retention: SetRetention | None = None
+    get_retention: TenantName | None = None
     list_audit: ListAudit | None = None
     verify_audit: VerifyAudit | None = None
     register_builtin: RegisterBuiltin | None = None

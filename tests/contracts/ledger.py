@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.contracts.audit.ledger_audit import AuditLedgerContract
+from tests.contracts.erasure.ledger import ErasureLedgerContract, RetentionContract
 from tests.contracts.ledger_archive import ArchiveLedgerContract
 from tests.contracts.ledger_deidentification import DeidentificationLedgerContract
 from tests.contracts.ledger_jobs import JobMovesContract, SubmissionContract

@@ -115,7 +115,7 @@ class MemoryRegistrations:
             moved = self._move(registration_id, RegistrationState.READY, measured=measured)
             if moved is None:
                 return False
-            self.add_model(model, asked=moved.becomes_default)
+            self.add_model(replace(model, owner=moved.tenant), asked=moved.becomes_default)
             self._note(moved, "model.accept")
             return True
 

@@ -18,7 +18,7 @@ class Refusal(StrEnum):
     NO_CREDENTIAL = "no_credential"
     MALFORMED = "malformed"  #: neither a token nor a key
     UNKNOWN = "unknown"  #: a person or a key that nobody added
-    WRONG_SECRET = "wrong_secret"
+    WRONG_SECRET = "wrong_secret"  # noqa: S105  # a word of the log
     REVOKED = "revoked"
     DISABLED = "disabled"
     EXPIRED = "expired"

@@ -19,6 +19,7 @@ from uuid import UUID
 
 from wsi.errors import FailReason, RejectReason
 from wsi.ports.audit import SignInAudit, SystemAudit, TenantAudit
+from wsi.ports.erasure import SystemErasure, TenantErasure
 from wsi.ports.registrations import SystemRegistrations, TenantRegistrations
 from wsi.records.deliveries import Delivery, NoticeBrief
 from wsi.records.expectations import QueueState
@@ -35,7 +36,7 @@ from wsi.records.vitals import Vitals
 from wsi.states import SlideState
 
 
-class TenantLedger(TenantRegistrations, TenantAudit, Protocol):
+class TenantLedger(TenantRegistrations, TenantErasure, TenantAudit, Protocol):
     """The API's operations. They raise NotFound for ids of other tenants; the use cases check roles."""
 
     def create_slide(
@@ -204,7 +205,7 @@ class Swept:
     notices_woken: int = 0  #: jobs with a notice that is due
 
 
-class SystemLedger(SystemRegistrations, SystemAudit, Protocol):
+class SystemLedger(SystemRegistrations, SystemErasure, SystemAudit, Protocol):
     # --- slides
     def find_uninspected_slide(self, slide_id: UUID) -> Slide | None:
         """Return the slide while it is UPLOADED; None otherwise, as for a late duplicate message."""

@@ -16,6 +16,8 @@ from psycopg.types.json import Jsonb
 
 from adapters.postgres.connections import CONNECT_SECONDS, Connections
 from adapters.postgres.owner.auditing import OwnerAudit
+from adapters.postgres.owner.models import ModelSummary, PostgresModelAdministration
+from adapters.postgres.owner.retention import change_retention, read_retention
 from adapters.postgres.owner.seeding import SeedKey, SeedUser, ensure_key, ensure_tenant, ensure_user, split_key
 from adapters.postgres.quotas import NAMES as QUOTA_NAMES
 from adapters.postgres.quotas import READ as READ_QUOTAS
@@ -28,7 +30,7 @@ from wsi.records.audit.lines import INSTALLATION, AuditFilter, AuditLine
 from wsi.records.identity import Role
 from wsi.records.models import ModelVersion
 from wsi.records.pages import Page
-from wsi.records.quotas import Quotas
+from wsi.records.quotas import Quotas, Retention
 
 OWNER = "owner"  #: the actor in the audit log, if nobody is named
 
@@ -167,15 +169,57 @@ class Administration:
         with self._transaction() as connection:
             return _quotas(connection, _tenant(connection, tenant) if tenant is not None else None)
 
-    def register_model(self, model: ModelVersion) -> None:
-        """Register a model; the installation's own audit log records it. Raises Conflict for another digest."""
+    def register_model(self, model: ModelVersion, *, tenant: str | None = None) -> None:
+        """Register a model of the installation, or of a tenant; the audit log of either records it. Raises NotFound,
+        and Conflict for another digest."""
+        owner = None
+        if tenant is not None:
+            with self._transaction() as connection:
+                owner = _tenant(connection, tenant)
+        with self._connections() as connections:
+            PostgresSystemLedger(connections).register_model(replace(model, owner=owner))
+        with self._transaction() as connection:
+            self._audit(connection, owner, "model.register", f"{model.name}@{model.version}", {"digest": model.digest})
+
+    def list_models(self) -> tuple[ModelSummary, ...]:
+        """List the versions of all owners: first the installation's, then by tenant."""
+        with self._connections() as connections:
+            return PostgresModelAdministration(connections).list_models()
+
+    def choose_default_model(self, name: str, version: str) -> None:
+        """Make this version the one that a job uses if it names only the installation's model. Raises NotFound."""
+        with self._connections() as connections:
+            PostgresModelAdministration(connections).choose_default(name, version)
+
+    def share_model(self, tenant: str, name: str, version: str) -> None:
+        """Make a tenant's version the installation's, so that all tenants may use it; the tenant's jobs go on with it.
+        Raises NotFound, and Conflict if the installation has such a version."""
+        with self._transaction() as connection:
+            tenant_id = _tenant(connection, tenant)
+        with self._connections() as connections:
+            PostgresModelAdministration(connections).share_model(tenant_id, name, version, actor=self._actor)
+
+    def set_retention(self, tenant: str, changes: Mapping[str, int | None]) -> Retention:
+        """Change the named periods of a tenant, and return those that then hold for it. None for a period: nothing is
+        deleted for its age. Raises NotFound."""
+        with self._transaction() as connection:
+            tenant_id = _tenant(connection, tenant)
+            if changes:
+                self._audit(connection, tenant_id, "retention.set", str(tenant_id), dict(changes))
+            return change_retention(connection, tenant_id, changes)
+
+    def get_retention(self, tenant: str) -> Retention:
+        """Return the periods after which the sweep deletes for a tenant. Raises NotFound."""
+        with self._transaction() as connection:
+            return read_retention(connection, _tenant(connection, tenant))
+
+    @contextmanager
+    def _connections(self) -> Generator[Connections]:
         connections = Connections(self._owner_dsn())
         try:
             yield connections
         finally:
             connections.close()
-        with self._transaction() as connection:
-            self._audit(connection, None, "model.register", f"{model.name}@{model.version}", {"digest": model.digest})
 
     def list_audit(self, tenant: str | None, wanted: AuditFilter, *, before: int | None, limit: int) -> Page[AuditLine]:
         """Return a page of a tenant's audit log, newest first; None: of the installation's. Raises NotFound."""
