@@ -1,10 +1,11 @@
-"""`wsi.ports.push.Publisher` on AppSync: the `publishJobUpdate` mutation, signed with this process's credentials."""
+"""`wsi.ports.push.Publisher` on AppSync: two mutations, signed with this process's credentials."""
 
 from __future__ import annotations
 
 import json
 import socket
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, HTTPClientError
@@ -14,7 +15,7 @@ from adapters.aws_clients import AwsClients
 from adapters.sigv4 import sign_post
 from wsi.errors import SourceUnavailable
 from wsi.notices.sending import SENDS_AT_ONCE
-from wsi.records.notices import GRAPHQL_NAMES, JobUpdate
+from wsi.records.notices import GRAPHQL_NAMES, JobUpdate, Revocation
 
 SERVICE = "appsync"
 TIMEOUT = 5  #: s; a push is a hint, and one that hangs delays those that the relay claims next
@@ -40,6 +41,7 @@ MUTATION = "mutation Publish({declared}) {{ publishJobUpdate({passed}) {{ {selec
     passed=", ".join(f"{name}: ${name}" for name in TYPES),
     selected=" ".join(TYPES),
 )
+END = "mutation End($tenant: ID!, $subject: ID!) { endSubscriptions(tenant: $tenant, subject: $subject) { subject } }"
 
 
 class AppSyncPublisher:
@@ -59,17 +61,22 @@ class AppSyncPublisher:
 
     def publish(self, update: JobUpdate) -> None:
         """Publish the update. Raises SourceUnavailable if AppSync did not accept it; the caller should try again."""
-        body = json.dumps({"query": MUTATION, "variables": make_variables(update)}).encode()
+        self._mutate(MUTATION, make_variables(update))
+
+    def end_subscriptions(self, revocation: Revocation) -> None:
+        """End subscriptions: the resolver of `onJobUpdate` has stated whom each belongs to, and AppSync compares."""
+        self._mutate(END, asdict(revocation))
+
+    def _mutate(self, mutation: str, variables: Mapping[str, Any]) -> None:
+        body = json.dumps({"query": mutation, "variables": variables}).encode()
         frozen = self._clients.get_credentials().get_frozen_credentials()
         request = sign_post(self._url, body, frozen, region=self._clients.region, service=SERVICE)
         try:
             answer = self._http.send(request)
         except (HTTPClientError, BotoCoreError) as error:
-            raise SourceUnavailable("The push service did not answer; the update is sent again.") from error
+            raise SourceUnavailable("The push service did not answer; it is asked again.") from error
         if answer.status_code != 200 or json.loads(answer.content).get("errors"):
-            raise SourceUnavailable(
-                f"The push service refused the update with status {answer.status_code}; it is sent again."
-            )
+            raise SourceUnavailable(f"The push service refused with status {answer.status_code}; it is asked again.")
 
 
 def make_variables(update: JobUpdate) -> Mapping[str, Any]:

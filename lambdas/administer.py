@@ -18,7 +18,8 @@ from adapters.operators import PROOF, TokenService, read_operator
 from adapters.postgres.owner.administration import Administration
 from adapters.postgres.owner.connection import make_owner_dsn
 from adapters.postgres.owner.seeding import SeedUser
-from adapters.settings.processes import OwnerSettings
+from adapters.settings.processes import AdministrationSettings
+from adapters.sqs import SqsQueues
 from lambdas.cold_start import Handler, make_entry
 from lambdas.logs import make_logger
 from lambdas.schemas.actions import describe_faults
@@ -48,7 +49,8 @@ from lambdas.schemas.common import Body
 from lambdas.wiring import get_utc_now, make_aws_clients
 from wsi.errors import Invalid, NotFound, TesseraError
 from wsi.models.builtin import BUILTIN
-from wsi.records.audit.lines import AuditFilter
+from wsi.notices.outbox import wake
+from wsi.ports.queues import Queues
 from wsi.records.model_card import ModelCard
 from wsi.records.models import ModelVersion
 
@@ -179,18 +181,22 @@ def _card(value: dict[str, Any]) -> ModelCard:
         raise Invalid("The card is not one that read_package made: a field is missing or has a wrong type.") from error
 
 
-def wire(settings: OwnerSettings) -> Handler:
+def make_waking(handler: Handler, queues: Queues) -> Handler:
+    """Return the handler with a wake-up of the relay after each action: whoever lost access must not go on listening
+    until the relay's schedule."""
+
+    def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
+        answer = handler(event, context)
+        wake(queues)
+        return answer
+
+    return handle
+
+
+def wire(settings: AdministrationSettings) -> Handler:
     clients = make_aws_clients(settings)
-    owner_dsn = partial(make_owner_dsn, settings, clients)
-    service = TokenService(region=settings.region, endpoint_url=settings.endpoint_url)
-
-    def identify(event: dict[str, Any], context: Any) -> str:
-        account = str(context.invoked_function_arn).split(":")[4]
-        function = str(context.function_name)
-        now = get_utc_now()
-        return read_operator(event, event.get(PROOF), function=function, account=account, service=service, now=now)
-
-    return make_handler(Administration(owner_dsn), identify)
+    owner = Administration(partial(make_owner_dsn, settings, clients))
+    return make_waking(make_handler(owner), SqsQueues(clients, settings.queue_prefix))
 
 
-handler = make_entry(OwnerSettings, wire)
+handler = make_entry(AdministrationSettings, wire)

@@ -28,7 +28,6 @@ from wsi.records.identity import Actor
 
 logger = make_logger("authorizer")
 
-CACHE_SECONDS = 60  #: how long AppSync may keep an answer; a revoked key works no longer than this
 LEEWAY_SECONDS = 10  #: between the issuer's clock and ours
 KEYS_SECONDS = 3600.0  #: how long the issuer's public keys are kept
 #: Least time between two requests for them: a forged token can name any key.
@@ -140,9 +139,11 @@ def _gateway_answer(actor: Actor | None, method_arn: str) -> dict[str, Any]:
 
 
 def _appsync_answer(actor: Actor | None) -> dict[str, Any]:
+    """Return the answer for AppSync, which must not keep it: a subscription that begins after a revocation would be
+    admitted by an answer from before, and stay."""
     if actor is None:
         return {"isAuthorized": False, "ttlOverride": 0}
-    return {"isAuthorized": True, "resolverContext": _flat(actor), "ttlOverride": CACHE_SECONDS}
+    return {"isAuthorized": True, "resolverContext": _flat(actor), "ttlOverride": 0}
 
 
 def wire(settings: AuthorizerSettings) -> Handler:

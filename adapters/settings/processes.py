@@ -68,6 +68,10 @@ class QueueNames(Environment):
     queue_prefix: str = "tessera-"  #: Prefix of the names of all queues.
 
 
+class AdministrationSettings(OwnerSettings, QueueNames):
+    """The function of operators' actions, which wakes the relay after each."""
+
+
 class AuthorizerSettings(DatabaseSettings):
     """The authorizer of REST and AppSync."""
 

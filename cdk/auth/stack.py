@@ -14,7 +14,7 @@ from cdk.deployment import Deployment
 from cdk.network.stack import NetworkStack
 from cdk.python_function import PythonFunction
 
-#: How long gateway and AppSync may keep an answer of the authorizer: a revoked key works no longer than this (F-37).
+#: How long the gateway may keep an answer of the authorizer: a revoked key works no longer than this (F-37).
 ANSWER_SECONDS = 60
 DEVELOPMENT_ORIGIN = "http://localhost:5173"  #: where Vite serves the page to its developers
 

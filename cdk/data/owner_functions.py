@@ -6,11 +6,12 @@ from __future__ import annotations
 import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_sqs as sqs
 from aws_cdk import triggers
 from constructs import Construct
 
 from adapters.settings.functions import TIMEOUTS
-from adapters.settings.processes import OwnerSettings, RecoverySettings
+from adapters.settings.processes import AdministrationSettings, OwnerSettings, RecoverySettings
 from cdk.bundling import AssetKind
 from cdk.data.database import Database
 from cdk.data.objects import ObjectBuckets
@@ -34,6 +35,7 @@ class OwnerFunctions(Construct):
         network: NetworkStack,
         database: Database,
         objects: ObjectBuckets,
+        wake: sqs.IQueue,
     ) -> None:
         super().__init__(scope, id)
         settings = OwnerSettings(
@@ -73,7 +75,11 @@ class OwnerFunctions(Construct):
             execute_on_handler_change=True,
             timeout=cdk.Duration.seconds(TIMEOUTS["migrate"] + 30),
         )
-        administer = make_function("Administer", "administer", AssetKind.API)
+        waking = AdministrationSettings(**settings.model_dump(), queue_prefix=deployment.queue_prefix)
+        administer = make_function("Administer", "administer", AssetKind.API, waking)
+        administer.add_to_role_policy(
+            iam.PolicyStatement(actions=["sqs:SendMessage", "sqs:GetQueueUrl"], resources=[wake.queue_arn])
+        )
         cdk.CfnOutput(self, "AdministerFunction", value=administer.function_name)
         recover = make_function("Recover", "recover", AssetKind.STITCH, with_buckets)
         recover.node.add_dependency(self.migrations)

@@ -10,13 +10,13 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
-from cdk.auth.stack import ANSWER_SECONDS, AuthStack
+from cdk.auth.stack import AuthStack
 from cdk.deployment import Deployment
 from cdk.log_group import LogGroup
 from cdk.network.stack import NetworkStack
 
 SOURCES = Path(__file__).resolve().parent.parent / "appsync"
-PUBLISH = "publishJobUpdate"
+PUBLISH, END = "publishJobUpdate", "endSubscriptions"
 SUBSCRIBE = "onJobUpdate"
 
 
@@ -48,7 +48,8 @@ class RealtimeStack(cdk.Stack):
                         handler=lambda_.Function.from_function_attributes(
                             self, "Authorizer", function_arn=auth.authorizer.function_arn, skip_permissions=True
                         ),
-                        results_cache_ttl=cdk.Duration.seconds(ANSWER_SECONDS),
+                        # A kept answer would admit somebody again whose subscription a revocation has just ended.
+                        results_cache_ttl=cdk.Duration.seconds(0),
                     ),
                 ),
                 additional_authorization_modes=[
@@ -70,7 +71,7 @@ class RealtimeStack(cdk.Stack):
         )
         self._log(deployment, network)
         nothing = self.api.add_none_data_source("Nothing", description="What is published is what subscribers get")
-        for type_name, field in (("Mutation", PUBLISH), ("Subscription", SUBSCRIBE)):
+        for type_name, field in (("Mutation", PUBLISH), ("Mutation", END), ("Subscription", SUBSCRIBE)):
             nothing.create_resolver(
                 field,
                 type_name=type_name,
@@ -83,11 +84,10 @@ class RealtimeStack(cdk.Stack):
         self.realtime_url = f"{self.realtime_origin}/graphql"
 
     def grant_publish(self, grantee: iam.IGrantable) -> None:
-        """Grant the call of the one mutation."""
+        """Grant the calls of the two mutations."""
+        fields = [f"{self.api.arn}/types/Mutation/fields/{field}" for field in (PUBLISH, END)]
         grantee.grant_principal.add_to_principal_policy(
-            iam.PolicyStatement(
-                actions=["appsync:GraphQL"], resources=[f"{self.api.arn}/types/Mutation/fields/{PUBLISH}"]
-            )
+            iam.PolicyStatement(actions=["appsync:GraphQL"], resources=fields)
         )
 
     @property

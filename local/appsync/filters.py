@@ -27,7 +27,8 @@ OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
 
 
 def matches_filter(subscription_filter: Mapping[str, Any], payload: Mapping[str, Any]) -> bool:
-    """Return whether the mutation's payload reaches the subscriber. A field that the payload lacks fails its condition.
+    """Return whether a payload matches. That of a mutation reaches the subscriber then, that of an invalidation ends
+    the subscription. A field that the payload lacks fails its condition.
 
     Raises KeyError for an operator that AppSync does not know.
     """

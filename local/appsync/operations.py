@@ -117,7 +117,10 @@ async def execute_operation(
             return source.get(info.field_name)
         if not resolvers.has(info.field_name):
             return None  # AppSync answers null for a field without a resolver
-        return (await resolvers.resolve(info.field_name, make_resolver_context(caller, arguments))).result
+        evaluated = await resolvers.resolve(info.field_name, make_resolver_context(caller, arguments))
+        for invalidation in evaluated.invalidations:
+            subscriptions.end(invalidation["subscriptionField"], invalidation["payload"])
+        return evaluated.result
 
     executing = execute(
         schema,

@@ -36,7 +36,7 @@ class Connection:
         self._resolvers = resolvers
         self._subscriptions = subscriptions
         self._doorkeeper = doorkeeper
-        self._outgoing: asyncio.Queue[Mapping[str, Any]] = asyncio.Queue()
+        self._outgoing: asyncio.Queue[Mapping[str, Any] | None] = asyncio.Queue()  #: None closes the connection
         self._initialised = False
 
     async def serve(self, request: web.Request) -> web.WebSocketResponse:
@@ -70,6 +70,10 @@ class Connection:
                 message = await asyncio.wait_for(self._outgoing.get(), KEEP_ALIVE)
             except TimeoutError:
                 message = {"type": "ka"}
+            if message is None:
+                self._subscriptions.drop(self)
+                await socket.close()
+                return
             try:
                 await socket.send_json(message)
             except ConnectionError:  # the client left; `serve` ends with it
@@ -121,9 +125,11 @@ class Connection:
             field=field,
             arguments=operation.arguments,
             filter=evaluated.filter,
+            invalidation_filter=evaluated.invalidation_filter,
             document=operation.document,
             variables=operation.variables,
             send=self._send,
+            disconnect=lambda: self._outgoing.put_nowait(None),
         )
 
     def _send(self, message: Mapping[str, Any]) -> None:

@@ -7,7 +7,7 @@ import itertools
 import json
 import shutil
 from asyncio.subprocess import DEVNULL, PIPE, Process
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,9 @@ class ResolverRefused(Exception):
 class Evaluated:
     result: Any
     filter: Mapping[str, Any] | None  #: what `extensions.setSubscriptionFilter` was given: {"filterGroup": […]}
+    invalidation_filter: Mapping[str, Any] | None = None  #: of `extensions.setSubscriptionInvalidationFilter`
+    #: of `extensions.invalidateSubscriptions`: {"subscriptionField": …, "payload": {…}}
+    invalidations: Sequence[Mapping[str, Any]] = ()
 
 
 class Resolvers:
@@ -81,4 +84,6 @@ class Resolvers:
         answer = json.loads(line)
         if "error" in answer:
             raise ResolverRefused(answer["error"]["type"], answer["error"]["message"])
-        return Evaluated(answer["result"], answer["filter"])
+        return Evaluated(
+            answer["result"], answer["filter"], answer["invalidationFilter"], tuple(answer["invalidations"])
+        )

@@ -1,4 +1,4 @@
-"""Subscriptions of all connections, and what a mutation sends to each."""
+"""Subscriptions of all connections, what a mutation sends to each, and what ends one."""
 
 from __future__ import annotations
 
@@ -18,9 +18,11 @@ class Subscription:
     field: str
     arguments: Mapping[str, Any]
     filter: Mapping[str, Any] | None  #: what the resolver set; None: it set none
+    invalidation_filter: Mapping[str, Any] | None  #: the same, of what ends the subscription
     document: DocumentNode
     variables: Mapping[str, Any]
     send: Callable[[Mapping[str, Any]], None]
+    disconnect: Callable[[], None]  #: closes the connection, once all that was sent before has left
 
     def matches(self, payload: Mapping[str, Any]) -> bool:
         """Return whether the subscriber gets the payload. A filter that the resolver sets replaces the match of the
@@ -57,6 +59,22 @@ class Subscriptions:
                 subscription.send(
                     {"id": subscription.id, "type": "data", "payload": self._shape(subscription, payload)}
                 )
+
+    def end(self, field: str, payload: Mapping[str, Any]) -> None:
+        """End the subscriptions to `field` whose invalidation filter the payload matches. As on AWS, the client reads
+        that they are complete, and then its connection is closed, with whatever else it carries."""
+        ended = [
+            (key, subscription)
+            for key, subscription in self._held.items()
+            if subscription.field == field
+            and subscription.invalidation_filter is not None
+            and matches_filter(subscription.invalidation_filter, payload)
+        ]
+        for key, subscription in ended:
+            del self._held[key]
+            subscription.send({"id": subscription.id, "type": "complete"})
+        for _, subscription in ended:
+            subscription.disconnect()
 
     def _shape(self, subscription: Subscription, payload: Mapping[str, Any]) -> dict[str, Any]:
         result = execute_sync(

@@ -19,7 +19,7 @@ from tests.prerequisites import NODE
 from tests.updates import any_update
 
 CREDENTIALS = ReadOnlyCredentials("test", "test", None, None)
-TENANTS = {"tsk_ours_1": "tenant-a", "tsk_theirs_2": "tenant-b", "tsk_none_3": ""}
+TENANTS = {"tsk_ours_1": "tenant-a", "tsk_ours_4": "tenant-a", "tsk_theirs_2": "tenant-b", "tsk_none_3": ""}
 
 FILTER_LINE = "  extensions.setSubscriptionFilter(util.transform.toSubscriptionFilter(filter));\n"
 
@@ -30,7 +30,7 @@ def authorizer(event, context):
     if token not in TENANTS:
         return {"isAuthorized": False}
     tenant = TENANTS[token]
-    return {"isAuthorized": True, "resolverContext": {"tenant": tenant} if tenant else {}}
+    return {"isAuthorized": True, "resolverContext": {"tenant": tenant, "subject": f"key:{token}"} if tenant else {}}
 
 
 def doorkeeper():

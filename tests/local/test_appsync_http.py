@@ -8,12 +8,13 @@ import httpx
 import pytest
 from botocore.credentials import ReadOnlyCredentials
 
-from adapters.appsync import MUTATION, SERVICE, AppSyncPublisher, make_variables
+from adapters.appsync import END, MUTATION, SERVICE, AppSyncPublisher, make_variables
 from adapters.aws_clients import AwsClients
 from adapters.sigv4 import sign_post
 from tests.local.appsync_server import CREDENTIALS, job_update
 from tests.ministack import REGION
 from wsi.errors import SourceUnavailable
+from wsi.records.notices import EVERYBODY
 
 BODY = json.dumps({"query": MUTATION, "variables": dict(make_variables(job_update()))}).encode()
 
@@ -37,6 +38,15 @@ def test_a_person_or_service_may_not_publish(appsync, token):
     (error,) = post(appsync, {"Authorization": token}).json()["errors"]
     assert error["errorType"] == "Unauthorized"
     assert error["message"] == "Not Authorized to access publishJobUpdate on type Mutation"
+
+
+@pytest.mark.parametrize("token", ["tsk_ours_1", "tsk_theirs_2"])
+def test_a_person_or_service_may_end_nobodys_subscriptions(appsync, token):
+    body = json.dumps({"query": END, "variables": {"tenant": "tenant-a", "subject": EVERYBODY}}).encode()
+    (error,) = post(appsync, {"Authorization": token}, body).json()["errors"]
+    assert error["message"] == "Not Authorized to access endSubscriptions on type Mutation"
+    answer = post(appsync, signed_headers(appsync, body=body), body)
+    assert answer.json() == {"data": {"endSubscriptions": {"subject": EVERYBODY}}}
 
 
 @pytest.mark.parametrize(

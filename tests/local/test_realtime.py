@@ -13,6 +13,7 @@ from adapters.appsync import AppSyncPublisher
 from adapters.aws_clients import AwsClients
 from tests.local.appsync_server import job_update
 from tests.ministack import REGION
+from wsi.records.notices import EVERYBODY, Revocation
 
 QUERY = "subscription { onJobUpdate { jobId } }"
 
@@ -154,3 +155,79 @@ def test_a_variable_that_is_declared_and_left_out_is_no_argument(appsync):
     publish = lambda: AppSyncPublisher(AwsClients(REGION), f"{appsync.url}/graphql").publish(job_update())  # noqa: E731
     heard = talk(appsync, INIT, start(query=query), then=publish, answers=4)
     assert [message["type"] for message in heard] == ["connection_ack", "ka", "start_ack", "data"]
+
+
+def revoke(server, subject, tenant="tenant-a"):
+    publisher = AppSyncPublisher(AwsClients(REGION), f"{server.url}/graphql")
+    publisher.end_subscriptions(Revocation(tenant=tenant, subject=subject))
+
+
+def open_and_revoke(server, revocations):
+    """What two clients of one tenant and one of another read, from the first revocation to an update of each tenant, or
+    to the end of their connections."""
+
+    async def read(socket, answers):
+        heard = []
+        while len(heard) < answers:
+            message = await socket.receive(timeout=5)
+            heard.append(json.loads(message.data) if message.type is aiohttp.WSMsgType.TEXT else message.type)
+            if heard[-1] in (aiohttp.WSMsgType.CLOSE, aiohttp.WSMsgType.CLOSED):
+                break
+        return heard
+
+    async def run():
+        async with aiohttp.ClientSession() as session:
+            sockets = []
+            for token in ("tsk_ours_1", "tsk_ours_4", "tsk_theirs_2"):
+                url = f"{server.url.replace('http', 'ws')}/graphql/realtime?header={encoded(token)}&payload=e30="
+                sockets.append(await session.ws_connect(url, protocols=("graphql-ws",)))
+                for message in (INIT, start("1", token=token), start("2", token=token)):
+                    await sockets[-1].send_json(message)
+                await read(sockets[-1], 4)
+            publisher = AppSyncPublisher(AwsClients(REGION), f"{server.url}/graphql")
+            for revocation in revocations:
+                await asyncio.to_thread(revoke, server, *revocation)
+            for tenant in ("tenant-a", "tenant-b"):
+                await asyncio.to_thread(publisher.publish, job_update(tenant))
+            return [await read(socket, 2) for socket in sockets]
+
+    return asyncio.run(run())
+
+
+def kinds(heard):
+    return [message["type"] if isinstance(message, dict) else message.name for message in heard]
+
+
+def test_a_revocation_ends_the_subscriptions_of_its_subject_alone(appsync):
+    first, second, other = open_and_revoke(appsync, [("key:tsk_ours_1",)])
+    assert [(message["type"], message["id"]) for message in first] == [("complete", "1"), ("complete", "2")]
+    assert kinds(second) == kinds(other) == ["data", "data"]
+
+
+def test_a_revoked_subject_hears_nothing_more_and_its_connection_is_closed(appsync):
+    async def run():
+        url = f"{appsync.url.replace('http', 'ws')}/graphql/realtime?header={encoded('tsk_ours_1')}&payload=e30="
+        async with aiohttp.ClientSession() as session, session.ws_connect(url, protocols=("graphql-ws",)) as socket:
+            await socket.send_json(INIT)
+            await socket.send_json(start())
+            for _ in range(3):
+                await socket.receive_json(timeout=5)
+            await asyncio.to_thread(revoke, appsync, "key:tsk_ours_1")
+            publisher = AppSyncPublisher(AwsClients(REGION), f"{appsync.url}/graphql")
+            await asyncio.to_thread(publisher.publish, job_update())
+            return [(await socket.receive(timeout=5)) for _ in range(2)]
+
+    ended, closed = asyncio.run(run())
+    assert json.loads(ended.data) == {"id": "1", "type": "complete"}
+    assert closed.type in (aiohttp.WSMsgType.CLOSE, aiohttp.WSMsgType.CLOSED)
+
+
+def test_a_revocation_of_everybody_ends_one_tenants_subscriptions(appsync):
+    *ours, other = open_and_revoke(appsync, [(EVERYBODY,)])
+    assert [kinds(heard) for heard in ours] == [["complete", "complete"]] * 2
+    assert kinds(other) == ["data", "data"]
+
+
+def test_a_revocation_in_another_tenant_ends_nothing(appsync):
+    heard = open_and_revoke(appsync, [("key:tsk_ours_1", "tenant-b"), ("key:nobody", "tenant-a")])
+    assert [kinds(one) for one in heard] == [["data", "data"]] * 3

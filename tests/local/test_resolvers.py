@@ -28,8 +28,12 @@ def resolve(field, context, folder=FOLDER):
     return asyncio.run(run())
 
 
+def evaluate(resolver_context, **arguments):
+    return resolve("onJobUpdate", {"args": arguments, "identity": {"resolverContext": resolver_context}})
+
+
 def subscribe(resolver_context, **arguments):
-    return resolve("onJobUpdate", {"args": arguments, "identity": {"resolverContext": resolver_context}}).filter
+    return evaluate({"subject": "user:1", **resolver_context}, **arguments).filter
 
 
 def test_the_filter_names_the_tenant_always_and_the_job_when_given():
@@ -43,11 +47,54 @@ def test_the_tenant_comes_from_the_authorizer_and_from_no_argument():
     assert subscribe({"tenant": "t"}, tenant="other")["filterGroup"][0]["filters"][0]["value"] == "t"
 
 
-@pytest.mark.parametrize("resolver_context", [{}, {"tenant": ""}])
-def test_without_a_tenant_nobody_subscribes(resolver_context):
+@pytest.mark.parametrize(
+    "resolver_context", [{}, {"subject": "user:1"}, {"subject": "user:1", "tenant": ""}, {"tenant": "t"}]
+)
+def test_without_a_tenant_and_a_subject_nobody_subscribes(resolver_context):
     with pytest.raises(ResolverRefused) as refused:
-        subscribe(resolver_context)
+        evaluate(resolver_context)
     assert refused.value.kind == "Unauthorized"
+
+
+def test_a_subscription_says_whose_end_ends_it():
+    ends = evaluate({"tenant": "t", "subject": "user:1"}, jobId="j").invalidation_filter
+    payloads = [
+        {"tenant": tenant, "subject": subject} for tenant in ("t", "u") for subject in ("user:1", "user:2", "*")
+    ]
+    assert [matches_filter(ends, payload) for payload in payloads] == [True, False, True, False, False, False]
+
+
+def test_the_end_of_subscriptions_names_the_field_and_whom_it_concerns():
+    evaluated = resolve("endSubscriptions", {"args": {"tenant": "t", "subject": "key:1"}, "identity": {}})
+    assert evaluated.invalidations == (
+        {"subscriptionField": "onJobUpdate", "payload": {"tenant": "t", "subject": "key:1"}},
+    )
+    assert evaluated.result == {"tenant": "t", "subject": "key:1"}
+
+
+@pytest.mark.parametrize(
+    "extension", ["setSubscriptionFilter", "setSubscriptionInvalidationFilter", "invalidateSubscriptions"]
+)
+def test_extensions_are_refused_in_request_handlers(tmp_path, extension):
+    (tmp_path / "early.js").write_text(
+        "import { extensions } from '@aws-appsync/utils';"
+        f"export const request = () => {{ extensions.{extension}({{}}); return {{}}; }};"
+        "export const response = () => null;"
+    )
+    with pytest.raises(ResolverRefused, match="response handler only"):
+        resolve("early", {}, tmp_path)
+
+
+def test_a_request_invalidates_five_times_at_most(tmp_path):
+    for times in (5, 6):
+        calls = "extensions.invalidateSubscriptions({});" * times
+        (tmp_path / f"times{times}.js").write_text(
+            "import { extensions } from '@aws-appsync/utils';"
+            f"export const request = () => ({{}}); export const response = () => {{ {calls} return null; }};"
+        )
+    assert len(resolve("times5", {}, tmp_path).invalidations) == 5
+    with pytest.raises(ResolverRefused, match="five times"):
+        resolve("times6", {}, tmp_path)
 
 
 def test_the_mutation_passes_on_what_it_was_given():

@@ -1,9 +1,9 @@
 """Messages after a commit: outbox rows to queues and subscribers, and the wake-up of the relay.
 
 An outbox row is written in the transaction of the move that it reports, that of a shard when the relay admits it. The
-relay claims rows, sends them outside any
-transaction and marks them sent. So a crash between sending and marking sends a row twice, and no row is lost (F-29).
-Receivers order by (version, progress_seq) and treat queue messages as hints (F-30).
+relay claims rows, sends them outside any transaction and marks them sent. So a crash between sending and marking sends
+a row twice, and no row is lost (F-29). Receivers order by (version, progress_seq) and treat queue messages as hints
+(F-30).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from wsi.ports.ledger import SystemLedger
 from wsi.ports.push import Publisher
 from wsi.ports.queues import Queues
 from wsi.ports.tracing import NO_TRACER, Tracer
+from wsi.records.notices import REVOCATION
 from wsi.tracing import make_traceparent
 
 logger = logging.getLogger(__name__)
@@ -59,6 +60,7 @@ def relay(
     ends_at = clock() + seconds
     times = SendingTimes(last_begin=ends_at - SETTLE_SECONDS, last_end=ends_at - RECORD_SECONDS, clock=clock)
     sent = failed = put_back = admitted = 0
+    refused: set[int] = set()
     with OutboxSender(queues, publisher, times, tracer) as sender:
         while times.allow_begin():
             admitted += ledger.admit_shards(in_flight=shards_in_flight)
@@ -73,6 +75,10 @@ def relay(
             sent += len(outcome.sent)
             put_back += len(outcome.untried)
             failed += len(rows) - len(outcome.sent) - len(outcome.untried)
+            revoking = {row.id for row in rows if row.topic == REVOCATION}
+            refused |= revoking.difference(outcome.sent, outcome.untried)
+    if refused:  # the next run tries at once, a minute from now at the latest: nobody may listen on meanwhile
+        ledger.release_outbox(tuple(refused))
     return Relayed(sent=sent, failed=failed, put_back=put_back, admitted=admitted)
 
 

@@ -1,4 +1,4 @@
-"""Sending of claimed outbox rows, many at once: messages of queues in batches, pushes side by side."""
+"""Sending of claimed outbox rows, many at once: revocations, messages of queues in batches, pushes side by side."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from wsi.ports.push import Publisher
 from wsi.ports.queues import BATCH, Queues
 from wsi.ports.tracing import NO_TRACER, Tracer
 from wsi.records.fields import select_known_fields
-from wsi.records.notices import PUSH, JobUpdate, OutboxRow, OutgoingMessage
+from wsi.records.notices import PUSH, REVOCATION, JobUpdate, OutboxRow, OutgoingMessage, Revocation
 from wsi.records.spans import SpanAttributes, SpanKind
 from wsi.spans import record_wait
 
@@ -54,8 +54,9 @@ class SendOutcome:
 class OutboxSender:
     """Threads that send the rows of one claim after another.
 
-    Calls to queues begin before pushes do. The updates of one job are pushed one by one in the order of their ids, so
-    that no later state is overtaken by an earlier one. A row that cannot be sent holds up no other.
+    Revocations begin before calls to queues, and those before pushes. The updates of one job are pushed one by one in
+    the order of their ids, so that no later state is overtaken by an earlier one. A row that cannot be sent holds up no
+    other.
     """
 
     def __init__(self, queues: Queues, publisher: Publisher, times: SendingTimes, tracer: Tracer = NO_TRACER) -> None:
@@ -77,7 +78,8 @@ class OutboxSender:
     def send(self, rows: Sequence[OutboxRow]) -> SendOutcome:
         """Send the rows. Wait until all sends have ended or `times` forbid to wait longer."""
         track = _Track(rows, self._times)
-        calls = [self._pool.submit(self._send_batch, batch, track) for batch in _batch_messages(rows)]
+        calls = [self._pool.submit(self._revoke, row, track) for row in rows if row.topic == REVOCATION]
+        calls += [self._pool.submit(self._send_batch, batch, track) for batch in _batch_messages(rows)]
         calls += [self._pool.submit(self._push, updates, track) for updates in _group_pushes(rows)]
         wait(calls, timeout=self._times.compute_patience())
         return track.close()
@@ -99,6 +101,16 @@ class OutboxSender:
             _record_span(row, self._tracer)
         for place, why in refused.items():
             logger.error(_NOT_SENT, extra={**_identify([rows[place]]), "refusal": why})
+
+    def _revoke(self, row: OutboxRow, track: _Track) -> None:
+        if not track.begin([row]):
+            return
+        try:
+            self._publisher.end_subscriptions(Revocation(**select_known_fields(Revocation, row.body)))
+        except Exception:
+            logger.exception(_NOT_SENT, extra=_identify([row]))
+        else:
+            track.record_sent([row])
 
     def _push(self, rows: Sequence[OutboxRow], track: _Track) -> None:
         for row in rows:
@@ -172,7 +184,7 @@ def _batch_messages(rows: Iterable[OutboxRow]) -> list[list[OutboxRow]]:
     """Return the rows for queues as batches of one queue each, the queue of the oldest row first."""
     by_queue: defaultdict[str, list[OutboxRow]] = defaultdict(list)
     for row in rows:
-        if row.topic != PUSH:
+        if row.topic not in (PUSH, REVOCATION):
             by_queue[row.topic].append(row)
     return [same[n : n + BATCH] for same in by_queue.values() for n in range(0, len(same), BATCH)]
 

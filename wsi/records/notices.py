@@ -10,7 +10,9 @@ from uuid import UUID
 
 from wsi.records.jobs import Job, Priority
 
-PUSH = "push"  #: outbox topic that goes to subscribers; every other topic is a queue's name
+PUSH = "push"  #: outbox topic that goes to subscribers
+REVOCATION = "revocation"  #: outbox topic that ends subscriptions; every topic but these two is a queue's name
+EVERYBODY = "*"  #: the subject of a revocation that concerns a whole tenant; no person and no key has this name
 SHARD_QUEUES = {priority: f"shards-{priority.value}" for priority in Priority}
 MESSAGE_SCHEMA = 1
 
@@ -20,9 +22,17 @@ class OutboxRow:
     id: int
     topic: str
     tenant: UUID  #: MessageGroupId on fair queues
-    body: dict[str, Any]  #: ids only; for PUSH a `JobUpdate.as_json()`
+    body: dict[str, Any]  #: ids only; for PUSH a `JobUpdate.as_json()`, for REVOCATION the fields of a `Revocation`
     traceparent: str
     created_at: datetime | None = None  #: when its transaction began
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Revocation:
+    """The end of somebody's access. SQL writes it in the transaction that takes the access away (revision 0025)."""
+
+    tenant: str
+    subject: str  #: "user:<uuid>", "key:<uuid>", or EVERYBODY of the tenant
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,11 +1,12 @@
-// Runs resolver functions: one JSON line in ({id, file, handler, ctx}), one out ({id, result, filter} or {id, error}).
-// Resolvers are synchronous (APPSYNC_JS has no promises), so what one sets is read before the next begins.
+// Runs resolver functions: one JSON line in ({id, file, handler, ctx}), one out ({id, error}, or {id, result} with what
+// the resolver said to the extensions: filter, invalidationFilter, invalidations). Resolvers are synchronous (APPSYNC_JS
+// has no promises), so what one says is read before the next begins.
 import { register } from 'node:module';
 import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
 
 register('./hooks.mjs', import.meta.url);
-const { takeFilter } = await import('@aws-appsync/utils');
+const { begin, takeSaid } = await import('@aws-appsync/utils');
 const modules = new Map();
 
 async function load(file) {
@@ -18,9 +19,9 @@ async function load(file) {
 async function evaluate({ id, file, handler, ctx }) {
   try {
     const resolver = await load(file);
-    takeFilter();
+    begin(handler);
     const result = resolver[handler](ctx) ?? null;
-    return { id, result, filter: takeFilter() };
+    return { id, result, ...takeSaid() };
   } catch (error) {
     return { id, error: { type: error.type ?? 'Code', message: String(error.message) } };
   }

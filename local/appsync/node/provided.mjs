@@ -1,10 +1,18 @@
 // The part of '@aws-appsync/utils' that our resolvers use, with AppSync's names and shapes. What is not here fails.
-let filter = null;
+const NOTHING = { filter: null, invalidationFilter: null, invalidations: [] };
+const MOST_INVALIDATIONS = 5; // AppSync's quota for one request
+let handler = null;
+let said = NOTHING;
 
-// For evaluate.mjs only: the filter set since the last call.
-export function takeFilter() {
-  const taken = filter;
-  filter = null;
+// For evaluate.mjs only: which handler runs next, and what it said to the extensions.
+export function begin(name) {
+  handler = name;
+  said = { ...NOTHING, invalidations: [] };
+}
+
+export function takeSaid() {
+  const taken = said;
+  begin(null);
   return taken;
 }
 
@@ -42,8 +50,26 @@ export const util = {
   },
 };
 
+function demandResponse(extension) {
+  if (handler !== 'response') {
+    throw new ResolverError(`${extension} may be called in a response handler only.`, 'Code');
+  }
+}
+
 export const extensions = {
   setSubscriptionFilter(value) {
-    filter = value;
+    demandResponse('setSubscriptionFilter');
+    said.filter = value;
+  },
+  setSubscriptionInvalidationFilter(value) {
+    demandResponse('setSubscriptionInvalidationFilter');
+    said.invalidationFilter = value;
+  },
+  invalidateSubscriptions(value) {
+    demandResponse('invalidateSubscriptions');
+    said.invalidations.push(value);
+    if (said.invalidations.length > MOST_INVALIDATIONS) {
+      throw new ResolverError('A request may invalidate subscriptions five times only.', 'Code');
+    }
   },
 };

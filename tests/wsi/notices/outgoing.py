@@ -14,7 +14,7 @@ from tests.updates import any_update
 from wsi.errors import SourceUnavailable
 from wsi.notices.outbox import Relayed, relay
 from wsi.ports.queues import BATCH
-from wsi.records.notices import PUSH, JobUpdate, OutboxRow, OutgoingMessage
+from wsi.records.notices import PUSH, REVOCATION, JobUpdate, OutboxRow, OutgoingMessage, Revocation
 
 RUN_SECONDS = 30.0  #: the function's time
 
@@ -40,7 +40,11 @@ class Outgoing:
     def write(self, topic: str, *, job: str = "job") -> str:
         """Write a row to the outbox, and return its name in `sent`."""
         name = f"{topic}-{job}-{uuid4().hex[:8]}"
-        body = any_update(job_id=job, slide_id=name).as_json() if topic == PUSH else {"name": name}
+        body: dict[str, Any] = {"name": name}
+        if topic == PUSH:
+            body = any_update(job_id=job, slide_id=name).as_json()
+        if topic == REVOCATION:
+            body = {"tenant": str(HOSPITAL), "subject": name}
         self.ledger.books.send(HOSPITAL, topic, body, "")
         return name
 
@@ -83,6 +87,13 @@ class Outgoing:
             if self.is_refused(update.slide_id):
                 raise SourceUnavailable("The push service did not take the update.")
             self.sent.append(update.slide_id)
+
+    def end_subscriptions(self, revocation: Revocation) -> None:
+        with self._lock:
+            self.monotonic += self.call_seconds
+            if self.is_refused(revocation.subject):
+                raise SourceUnavailable("The push service did not take the revocation.")
+            self.sent.append(revocation.subject)
 
 
 class DyingLedger:

@@ -15,7 +15,7 @@ from tests.wsi.notices.outgoing import RUN_SECONDS, Dead, DyingLedger, Outgoing
 from wsi.errors import SourceUnavailable
 from wsi.notices.outbox import CLAIM_MARGIN_SECONDS, CLAIM_ROWS, SETTLE_SECONDS, Relayed
 from wsi.notices.sending import SENDS_AT_ONCE
-from wsi.records.notices import PUSH
+from wsi.records.notices import PUSH, REVOCATION
 
 PATIENCE = 10.0  #: s that a test waits for threads that should meet
 
@@ -46,6 +46,41 @@ def test_a_message_does_not_wait_for_pushes_that_were_written_before_it():
         outgoing.write(PUSH, job=f"{job}")
     outgoing.write("plan")
     assert outgoing.run() == Relayed(sent=2 * CLAIM_ROWS + 1)
+
+
+def test_a_revocation_goes_before_messages_and_pushes_that_were_written_before_it():
+    is_revoked = threading.Event()
+
+    class RevokesFirst(Outgoing):
+        def end_subscriptions(self, revocation):
+            super().end_subscriptions(revocation)
+            is_revoked.set()
+
+        def send_batch(self, queue, messages):
+            assert is_revoked.wait(PATIENCE)
+            return super().send_batch(queue, messages)
+
+        def publish(self, update):
+            assert is_revoked.wait(PATIENCE)
+            super().publish(update)
+
+    outgoing = RevokesFirst()
+    for topic in (PUSH, "plan", REVOCATION):
+        outgoing.write(topic)
+    assert outgoing.run() == Relayed(sent=3)
+
+
+def test_a_revocation_that_was_refused_is_sent_by_the_next_run_however_soon_that_is():
+    is_down = True
+    outgoing = Outgoing(is_refused=lambda name: is_down)
+    name, push = outgoing.write(REVOCATION), outgoing.write(PUSH)
+    assert outgoing.run() == Relayed(failed=2)
+    is_down = False
+    assert outgoing.run() == Relayed(sent=1), "the update waits until its claim has run out"
+    assert outgoing.sent == [name]
+    outgoing.clock.pass_seconds(RUN_SECONDS + CLAIM_MARGIN_SECONDS + 1)
+    assert outgoing.run() == Relayed(sent=1)
+    assert outgoing.sent == [name, push]
 
 
 def test_pushes_of_different_jobs_go_at_once_and_no_more_than_the_bound():
@@ -184,7 +219,7 @@ def test_a_push_of_a_body_that_nobody_understands_holds_up_no_other():
     assert outgoing.sent == [good, later]
 
 
-rows = st.lists(st.sampled_from(["plan", "stitch", "push-a", "push-b", "push-c"]), min_size=1, max_size=40)
+rows = st.lists(st.sampled_from(["plan", "stitch", REVOCATION, "push-a", "push-b", "push-c"]), min_size=1, max_size=40)
 
 
 def write_all(outgoing, kinds):

@@ -86,6 +86,13 @@ describe('ApiClient', () => {
     expect(unknown.seen).toHaveLength(2);
   });
 
+  it('ends the session when a renewed token is refused as well', async () => {
+    const session = makeSession();
+    const api = new FakeApi({ 'GET /me': REFUSED });
+    await expect(api.client(session).get('/me', {})).rejects.toMatchObject({ status: 401 });
+    expect(session.current()).toMatchObject({ email: null, notice: expect.stringContaining('no access any more') as string });
+  });
+
   it('answers nothing for 204, and stops when the caller goes away', async () => {
     const api = new FakeApi({ 'DELETE /slides/s': { status: 204 } });
     expect(await api.client(makeSession()).delete('/slides/{slide_id}', { path: { slide_id: 's' } })).toBeUndefined();

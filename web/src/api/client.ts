@@ -7,6 +7,8 @@ export interface Credentials {
   token(): Promise<string>;
   /** Return a new token in place of `refused`. Throws if there is none. */
   renew(refused: string): Promise<string>;
+  /** End the session: `renewed`, which had just been renewed, was refused as well. */
+  reject(renewed: string): void;
 }
 
 interface Call extends RequestOptions {
@@ -79,6 +81,7 @@ export class ApiClient {
           isRenewed = true;
           continue;
         }
+        if (answer.status === 401) this.credentials.reject(token);
       }
       const problem = answer instanceof Response ? await readProblem(answer) : answer;
       attempt += 1;

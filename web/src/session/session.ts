@@ -49,6 +49,11 @@ export class Session implements Credentials {
     return (await this.startRenewal(this.tokens)).access;
   }
 
+  reject(renewed: string): void {
+    if (this.tokens?.access !== renewed) return; // somebody has signed in again meanwhile
+    this.endWithNotice('You are signed out: this account has no access any more. Ask an administrator, or sign in again.');
+  }
+
   /** Forget the tokens of this tab and revoke them. If revoking fails, the notice says so. */
   async end(): Promise<void> {
     const { tokens } = this;

@@ -11,7 +11,7 @@ const REFUSED = { payload: { errors: [{ errorType: 'UnauthorizedException', erro
 function credentials() {
   let count = 1;
   const renew = vi.fn(() => Promise.resolve(`token-${++count}`));
-  return { token: () => Promise.resolve(`token-${count}`), renew } satisfies Credentials;
+  return { token: () => Promise.resolve(`token-${count}`), renew, reject: vi.fn() } satisfies Credentials;
 }
 
 function subscribed(vouching: Credentials = credentials()) {
@@ -108,8 +108,40 @@ describe('a subscription', () => {
     expect(ended).toHaveBeenCalledOnce();
   });
 
+  it('tries a refused token again once with a fresh one, and ends the session when that is refused too', async () => {
+    const vouching = credentials();
+    const subscribe = makeSubscribe(URL_OF_AWS, vouching, FakeSocket.connect);
+    const hearing = { started: vi.fn(), update: vi.fn(), ended: vi.fn() };
+    for (const attempt of [1, 2]) {
+      subscribe('job-1', hearing);
+      await settled();
+      FakeSocket.last.open();
+      FakeSocket.last.say({ type: 'connection_error', ...REFUSED });
+      await settled();
+      expect(hearing.ended).toHaveBeenCalledTimes(attempt);
+    }
+    expect(vouching.renew).toHaveBeenCalledExactlyOnceWith('token-1');
+    expect(vouching.reject).toHaveBeenCalledExactlyOnceWith('token-2');
+  });
+
+  it('keeps the session of a renewed token that was accepted before it was refused', async () => {
+    const vouching = credentials();
+    const subscribe = makeSubscribe(URL_OF_AWS, vouching, FakeSocket.connect);
+    const hearing = { started: vi.fn(), update: vi.fn(), ended: vi.fn() };
+    for (const isAdmitted of [false, true, false]) {
+      subscribe('job-1', hearing);
+      await settled();
+      if (isAdmitted) FakeSocket.last.admit();
+      else FakeSocket.last.open();
+      FakeSocket.last.say({ type: isAdmitted ? 'complete' : 'connection_error', ...REFUSED });
+      await settled();
+    }
+    expect(vouching.renew).toHaveBeenCalledTimes(2);
+    expect(vouching.reject).not.toHaveBeenCalled();
+  });
+
   it('ends without a word of its own when there is no token, and says nothing once it is stopped', async () => {
-    const nobody = { token: () => Promise.reject(new Error('You are not signed in.')), renew: vi.fn() };
+    const nobody = { token: () => Promise.reject(new Error('You are not signed in.')), renew: vi.fn(), reject: vi.fn() };
     const { ended } = subscribed(nobody);
     await settled();
     expect(ended).toHaveBeenCalledOnce();

@@ -39,6 +39,7 @@ export function makeSubscribe(
 ): Subscribe {
   // AppSync serves WebSockets at one host and authorises callers for the other.
   const host = new URL(url).host.replace('.appsync-realtime-api.', '.appsync-api.');
+  let renewed: string | null = null; // in place of a token that was refused; null once a subscription has started
 
   return (jobId, callbacks) => {
     let socket: WebSocket | null = null;
@@ -68,6 +69,7 @@ export function makeSubscribe(
           break;
         case 'start_ack':
           isStarted = true;
+          renewed = null;
           wait();
           callbacks.started();
           break;
@@ -76,12 +78,27 @@ export function makeSubscribe(
           break;
         case 'error':
         case 'connection_error':
-          if (payload?.errors?.some(({ errorCode }) => errorCode === UNAUTHORIZED)) credentials.renew(token).then(end, end);
+          if (payload?.errors?.some(({ errorCode }) => errorCode === UNAUTHORIZED)) replace(token);
           else end();
           break;
         case 'complete':
           end();
       }
+    }
+
+    /** Renew a token that was refused, for the next subscription. One that was renewed already ends the session. */
+    function replace(token: string): void {
+      if (token === renewed) {
+        credentials.reject(token);
+        end();
+        return;
+      }
+      credentials
+        .renew(token)
+        .then((fresh) => {
+          renewed = fresh;
+        })
+        .then(end, end);
     }
 
     function start(token: string): void {
