@@ -1,7 +1,8 @@
 """Authentication: one authorizer for API Gateway and for AppSync, for Cognito tokens and for API keys.
 
 The answer holds for the whole API and names no route, since the gateway keeps it and replays it for other routes
-(F-37); the use cases decide who may do what. Tenant and role come from our own table (F-38).
+(F-37); the use cases decide who may do what. Tenant and role come from our own table (F-38),
+which single sign-on writes by the claims that our trigger adds to tokens (lambdas/tokens/sign_on.py).
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 import jwt
@@ -24,7 +26,7 @@ from wsi.access import split_api_key
 from wsi.errors import SourceUnavailable
 from wsi.ports.audit import Refusal
 from wsi.ports.ledger import Identities
-from wsi.records.identity import Actor
+from wsi.records.identity import CLAIM_EMAIL, CLAIM_ROLE, CLAIM_TENANT, Actor, Membership, Role
 
 logger = make_logger("authorizer")
 
@@ -113,12 +115,28 @@ def _read_claims(credential: str, wiring: AuthorizerWiring, keys: jwt.PyJWKClien
         )
     except (jwt.PyJWKClientConnectionError, json.JSONDecodeError) as error:
         raise SourceUnavailable("The issuer's keys cannot be fetched; try again in a minute.") from error
+    except (jwt.InvalidTokenError, jwt.PyJWKClientError):
+        return None
+    client = {"id": claims.get("aud"), "access": claims.get("client_id")}.get(claims["token_use"])
+    if client != wiring.client_id:
+        return None
+    if CLAIM_TENANT not in claims:
+        return wiring.identities.find_user(wiring.issuer, claims["sub"])
+    membership = _read_membership(claims)
+    return membership and wiring.identities.admit_member(wiring.issuer, claims["sub"], membership)
 
 
-def _hash_session(claims: Mapping[str, Any]) -> str:
-    """Return what all tokens of one sign-in share: Cognito keeps `origin_jti` and `auth_time` when it renews one."""
-    began = claims.get("origin_jti") or claims.get("auth_time") or claims.get("iat") or claims["exp"]
-    return hashlib.sha256(f"{claims['sub']} {began}".encode()).hexdigest()
+def _read_membership(claims: Mapping[str, Any]) -> Membership | None:
+    """Return what single sign-on wrote into a verified token. None for a role that this release does not know."""
+    try:
+        return Membership(
+            tenant=claims[CLAIM_TENANT],
+            role=Role(claims[CLAIM_ROLE]),
+            email=claims.get(CLAIM_EMAIL),
+            issued_at=datetime.fromtimestamp(claims["iat"], UTC),
+        )
+    except (KeyError, ValueError):
+        return None
 
 
 def _flat(actor: Actor) -> dict[str, str]:

@@ -7,8 +7,7 @@ from typing import Final
 from adapters.postgres import rows
 from adapters.postgres.audit import note_once
 from adapters.postgres.connections import Connections
-from wsi.ports.audit import Refusal
-from wsi.records.identity import Actor
+from wsi.records.identity import Actor, Membership
 
 #: A session has one line for as long as it lives; a key, which has no session, one each day.
 _SESSION_SECONDS: Final = 30 * 86_400.0
@@ -22,6 +21,12 @@ class PostgresIdentities:
     def find_user(self, issuer: str, subject: str) -> Actor | None:
         with self._connections.begin_transaction() as cursor:
             found = cursor.execute("SELECT * FROM tessera.identify_user(%s, %s)", (issuer, subject))
+            return rows.read_actor(found.fetchone())
+
+    def admit_member(self, issuer: str, subject: str, membership: Membership) -> Actor | None:
+        said = (issuer, subject, membership.tenant, membership.role, membership.email, membership.issued_at)
+        with self._connections.begin_transaction() as cursor:
+            found = cursor.execute("SELECT * FROM tessera.admit_member(%s, %s, %s, %s, %s, %s)", said)
             return rows.read_actor(found.fetchone())
 
     def find_api_key(self, prefix: str, secret_sha256: str) -> Actor | None:

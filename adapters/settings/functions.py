@@ -12,6 +12,7 @@ TIMEOUTS: Mapping[str, int] = {
     "submit": 29,
     "tiles": 20,  # three attempts of a read, and the slide's index before
     "authorizer": 10,
+    "tokens.sign_on": 5,  # Cognito gives up then
     "sweep": 60,
     "webhook_send": 15,
     "migrate": 600,

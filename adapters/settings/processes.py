@@ -80,6 +80,14 @@ class AuthorizerSettings(DatabaseSettings):
     client_id: str  #: App client that tokens must be issued for.
 
 
+class SignOnSettings(Environment):
+    """The trigger of single sign-on, which writes tenant and role into tokens."""
+
+    provider: str  #: Name of the identity provider in the pool.
+    is_saml: bool  #: Whether it speaks SAML; otherwise OpenID Connect.
+    roles: str  #: JSON: of each group, the tenant's name and the role.
+
+
 class Pages(Environment):
     """Pages of other origins than the API's own."""
 

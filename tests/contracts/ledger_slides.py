@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
 import pytest
@@ -25,7 +27,7 @@ from tests.contracts.ledger_world import (
     uploading_slide,
 )
 from wsi.errors import Conflict, Invalid, NotFound, RejectReason
-from wsi.records.identity import Role
+from wsi.records.identity import Actor, Membership, Role
 from wsi.records.models import ModelVersion
 from wsi.records.slides import Choice
 from wsi.states import SlideState
@@ -233,6 +235,20 @@ class TenancyContract:
         assert service.subject.startswith("key:")
         assert world.identities.find_api_key(KEY_PREFIX, sha256("guess")) is None
         assert world.identities.find_api_key("zzz", sha256(KEY_SECRET)) is None
+
+    def test_single_sign_on_adds_a_person_whose_newest_token_decides_the_role(self, world: LedgerWorld) -> None:
+        def admit(role: Role, after: int, tenant: str = "one") -> Actor | None:
+            issued_at = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=after)
+            said = Membership(tenant=tenant, role=role, email=None, issued_at=issued_at)
+            return world.identities.admit_member(ISSUER, "new", said)
+
+        added = admit(Role.ADMIN, 0)
+        assert added is not None
+        assert (added.tenant, added.role) == (world.actor.tenant, Role.ADMIN)
+        viewer = replace(added, role=Role.VIEWER)
+        assert [admit(Role.VIEWER, 60), admit(Role.ADMIN, 30)] == [viewer, viewer]
+        assert world.identities.find_user(ISSUER, "new") == viewer
+        assert [admit(Role.ADMIN, 90, tenant) for tenant in ("two", "three")] == [None, None]
 
     def test_every_write_and_every_issued_link_is_audited(self, world: LedgerWorld) -> None:
         job = queued_job(world)

@@ -34,7 +34,7 @@ class LedgerWorld(Protocol):
     system: SystemLedger
     identities: Identities
     actor: Actor  #: an analyst; "user:…" of ISSUER/SUBJECT, and the key KEY is of the same tenant
-    other: Actor  #: of another tenant
+    other: Actor  #: of another tenant; the tenants are called "one" and "two"
 
     def pass_time(self, seconds: float) -> None: ...
 

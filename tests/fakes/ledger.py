@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import datetime
 from uuid import UUID, uuid4
 
 from tests.fakes.audit.ledger_audit import MemoryAudit
 from tests.fakes.ledger_books import Books, Clock
 from tests.fakes.ledger_system import MemorySystemLedger
 from tests.fakes.ledger_tenant import MemoryTenantLedger
-from wsi.records.identity import Actor, Role
+from wsi.records.identity import Actor, Membership, Role
 
 
 class MemoryLedger(MemoryTenantLedger, MemorySystemLedger, MemoryAudit):
@@ -16,12 +18,29 @@ class MemoryLedger(MemoryTenantLedger, MemorySystemLedger, MemoryAudit):
 
     def __init__(self, clock: Clock) -> None:
         self.books = Books(clock=clock)
+        self.tenant_names: dict[str, UUID] = {}  #: of those that single sign-on knows
+        self._signed_on: dict[tuple[str, str], datetime] = {}
 
     # --- Identities
 
     def find_user(self, issuer: str, subject: str) -> Actor | None:
         with self.books.lock:
             return self.books.users.get((issuer, subject))
+
+    def admit_member(self, issuer: str, subject: str, membership: Membership) -> Actor | None:
+        with self.books.lock:
+            person, tenant = (issuer, subject), self.tenant_names.get(membership.tenant)
+            if tenant is None:
+                return None
+            if person not in self.books.users:
+                self.add_user(tenant, issuer, subject, membership.role, membership.email)
+            known = self.books.users[person]
+            if known.tenant != tenant:
+                return None
+            if person not in self._signed_on or self._signed_on[person] < membership.issued_at:
+                self._signed_on[person] = membership.issued_at
+                self.books.users[person] = replace(known, role=membership.role)
+            return self.books.users[person]
 
     def find_api_key(self, prefix: str, secret_sha256: str) -> Actor | None:
         with self.books.lock:

@@ -32,6 +32,7 @@ class MemoryWorld:
         tenant = uuid4()
         self.actor = self.tenants.add_user(tenant, ISSUER, SUBJECT, Role.ANALYST, EMAIL)
         self.other = self.tenants.add_user(uuid4(), ISSUER, "other", Role.ADMIN)
+        self.tenants.tenant_names = {"one": tenant, "two": self.other.tenant}
         self.tenants.add_api_key(tenant, KEY_PREFIX, sha256(KEY_SECRET), Role.ANALYST, KEY_NAME)
         self.tenants.register_model(MODEL)
 

@@ -9,7 +9,7 @@ import json
 import logging
 import threading
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from uuid import UUID
 
@@ -19,8 +19,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 
 from lambdas.authorizer import AuthorizerWiring, logger, make_handler
 from wsi.errors import SourceUnavailable
-from wsi.ports.audit import Refusal
-from wsi.records.identity import Actor, Role
+from wsi.records.identity import Actor, Membership, Role
 
 ISSUER = "https://cognito-idp.eu-central-1.amazonaws.com/eu-central-1_Pool"
 CLIENT = "client-1"
@@ -48,6 +47,9 @@ class Known:
 
     def find_user(self, issuer: str, subject: str) -> Actor | None:
         return PERSON if (issuer, subject) == (ISSUER, "sub-7") else None
+
+    def admit_member(self, issuer: str, subject: str, membership: Membership) -> Actor | None:
+        return replace(PERSON, role=membership.role) if (issuer, membership.tenant) == (ISSUER, "one") else None
 
     def find_api_key(self, prefix: str, secret_sha256: str) -> Actor | None:
         return SERVICE if (prefix, secret_sha256) == ("abc", hashlib.sha256(b"s3cr_et-1").hexdigest()) else None
@@ -147,6 +149,32 @@ def test_an_api_key_is_known_by_its_hash(authorize):
     credential = "tsk_abc_s3cr_et-1"
     assert authorize(gateway(credential), None)["context"]["subject"] == "key:9"
     assert authorize(appsync(credential), None)["resolverContext"]["role"] == "viewer"
+
+
+SIGNED_ON = {"tessera_tenant": "one", "tessera_role": "viewer", "tessera_email": "ada@one.example"}
+
+
+@pytest.mark.parametrize("issue", [token, id_token])
+def test_single_sign_on_admits_by_the_claims_that_the_trigger_wrote(authorize, issue):
+    assert authorize(gateway(issue(sub="new", **SIGNED_ON)), None)["context"]["role"] == "viewer"
+    assert authorize(appsync(issue(sub="new", **SIGNED_ON)), None)["resolverContext"]["role"] == "viewer"
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [
+        {"custom:groups": "it-admins", "custom:tessera_tenant": "one", "custom:tessera_role": "admin"},
+        {"cognito:groups": ["admin"], "tessera_role": "admin"},
+        {**SIGNED_ON, "tessera_role": "root"},
+        {**SIGNED_ON, "tessera_tenant": "two"},
+        {"tessera_tenant": "one"},
+        {**SIGNED_ON, "iat": None},
+        {**SIGNED_ON, "iss": "https://other.example"},
+    ],
+    ids=str,
+)
+def test_claims_that_the_trigger_did_not_write_admit_nobody(authorize, claims):
+    assert authorize(appsync(token(sub="new", **claims)), None)["isAuthorized"] is False
 
 
 def unsigned() -> str:

@@ -23,7 +23,7 @@ from wsi.ports.erasure import SystemErasure, TenantErasure
 from wsi.ports.registrations import SystemRegistrations, TenantRegistrations
 from wsi.records.deliveries import Delivery, NoticeBrief
 from wsi.records.expectations import QueueState
-from wsi.records.identity import Actor
+from wsi.records.identity import Actor, Membership
 from wsi.records.jobs import Idempotency, Job, JobEvent, JobFilter, NewJob, Submission
 from wsi.records.models import ModelVersion
 from wsi.records.notices import OutboxRow
@@ -172,6 +172,11 @@ class Identities(SignInAudit, Protocol):
 
     def find_user(self, issuer: str, subject: str) -> Actor | None:
         """Return the person behind a verified token; None if unknown or disabled."""
+        ...
+
+    def admit_member(self, issuer: str, subject: str, membership: Membership) -> Actor | None:
+        """Return the person behind a verified token of single sign-on, whom this adds, or gives the role that the token
+        says unless a newer one has spoken. None if disabled, if of another tenant, or if there is no such tenant."""
         ...
 
     def find_api_key(self, prefix: str, secret_sha256: str) -> Actor | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
 
@@ -11,6 +12,21 @@ class Role(StrEnum):
     VIEWER = "viewer"
     ANALYST = "analyst"
     ADMIN = "admin"
+
+
+#: Claims that single sign-on adds to tokens (lambdas/tokens/sign_on.py). Attributes that people can write themselves
+#: become claims of other names: custom:…
+CLAIM_TENANT, CLAIM_ROLE, CLAIM_EMAIL = "tessera_tenant", "tessera_role", "tessera_email"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Membership:
+    """What a token of single sign-on says about its person."""
+
+    tenant: str  #: name
+    role: Role
+    email: str | None  #: personal data
+    issued_at: datetime  #: of two tokens, the newer one decides
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

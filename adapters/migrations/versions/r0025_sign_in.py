@@ -1,4 +1,4 @@
-"""Sign-in: whoever loses access is named in the outbox, in the same transaction."""
+"""Sign-in: whoever loses access is named in the outbox, in the same transaction; single sign-on adds people."""
 
 from __future__ import annotations
 
@@ -50,7 +50,52 @@ WHEN (OLD.revoked_at IS NULL) EXECUTE FUNCTION tessera.announce_api_key();
 REVOKE ALL ON FUNCTION tessera.announce_revocation, tessera.announce_user, tessera.announce_api_key FROM PUBLIC;
 """
 
+# For the authorizer, after it has verified the token's signature and issuer. Of two tokens the newer one decides, so
+# that an older one, which is valid for an hour, takes no role back.
+_SINGLE_SIGN_ON = """
+ALTER TABLE users ADD COLUMN signed_on_at timestamptz;
+COMMENT ON COLUMN users.signed_on_at IS 'issue of the newest token of single sign-on; NULL: added by an operator';
+
+CREATE FUNCTION tessera.admit_member(
+    of_issuer text, of_subject text, of_tenant text, of_role text, of_email text, issued_at timestamptz
+)
+RETURNS TABLE (tenant uuid, subject text, role text)
+SECURITY DEFINER SET search_path = public, pg_temp LANGUAGE plpgsql AS $$
+DECLARE
+    into_tenant uuid;
+    known users%ROWTYPE;
+    is_changed boolean := false;
+BEGIN
+    SELECT tenants.id INTO into_tenant FROM tenants WHERE tenants.name = of_tenant;
+    IF into_tenant IS NULL THEN RETURN; END IF;
+    SELECT * INTO known FROM users WHERE users.issuer = of_issuer AND users.subject = of_subject;
+    IF NOT FOUND THEN
+        INSERT INTO users (tenant, issuer, subject, role, email, signed_on_at)
+        VALUES (into_tenant, of_issuer, of_subject, of_role, of_email, issued_at) ON CONFLICT DO NOTHING;
+        is_changed := FOUND;
+        SELECT * INTO known FROM users WHERE users.issuer = of_issuer AND users.subject = of_subject;
+    END IF;
+    IF known.tenant <> into_tenant OR known.disabled_at IS NOT NULL THEN RETURN; END IF;
+    IF known.signed_on_at IS NULL OR known.signed_on_at < issued_at THEN
+        UPDATE users SET role = of_role, email = coalesce(of_email, users.email), signed_on_at = issued_at
+        WHERE users.id = known.id AND users.tenant = into_tenant AND users.disabled_at IS NULL
+            AND (users.signed_on_at IS NULL OR users.signed_on_at < issued_at);
+        is_changed := FOUND AND known.role <> of_role;
+    END IF;
+    IF is_changed THEN
+        INSERT INTO audit_log (tenant, actor, action, subject, detail) VALUES
+            (into_tenant, 'sign-on', 'user.sign_on', 'user:' || known.id, jsonb_build_object('role', of_role));
+    END IF;
+    RETURN QUERY SELECT users.tenant, 'user:' || users.id, users.role FROM users
+        WHERE users.id = known.id AND users.tenant = into_tenant AND users.disabled_at IS NULL;
+END $$;
+
+REVOKE ALL ON FUNCTION tessera.admit_member FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION tessera.admit_member TO tessera_api;
+"""
+
 
 def upgrade() -> None:
     op.execute(_REVOCATIONS)
+    op.execute(_SINGLE_SIGN_ON)
     op.execute("CREATE POLICY administration ON outbox FOR INSERT TO CURRENT_USER WITH CHECK (topic = 'revocation')")

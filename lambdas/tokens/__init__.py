@@ -1,0 +1,1 @@
+"""Functions that Cognito calls while it issues tokens."""
