@@ -17,6 +17,7 @@ from cdk.capacity import get_instance_type
 from cdk.retention import log_retention
 from cdk.scale.addresses import AddressPlan
 from cdk.scale.load import PEAK_FACTOR, TILES_A_GPU_SECOND, TILES_A_SLIDE, Scale
+from cdk.sign_on import SignOn, parse
 
 #: Keys without a colon or a slash that the CDK's command itself leaves in the context; its other keys have one.
 _KEYS_OF_THE_COMMAND = frozenset({"acknowledged-issue-numbers", "cli-telemetry"})
@@ -73,6 +74,10 @@ class Deployment(BaseModel):
     certificate_arn: shapes.Certificate | None = None
     #: Exact origins of further pages that may upload, sign in and call the API, such as the CloudFront address.
     page_origins: Annotated[tuple[shapes.Origin, ...], _LISTED] = ()
+    #: Single sign-on with the provider of SAML or OpenID Connect that docs/how-to/sign-on.md describes.
+    sign_on: Annotated[SignOn | None, BeforeValidator(parse)] = None
+    #: Whether everybody with a password here signs in with a second factor too. Only a trial may do without.
+    demands_second_factor: bool = True
     mail_from: shapes.Sender | None = None  #: Domain or address that SES may send from; without it no e-mails.
     allowed_buckets: Annotated[
         tuple[shapes.Bucket, ...], _LISTED
@@ -145,6 +150,8 @@ class Deployment(BaseModel):
     def _check_choices(self) -> Self:
         if (self.domain is None) != (self.certificate_arn is None):
             raise ValueError("domain and certificate_arn belong together: give both or neither.")
+        if self.keeps_data and not self.demands_second_factor:
+            raise ValueError("demands_second_factor=false is for trials: an installation that keeps data needs it.")
         if not self.zones:
             raise ValueError(
                 f"Name availability_zones of {self.region}, as your account has them: aws ec2"

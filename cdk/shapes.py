@@ -58,6 +58,23 @@ GpuInstanceType = Annotated[
     str, _shape(r"(g4dn|g5|g6e?)\.(\d*xlarge|metal)", "of the families g4dn, g5, g6 and g6e, as g6.2xlarge")
 ]
 Role = Annotated[str, _shape(r"arn:aws[a-z-]*:iam::\d{12}:role/[\w+=,.@/-]+", "the ARN of a role of IAM")]
+#: Cognito's own rule, without what it reserves, and without the underscore that follows it in people's names.
+ProviderName = Annotated[
+    str,
+    _shape(
+        r"(?!(?i:cognito|facebook|google|loginwithamazon|signinwithapple)$)[A-Za-z][A-Za-z0-9-]{2,31}",
+        "three to 32 letters, digits and hyphens, with a letter first, and no name that Cognito keeps for itself",
+    ),
+]
+HttpsUrl = Annotated[str, _shape(r"https://[^\s/]+(/\S*)?", "an address with https")]
+Secret = Annotated[
+    str,
+    _shape(r"arn:aws[a-z-]*:secretsmanager:[a-z0-9-]+:\d{12}:secret:\S+", "the ARN of a secret in Secrets Manager"),
+]
+#: A name with one of the characters that separate groups could be several.
+GroupName = Annotated[
+    str, _shape(r"[^\[\],\s]([^\[\],]{0,254}[^\[\],\s])?", "names of groups without commas and square brackets")
+]
 UnusualCosts = Annotated[
     str,
     _shape(

@@ -8,6 +8,7 @@ from constructs import Construct
 
 from adapters.settings import processes
 from adapters.settings.database_roles import API_ROLE
+from cdk.auth.provider import GROUPS, Provider
 from cdk.bundling import AssetKind
 from cdk.data.stack import DataStack
 from cdk.deployment import Deployment
@@ -42,7 +43,11 @@ class AuthStack(cdk.Stack):
             "Users",
             self_sign_up_enabled=False,  # an admin of the installation adds people
             sign_in_aliases=cognito.SignInAliases(email=True),
-            mfa=cognito.Mfa.REQUIRED if deployment.keeps_data else cognito.Mfa.OPTIONAL,
+            # Of everybody, since Cognito demands it before it issues a token; of one role alone we could only refuse
+            # tokens that it has issued. People of single sign-on have theirs at their provider.
+            mfa=cognito.Mfa.REQUIRED
+            if deployment.demands_second_factor and not deployment.emulated
+            else cognito.Mfa.OPTIONAL,
             mfa_second_factor=cognito.MfaSecondFactor(sms=False, otp=True),
             password_policy=cognito.PasswordPolicy(
                 min_length=12,
@@ -52,11 +57,17 @@ class AuthStack(cdk.Stack):
                 require_symbols=True,
                 temp_password_validity=cdk.Duration.days(3),
             ),
+            custom_attributes={GROUPS: cognito.StringAttribute(max_len=2048, mutable=True)},
             account_recovery=cognito.AccountRecovery.EMAIL_ONLY,
             feature_plan=cognito.FeaturePlan.PLUS,
             standard_threat_protection_mode=cognito.StandardThreatProtectionMode.FULL_FUNCTION,
             deletion_protection=deployment.keeps_data,
             removal_policy=cdk.RemovalPolicy.RETAIN if deployment.keeps_data else cdk.RemovalPolicy.DESTROY,
+        )
+        self._provider = (
+            Provider(self, "SignOn", deployment=deployment, sign_on=deployment.sign_on, pool=self.pool, network=network)
+            if deployment.sign_on
+            else None
         )
         self.client = self._page_client(deployment)
         self.sign_in_url = self._add_hosted_page(deployment)
@@ -84,13 +95,21 @@ class AuthStack(cdk.Stack):
         cdk.CfnOutput(self, "UserPoolId", value=self.pool.user_pool_id)
         cdk.CfnOutput(self, "ClientId", value=self.client.user_pool_client_id)
         cdk.CfnOutput(self, "Issuer", value=self.issuer)
+        if self._provider is not None:
+            cdk.CfnOutput(self, "SignOnEntityId", value=f"urn:amazon:cognito:sp:{self.pool.user_pool_id}")
+            cdk.CfnOutput(self, "SignOnAnswerUrl", value=f"{self.sign_in_url}{self._provider.answer_path}")
 
     def _page_client(self, deployment: Deployment) -> cognito.UserPoolClient:
         """Make the client without a secret, which a page could not protect: the code grant with PKCE; SRP for command
         lines."""
         origins = [*deployment.origins, *([] if deployment.keeps_data else [DEVELOPMENT_ORIGIN])]
         pages = [f"{origin}/" for origin in origins]
-        return self.pool.add_client(
+        providers = [cognito.UserPoolClientIdentityProvider.COGNITO]
+        written = cognito.ClientAttributes().with_standard_attributes(email=True)
+        if self._provider is not None:
+            providers.append(self._provider.client_provider)
+            written = written.with_custom_attributes(GROUPS)  # Cognito writes it as this client
+        client = self.pool.add_client(
             "Page",
             generate_secret=False,
             auth_flows=cognito.AuthFlow(user_srp=True),
@@ -99,7 +118,8 @@ class AuthStack(cdk.Stack):
             id_token_validity=cdk.Duration.hours(1),
             access_token_validity=cdk.Duration.hours(1),
             refresh_token_validity=cdk.Duration.days(1),
-            supported_identity_providers=[cognito.UserPoolClientIdentityProvider.COGNITO],
+            supported_identity_providers=providers,
+            write_attributes=written,
             disable_o_auth=not pages,
             o_auth=cognito.OAuthSettings(
                 flows=cognito.OAuthFlows(authorization_code_grant=True),
@@ -110,6 +130,9 @@ class AuthStack(cdk.Stack):
             if pages
             else None,
         )
+        if self._provider is not None:
+            client.node.add_dependency(self._provider.resource)
+        return client
 
     def _add_hosted_page(self, deployment: Deployment) -> str:
         """Make the hosted page and return its URL. The account's number makes its prefix unique in the region."""

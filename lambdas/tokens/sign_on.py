@@ -64,7 +64,8 @@ def split_groups(value: str, *, is_saml: bool) -> frozenset[str]:
 
 
 def _is_from(provider: str, name: str, attributes: Mapping[str, str]) -> bool:
-    """Cognito begins the name of such a person with the provider's; other names are numbers that it draws itself."""
+    """Return whether the provider let the person in. Cognito begins such a name with the provider's; other names are
+    numbers that it draws itself."""
     return attributes.get("cognito:user_status") == _FROM_A_PROVIDER and name.startswith(f"{provider}_")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -9,6 +10,26 @@ import pytest
 if TYPE_CHECKING:
     from tests.cdk.templates import Templates
 
+GROUPS = {
+    "pathology": {"tenant": "pathology", "role": "analyst"},
+    "it-admins": {"tenant": "pathology", "role": "admin"},
+}
+SAML = {
+    "name": "Hospital",
+    "metadata_url": "https://login.example.org/metadata",
+    "groups": "memberOf",
+    "roles": GROUPS,
+    "demands_second_factor": True,
+}
+OIDC = {
+    "name": "Hospital",
+    "issuer": "https://login.example.org",
+    "client_id": "tessera",
+    "client_secret_arn": "arn:aws:secretsmanager:eu-central-1:111122223333:secret:sign-on-AbCdEf",
+    "groups": "groups",
+    "roles": GROUPS,
+    "demands_second_factor": True,
+}
 PRODUCTION = {"domain": "wsi.example.org", "certificate_arn": "arn:aws:acm:us-east-1:111122223333:certificate/x"}
 
 
@@ -46,14 +67,15 @@ def furnished() -> Templates:
         cluster_endpoint_cidrs="203.0.113.7/32",
         worker_image="codebuild",
         worker_base=f"public.ecr.aws/docker/library/python:3.11-slim@sha256:{'0' * 64}",
+        sign_on=SAML,
         **PRODUCTION,
     )
 
 
 @pytest.fixture(scope="session")
 def dev_by_codebuild() -> Templates:
-    """As furnished is, CodeBuild builds the worker's image."""
-    return synthesize(environment="dev", worker_image="codebuild")
+    """As furnished is, CodeBuild builds the worker's image; people sign on by OpenID Connect, told as a string."""
+    return synthesize(environment="dev", worker_image="codebuild", sign_on=json.dumps(OIDC))
 
 
 @pytest.fixture(params=["dev", "prod"])

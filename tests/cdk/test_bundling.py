@@ -29,7 +29,7 @@ WITH_SLIDES = {"inspect", "plan", "submit", "tiles"}
 BEHIND_QUEUES = {function.name for function in WOKEN.values()}
 #: What a function of that asset imports first.
 HANDLERS = {
-    AssetKind.API: {"api", "authorizer", "sweep", "webhook_send", "administer"}
+    AssetKind.API: {"api", "authorizer", "sweep", "webhook_send", "administer", "tokens.sign_on"}
     | WITH_CODEBUILD
     | (BEHIND_QUEUES - WITH_SLIDES - {"stitch"}),
     AssetKind.SLIDES: WITH_SLIDES,

@@ -11,9 +11,25 @@ from typing import Any
 import pytest
 
 from cdk.deployment import PRESETS, Deployment, WrongDeployment
+from cdk.sign_on import ROLES
 from tests.cdk.templates import ROOT
+from wsi.records.identity import Role
 
 CERTIFICATE = "arn:aws:acm:us-east-1:111122223333:certificate/0a1b2c3d"
+
+GROUP = {"tenant": "pathology", "role": "viewer"}
+OIDC = {
+    "issuer": "https://login.example.org",
+    "client_id": "tessera",
+    "client_secret_arn": "arn:aws:secretsmanager:eu-central-1:111122223333:secret:sign-on-AbCdEf",
+}
+
+
+def sign_on(**changes: Any) -> dict[str, Any]:
+    """The context of a provider of SAML; None takes a setting away."""
+    given = {"name": "Hospital", "metadata_url": "https://login.example.org/m", "groups": "memberOf"}
+    given = {**given, "roles": {"staff": GROUP}, **changes}
+    return {"sign_on": {name: value for name, value in given.items() if value is not None}}
 
 
 def test_nothing_said_is_the_dev_preset() -> None:
@@ -118,6 +134,31 @@ def test_the_flags_of_cdk_json_are_none_of_our_settings() -> None:
         ({"unusual_costs": "all"}, "unusual_costs must be tag, nobody or the ARN"),
         ({"cluster_admin_role_arn": "operator"}, "cluster_admin_role_arn must be the ARN of a role"),
         ({"worker_image": "podman"}, "worker_image must be docker, codebuild or the URI of an image"),
+        ({"sign_on": "Hospital"}, "sign_on must be an object of JSON"),
+        (sign_on(name="Cognito"), "sign_on.name must be three to 32 letters"),
+        (sign_on(name="Our_Hospital"), "sign_on.name must be three to 32 letters"),
+        (sign_on(groop="x"), "sign_on.groop is no setting of Tessera."),
+        (sign_on(groups=None), "sign_on.groups: "),
+        (sign_on(metadata_url=None), "sign_on needs metadata_url or metadata_file of a SAML provider, or issuer"),
+        (sign_on(issuer="https://login.example.org"), "sign_on needs metadata_url or metadata_file"),
+        (sign_on(metadata_file="metadata.xml"), "sign_on needs metadata_url or metadata_file"),
+        (sign_on(metadata_url=None, metadata_file="no/such/file"), "sign_on metadata_file is no file: no/such/file"),
+        (sign_on(metadata_url="http://login.example.org"), "sign_on.metadata_url must be an address with https"),
+        (
+            sign_on(metadata_url=None, **OIDC | {"client_secret_arn": "hush"}),
+            "sign_on.client_secret_arn must be the ARN",
+        ),
+        (sign_on(metadata_url=None, **OIDC | {"client_id": None}), "sign_on needs metadata_url or metadata_file"),
+        (sign_on(roles={}), "sign_on.roles: "),
+        (sign_on(roles={"a, b": GROUP}), "sign_on.roles.a, b.[key] must be names of groups without commas"),
+        (sign_on(roles={"staff": {**GROUP, "role": "root"}}), "sign_on.roles.staff.role: Input should be 'viewer'"),
+        (sign_on(roles={"staff": {"role": "viewer"}}), "sign_on.roles.staff.tenant: Field required"),
+        (sign_on(roles={str(n): GROUP for n in range(99)}), "sign_on roles must fit into 3,000 characters"),
+        (
+            sign_on(roles={"it": {**GROUP, "role": "admin"}}),
+            "sign_on makes it admins, who need a second factor: make the provider demand it of everybody here",
+        ),
+        ({"preset": "prod", "environment": "prod", "demands_second_factor": "false"}, "demands_second_factor=false is"),
         ({"emulated": "true"}, "emulated is for `make deploy-emulated` on this machine"),
     ],
 )
@@ -149,3 +190,21 @@ def test_the_app_ends_with_that_sentence_alone() -> None:
     )
     assert ended.returncode == 1
     assert ended.stderr.strip() == "bogus is no setting of Tessera."
+
+
+def test_single_sign_on_may_be_a_string_of_the_command_line_and_makes_nobody_more_than_it_names() -> None:
+    given = sign_on(metadata_url=None, **OIDC)
+    told = Deployment.from_context({"sign_on": json.dumps(given["sign_on"])})
+    assert told == Deployment.from_context(given)
+    assert told.sign_on is not None
+    assert not told.sign_on.is_saml
+    assert json.loads(told.sign_on.roles_as_json) == {"staff": ["pathology", "viewer"]}
+
+
+def test_a_trial_may_do_without_a_second_factor_and_nobody_does_by_itself() -> None:
+    assert Deployment.from_context({}).demands_second_factor
+    assert not Deployment.from_context({"demands_second_factor": "false"}).demands_second_factor
+
+
+def test_a_group_may_give_each_role_that_there_is() -> None:
+    assert tuple(Role) == ROLES

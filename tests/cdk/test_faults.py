@@ -15,6 +15,7 @@ from tests.cdk.faults import (
     recovery,
     redeploying,
     scale,
+    sign_in,
     traces,
     watching,
     workload,
@@ -36,6 +37,7 @@ FAULTS = (
     *costs.FAULTS,
     *building.FAULTS,
     *traces.FAULTS,
+    *sign_in.FAULTS,
 )
 
 

@@ -21,7 +21,7 @@ CLAIM_TENANT, CLAIM_ROLE, CLAIM_EMAIL = "tessera_tenant", "tessera_role", "tesse
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Membership:
-    """What a token of single sign-on says about its person."""
+    """The tenant and role of a person, as a token of single sign-on states them."""
 
     tenant: str  #: name
     role: Role

@@ -19,10 +19,23 @@ def test_nobody_signs_up_by_himself(templates: Templates) -> None:
     assert pool(templates)["AdminCreateUserConfig"] == {"AllowAdminCreateUserOnly": True}
 
 
-def test_production_demands_a_second_factor_and_no_sms(prod: Templates) -> None:
-    assert pool(prod)["MfaConfiguration"] == "ON"
-    assert pool(prod)["EnabledMfas"] == ["SOFTWARE_TOKEN_MFA"]
+def test_everybody_with_a_password_needs_a_second_factor_and_no_sms(templates: Templates) -> None:
+    assert pool(templates)["MfaConfiguration"] == "ON"
+    assert pool(templates)["EnabledMfas"] == ["SOFTWARE_TOKEN_MFA"]
+
+
+def test_people_outlive_the_stack_in_production(prod: Templates) -> None:
     assert pool(prod)["DeletionProtection"] == "ACTIVE"
+
+
+def test_people_write_no_attribute_of_themselves_but_their_address(templates: Templates) -> None:
+    assert client(templates)["WriteAttributes"] == ["email"]
+
+
+def test_without_a_provider_nobody_signs_on_and_nothing_writes_claims(templates: Templates) -> None:
+    assert client(templates)["SupportedIdentityProviders"] == ["COGNITO"]
+    assert not templates.resources("AWS::Cognito::UserPoolIdentityProvider")
+    assert "LambdaConfig" not in pool(templates)
 
 
 def test_the_page_signs_in_by_code_and_has_no_secret(templates: Templates) -> None:

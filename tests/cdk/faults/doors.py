@@ -65,18 +65,6 @@ def kept_for_an_hour(templates: Templates) -> None:
     realtime.api(templates)["LambdaAuthorizerConfig"]["AuthorizerResultTtlInSeconds"] = 3_600
 
 
-def anybody_ends_subscriptions(templates: Templates) -> None:
-    written = realtime.schema(templates)
-    written["Definition"] = written["Definition"].replace("): EndedSubscriptions @aws_iam", "): EndedSubscriptions")
-
-
-def the_page_ends_subscriptions(templates: Templates) -> None:
-    [policy] = at(templates, "api/Functions/apiRole/DefaultPolicy/Resource")
-    ends = {"Fn::Sub": "arn:aws:appsync:*:*:apis/*/types/Mutation/fields/endSubscriptions"}
-    statement = {"Effect": "Allow", "Action": "appsync:GraphQL", "Resource": ends}
-    policy["Properties"]["PolicyDocument"]["Statement"].append(statement)
-
-
 def anybody_calls_the_authorizer(templates: Templates) -> None:
     [role] = at(templates, "api/Gateway/AskAuthorizer/Resource")
     role["Properties"]["AssumeRolePolicyDocument"]["Statement"][0]["Principal"] = {"AWS": "*"}
@@ -185,21 +173,6 @@ FAULTS = (
         "a revoked key is pushed to for an hour",
         kept_for_an_hour,
         (realtime.test_an_answer_of_the_authorizer_is_not_kept_so_that_nobody_subscribes_after_a_revocation,),
-    ),
-    Fault(
-        "anybody who may subscribe may end the subscriptions of others",
-        anybody_ends_subscriptions,
-        (realtime.test_both_mutations_are_open_to_IAM_alone,),
-    ),
-    Fault(
-        "the API may end subscriptions",
-        the_page_ends_subscriptions,
-        (realtime.test_only_the_relay_may_call_the_mutations,),
-    ),
-    Fault(
-        "nothing runs when subscriptions should end",
-        without("realtime/Push/endSubscriptions/Resource"),
-        (realtime.test_mutation_and_subscription_run_our_resolvers,),
     ),
     Fault(
         "anybody takes the role that asks the authorizer",

@@ -89,6 +89,19 @@ describe('the hosted page', () => {
     await expect(tab.signIn.finish(cameBack(query))).rejects.toThrow('User is disabled');
   });
 
+  it('tells in one sentence whom the groups of single sign-on give no access, on return and at a renewal', async () => {
+    const sentence = 'None of your groups gives access to Tessera; ask your administrator for one';
+    const failure = { error: 'invalid_request', error_description: `PreTokenGeneration failed with error ${sentence}. ` };
+    const tab = browser();
+    const asked = await gone(tab);
+    const back = tab.signIn.finish(cameBack({ ...failure, state: asked.get('state') ?? '' }));
+    await expect(back).rejects.toThrow(new SignInRefused(`${sentence}.`));
+    const held = { access: 'old', refresh: 'r', email: 'a@b.example', renewAt: 0 };
+    await expect(browser(400, failure).signIn.refresh(held)).rejects.toThrow(new SignInRefused(`${sentence}.`));
+    const other = { error: 'invalid_grant', error_description: 'Refresh Token has been revoked' };
+    await expect(browser(400, other).signIn.refresh(held)).rejects.toThrow('Your session has ended. Sign in again.');
+  });
+
   it('gives tokens that are renewed a minute before their end, short-lived ones after half of it', async () => {
     const held = { access: 'old', refresh: 'r', email: 'a@b.example', renewAt: 0 };
     const renewAtOf = async (expires_in: number) => (await browser(200, { ...GIVEN, expires_in }).signIn.refresh(held)).renewAt;

@@ -28,7 +28,9 @@ export function makeHostedSignIn(config: Config, browser: Browser): HostedSignIn
       method: 'POST',
       body: new URLSearchParams({ ...client, ...form }),
     });
-    if (answer.status >= 400 && answer.status < 500) throw new SignInRefused('Your session has ended. Sign in again.');
+    if (answer.status >= 400 && answer.status < 500) {
+      throw new SignInRefused((await readRefusal(answer)) ?? 'Your session has ended. Sign in again.');
+    }
     if (!answer.ok) throw new Error(`Signing in is not possible now (status ${answer.status}). Try again in a minute.`);
     return (answer.headers.get('Content-Type') ?? '').includes('json')
       ? ((await answer.json()) as Record<string, unknown>)
@@ -76,7 +78,7 @@ export function makeHostedSignIn(config: Config, browser: Browser): HostedSignIn
       browser.storage.removeItem(PENDING_KEY);
       // A code that this tab did not request may belong to another person (RFC 6749, 10.12).
       if (pending?.state !== state) throw new SignInRefused('This sign-in was not started here. Sign in again.');
-      if (code === null) throw new SignInRefused(`Sign-in failed: ${refusal ?? ''}`);
+      if (code === null) throw new SignInRefused(findSentence(refusal) ?? `Sign-in failed: ${refusal ?? ''}`);
       const form = { grant_type: 'authorization_code', code, redirect_uri: home, code_verifier: pending.verifier };
       return { tokens: await tokens(form), returnTo: pending.returnTo };
     },
@@ -92,6 +94,22 @@ export function makeHostedSignIn(config: Config, browser: Browser): HostedSignIn
       }
     },
   };
+}
+
+/** Return the sentence of lambdas/tokens/sign_on.py in an error of Cognito, which puts words of its own before it. */
+function findSentence(error: string | null): string | null {
+  const sentence = /PreTokenGeneration failed with error (.+?)\.?\s*$/.exec(error ?? '')?.[1];
+  return sentence === undefined ? null : `${sentence}.`;
+}
+
+async function readRefusal(answer: Response): Promise<string | null> {
+  const body = await answer.text();
+  try {
+    const { error_description: description } = JSON.parse(body) as { error_description?: unknown };
+    return typeof description === 'string' ? findSentence(description) : null;
+  } catch {
+    return null; // a proxy's page
+  }
 }
 
 /** Return 256 random bits as 43 characters of base64url. */
