@@ -103,6 +103,7 @@ FIXED_NAMES = (
         note="Unique in the region among all accounts, so it ends in the account's number. It goes with the auth "
         "stack; a user pool that is kept has no domain then.",
     ),
+    _name("Cognito::UserPoolIdentityProvider", "ProviderName", _WITHIN, "*"),
     _name("ApiGateway::RestApi", "Name", _LABEL),
     _name("ApiGateway::Authorizer", "Name", _WITHIN, "*"),
     _name("ApiGateway::Stage", "StageName", _WITHIN, "live"),
