@@ -21,8 +21,8 @@ _MOST_BYTES = 3_000
 _SAML_EMAIL = "http://schemas.xmlsoap.org/ws/2005/05/identity/claims/emailaddress"
 
 
-class Group(BaseModel):
-    """What the members of one of the provider's groups get."""
+class GroupGrant(BaseModel):
+    """The tenant and role that the members of one of the provider's groups get."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -48,7 +48,7 @@ class SignOn(BaseModel):
     groups: Annotated[str, Field(min_length=1, max_length=255)]
     email: Annotated[str, Field(min_length=1, max_length=255)] | None = None  #: The same for the address.
     #: By the group's name, exactly as the provider states it. Who is in none of them cannot sign in.
-    roles: Annotated[Mapping[shapes.GroupName, Group], Field(min_length=1)]
+    roles: Annotated[Mapping[shapes.GroupName, GroupGrant], Field(min_length=1)]
     #: Whether the provider demands a second factor of all whom it lets in here. Only then may a group be admins.
     demands_second_factor: bool = False
 
