@@ -10,17 +10,19 @@ down_revision = "0018"
 # Triggers, so that no way of taking access away forgets it. They run as the owner, whoever fires them. Each revocation
 # is sent twice: AppSync can miss a subscription that begins in the same moment, as it misses updates (F-32).
 _REVOCATIONS = """
-CREATE FUNCTION tessera.announce_revocation(of_tenant uuid, of_subject text) RETURNS void
+CREATE FUNCTION tessera.announce_revocation(
+    of_tenant uuid, of_subject text, ends_at timestamptz DEFAULT clock_timestamp()
+) RETURNS void
 SECURITY DEFINER SET search_path = public, pg_temp LANGUAGE sql AS $$
-    INSERT INTO outbox (tenant, topic, body, traceparent, claimed_until)
+    INSERT INTO outbox (tenant, topic, body, traceparent, created_at, claimed_until)
     SELECT of_tenant, 'revocation', jsonb_build_object('tenant', of_tenant, 'subject', of_subject),
         '00-' || replace(gen_random_uuid()::text, '-', '') || '-'
             || left(replace(gen_random_uuid()::text, '-', ''), 16) || '-00',
-        clock_timestamp() + waits
+        ends_at + waits, ends_at + waits
     FROM unnest(ARRAY[interval '0 seconds', interval '5 seconds']) AS waits
 $$;
 COMMENT ON FUNCTION tessera.announce_revocation IS
-    'ends the open subscriptions of "user:<uuid>", of "key:<uuid>", or with "*" of all of the tenant';
+    'ends the open subscriptions of "user:<uuid>", of "key:<uuid>", or with "*" of all of the tenant, at that time';
 
 CREATE FUNCTION tessera.announce_user() RETURNS trigger
 SECURITY DEFINER SET search_path = public, pg_temp LANGUAGE plpgsql AS $$

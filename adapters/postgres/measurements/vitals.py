@@ -29,7 +29,8 @@ _READ = """
             FROM (SELECT state, count(*) AS n FROM ended GROUP BY state) AS counted) AS finished,
         (SELECT count(*) FROM live WHERE waits) AS waiting,
         (SELECT count(*) FROM live WHERE still AND NOT (waits AND EXISTS (SELECT FROM held))) AS stalled,
-        (SELECT coalesce(extract(epoch FROM now() - min(created_at)), 0)::float8 FROM outbox WHERE sent_at IS NULL)
+        -- Revocations may be written for a later time.
+        (SELECT greatest(0, extract(epoch FROM now() - min(created_at)))::float8 FROM outbox WHERE sent_at IS NULL)
             AS outbox_seconds,
         (SELECT coalesce(jsonb_object_agg(waits_in, seconds), '{}') FROM (
             SELECT waits_in, extract(epoch FROM now() - min(woken_at))::float8 AS seconds FROM shards

@@ -136,3 +136,18 @@ def test_the_owner_writes_nothing_else_into_the_outbox(database: Database, world
             "INSERT INTO outbox (tenant, topic, body, traceparent)"
             f" VALUES ('{world.actor.tenant}', 'push', '{{}}', '')",
         )
+
+
+def test_a_revocation_for_a_later_time_waits_for_it_and_is_no_old_row_meanwhile(
+    world: PostgresWorld, database: Database
+) -> None:
+    as_owner(
+        database,
+        f"SELECT tessera.announce_revocation('{world.actor.tenant}', 'key:1', now() + interval '1 hour')",
+    )
+    ledger = PostgresSystemLedger(world.worker)
+    assert ledger.claim_outbox(limit=10, seconds=30) == ()
+    assert ledger.measure_vitals(seconds=60, stalled_seconds=60).outbox_seconds == 0
+    database.pass_time(3_610)
+    assert [row.body["subject"] for row in ledger.claim_outbox(limit=10, seconds=30)] == ["key:1"] * 2
+    assert 5 < ledger.measure_vitals(seconds=60, stalled_seconds=60).outbox_seconds < 60
