@@ -51,6 +51,7 @@ from wsi.errors import Invalid, NotFound, TesseraError
 from wsi.models.builtin import BUILTIN
 from wsi.notices.outbox import wake
 from wsi.ports.queues import Queues
+from wsi.records.audit.lines import AuditFilter
 from wsi.records.model_card import ModelCard
 from wsi.records.models import ModelVersion
 
@@ -195,8 +196,17 @@ def make_waking(handler: Handler, queues: Queues) -> Handler:
 
 def wire(settings: AdministrationSettings) -> Handler:
     clients = make_aws_clients(settings)
-    owner = Administration(partial(make_owner_dsn, settings, clients))
-    return make_waking(make_handler(owner), SqsQueues(clients, settings.queue_prefix))
+    owner_dsn = partial(make_owner_dsn, settings, clients)
+    service = TokenService(region=settings.region, endpoint_url=settings.endpoint_url)
+
+    def identify(event: dict[str, Any], context: Any) -> str:
+        account = str(context.invoked_function_arn).split(":")[4]
+        function = str(context.function_name)
+        now = get_utc_now()
+        return read_operator(event, event.get(PROOF), function=function, account=account, service=service, now=now)
+
+    administering = make_handler(Administration(owner_dsn), identify)
+    return make_waking(administering, SqsQueues(clients, settings.queue_prefix))
 
 
 handler = make_entry(AdministrationSettings, wire)

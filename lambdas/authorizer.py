@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -95,7 +95,7 @@ def _identify(credential: str | None, wiring: AuthorizerWiring, keys: jwt.PyJWKC
     person: dict[str, str] = {"issuer": wiring.issuer, "subject": claims["sub"]}
     if {"id": claims.get("aud"), "access": claims.get("client_id")}.get(claims["token_use"]) != wiring.client_id:
         return _RefusedSignIn(Refusal.WRONG_CLIENT, person)
-    actor = wiring.identities.find_user(**person)
+    actor = _find_person(claims, wiring.identities, **person)
     return _Session(actor, _hash_session(claims)) if actor else _RefusedSignIn(Refusal.UNKNOWN, person)
 
 
@@ -115,15 +115,20 @@ def _read_claims(credential: str, wiring: AuthorizerWiring, keys: jwt.PyJWKClien
         )
     except (jwt.PyJWKClientConnectionError, json.JSONDecodeError) as error:
         raise SourceUnavailable("The issuer's keys cannot be fetched; try again in a minute.") from error
-    except (jwt.InvalidTokenError, jwt.PyJWKClientError):
-        return None
-    client = {"id": claims.get("aud"), "access": claims.get("client_id")}.get(claims["token_use"])
-    if client != wiring.client_id:
-        return None
+
+
+def _hash_session(claims: Mapping[str, Any]) -> str:
+    """Return what all tokens of one sign-in share: Cognito keeps `origin_jti` and `auth_time` when it renews one."""
+    began = claims.get("origin_jti") or claims.get("auth_time") or claims.get("iat") or claims["exp"]
+    return hashlib.sha256(f"{claims['sub']} {began}".encode()).hexdigest()
+
+
+def _find_person(claims: Mapping[str, Any], identities: Identities, *, issuer: str, subject: str) -> Actor | None:
+    """Return whose verified token it is; people of single sign-on are added, or changed, by its claims."""
     if CLAIM_TENANT not in claims:
-        return wiring.identities.find_user(wiring.issuer, claims["sub"])
+        return identities.find_user(issuer, subject)
     membership = _read_membership(claims)
-    return membership and wiring.identities.admit_member(wiring.issuer, claims["sub"], membership)
+    return membership and identities.admit_member(issuer, subject, membership)
 
 
 def _read_membership(claims: Mapping[str, Any]) -> Membership | None:

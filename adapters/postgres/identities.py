@@ -7,6 +7,7 @@ from typing import Final
 from adapters.postgres import rows
 from adapters.postgres.audit import note_once
 from adapters.postgres.connections import Connections
+from wsi.ports.audit import Refusal
 from wsi.records.identity import Actor, Membership
 
 #: A session has one line for as long as it lives; a key, which has no session, one each day.

@@ -51,7 +51,13 @@ class DataStack(cdk.Stack):
             self, "Database", deployment=deployment, network=network, key=self.key, recovery=recovery
         )
         owner = OwnerFunctions(
-            self, "Owner", deployment=deployment, network=network, database=self.database, objects=objects
+            self,
+            "Owner",
+            deployment=deployment,
+            network=network,
+            database=self.database,
+            objects=objects,
+            wake=self.queues["wake"],
         )
         self.migrations: Construct = owner.migrations
         Audit(
@@ -63,17 +69,4 @@ class DataStack(cdk.Stack):
             watched=[self.slides, self.results],
             functions=owner.invoked_by_hand,
         )
-        self.queues = JobQueues(self, "Queues", prefix=deployment.queue_prefix)
-        self.database = Database(
-            self, "Database", deployment=deployment, network=network, key=self.key, recovery=recovery
-        )
-        self.migrations: Construct = OwnerFunctions(
-            self,
-            "Owner",
-            deployment=deployment,
-            network=network,
-            database=self.database,
-            objects=objects,
-            wake=self.queues["wake"],
-        ).migrations
         cdk.CfnOutput(self, "ModelsBucket", value=self.models.bucket_name)

@@ -9,7 +9,7 @@ import json
 import logging
 import threading
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from uuid import UUID
 
@@ -19,6 +19,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 
 from lambdas.authorizer import AuthorizerWiring, logger, make_handler
 from wsi.errors import SourceUnavailable
+from wsi.ports.audit import Refusal
 from wsi.records.identity import Actor, Membership, Role
 
 ISSUER = "https://cognito-idp.eu-central-1.amazonaws.com/eu-central-1_Pool"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from alembic import op
 
 revision = "0025"
-down_revision = "0018"
+down_revision = "0023"
 
 # Triggers, so that no way of taking access away forgets it. They run as the owner, whoever fires them. Each revocation
 # is sent twice: AppSync can miss a subscription that begins in the same moment, as it misses updates (F-32).

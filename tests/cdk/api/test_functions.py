@@ -197,6 +197,16 @@ def test_who_only_moves_words_touches_no_file(templates: Templates, name: str) -
     assert not {action for action in actions(templates, name) if action in WRITING}
 
 
+def test_the_sweep_erases_slides_and_results_and_writes_none(templates: Templates) -> None:
+    done = actions(templates, "sweep")
+    for action in ("s3:DeleteObject", "s3:DeleteObjectVersion", "s3:ListBucketVersions"):
+        buckets = [name for name in ("Slides", "Results", "Models") for one in done[action] if name in str(one)]
+        assert buckets == ["Slides", "Results"], action
+    (uploads,) = done["s3:AbortMultipartUpload"]
+    assert "Slides" in str(uploads)
+    assert "s3:PutObject" not in done
+
+
 def test_only_the_relay_publishes_and_only_by_the_two_mutations(templates: Templates) -> None:
     publishers = [name for name in SETTINGS if "appsync:GraphQL" in actions(templates, name)]
     assert publishers == ["relay"]
