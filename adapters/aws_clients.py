@@ -7,7 +7,7 @@ from typing import Any
 
 import boto3
 from botocore.config import Config
-from botocore.credentials import Credentials
+from botocore.credentials import Credentials, ReadOnlyCredentials
 
 
 class AwsClients:
@@ -47,10 +47,22 @@ class AwsClients:
         """Return the client of a service without a property here: one that only a deployment talks to."""
         with self._lock:
             if service not in self._made:
-                self._made[service] = self._session.client(
-                    service, endpoint_url=self.endpoint_url, config=self._config(service)
-                )
+                self._made[service] = self._make(service)
             return self._made[service]
+
+    def make_client(self, service: str, credentials: ReadOnlyCredentials) -> Any:
+        """Return a new client that signs with these credentials, not with those of the process."""
+        with self._lock:
+            return self._make(
+                service,
+                aws_access_key_id=credentials.access_key,
+                aws_secret_access_key=credentials.secret_key,
+                aws_session_token=credentials.token,
+            )
+
+    def _make(self, service: str, **signing: str | None) -> Any:
+        session: Any = self._session
+        return session.client(service, endpoint_url=self.endpoint_url, config=self._config(service), **signing)
 
     def _config(self, service: str) -> Config:
         # An emulator has no DNS name for each bucket.

@@ -136,8 +136,9 @@ def compare_traces(wiring: ApiWiring, create: Callable[[Handler], dict]) -> None
 
 
 def make_ready_slide(wiring: ApiWiring, system: PostgresSystemLedger, actor: Actor) -> UUID:
-    file = SlideFile(name="scan.svs", uri="s3://customer-slides/scan.svs", size=1000, etag="e")
-    slide = wiring.ledger.register_slide(actor, uuid4(), file.name, [file], mpp=None, digest="d")
+    slide_id = uuid4()
+    file = SlideFile(name="scan.svs", uri=f"s3://slides/{slide_id}/0", size=1000, etag="e")
+    slide = wiring.ledger.register_slide(actor, slide_id, file.name, [file], mpp=None, digest="d")
     assert system.accept_slide(slide.id, INSPECTION.as_json(), "thumbnail.jpeg", version=slide.version)
     return slide.id
 

@@ -145,7 +145,7 @@ def measure_shares(
 def plan_job(tenants: TenantLedger, system: SystemLedger, actor: Actor, shards: int) -> UUID:
     """Return a RUNNING job of a slide of its own, whose shards wait."""
     slide_id = uuid4()
-    file = SlideFile(name="slide.svs", uri=f"s3://slides/{slide_id}", size=1)
+    file = SlideFile(name="slide.svs", uri=f"s3://slides/{slide_id}/0", size=1)
     slide = tenants.register_slide(actor, slide_id, "slide", [file], mpp=None, digest="d")
     inspection: dict[str, Any] = {"levels": [{"width": 1, "height": 1}]}
     assert system.accept_slide(slide_id, inspection, "thumbnail", version=slide.version)

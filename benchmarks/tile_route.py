@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import httpx
 
@@ -55,7 +56,7 @@ class Served:
     reads: RangeReads
     path: Path
 
-    def open(self, uri: str, *, etag: str | None = None) -> RangeSource:
+    def open(self, uri: str, *, tenant: UUID | None = None, etag: str | None = None) -> RangeSource:
         size, stored = facts(self.path)
         return S3RangeSource(self.reads, "bucket", self.path.name, StoredObject(size=size, etag=stored))
 

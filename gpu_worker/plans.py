@@ -27,14 +27,17 @@ MAX_OPEN = 3
 class OpenPlan:
     """A plan with the reader of its slide."""
 
+    tenant: UUID
     plan: Plan
     reader: SlideReader
     meter: ShardMeter  #: of the reads through `reader`, shared by all who share it
 
-    def has_slide_of(self, plan: Plan) -> bool:
-        """Return whether the other plan, of any model, reads the same version of the same files in the same way."""
+    def has_slide_of(self, tenant: UUID, plan: Plan) -> bool:
+        """Return whether the other plan, of any model, reads the same version of the same files in the same way, and
+        for the same tenant: another one may not read them."""
         mine = self.plan
-        return (mine.slide_uris, mine.choice, mine.index) == (plan.slide_uris, plan.choice, plan.index)
+        alike = (mine.slide_uris, mine.choice, mine.index) == (plan.slide_uris, plan.choice, plan.index)
+        return alike and tenant == self.tenant
 
 
 class PlanCache:
@@ -53,10 +56,12 @@ class PlanCache:
     def open(self, job: Job, on_copy: OnCopy | None = None) -> OpenPlan:
         """Return the job's plan with its slide open. `on_copy` follows the copy of a slide that only OpenSlide reads.
 
-        Raises JobFailed without a plan, SourceChanged if the slide is no longer the planned one, SourceError,
-        SlideRejected.
+        Raises JobFailed without a plan, SourceChanged if the slide is no longer the planned one, SourceOutside if the
+        tenant may not read it any more, though it be open; SourceError, SlideRejected.
         """
-        if job.id not in self._open:
+        if job.id in self._open:
+            self._check(job, self._open[job.id].plan)
+        else:
             self._open[job.id] = self._load(job, on_copy)
         self._open.move_to_end(job.id)
         while len(self._open) > MAX_OPEN:
@@ -67,6 +72,10 @@ class PlanCache:
         """Close all slides."""
         for job_id in list(self._open):
             self._forget(job_id)
+
+    def _check(self, job: Job, plan: Plan) -> None:
+        for _, uri, _ in plan.slide_uris:
+            self._slides.check_readable(uri, tenant=job.tenant)
 
     def _forget(self, job_id: UUID) -> None:
         reader = self._open.pop(job_id).reader
@@ -84,13 +93,14 @@ class PlanCache:
                 FailReason.PLANNING_FAILED, "The job's plan is gone: ask for the analysis again."
             ) from error
         for other in self._open.values():
-            if other.has_slide_of(plan):
-                return OpenPlan(plan, other.reader, other.meter)
-        names = [name for name, _, _ in plan.slide_uris]
-        if plan.needs_names:
-            names = self._ledger.list_file_names(job.slide_id)
-        opened = [self._slides.open(uri, etag=etag) for _, uri, etag in plan.slide_uris]
-        source = SlideSource(files=tuple(zip(names, opened, strict=True)))
+            if other.has_slide_of(job.tenant, plan):
+                self._check(job, plan)
+                return OpenPlan(job.tenant, plan, other.reader, other.meter)
+        source = SlideSource(
+            files=tuple(
+                (name, self._slides.open(uri, tenant=job.tenant, etag=etag)) for name, uri, etag in plan.slide_uris
+            )
+        )
         reads = ReadCounter()
         # No mpp: the plan's boxes are in pixels already. The index makes opening free of requests.
         reader = open_slide(
@@ -99,4 +109,4 @@ class PlanCache:
             choice=plan.choice,
             scratch=replace(self._scratch, on_copy=on_copy),
         )
-        return OpenPlan(plan, reader, ShardMeter(reads, self._device))
+        return OpenPlan(job.tenant, plan, reader, ShardMeter(reads, self._device))

@@ -30,13 +30,19 @@ class WorkerAdapters:
 def wire_adapters(settings: processes.WorkerSettings | processes.HeavySettings) -> WorkerAdapters:
     """Make the adapters. Each connects at its first use."""
     clients = AwsClients(settings.region, settings.endpoint_url)
+    ledger = PostgresSystemLedger(Connections(settings.database_dsn, iam=settings.database_iam, region=settings.region))
     return WorkerAdapters(
         clients=clients,
-        ledger=PostgresSystemLedger(
-            Connections(settings.database_dsn, iam=settings.database_iam, region=settings.region)
-        ),
+        ledger=ledger,
         queues=SqsQueues(clients, settings.queue_prefix),
         objects=S3Objects(clients, settings.results_bucket),
-        slides=S3SlideStore(clients, settings.slides_bucket, settings.allowed, settings),
+        slides=S3SlideStore(
+            clients,
+            settings.slides_bucket,
+            settings.allowed,
+            settings,
+            list_sources=ledger.list_sources,
+            source_role=settings.source_role,
+        ),
         tracer=make_tracer(settings, clients),
     )

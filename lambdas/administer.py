@@ -26,6 +26,7 @@ from lambdas.schemas.actions import describe_faults
 from lambdas.schemas.administration import (
     Action,
     AddKey,
+    AddSource,
     AddTenant,
     AddUser,
     ChooseDefaultModel,
@@ -37,9 +38,8 @@ from lambdas.schemas.administration import (
     Person,
     RegisterBuiltin,
     RegisterModel,
+    RemoveSource,
     SetQuotas,
-    SetRetention,
-    ShareModel,
     TenantName,
     TenantOrAll,
     VerifyAudit,
@@ -54,6 +54,7 @@ from wsi.ports.queues import Queues
 from wsi.records.audit.lines import AuditFilter
 from wsi.records.model_card import ModelCard
 from wsi.records.models import ModelVersion
+from wsi.slides.sources import make_source
 
 logger = make_logger("administer")
 
@@ -106,7 +107,15 @@ def _carry_out(asked: Body, owner: Administration) -> dict[str, Any]:
             return {"key": owner.add_key(asked.tenant, asked.name, asked.role)}
         case KeyName():
             return {"revoked": owner.revoke_key(asked.tenant, asked.name)}
-        case SetQuotas():
+        case TenantName():
+            return {"sources": [asdict(source) for source in owner.list_sources(asked.tenant)]}
+        case AddSource():
+            source = make_source(asked.bucket, asked.prefix)
+            owner.add_source(asked.tenant, source)
+            return {"source": source.uri}
+        case RemoveSource():
+            return {"removed": owner.remove_source(asked.tenant, make_source(asked.bucket, asked.prefix))}
+        case SetQuotas():  # before TenantOrAll, of which it is one
             return {"quotas": asdict(owner.set_quotas(asked.tenant, asked.changes))}
         case TenantOrAll():
             return {"quotas": asdict(owner.get_quotas(asked.tenant))}

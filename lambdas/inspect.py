@@ -7,12 +7,11 @@ from typing import Any
 from uuid import UUID
 
 from adapters.s3.objects import S3Objects
-from adapters.s3.slides import S3SlideStore
 from adapters.settings.processes import SlideJobSettings
 from lambdas.cold_start import Handler, make_entry
 from lambdas.logs import make_logger
 from lambdas.queue_events import make_queue_handler
-from lambdas.wiring import SCRATCH, make_aws_clients, make_function_tracer, make_system_ledger
+from lambdas.wiring import SCRATCH, make_aws_clients, make_function_tracer, make_slide_store, make_system_ledger
 from wsi.errors import RejectReason
 from wsi.inspection.inspecting import inspect_slide
 from wsi.ledger_rules import UNINSPECTED_SENTENCE
@@ -53,9 +52,10 @@ def make_handler(
 
 def wire(settings: SlideJobSettings) -> Handler:
     clients = make_aws_clients(settings)
+    ledger = make_system_ledger(settings)
     return make_handler(
-        ledger=make_system_ledger(settings),
-        slides=S3SlideStore(clients, settings.slides_bucket, settings.allowed, settings),
+        ledger=ledger,
+        slides=make_slide_store(settings, clients, ledger, settings),
         objects=S3Objects(clients, settings.results_bucket),
         scratch=ScratchSpace(SCRATCH, settings.max_scratch_bytes),
         tracer=make_function_tracer(settings, clients, "inspect"),

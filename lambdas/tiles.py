@@ -15,7 +15,6 @@ from typing import Any, Final, Protocol
 from uuid import UUID
 
 from adapters.s3.objects import S3Objects
-from adapters.s3.slides import S3SlideStore
 from adapters.settings.problems import BASE_PATH, MEDIA_TYPE
 from adapters.settings.processes import TilesSettings
 from lambdas.cold_start import Handler, make_entry
@@ -24,8 +23,7 @@ from lambdas.http.problem_json import NO_SUCH_ROUTE, RETRY_AFTER_SECONDS, UNEXPE
 from lambdas.http.rest_events import TRACEPARENT, begin_trace, read_actor
 from lambdas.logs import make_logger
 from lambdas.schemas.pyramid import Pyramid
-from lambdas.wiring import make_aws_clients, make_tenant_ledger
-from wsi.audit.views import RecordedViews, ViewLog
+from lambdas.wiring import make_aws_clients, make_slide_store, make_tenant_ledger
 from wsi.errors import Invalid, SourceChanged, TesseraError
 from wsi.ports.objects import Objects, SlideStore
 from wsi.records.identity import Actor
@@ -121,8 +119,9 @@ def _route(
         recorded.record(actor, VIEWED, str(slide_id))
         return _TileAnswer(200, "application/json", answer.model_dump_json(), {"Cache-Control": EACH_TIME})
     if thumbnail:
-        jpeg = make_thumbnail_jpeg(wiring.ledger.get_slide(actor, slide_id), wiring.objects)
-        recorded.record(actor, THUMBNAIL, str(slide_id))
+        jpeg = make_thumbnail_jpeg(
+            wiring.ledger.get_slide(actor, slide_id), slides=wiring.slides, objects=wiring.objects
+        )
         return _TileAnswer(200, "image/jpeg", jpeg, {"Cache-Control": A_DAY if "v" in asked else EACH_TIME})
     answer = _tile(actor, slide_id, asked, tile, views)
     recorded.record(actor, VIEWED, str(slide_id))  # who has a tile's address need not have asked for the pyramid
@@ -155,10 +154,11 @@ def _problem(code: str, status: int, detail: str, traceparent: str, headers: Map
 
 def wire(settings: TilesSettings) -> Handler:
     clients = make_aws_clients(settings)
+    ledger = make_tenant_ledger(settings)
     return make_handler(
         TilesWiring(
-            ledger=make_tenant_ledger(settings),
-            slides=S3SlideStore(clients, settings.slides_bucket, settings.allowed, settings),
+            ledger=ledger,
+            slides=make_slide_store(settings, clients, ledger, settings),
             objects=S3Objects(clients, settings.results_bucket),
             page_origins=settings.origins,
         )

@@ -14,7 +14,15 @@ from adapters.postgres.system_ledger import PostgresSystemLedger
 from adapters.postgres.tenant_ledger import PostgresTenantLedger
 from adapters.s3.objects import S3Objects
 from adapters.s3.slides import S3SlideStore
-from adapters.settings.processes import ApiSettings, AwsSettings, DatabaseSettings, SubmitSettings, TracedSettings
+from adapters.settings.processes import (
+    ApiSettings,
+    AwsSettings,
+    DatabaseSettings,
+    SlideBuckets,
+    SubmitSettings,
+    TracedSettings,
+)
+from adapters.settings.reads import ReadLimits
 from adapters.settings.scaling import SHARDS_A_WORKER
 from adapters.sqs import SqsQueues
 from adapters.tracing.choosing import make_tracer
@@ -23,6 +31,7 @@ from wsi.ports.objects import MultipartStore, Objects, SlideStore
 from wsi.ports.queues import Queues
 from wsi.ports.tracing import NO_TRACER, Tracer
 from wsi.records.expectations import WorkerScaling
+from wsi.slides.sources import SourceRecords
 
 SCRATCH = Path("/tmp")  #: a Lambda's only writable folder
 
@@ -45,6 +54,20 @@ def make_tenant_ledger(settings: DatabaseSettings) -> PostgresTenantLedger:
 
 def make_system_ledger(settings: DatabaseSettings) -> PostgresSystemLedger:
     return PostgresSystemLedger(make_connections(settings))
+
+
+def make_slide_store(
+    settings: SlideBuckets, clients: AwsClients, sources: SourceRecords, limits: ReadLimits | None = None
+) -> S3SlideStore:
+    """Return the store of slides, which asks `sources` where a tenant's slides by reference may lie."""
+    return S3SlideStore(
+        clients,
+        settings.slides_bucket,
+        settings.allowed,
+        limits,
+        list_sources=sources.list_sources,
+        source_role=settings.source_role,
+    )
 
 
 def make_function_tracer(settings: TracedSettings, clients: AwsClients, service: str) -> Tracer:
@@ -88,18 +111,17 @@ class ApiWiring(SubmitWiring):
 
     slides: SlideStore
     packages: MultipartStore  #: model packages
-    allowed_buckets: frozenset[str] = frozenset()  #: from which slides may be registered by reference
     realtime_url: str | None = None
     scaling: WorkerScaling
 
     @staticmethod
     def of_api(settings: ApiSettings) -> ApiWiring:
         clients = make_aws_clients(settings)
+        submitting = SubmitWiring.of(settings, clients)
         return ApiWiring(
-            **vars(SubmitWiring.of(settings, clients)),
-            slides=S3SlideStore(clients, settings.slides_bucket, settings.allowed),
+            **vars(submitting),
+            slides=make_slide_store(settings, clients, submitting.ledger),
             packages=S3SlideStore(clients, settings.models_bucket),
-            allowed_buckets=settings.allowed,
             realtime_url=settings.realtime_url,
             scaling=WorkerScaling(
                 start_seconds=settings.worker_start_seconds,

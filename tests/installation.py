@@ -18,6 +18,7 @@ from wsi.records.expectations import WorkerScaling
 from wsi.records.identity import Actor, Role
 from wsi.records.models import ModelVersion
 from wsi.records.slides import Choice, Inspection, LevelInfo, Slide
+from wsi.slides.sources import Source
 from wsi.tracing import make_traceparent
 from wsi.uploads.rules import NewFile, PartAsked, compute_part_size, count_parts
 from wsi.uploads.uploads import complete_upload, grant_parts, open_upload
@@ -67,9 +68,12 @@ class Installation:
     publisher: MemoryPublisher = field(default_factory=MemoryPublisher)
 
     def __post_init__(self) -> None:
-        self.slides = MemorySlideStore(allowed_buckets=[ALLOWED_BUCKET], clock=self.clock)
-        self.packages = MemorySlideStore("tessera-models", clock=self.clock)
         self.ledger = MemoryLedger(self.clock)
+        self.ledger.set_sources(HOSPITAL, Source(ALLOWED_BUCKET))
+        self.slides = MemorySlideStore(
+            allowed_buckets=[ALLOWED_BUCKET], clock=self.clock, list_sources=self.ledger.list_sources
+        )
+        self.packages = MemorySlideStore("tessera-models", clock=self.clock)
         self.queues = MemoryQueues(self.clock)
         self.ledger.register_model(
             ModelVersion(

@@ -5,6 +5,7 @@
     +-- TileUnreadable       one tile of the file cannot be decoded; the rest is still analysed
     +-- SourceError          bytes could not be read
     |   +-- SourceMissing    no such file or object
+    |   +-- SourceOutside    the object lies where its tenant may not read; nobody looked whether it exists
     |   +-- SourceTruncated  fewer bytes than the requested range
     |   +-- SourceChanged    another version of the object answered (ETag)
     |   +-- SourceUnavailable  the store did not answer; try again
@@ -104,6 +105,11 @@ class SourceError(TesseraError):
 class SourceMissing(SourceError):
     code = "source_missing"
     status = 404
+
+
+class SourceOutside(SourceError):
+    code = "source_outside"
+    status = 403
 
 
 class SourceTruncated(SourceError):

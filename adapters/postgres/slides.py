@@ -11,6 +11,7 @@ from psycopg import sql
 from psycopg.types.json import Jsonb
 
 from adapters.postgres import quotas, rows
+from adapters.postgres.access.sources import translate_outside
 from adapters.postgres.audit import note
 from adapters.postgres.connections import Cursor, Transactions
 from wsi.errors import RejectReason
@@ -80,7 +81,7 @@ class PostgresTenantSlides(Transactions):
         choice: Choice | None = None,
         traceparent: str | None = None,
     ) -> Slide:
-        with self._transaction(actor.tenant) as cursor:
+        with translate_outside(), self._transaction(actor.tenant) as cursor:
             note(cursor, actor, "slide.register", slide_id)
             state = SlideState.UPLOADED
             stated: dict[str, Any] = {"mpp": mpp, "choice": choice, "digest": digest}

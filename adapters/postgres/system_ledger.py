@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from adapters.postgres.access.sources import PostgresSystemSources
 from adapters.postgres.archiving import PostgresSystemArchive
 from adapters.postgres.audit import PostgresAuditUpkeep
 from adapters.postgres.deidentifying import PostgresDeidentification
@@ -20,6 +21,7 @@ from adapters.postgres.sweeping import PostgresSweep
 
 class PostgresSystemLedger(
     PostgresInspection,
+    PostgresSystemSources,
     PostgresDeidentification,
     PostgresSystemArchive,
     PostgresErasures,

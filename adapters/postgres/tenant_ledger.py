@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from adapters.postgres.access.sources import PostgresTenantSources
 from adapters.postgres.archiving import PostgresTenantArchive
 from adapters.postgres.audit import PostgresAudit
 from adapters.postgres.deliveries import PostgresTenantNotices
@@ -15,6 +16,7 @@ from adapters.postgres.slides import PostgresTenantSlides
 
 class PostgresTenantLedger(
     PostgresTenantSlides,
+    PostgresTenantSources,
     PostgresTenantArchive,
     PostgresTenantErasure,
     PostgresTenantJobs,

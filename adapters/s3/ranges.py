@@ -15,13 +15,16 @@ from collections import deque
 from collections.abc import Coroutine, Generator, Iterator, Sequence
 from concurrent.futures import Future
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import obstore
+from botocore.credentials import Credentials
 from obstore.exceptions import BaseError, PermissionDeniedError, PreconditionError, UnauthenticatedError
 from obstore.store import S3Store
 
 from adapters.aws_clients import AwsClients
+from adapters.s3.source_sessions import Signer
 from adapters.settings.reads import ReadLimits
 from wsi.errors import SourceChanged, SourceError, SourceMissing, SourceTruncated, SourceUnavailable
 from wsi.ports.objects import StoredObject
@@ -67,7 +70,7 @@ class RangeReads:
         self.allowance = Allowance(self.limits.read_bytes_in_flight)
         self._clients = clients
         self._patience = timedelta(seconds=self.limits.read_request_seconds)
-        self._stores: dict[str, S3Store] = {}
+        self._stores: dict[tuple[Signer, str], S3Store] = {}
         self._loop = asyncio.new_event_loop()
         self._lock = threading.Lock()
         threading.Thread(target=self._loop.run_forever, name="range-reads", daemon=True).start()
@@ -75,38 +78,49 @@ class RangeReads:
     def submit(self, work: Coroutine[Any, Any, Answer]) -> Future[Answer]:
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
-    def get_store(self, bucket: str) -> S3Store:
+    def get_store(self, bucket: str, signer: Signer | None = None) -> S3Store:
+        """Return the store of a bucket, whose requests `signer` signs, or the process itself."""
+        signer = signer or self._clients
         with self._lock:
-            if bucket not in self._stores:
+            if (signer, bucket) not in self._stores:
                 endpoint = self._clients.endpoint_url
                 at_endpoint: dict[str, Any] = {"endpoint": endpoint} if endpoint else {}
-                self._stores[bucket] = S3Store(
+                self._stores[signer, bucket] = S3Store(
                     bucket,
                     **at_endpoint,
                     region=self._clients.region,
                     virtual_hosted_style_request=endpoint is None,
                     client_options={"allow_http": endpoint is not None, "timeout": self._patience},
                     retry_config={"max_retries": 0},  # ours below also cover a body that ends early
-                    credential_provider=self._credentials,
+                    credential_provider=partial(_give_credentials, signer),
                 )
-            return self._stores[bucket]
+            return self._stores[signer, bucket]
 
-    def _credentials(self) -> S3Credential:
-        frozen = self._clients.get_credentials().get_frozen_credentials()
-        return {
-            "access_key_id": frozen.access_key,
-            "secret_access_key": frozen.secret_key,
-            "token": frozen.token,
-            # botocore refreshes its own copy well before it expires; asking every 5 minutes is cheap.
-            "expires_at": datetime.now(UTC) + timedelta(minutes=5),
-        }
+
+def _give_credentials(signer: Signer) -> S3Credential:
+    given = signer.get_credentials()
+    frozen = given.get_frozen_credentials() if isinstance(given, Credentials) else given
+    return {
+        "access_key_id": frozen.access_key,
+        "secret_access_key": frozen.secret_key,
+        "token": frozen.token,
+        # The signer replaces its own well before they expire; asking every 5 minutes is cheap.
+        "expires_at": datetime.now(UTC) + timedelta(minutes=5),
+    }
 
 
 class S3RangeSource:
     """`wsi.slide.ranges.RangeSource` of one object in the version that was opened."""
 
     def __init__(
-        self, reads: RangeReads, bucket: str, key: str, stored: StoredObject, *, expected_etag: str | None = None
+        self,
+        reads: RangeReads,
+        bucket: str,
+        key: str,
+        stored: StoredObject,
+        *,
+        signer: Signer | None = None,
+        expected_etag: str | None = None,
     ) -> None:
         """Keep the version that `stored` describes. Raises SourceChanged if `expected_etag` is given and names
         another."""
@@ -114,7 +128,7 @@ class S3RangeSource:
             raise SourceChanged("The slide was replaced after it was accepted; upload or register it again.")
         self._reads = reads
         self._connections = asyncio.Semaphore(reads.limits.read_slide_connections)
-        self._store = reads.get_store(bucket)
+        self._store = reads.get_store(bucket, signer)
         self._key = key
         self._stored = stored
 

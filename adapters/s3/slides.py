@@ -1,4 +1,4 @@
-"""`wsi.ports.objects.SlideStore` on S3: multipart uploads into our bucket, reading from the allow-listed ones too."""
+"""`wsi.ports.objects.SlideStore` on S3: multipart uploads into our bucket, reading from tenants' sources too."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ import base64
 import hashlib
 import re
 import threading
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 from botocore.exceptions import ClientError
 
 from adapters.aws_clients import AwsClients
 from adapters.s3.refusals import read_code, translate_refusals
+from adapters.s3.source_sessions import Signer, SourceSessions
 from adapters.s3.versions import delete_versions
 from adapters.settings.objects import ARCHIVED
 from adapters.settings.reads import ReadLimits
@@ -22,6 +24,7 @@ from wsi.errors import Forbidden, SourceChanged, SourceMissing
 from wsi.ports.objects import Readable, StoredObject, UploadedPart
 from wsi.records.slides import RestoreTier
 from wsi.slide.ranges import ByteRange, RangeSource
+from wsi.slides.sources import Source, find_source, make_outside_error
 
 if TYPE_CHECKING:
     from adapters.s3.ranges import RangeReads
@@ -51,17 +54,26 @@ def _bare(etag: str) -> str:
 
 
 class S3SlideStore:
-    """The slides in one bucket of ours. Every method raises Forbidden for a URI whose bucket is neither ours nor
-    allow-listed. Methods that write raise it for any bucket but ours: what a customer registered by reference is
-    theirs."""
+    """The slides in one bucket of ours, and those in the sources of their tenants, which `list_sources` knows. A source
+    counts within the `allowed_buckets` of the installation alone, and is read in a session of `source_role`. Methods
+    that write raise Forbidden for any bucket but ours: what a customer registered by reference is theirs."""
 
     def __init__(
-        self, clients: AwsClients, bucket: str, allowed_buckets: Collection[str] = (), limits: ReadLimits | None = None
+        self,
+        clients: AwsClients,
+        bucket: str,
+        allowed_buckets: Collection[str] = (),
+        limits: ReadLimits | None = None,
+        *,
+        list_sources: Callable[[UUID], Sequence[Source]] | None = None,
+        source_role: str | None = None,
     ) -> None:
         self._clients = clients
         self._limits = limits
         self._bucket = bucket
-        self._readable = frozenset({bucket, *allowed_buckets})
+        self._allowed = frozenset(allowed_buckets) - {bucket}
+        self._list_sources = list_sources
+        self._sessions = SourceSessions(clients, source_role)
         self._reads: RangeReads | None = None
         self._lock = threading.Lock()
 
@@ -145,32 +157,35 @@ class S3SlideStore:
                     raise
 
     def head(self, uri: str) -> StoredObject:
-        with translate_refusals():
-            answer = self._clients.s3.head_object(**self._readable_one(uri), ChecksumMode="ENABLED")
-        digest = answer.get("ChecksumSHA256")
-        return StoredObject(
-            size=answer["ContentLength"], etag=_bare(answer["ETag"]), sha256=_composite(digest) if digest else None
-        )
+        return _head(self._clients, self._ours(uri))
 
-    def open(self, uri: str, *, etag: str | None = None) -> RangeSource:
-        """Open the object for range reads. Raises SourceMissing, or SourceChanged if its version is not the one that
-        `etag` names."""
-        target = self._readable_one(uri)
-        stored = self.head(uri)
-        return self._source(target, stored, etag)
+    def look_up(self, uri: str, *, tenant: UUID) -> StoredObject:
+        return _head(self._get_signer(uri, tenant), _parse(uri))
+
+    def check_readable(self, uri: str, *, tenant: UUID) -> None:
+        if _parse(uri)["Bucket"] != self._bucket:
+            self._find_source(uri, tenant)
+
+    def open(self, uri: str, *, tenant: UUID | None = None, etag: str | None = None) -> RangeSource:
+        """Open the object for range reads. Raises SourceOutside, SourceMissing, or SourceChanged if its version is not
+        the one that `etag` names."""
+        target = _parse(uri)
+        is_ours = target["Bucket"] == self._bucket
+        signer = self._clients if is_ours else self._get_signer(uri, tenant)
+        return self._open(target, _head(signer, target), etag, signer)
 
     def open_listed(self, uri: str, stored: StoredObject) -> RangeSource:
-        """Return the range source of an object that a listing described. Sends nothing."""
-        return self._source(self._readable_one(uri), stored, None)
+        """Return the range source of an object of ours that a listing described. Sends nothing."""
+        return self._open(self._ours(uri), stored, None, self._clients)
 
-    def _source(self, target: dict[str, Any], stored: StoredObject, etag: str | None) -> RangeSource:
+    def _open(self, target: dict[str, Any], stored: StoredObject, etag: str | None, signer: Signer) -> RangeSource:
         # obstore is in the assets that read slides, not in the API's.
         from adapters.s3.ranges import RangeReads, S3RangeSource
 
         with self._lock:
             if self._reads is None:
                 self._reads = RangeReads(self._clients, self._limits)
-        return S3RangeSource(self._reads, target["Bucket"], target["Key"], stored, expected_etag=etag)
+        return S3RangeSource(self._reads, target["Bucket"], target["Key"], stored, signer=signer, expected_etag=etag)
 
     def delete(self, uri: str) -> None:
         target = self._ours(uri)
@@ -211,16 +226,36 @@ class S3SlideStore:
             if read_code(error) != "RestoreAlreadyInProgress":  # somebody else just asked
                 raise
 
+    def _get_signer(self, uri: str, tenant: UUID | None) -> Signer:
+        """Return who may read a customer's object for the tenant. Raises SourceOutside."""
+        if tenant is None:
+            raise make_outside_error()
+        return self._sessions.get_signer(tenant, self._find_source(uri, tenant))
+
+    def _find_source(self, uri: str, tenant: UUID) -> Source:
+        """Return the source of the tenant that covers a customer's object. Asks the database alone, and for every
+        address, so that how long it takes tells nothing either. Raises SourceOutside."""
+        sources = self._list_sources(tenant) if self._list_sources is not None else ()
+        return find_source((one for one in sources if one.bucket in self._allowed), uri)
+
     def _ours(self, uri: str) -> dict[str, Any]:
-        target = self._readable_one(uri)
+        target = _parse(uri)
         if target["Bucket"] != self._bucket:
             raise Forbidden("Files that were registered by reference are never written or deleted by us.")
         return target
 
-    def _readable_one(self, uri: str) -> dict[str, Any]:
-        bucket, separator, key = uri.removeprefix("s3://").partition("/")
-        if not uri.startswith("s3://") or not separator or not key:
-            raise SourceMissing("The address must read s3://bucket/key.")
-        if bucket not in self._readable:
-            raise Forbidden("The slide lies in a bucket that this installation may not read; ask to have it allowed.")
-        return {"Bucket": bucket, "Key": key}
+
+def _parse(uri: str) -> dict[str, Any]:
+    bucket, separator, key = uri.removeprefix("s3://").partition("/")
+    if not uri.startswith("s3://") or not separator or not key:
+        raise SourceMissing("The address must read s3://bucket/key.")
+    return {"Bucket": bucket, "Key": key}
+
+
+def _head(signer: Signer, target: dict[str, Any]) -> StoredObject:
+    with translate_refusals():
+        answer = signer.s3.head_object(**target, ChecksumMode="ENABLED")
+    digest = answer.get("ChecksumSHA256")
+    return StoredObject(
+        size=answer["ContentLength"], etag=_bare(answer["ETag"]), sha256=_composite(digest) if digest else None
+    )

@@ -55,7 +55,10 @@ class SlideBuckets(Environment):
     """The buckets of slides."""
 
     slides_bucket: str  #: Bucket of uploaded slides.
-    allowed_buckets: str = ""  #: Comma-separated buckets from which slides may be registered by reference.
+    #: Comma-separated buckets that hold sources of tenants: no source counts beyond them.
+    allowed_buckets: str = ""
+    #: ARN of the role that reads tenants' sources, one a session; unset: the process's own credentials.
+    source_role: str | None = None
 
     @property
     def allowed(self) -> frozenset[str]:

@@ -17,6 +17,7 @@ from wsi.errors import (
     SlideRejected,
     SourceChanged,
     SourceMissing,
+    SourceOutside,
     SourceUnavailable,
     Stuck,
     TesseraError,
@@ -85,7 +86,7 @@ def decide_settlement(error: Exception | None) -> Settlement:
             return replace(_return_shard(ShardOutcome.NEWER, error), refuse_job=True, reason=error.code)
         case DeviceLost():
             return replace(_return_shard(ShardOutcome.DEVICE, error), leave=True)
-        case JobFailed() | SourceChanged() | SourceMissing() | SlideRejected() | ModelError():
+        case JobFailed() | SourceChanged() | SourceMissing() | SourceOutside() | SlideRejected() | ModelError():
             failure = _job_failure(error)
             return Settlement(
                 outcome=ShardOutcome.JOB_FAILED,
@@ -110,7 +111,9 @@ def _return_shard(outcome: ShardOutcome, error: TesseraError) -> Settlement:
     )
 
 
-def _job_failure(error: JobFailed | SourceChanged | SourceMissing | SlideRejected | ModelError) -> JobFailed:
+def _job_failure(
+    error: JobFailed | SourceChanged | SourceMissing | SourceOutside | SlideRejected | ModelError,
+) -> JobFailed:
     match error:
         case JobFailed():
             return error
@@ -120,6 +123,8 @@ def _job_failure(error: JobFailed | SourceChanged | SourceMissing | SlideRejecte
             return JobFailed(FailReason.MODEL_FAILED, error.sentence)
         case ModelError():
             return JobFailed(FailReason.MODEL_UNAVAILABLE, error.sentence)
+        case SourceOutside():
+            return JobFailed(FailReason.SLIDE_UNREADABLE, error.sentence)
         case SourceChanged() | SourceMissing():
             return JobFailed(
                 FailReason.SLIDE_CHANGED,

@@ -33,7 +33,6 @@ def register(body: SlideToRegister, caller: Caller, trace: Trace, wiring: Wiring
         ledger=wiring.ledger,
         slides=wiring.slides,
         queues=wiring.queues,
-        allowed_buckets=wiring.allowed_buckets,
         traceparent=trace,
     )
     describe_span(slide_id=str(slide.id))

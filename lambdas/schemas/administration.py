@@ -54,6 +54,26 @@ class TenantOrAll(Body):
     tenant: Name | None = None  #: None: what holds for all tenants without a value of their own
 
 
+class TenantName(Body):
+    tenant: Name
+
+
+class SourceName(Body):
+    """A part of a bucket: keys that begin with `prefix`, which ends with a slash; without it, the whole bucket."""
+
+    tenant: Name
+    bucket: Name
+    prefix: Annotated[str, Field(max_length=512), STORABLE] = ""
+
+
+class AddSource(SourceName):
+    pass
+
+
+class RemoveSource(SourceName):
+    pass
+
+
 class SetQuotas(TenantOrAll):
     """Quotas that are left out stay; null gives way to what holds for all, and there it means no limit."""
 
@@ -150,6 +170,9 @@ class Action(OneAction):
     disable_user: Person | None = None
     add_key: AddKey | None = None
     revoke_key: KeyName | None = None
+    list_sources: TenantName | None = None
+    add_source: AddSource | None = None
+    remove_source: RemoveSource | None = None
     set_quotas: SetQuotas | None = None
     get_quotas: TenantOrAll | None = None
     set_retention: SetRetention | None = None

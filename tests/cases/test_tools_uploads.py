@@ -17,7 +17,7 @@ from tessera.api.rest import Api
 from tessera.api.transport import Transport
 from tessera.api.upload import upload
 from tests.cases.reported import reported
-from tests.installation import ALLOWED_BUCKET, ANALYST, SCALING, Installation
+from tests.installation import ANALYST, SCALING, Installation
 from tests.lambdas.rest import Caller, whole_handler
 from tests.tessera.server import SLIDE, served
 from tests.tessera.server import Installation as Server
@@ -39,7 +39,6 @@ def api(installation: Installation) -> Caller:
         packages=installation.packages,
         objects=installation.objects,
         queues=installation.queues,
-        allowed_buckets=frozenset({ALLOWED_BUCKET}),
         dollars_per_gpu_hour=1.0,
         scaling=SCALING,
         realtime_url="wss://push.example/graphql/realtime",

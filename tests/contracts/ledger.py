@@ -17,11 +17,13 @@ from tests.contracts.ledger_shards import ShardLedgerContract
 from tests.contracts.ledger_slides import SlideLedgerContract, TenancyContract
 from tests.contracts.ledger_upkeep import UpkeepContract
 from tests.contracts.ledger_vitals import VitalsContract
+from tests.contracts.sources.ledger import SourcesLedgerContract
 
 
 class LedgerContract(
     SlideLedgerContract,
     TenancyContract,
+    SourcesLedgerContract,
     DeidentificationLedgerContract,
     ArchiveLedgerContract,
     ErasureLedgerContract,

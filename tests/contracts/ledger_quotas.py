@@ -24,6 +24,7 @@ from wsi.quota_rules import JOBS_RETRY_SECONDS
 from wsi.records.identity import Actor
 from wsi.records.jobs import Job, NewJob, Priority
 from wsi.records.quotas import Quotas
+from wsi.slides.sources import Source
 
 DAY = 86_400.0
 
@@ -120,6 +121,7 @@ class QuotasContract:
 
     def test_slides_in_buckets_of_others_take_no_bytes(self, world: LedgerWorld) -> None:
         world.set_quotas(world.actor, Quotas(bytes_stored=1_000))
+        world.set_sources(world.actor, Source("slides"))
         elsewhere = files(uuid4())
         world.tenants.register_slide(world.actor, uuid4(), "name", elsewhere, mpp=None, digest="d")
         upload(world, count=1)
@@ -164,6 +166,7 @@ def upload(world: LedgerWorld, *, count: int) -> UUID:
 
 
 def ready_by_reference(world: LedgerWorld) -> NewJob:
+    world.set_sources(world.actor, Source("slides"))
     slide = world.tenants.register_slide(world.actor, uuid4(), "name", files(uuid4()), mpp=None, digest="d")
     assert world.system.accept_slide(slide.id, {"levels": []}, "thumbnail", version=slide.version)
     return new_job(world.tenants.get_slide(world.actor, slide.id))

@@ -15,6 +15,7 @@ from wsi.records.quotas import Quotas, Retention
 from wsi.records.results import ResultFile
 from wsi.records.shards import Lease, ShardCount
 from wsi.records.slides import Slide, SlideFile
+from wsi.slides.sources import Source
 
 MODEL = ModelVersion(
     name="stain-density", version="1", digest="d" * 64, card={"name": "stain-density", "mpp": 0.5}, package_uri=None
@@ -54,8 +55,8 @@ class LedgerWorld(Protocol):
         """Set the quotas of the actor's tenant, as an operator does; None: of all without their own."""
         ...
 
-    def set_retention(self, actor: Actor, retention: Retention) -> None:
-        """Set how long the actor's tenant keeps what, as an operator does."""
+    def set_sources(self, actor: Actor, *sources: Source) -> None:
+        """Set the sources of the actor's tenant, as an operator does."""
         ...
 
     def forget_stitching(self, job_id: UUID) -> None:

@@ -1,14 +1,26 @@
-"""What every `SlideStore` does, short of range reads. A suite gives `store` (bucket tessera-slides, customer-bucket
-allow-listed), `put_part(url, data) -> status` and `put_object(uri, data)`."""
+"""What every `SlideStore` does, short of range reads. A suite gives `store` (of tessera-slides; customer-bucket is
+allowed; `list_sources` is this module's), `put_part(url, data) -> status` and `put_object(uri, data)`."""
 
 from __future__ import annotations
 
 import hashlib
+from uuid import UUID
 
 import pytest
 
-from wsi.errors import Forbidden, SourceChanged, SourceMissing
+from wsi.errors import Forbidden, SourceChanged, SourceMissing, SourceOutside
 from wsi.slide.ranges import ByteRange
+from wsi.slides.sources import Source
+
+TENANT = UUID(int=1)
+
+
+def list_sources(tenant: UUID) -> tuple[Source, ...]:
+    """One tenant has a folder, and what an operator gave it by mistake."""
+    if tenant != TENANT:
+        return ()
+    return (Source("customer-bucket", "folder/"), Source("not-allowed"), Source("tessera-slides"))
+
 
 PART = 5 * 1024**2  #: the least that S3 takes for any part but the last
 
@@ -146,16 +158,48 @@ class SlideUploadsContract:
 class SlideAccessContract:
     """Which buckets are read and written."""
 
-    def test_a_bucket_that_is_not_allowed_is_refused(self, store):
-        for call in (store.head, store.open, store.begin_upload, store.delete):
-            with pytest.raises(Forbidden):
-                call("s3://somebody-elses/slide.svs")
+    def test_what_lies_outside_the_tenants_sources_is_refused(self, store, put_object):
+        put_object("s3://customer-bucket/elsewhere/slide.svs", b"theirs")
+        for uri in (
+            "s3://somebody-elses/slide.svs",
+            "s3://customer-bucket/elsewhere/slide.svs",
+            "s3://customer-bucket/elsewhere/missing.svs",
+            "s3://customer-bucket/folder2/slide.svs",
+            "s3://customer-bucket/folder/../elsewhere/slide.svs",
+        ):
+            for call in (store.look_up, store.open, store.check_readable):
+                with pytest.raises(SourceOutside):
+                    call(uri, tenant=TENANT)
+            with pytest.raises(SourceOutside):
+                store.open(uri)
+            for call in (store.head, store.begin_upload, store.delete):
+                with pytest.raises(Forbidden):
+                    call(uri)
 
-    def test_a_customers_bucket_is_read_and_never_written(self, store, put_object):
+    def test_a_source_counts_within_the_installations_buckets_alone(self, store):
+        with pytest.raises(SourceOutside):
+            store.look_up("s3://not-allowed/slide.svs", tenant=TENANT)
+
+    def test_the_source_of_one_tenant_is_closed_to_another(self, store, put_object):
         uri = "s3://customer-bucket/folder/slide.svs"
         put_object(uri, b"theirs")
-        assert store.head(uri).size == 6
-        for call in (store.begin_upload, store.delete):
+        store.check_readable(uri, tenant=TENANT)
+        for call in (store.look_up, store.open, store.check_readable):
+            with pytest.raises(SourceOutside):
+                call(uri, tenant=UUID(int=2))
+
+    def test_what_others_uploaded_is_no_source_even_if_our_bucket_is_listed(self, store, put_object):
+        ours = store.make_uri("folder/slide.svs")
+        put_object(ours, b"ours")
+        store.check_readable(ours, tenant=TENANT)
+        with pytest.raises(SourceOutside):
+            store.look_up(ours, tenant=TENANT)
+
+    def test_a_customers_object_is_read_and_never_written(self, store, put_object):
+        uri = "s3://customer-bucket/folder/slide.svs"
+        put_object(uri, b"theirs")
+        assert store.look_up(uri, tenant=TENANT).size == 6
+        for call in (store.begin_upload, store.delete, store.head):
             with pytest.raises(Forbidden):
                 call(uri)
         ours = store.make_uri("ours")

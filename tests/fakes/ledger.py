@@ -10,7 +10,8 @@ from tests.fakes.audit.ledger_audit import MemoryAudit
 from tests.fakes.ledger_books import Books, Clock
 from tests.fakes.ledger_system import MemorySystemLedger
 from tests.fakes.ledger_tenant import MemoryTenantLedger
-from wsi.records.identity import Actor, Membership, Role
+from wsi.records.identity import Actor, Role
+from wsi.slides.sources import Source
 
 
 class MemoryLedger(MemoryTenantLedger, MemorySystemLedger, MemoryAudit):
@@ -46,7 +47,17 @@ class MemoryLedger(MemoryTenantLedger, MemorySystemLedger, MemoryAudit):
         with self.books.lock:
             return self.books.keys.get((prefix, secret_sha256))
 
+    # --- sources
+
+    def list_sources(self, tenant: UUID) -> tuple[Source, ...]:
+        with self.books.lock:
+            return self.books.sources.get(tenant, ())
+
     # --- what seeding does to a database
+
+    def set_sources(self, tenant: UUID, *sources: Source) -> None:
+        with self.books.lock:
+            self.books.sources[tenant] = sources
 
     def add_user(self, tenant: UUID, issuer: str, subject: str, role: Role, email: str | None = None) -> Actor:
         with self.books.lock:

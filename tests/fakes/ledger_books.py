@@ -34,6 +34,7 @@ from wsi.records.registrations import Registration
 from wsi.records.results import ResultFile
 from wsi.records.shards import Shard
 from wsi.records.slides import Slide
+from wsi.slides.sources import Source
 from wsi.states import JOB_MOVES, SHARD_MOVES, SLIDE_MOVES, JobState, ShardState, SlideState, select_sources
 
 Clock = Callable[[], datetime]
@@ -124,6 +125,7 @@ class Books:
     deliveries: dict[int, BookedDelivery] = field(default_factory=dict[int, BookedDelivery])
     webhook_secrets: dict[UUID, WebhookSecret] = field(default_factory=dict[UUID, WebhookSecret])
     usage: dict[tuple[UUID, date], Usage] = field(default_factory=dict[tuple[UUID, date], Usage])
+    sources: dict[UUID, tuple[Source, ...]] = field(default_factory=dict[UUID, tuple[Source, ...]])
     quotas: dict[UUID | None, Quotas] = field(default_factory=dict[UUID | None, Quotas])  #: None: of all others
     retention: dict[UUID, Retention] = field(default_factory=dict[UUID, Retention])  #: by tenant
     erased: set[UUID] = field(default_factory=set[UUID])  #: slides and jobs without an object

@@ -32,6 +32,7 @@ from wsi.records.pages import Page, make_cursor, read_cursor
 from wsi.records.results import ResultFile
 from wsi.records.shards import ShardOutput
 from wsi.records.slides import Choice, Slide, SlideFile
+from wsi.slides.sources import find_source
 from wsi.states import JobState, ShardState, SlideState
 
 
@@ -85,11 +86,11 @@ class MemoryTenantLedger(MemoryRestatement, MemoryQuotas, MemoryErasure):
         traceparent: str | None = None,
     ) -> Slide:
         with self.books.lock:
-            self.books.note(actor, "slide.register", slide_id)
             stated: dict[str, Any] = {"mpp": mpp, "choice": choice, "digest": digest}
             added = self._add_slide(
                 actor, slide_id, name, files, state=SlideState.UPLOADED, traceparent=traceparent, **stated
             )
+            self.books.note(actor, "slide.register", slide_id)
             return self._send_to_inspection(added)
 
     def complete_upload(self, actor: Actor, slide_id: UUID, *, digest: str, etags: Mapping[str, str]) -> Slide:
@@ -231,6 +232,9 @@ class MemoryTenantLedger(MemoryRestatement, MemoryQuotas, MemoryErasure):
         deidentify: bool = False,
         traceparent: str | None = None,
     ) -> Slide:
+        for file in files:
+            if f"/{slide_id}/" not in file.uri:
+                find_source(self.books.sources.get(actor.tenant, ()), file.uri)
         slide = Slide(
             id=slide_id,
             tenant=actor.tenant,

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from urllib.parse import parse_qs, urlencode, urlsplit
+from uuid import UUID
 
 from tests.fakes.ranges import MemoryRangeSource
 from wsi.digests import compute_composite_digest
@@ -15,6 +16,7 @@ from wsi.errors import Forbidden, Invalid, SourceChanged, SourceMissing
 from wsi.ports.objects import Readable, StoredObject, UploadedPart
 from wsi.records.slides import RestoreTier
 from wsi.slide.ranges import ByteRange, RangeSource
+from wsi.slides.sources import Source, find_source, make_outside_error
 
 
 @dataclass
@@ -39,9 +41,12 @@ class MemorySlideStore:
         bucket: str = "tessera-slides",
         allowed_buckets: Collection[str] = (),
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        list_sources: Callable[[UUID], Sequence[Source]] = lambda _: (),
     ) -> None:
         self._bucket = bucket
-        self._readable = frozenset({bucket, *allowed_buckets})
+        self._allowed = frozenset(allowed_buckets) - {bucket}
+        self._list_sources = list_sources
+        self.looked_at: list[str] = []  #: whose heads were asked for
         self._objects: dict[str, bytes] = {}
         self._digests: dict[str, str] = {}  # composite, of what was uploaded in parts
         self._uploads: dict[str, _Upload] = {}
@@ -70,14 +75,14 @@ class MemorySlideStore:
         self._archived.pop(uri, None)
 
     def begin_upload(self, uri: str) -> str:
-        self._check(uri, writes=True)
+        self._check_ours(uri)
         self._begun += 1
         upload_id = f"upload-{self._begun}"
         self._uploads[upload_id] = _Upload(uri)
         return upload_id
 
     def presign_part(self, uri: str, upload_id: str, *, n: int, size: int, sha256: str, seconds: int) -> str:
-        self._check(uri, writes=True)
+        self._check_ours(uri)
         signed = {"upload_id": upload_id, "n": n, "size": size, "sha256": sha256, "seconds": seconds}
         return f"memory://parts/?{urlencode(signed)}"
 
@@ -89,22 +94,22 @@ class MemorySlideStore:
         self._upload(signed["upload_id"]).parts[int(signed["n"])] = data
 
     def write_part(self, uri: str, upload_id: str, *, n: int, data: bytes) -> None:
-        self._check(uri, writes=True)
+        self._check_ours(uri)
         self._upload(upload_id).parts[n] = data
 
     def copy_part(
         self, uri: str, upload_id: str, *, n: int, source: str, etag: str, byte_range: ByteRange | None
     ) -> None:
-        self._check(source, writes=True)
+        self._check_ours(source)
         held = self.open(source, etag=etag)
         self.write_part(uri, upload_id, n=n, data=held.read(byte_range or ByteRange(0, held.size)))
 
     def list_parts(self, uri: str, upload_id: str) -> tuple[UploadedPart, ...]:
-        self._check(uri, writes=True)
+        self._check_ours(uri)
         return tuple(_stored(n, data) for n, data in sorted(self._upload(upload_id).parts.items()))
 
     def complete_upload(self, uri: str, upload_id: str, parts: Sequence[UploadedPart]) -> StoredObject:
-        self._check(uri, writes=True)
+        self._check_ours(uri)
         if upload_id in self._uploads:
             held = self._uploads[upload_id].parts
             if not parts or any(part.n not in held or _stored(part.n, held[part.n]) != part for part in parts):
@@ -115,25 +120,37 @@ class MemorySlideStore:
         return self.head(uri)
 
     def abort_upload(self, uri: str, upload_id: str) -> None:
-        self._check(uri, writes=True)
+        self._check_ours(uri)
         self._uploads.pop(upload_id, None)
 
     def head(self, uri: str) -> StoredObject:
-        self._check(uri)
+        self._check_ours(uri)
+        return self._head(uri)
+
+    def look_up(self, uri: str, *, tenant: UUID) -> StoredObject:
+        self._check_source(uri, tenant)
+        return self._head(uri)
+
+    def check_readable(self, uri: str, *, tenant: UUID | None) -> None:
+        if self._parse(uri) != self._bucket:
+            self._check_source(uri, tenant)
+
+    def _head(self, uri: str) -> StoredObject:
+        self.looked_at.append(uri)
         held = self._current(uri)
         if held is None:
             raise SourceMissing("The object does not exist.")
         return StoredObject(size=len(held[0]), etag=held[1], sha256=self._digests.get(uri))
 
-    def open(self, uri: str, *, etag: str | None = None) -> RangeSource:
-        self._check(uri)
+    def open(self, uri: str, *, tenant: UUID | None = None, etag: str | None = None) -> RangeSource:
+        self.check_readable(uri, tenant=tenant)
         source = MemoryRangeSource(lambda: self._current(uri) if self._can_be_read(uri) else None)
         if etag is not None and etag.strip('"') != source.etag:
             raise SourceChanged("The slide was replaced after it was accepted; upload or register it again.")
         return source
 
     def delete(self, uri: str) -> None:
-        self._check(uri, writes=True)
+        self._check_ours(uri)
         self._objects.pop(uri, None)
         self.marked.discard(uri)
         self._archived.pop(uri, None)
@@ -145,12 +162,12 @@ class MemorySlideStore:
         return len(doomed)
 
     def archive(self, uri: str) -> None:
-        self._check(uri, writes=True)
+        self._check_ours(uri)
         self.head(uri)
         self.marked.add(uri)
 
     def restore(self, uri: str, *, days: int, tier: RestoreTier) -> Readable:
-        self._check(uri, writes=True)
+        self._check_ours(uri)
         self.head(uri)
         self.marked.discard(uri)
         if uri not in self._archived:
@@ -183,14 +200,21 @@ class MemorySlideStore:
         except KeyError as error:
             raise SourceMissing("The upload was completed or aborted.") from error
 
-    def _check(self, uri: str, *, writes: bool = False) -> None:
+    def _check_source(self, uri: str, tenant: UUID | None) -> None:
+        self._parse(uri)
+        if tenant is None:
+            raise make_outside_error()
+        find_source((one for one in self._list_sources(tenant) if one.bucket in self._allowed), uri)
+
+    def _check_ours(self, uri: str) -> None:
+        if self._parse(uri) != self._bucket:
+            raise Forbidden("Files that were registered by reference are never written or deleted by us.")
+
+    def _parse(self, uri: str) -> str:
         bucket, _, key = uri.removeprefix("s3://").partition("/")
         if not uri.startswith("s3://") or not key:
             raise SourceMissing("The address must read s3://bucket/key.")
-        if bucket not in self._readable:
-            raise Forbidden("The slide lies in a bucket that this installation may not read; ask to have it allowed.")
-        if writes and bucket != self._bucket:
-            raise Forbidden("Files that were registered by reference are never written or deleted by us.")
+        return bucket
 
 
 def _etag(data: bytes) -> str:

@@ -10,7 +10,7 @@ from tests.contracts.objects import ObjectsContract
 from tests.contracts.queues import QueuesContract
 from tests.contracts.ranges import RangesContract
 from tests.contracts.slide_archive import ArchivedReadsContract, SlideArchiveContract
-from tests.contracts.slide_store import SlideAccessContract, SlideUploadsContract
+from tests.contracts.slide_store import SlideAccessContract, SlideUploadsContract, list_sources
 from tests.fakes.objects import MemoryObjects
 from tests.fakes.queues import MemoryQueues
 from tests.fakes.slides import MemorySlideStore
@@ -42,7 +42,7 @@ class _Store:
 
     @pytest.fixture
     def store(self, clock):
-        return MemorySlideStore("tessera-slides", ["customer-bucket"], clock)
+        return MemorySlideStore("tessera-slides", ["customer-bucket", "tessera-slides"], clock, list_sources)
 
     @pytest.fixture
     def put_object(self, store):

@@ -28,7 +28,7 @@ from wsi.tracing import make_traceparent
 class BrokenSlides:
     """A slide store with a bug."""
 
-    def open(self, uri: str, *, etag: str | None = None) -> Any:
+    def open(self, uri: str, *, tenant: UUID | None = None, etag: str | None = None) -> Any:
         raise RuntimeError("a bug")
 
 
@@ -39,10 +39,10 @@ class SlowSlides:
         self._slides = slides
         self.opening, self.let = threading.Event(), threading.Event()
 
-    def open(self, uri: str, *, etag: str | None = None) -> Any:
+    def open(self, uri: str, *, tenant: UUID | None = None, etag: str | None = None) -> Any:
         self.opening.set()
         assert self.let.wait(30)
-        return self._slides.open(uri, etag=etag)
+        return self._slides.open(uri, tenant=tenant, etag=etag)
 
 
 class Heavy(Installation):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 
@@ -32,9 +33,9 @@ class CountedSlides(MemorySlideStore):
         self.openings = 0
         self._held = held
 
-    def open(self, uri: str, *, etag: str | None = None) -> RangeSource:
+    def open(self, uri: str, *, tenant: UUID | None = None, etag: str | None = None) -> RangeSource:
         self.openings += 1
-        return CountedSource(self._held.open(uri, etag=etag), self.reads)
+        return CountedSource(self._held.open(uri, tenant=tenant, etag=etag), self.reads)
 
 
 @pytest.fixture

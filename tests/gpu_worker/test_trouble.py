@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -113,8 +114,8 @@ class Hangs:
         self._slides = slides
         self.freed = threading.Event()
 
-    def open(self, uri: str, *, etag: str | None = None) -> Any:
-        source, freed = self._slides.open(uri, etag=etag), self.freed
+    def open(self, uri: str, *, tenant: UUID | None = None, etag: str | None = None) -> Any:
+        source, freed = self._slides.open(uri, tenant=tenant, etag=etag), self.freed
 
         class Source:
             size, etag = source.size, source.etag

@@ -5,6 +5,7 @@ import time
 from collections import Counter
 from dataclasses import replace
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 import pytest
@@ -161,8 +162,8 @@ class DrainsOnCopy:
     def __init__(self, slides: Any, drain: Drain) -> None:
         self._slides, self._drain = slides, drain
 
-    def open(self, uri: str, *, etag: str | None = None) -> Any:
-        source, drain = self._slides.open(uri, etag=etag), self._drain
+    def open(self, uri: str, *, tenant: UUID | None = None, etag: str | None = None) -> Any:
+        source, drain = self._slides.open(uri, tenant=tenant, etag=etag), self._drain
 
         class Source:
             size, etag = source.size, source.etag

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from lambdas.wiring import ApiWiring
-from tests.installation import ADMIN, ALLOWED_BUCKET, ANALYST, SCALING, STRANGER, VIEWER, Installation
+from tests.installation import ADMIN, ANALYST, SCALING, STRANGER, VIEWER, Installation
 from tests.lambdas.rest import Caller, whole_handler
 
 
@@ -24,7 +24,6 @@ def wiring(installation):
         packages=installation.packages,
         objects=installation.objects,
         queues=installation.queues,
-        allowed_buckets=frozenset({ALLOWED_BUCKET}),
         dollars_per_gpu_hour=1.0,
         scaling=SCALING,
         realtime_url="wss://push.example/graphql/realtime",

@@ -87,7 +87,7 @@ class BrokenSlides:
 
     calls: list[str] = field(default_factory=list)
 
-    def open(self, uri, *, etag=None):
+    def open(self, uri, *, tenant=None, etag=None):
         self.calls.append(uri)
         raise RuntimeError("a bug")
 

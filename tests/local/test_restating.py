@@ -45,7 +45,6 @@ def url(installation: Installation) -> Iterator[str]:
         packages=installation.packages,
         objects=installation.objects,
         queues=installation.queues,
-        allowed_buckets=frozenset(),
         dollars_per_gpu_hour=1.0,
         scaling=SCALING,
         realtime_url=None,

@@ -10,7 +10,7 @@ from uuid import UUID
 import numpy as np
 
 from wsi import keys
-from wsi.errors import FailReason, Forbidden, JobFailed, SlideRejected, SourceChanged, SourceError
+from wsi.errors import FailReason, JobFailed, SlideRejected, SourceChanged, SourceError
 from wsi.inspection.examination import Examination, examine
 from wsi.inspection.stored_examination import UnreadSlide, find_stored_examination, open_indexed, open_slide_source
 from wsi.ledger_rules import GIVEN_UP
@@ -170,7 +170,7 @@ def plan_job(
     except SourceChanged:
         sentence = "The slide was replaced after it was inspected: upload or register it again."
         return ledger.fail_job(job_id, FailReason.SLIDE_CHANGED, sentence)
-    except (SourceError, Forbidden) as error:  # Forbidden: its bucket is no longer on the list
+    except SourceError as error:
         if error.retryable:
             raise
         return ledger.fail_job(job_id, FailReason.SLIDE_UNREADABLE, error.sentence)

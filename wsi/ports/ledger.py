@@ -33,10 +33,11 @@ from wsi.records.results import ResultFile
 from wsi.records.shards import Lease, LeaseRefusal, ShardCount, ShardOutput
 from wsi.records.slides import Choice, CleanCopy, Removed, RestoreTier, Slide, SlideFile
 from wsi.records.vitals import Vitals
+from wsi.slides.sources import SourceRecords
 from wsi.states import SlideState
 
 
-class TenantLedger(TenantRegistrations, TenantErasure, TenantAudit, Protocol):
+class TenantLedger(TenantRegistrations, SourceRecords, Protocol):
     """The API's operations. They raise NotFound for ids of other tenants; the use cases check roles."""
 
     def create_slide(
@@ -67,7 +68,8 @@ class TenantLedger(TenantRegistrations, TenantErasure, TenantAudit, Protocol):
         choice: Choice | None = None,
         traceparent: str | None = None,
     ) -> Slide:
-        """Register a slide by reference: it is UPLOADED at once, with an outbox row to "inspect"."""
+        """Register a slide by reference: it is UPLOADED at once, with an outbox row to "inspect". Raises SourceOutside
+        if a file lies outside the tenant's sources."""
         ...
 
     def complete_upload(self, actor: Actor, slide_id: UUID, *, digest: str, etags: Mapping[str, str]) -> Slide:
@@ -210,7 +212,7 @@ class Swept:
     notices_woken: int = 0  #: jobs with a notice that is due
 
 
-class SystemLedger(SystemRegistrations, SystemErasure, SystemAudit, Protocol):
+class SystemLedger(SystemRegistrations, SourceRecords, Protocol):
     # --- slides
     def find_uninspected_slide(self, slide_id: UUID) -> Slide | None:
         """Return the slide while it is UPLOADED; None otherwise, as for a late duplicate message."""

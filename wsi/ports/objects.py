@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Protocol
+from uuid import UUID
 
 from wsi.records.slides import RestoreTier
 from wsi.slide.ranges import ByteRange, RangeSource
@@ -101,7 +102,16 @@ class MultipartStore(ObjectHeads, Protocol):
 
 
 class SlideStore(MultipartStore, Protocol):
-    """The store of slides: multipart uploads into our bucket, and reading from any allow-listed one."""
+    """The store of slides: multipart uploads into our bucket, and reading from a tenant's sources."""
+
+    def look_up(self, uri: str, *, tenant: UUID) -> StoredObject:
+        """Return the size, ETag and digest of an object in the tenant's sources. Raises SourceOutside for any other,
+        ours too, without a request to the store; SourceMissing."""
+        ...
+
+    def check_readable(self, uri: str, *, tenant: UUID) -> None:
+        """Raise SourceOutside if the object is neither ours nor in the tenant's sources. Sends nothing to the store."""
+        ...
 
     def write_part(self, uri: str, upload_id: str, *, n: int, data: bytes) -> None:
         """Write a part. Raises SourceMissing if the upload is unknown (completed or aborted)."""
@@ -114,8 +124,9 @@ class SlideStore(MultipartStore, Protocol):
         SourceMissing if the upload or the object is unknown, SourceChanged if the object no longer has `etag`."""
         ...
 
-    def open(self, uri: str, *, etag: str | None = None) -> RangeSource:
-        """Open one object for range reads, pinned to `etag` when given (else to the version that answers first)."""
+    def open(self, uri: str, *, tenant: UUID | None = None, etag: str | None = None) -> RangeSource:
+        """Open one object for range reads, pinned to `etag` when given (else to the version that answers first). It is
+        one of ours or of the tenant's sources; without a tenant, one of ours. Raises SourceOutside, SourceMissing."""
         ...
 
     def delete_below(self, prefix: str) -> int:

@@ -1,24 +1,22 @@
-"""Slides that are registered by reference from an allow-listed bucket."""
+"""Slides: registered by reference from a source of their tenant, and deleted with their files and what inspection
+stored."""
 
 from __future__ import annotations
 
 import hashlib
-import re
-from collections.abc import Collection
-from uuid import uuid4
+from collections.abc import Iterator
+from uuid import UUID, uuid4
 
 from wsi.access import require
-from wsi.errors import Forbidden, Invalid, NotFound, SourceMissing
+from wsi.errors import Forbidden, Invalid, NotFound, SourceMissing, SourceOutside
 from wsi.notices.outbox import wake
 from wsi.ports.ledger import TenantLedger
 from wsi.ports.objects import SlideStore, StoredObject
 from wsi.ports.queues import Queues
 from wsi.records.identity import Actor, Role
 from wsi.records.slides import Choice, Slide, SlideFile
+from wsi.slides.sources import is_plain_key
 from wsi.uploads.rules import choose_display_name
-
-#: What a key may not hold: the range reader's client refuses such keys, and SQL takes no NUL.
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 def register_slide(
@@ -30,10 +28,10 @@ def register_slide(
     ledger: TenantLedger,
     slides: SlideStore,
     queues: Queues,
-    allowed_buckets: Collection[str],
     traceparent: str,
 ) -> Slide:
-    """Register a slide in the customer's own bucket and return it, UPLOADED at once; its bytes stay there.
+    """Register a slide in the customer's own bucket and return it, UPLOADED at once; its bytes stay there. Whether an
+    object exists is asked only within the tenant's sources, so that the answer tells nothing about the others.
 
     Raises Forbidden, Invalid, NotFound.
     """
@@ -41,22 +39,24 @@ def register_slide(
     bucket, _, key = s3_uri.removeprefix("s3://").partition("/")
     if not s3_uri.startswith("s3://") or not bucket or not key:
         raise Invalid("The address of the slide must read s3://bucket/key.")
-    if any(segment in ("", ".", "..") for segment in key.split("/")) or _CONTROL.search(key):
+    if not is_plain_key(key):
         raise Invalid("The key of the slide must have no empty part, no '.' or '..' and no control character.")
-    # Our own bucket holds every tenant's slides, so it is never registered from, even when it is listed.
-    if bucket not in allowed_buckets or s3_uri.startswith(slides.make_uri("")):
-        raise Forbidden("This bucket is not on the list of buckets that slides may be registered from. Ask an admin.")
     try:
-        stored = slides.head(s3_uri)
+        stored = slides.look_up(s3_uri, tenant=actor.tenant)
+    except SourceOutside as error:
+        raise Forbidden(error.sentence) from error
     except SourceMissing as error:
         raise NotFound("There is no object at this address, or this installation may not read it.") from error
     if not stored.size:
         raise Invalid("The object at this address is empty.")
     file = SlideFile(name=choose_display_name([key]), uri=s3_uri, size=stored.size, etag=stored.etag)
     digest = compute_reference_digest(s3_uri, stored)
-    slide = ledger.register_slide(
-        actor, uuid4(), file.name, [file], mpp=mpp, choice=choice, digest=digest, traceparent=traceparent
-    )
+    try:
+        slide = ledger.register_slide(
+            actor, uuid4(), file.name, [file], mpp=mpp, choice=choice, digest=digest, traceparent=traceparent
+        )
+    except SourceOutside as error:  # removed a moment ago
+        raise Forbidden(error.sentence) from error
     wake(queues, traceparent=traceparent)
     return slide
 

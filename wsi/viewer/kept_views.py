@@ -13,10 +13,11 @@ from uuid import UUID
 from wsi.ports.objects import Objects, SlideStore
 from wsi.records.identity import Actor
 from wsi.records.slides import Slide
-from wsi.viewer.viewing import View, check_viewable, compute_view_etag, open_view, update_view
+from wsi.viewer.viewing import View, check_sources, check_viewable, compute_view_etag, open_view, update_view
 
 KEPT: Final = 8  #: slides; the index of 1,000,000 tiles takes 30 MB
-#: s, for which what SQL said holds: so long a deleted or archived slide may still be shown, if its bytes are there.
+#: s, for which what SQL said holds: so long a deleted or archived slide, or one whose source was removed, may still be
+#: shown, if its bytes are there.
 CHECKED_SECONDS: Final = 300.0
 
 
@@ -78,6 +79,7 @@ class KeptViews:
         with self._lock:
             kept = self._kept.pop(key, None)
         check_viewable(slide)
+        check_sources(slide, self._slides)
         if kept is not None and kept.view.etag == compute_view_etag(slide):
             return update_view(kept.view, slide)
         return open_view(slide, slides=self._slides, objects=self._objects)

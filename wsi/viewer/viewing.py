@@ -76,6 +76,12 @@ def check_viewable(slide: Slide) -> None:
         raise Conflict(f"The slide is {slide.state.value}; it can be looked at once it is READY.")
 
 
+def check_sources(slide: Slide, slides: SlideStore) -> None:
+    """Raise SourceOutside if a file of the slide lies where its tenant may not read."""
+    for file in slide.files:
+        slides.check_readable(file.uri, tenant=slide.tenant)
+
+
 def open_view(slide: Slide, *, slides: SlideStore, objects: Objects) -> View:
     """Open the slide from what inspection stored: only the head of each of its files is requested, and no byte. Raises
     what `check_viewable` does, SourceError, SlideRejected."""
@@ -118,9 +124,10 @@ def view_tile(view: View, level: int, column: int, row: int) -> ViewTile:
     return make_overview_tile(view.overview, box, shown.reduction)
 
 
-def make_thumbnail_jpeg(slide: Slide, objects: Objects) -> bytes:
+def make_thumbnail_jpeg(slide: Slide, *, slides: SlideStore, objects: Objects) -> bytes:
     """Return a JPEG of at most `THUMBNAIL_SIDE` px, made from the overview that inspection stored. Raises NotFound if
-    there is none, and for a deleted slide."""
+    there is none, and for a deleted slide; SourceOutside, since the picture is the tenant's as long as the slide is."""
+    check_sources(slide, slides)
     overview = _overview(slide, objects)
     pixels = jpeg.decode(overview)
     fitting: list[Reduction] = [each for each in REDUCTIONS if max(pixels.shape) <= each * THUMBNAIL_SIDE]

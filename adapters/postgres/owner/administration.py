@@ -1,4 +1,5 @@
-"""Administration by the owner: tenants, people and keys. Each change to a tenant is written into its audit log."""
+"""Administration by the owner: tenants, people, keys and sources. Each change to a tenant is written into its audit
+log."""
 
 from __future__ import annotations
 
@@ -15,9 +16,7 @@ from psycopg.rows import class_row, dict_row
 from psycopg.types.json import Jsonb
 
 from adapters.postgres.connections import CONNECT_SECONDS, Connections
-from adapters.postgres.owner.auditing import OwnerAudit
-from adapters.postgres.owner.models import ModelSummary, PostgresModelAdministration
-from adapters.postgres.owner.retention import change_retention, read_retention
+from adapters.postgres.owner import sources
 from adapters.postgres.owner.seeding import SeedKey, SeedUser, ensure_key, ensure_tenant, ensure_user, split_key
 from adapters.postgres.quotas import NAMES as QUOTA_NAMES
 from adapters.postgres.quotas import READ as READ_QUOTAS
@@ -29,8 +28,8 @@ from wsi.errors import Conflict, NotFound
 from wsi.records.audit.lines import INSTALLATION, AuditFilter, AuditLine
 from wsi.records.identity import Role
 from wsi.records.models import ModelVersion
-from wsi.records.pages import Page
-from wsi.records.quotas import Quotas, Retention
+from wsi.records.quotas import Quotas
+from wsi.slides.sources import Source
 
 OWNER = "owner"  #: the actor in the audit log, if nobody is named
 
@@ -148,6 +147,28 @@ class Administration:
             for key in keys:
                 self._audit(connection, tenant_id, "key.revoke", f"key:{key}")
             return len(keys)
+
+    def list_sources(self, tenant: str) -> tuple[Source, ...]:
+        """Return where the tenant's slides by reference may lie. Raises NotFound."""
+        with self._transaction() as connection:
+            return sources.list_sources(connection, _tenant(connection, tenant))
+
+    def add_source(self, tenant: str, source: Source) -> None:
+        """Let a tenant register and read the objects of a source. Raises NotFound."""
+        with self._transaction() as connection:
+            tenant_id = _tenant(connection, tenant)
+            if sources.add_source(connection, tenant_id, source):
+                _audit(connection, tenant_id, "source.add", source.uri)
+
+    def remove_source(self, tenant: str, source: Source) -> bool:
+        """Remove a source, and return whether the tenant had it. Slides that no other source covers can be read no
+        more, and can again once it is added. Raises NotFound."""
+        with self._transaction() as connection:
+            tenant_id = _tenant(connection, tenant)
+            is_removed = sources.remove_source(connection, tenant_id, source)
+            if is_removed:
+                _audit(connection, tenant_id, "source.remove", source.uri)
+            return is_removed
 
     def set_quotas(self, tenant: str | None, changes: Mapping[str, int | str | None]) -> Quotas:
         """Change the named quotas of a tenant, and return those that then hold for it. None for a quota: that of all

@@ -15,7 +15,7 @@ from tests.postgres import Database
 
 TENANT_TABLES = (
     *("slides", "slide_files", "jobs", "idempotency_keys", "shards", "job_events", "results"),
-    *("outbox", "deliveries", "webhook_secrets", "audit_log", "usage", "quotas"),
+    *("outbox", "deliveries", "webhook_secrets", "audit_log", "usage", "quotas", "sources"),
 )
 
 

@@ -16,7 +16,7 @@ from adapters.s3.slides import S3SlideStore
 from adapters.settings.objects import ARCHIVED
 from tests.contracts.ranges import RangesContract
 from tests.contracts.slide_archive import ArchivedReadsContract, SlideArchiveContract, restore
-from tests.contracts.slide_store import PART, SlideAccessContract, SlideUploadsContract, upload
+from tests.contracts.slide_store import PART, SlideAccessContract, SlideUploadsContract, list_sources, upload
 from tests.ministack import REGION
 from wsi.errors import Invalid
 from wsi.ports.objects import Readable, UploadedPart
@@ -88,7 +88,7 @@ class TestOnMoto(_PutsObjects, _Archives, SlideAccessContract, SlideArchiveContr
     @pytest.fixture
     def store(self, clients):
         create_buckets(clients, ["tessera-slides", "customer-bucket"])
-        return S3SlideStore(clients, "tessera-slides", ["customer-bucket"])
+        return S3SlideStore(clients, "tessera-slides", ["customer-bucket", "tessera-slides"], list_sources=list_sources)
 
     def test_a_small_part_before_the_last_is_refused_with_a_sentence(self, store, put_part):
         uri = store.make_uri("small")
@@ -145,7 +145,7 @@ class _OnMiniStack(_PutsObjects):
         create_buckets(clients, [fresh_name])
         if "customer-bucket" not in {bucket["Name"] for bucket in clients.s3.list_buckets()["Buckets"]}:
             create_buckets(clients, ["customer-bucket"])
-        return S3SlideStore(clients, fresh_name, ["customer-bucket"])
+        return S3SlideStore(clients, fresh_name, ["customer-bucket"], list_sources=list_sources)
 
 
 @pytest.mark.stack

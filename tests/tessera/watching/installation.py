@@ -22,6 +22,7 @@ from wsi.errors import FailReason
 from wsi.records.jobs import Job, JobFilter
 from wsi.records.results import ResultFile
 from wsi.records.slides import Slide
+from wsi.slides.sources import Source
 from wsi.states import JobState, SlideState
 
 KEY = "tsk_a_b"
@@ -55,7 +56,10 @@ class ServedInstallation(Installation):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.slides = HttpSlideStore(allowed_buckets=self.buckets, clock=self.clock)
+        self.ledger.set_sources(ANALYST.tenant, *map(Source, self.buckets))
+        self.slides = HttpSlideStore(
+            allowed_buckets=self.buckets, clock=self.clock, list_sources=self.ledger.list_sources
+        )
         self.objects = HttpObjects()
         self._handler = whole_handler(
             ApiWiring(
@@ -64,7 +68,6 @@ class ServedInstallation(Installation):
                 packages=MemorySlideStore("tessera-models"),
                 objects=self.objects,
                 queues=self.queues,
-                allowed_buckets=frozenset(self.buckets),
                 dollars_per_gpu_hour=1.0,
                 scaling=SCALING,
                 clock=self.clock,

@@ -30,7 +30,7 @@ def installation():
 class Unavailable:
     """A store that does not answer."""
 
-    def open(self, uri, *, etag=None):
+    def open(self, uri, *, tenant=None, etag=None):
         raise SourceUnavailable("The object store did not answer.")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 
@@ -33,6 +33,7 @@ from wsi.records.slides import SlideFile
 from wsi.slide.files.scratch import ScratchSpace
 from wsi.slide.ranges import RangeSource
 from wsi.slide.reads import CountedSource, ReadCounter
+from wsi.slides.sources import Source
 from wsi.states import JobState, SlideState
 
 
@@ -43,8 +44,8 @@ class CountedSlides(MemorySlideStore):
         super().__init__()
         self.reads = ReadCounter()
 
-    def open(self, uri: str, *, etag: str | None = None) -> RangeSource:
-        return CountedSource(super().open(uri, etag=etag), self.reads)
+    def open(self, uri: str, *, tenant: UUID | None = None, etag: str | None = None) -> RangeSource:
+        return CountedSource(super().open(uri, tenant=tenant, etag=etag), self.reads)
 
 
 Inspected = Callable[[Path], Installation]
@@ -172,6 +173,7 @@ def test_what_was_kept_of_other_bytes_is_found_anew(svs: Installation, inspected
     ledger_slide = svs.ledger.get_slide(svs.actor, svs.slide_id)
     again = uuid4()
     file = replace(ledger_slide.files[0], size=stored.size, etag=stored.etag)
+    svs.ledger.set_sources(svs.actor.tenant, Source("tessera-slides"))
     svs.ledger.register_slide(svs.actor, again, "again", [file], mpp=None, digest="6e" * 32 + "-1")
     folder = keys.make_inspection_folder(svs.actor.tenant, again, 1)
     svs.ledger.accept_slide(again, ledger_slide.inspection or {}, keys.of_thumbnail(folder), version=1)

@@ -341,7 +341,7 @@ def test_a_lost_slide_fails_the_job(site: Installation):
 
 def test_a_store_that_does_not_answer_leaves_the_job_to_the_next_delivery(site: Installation):
     class Silent(MemorySlideStore):
-        def open(self, uri: str, *, etag: str | None = None):
+        def open(self, uri: str, *, tenant: UUID | None = None, etag: str | None = None):
             raise SourceUnavailable("The store does not answer.")
 
     job_id = site.submit()

@@ -129,7 +129,6 @@ def test_a_slide_by_reference_is_not_archived(installation):
         ledger=installation.ledger,
         slides=installation.slides,
         queues=installation.queues,
-        allowed_buckets=[ALLOWED_BUCKET],
         traceparent=make_traceparent(),
     )
     installation.ledger.accept_slide(slide.id, INSPECTION.as_json(), "thumbnail.jpeg", version=slide.version)

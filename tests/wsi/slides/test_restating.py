@@ -142,11 +142,11 @@ def test_an_inspection_that_ends_late_leaves_the_new_one_alone(
     class Hanging:
         """The store as the late inspection sees it."""
 
-        def open(self, uri: str, *, etag: str | None = None) -> RangeSource:
+        def open(self, uri: str, *, tenant: UUID | None = None, etag: str | None = None) -> RangeSource:
             inspect(installation, slide_id, tmp_path)
             restate(installation, slide_id, focal_plane=2)
             inspect(installation, slide_id, tmp_path)
-            return installation.slides.open(uri, etag=etag)
+            return installation.slides.open(uri, tenant=tenant, etag=etag)
 
     assert inspect(installation, slide_id, tmp_path, slides=Hanging()) is None
     slide = installation.ledger.get_slide(ANALYST, slide_id)

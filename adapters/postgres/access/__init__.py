@@ -1,0 +1,1 @@
+"""What tenants may reach outside the database."""

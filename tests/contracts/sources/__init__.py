@@ -1,0 +1,1 @@
+"""What holds for the sources of tenants, on every ledger and every store of slides."""
