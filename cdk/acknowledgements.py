@@ -198,6 +198,12 @@ IAM = (
     ),
     Acknowledgement(
         rules=("AwsSolutions-IAM5",),
+        kinds=("data/Sources/Role/DefaultPolicy/Resource",),
+        subjects=("Resource::*/[*]*",),
+        reason="Which objects of a customer's bucket may be read, the policy of each session says.",
+    ),
+    Acknowledgement(
+        rules=("AwsSolutions-IAM5",),
         kinds=("api/Gateway/Authorizer/authorizerInvokePolicy/Resource",),
         subjects=("Resource::*:[*]",),
         reason="The CDK lets the gateway call the authorizer in any of its versions, and there is but one.",

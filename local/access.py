@@ -12,6 +12,7 @@ from typing import Any
 from adapters.postgres.owner.seeding import SeedKey, SeedTenant, SeedUser
 from adapters.provisioning import UserPool
 from wsi.records.identity import Role
+from wsi.slides.sources import Source
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -41,7 +42,8 @@ class Access:
     def get_key(self, tenant: str, role: Role = Role.ANALYST) -> str:
         return next(key.key for key in self.keys if (key.tenant, key.role) == (tenant, role))
 
-    def seed_tenants(self, pool: UserPool) -> tuple[SeedTenant, ...]:
+    def seed_tenants(self, pool: UserPool, sources: Mapping[str, tuple[Source, ...]]) -> tuple[SeedTenant, ...]:
+        """Return the tenants as they are seeded, with their sources by name."""
         names = dict.fromkeys(user.tenant for user in self.users)
         return tuple(
             SeedTenant(
@@ -56,6 +58,7 @@ class Access:
                     for key in self.keys
                     if key.tenant == name
                 ),
+                sources=sources.get(name, ()),
             )
             for name in names
         )

@@ -10,7 +10,7 @@ REGION = "eu-central-1"
 SLIDES = "tessera-slides"
 RESULTS = "tessera-results"
 MODELS = "tessera-models"
-SHARED = "tessera-shared"  #: allow-listed: slides here can be registered by reference
+SHARED = "tessera-shared"  #: a source of the first tenant: slides here can be registered by reference
 QUEUE_PREFIX = "tessera-"
 DATABASE = "tessera"
 

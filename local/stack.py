@@ -43,9 +43,12 @@ from local.workers import Workers
 from wsi.models.builtin import BUILTIN
 from wsi.records.identity import Role
 from wsi.records.models import ModelVersion
+from wsi.slides.sources import Source
 
 OPENAPI = Path(__file__).resolve().parent.parent / "docs/openapi.json"
 AT_ONCE = 0.001  #: s; what has waited for longer is sent again at the start
+#: The first tenant registers slides of the shared bucket by reference; the second one's slides are all uploaded.
+SOURCES: Mapping[str, tuple[Source, ...]] = {FIRST: (Source(SHARED),)}
 PUBLIC_PATHS = (f"{BASE_PATH}/health", f"{BASE_PATH}/openapi.json")
 
 
@@ -146,7 +149,7 @@ class Stack:
         self.access = load_access(self.folder / "access.json")
         pool = self._provision()
         models = [_make_builtin_version(name) for name in BUILTIN]
-        self.tenants = seed(owner_dsn, tenants=self.access.seed_tenants(pool), models=models)
+        self.tenants = seed(owner_dsn, tenants=self.access.seed_tenants(pool, SOURCES), models=models)
         self.addresses = Addresses(
             region=self.options.region,
             endpoint_url=self.ministack.url,

@@ -60,7 +60,9 @@ class SourceSession:
         with self._lock:
             if self._held is None or self._held[1] - datetime.now(UTC) < timedelta(seconds=LEAST_SECONDS):
                 made = self._clients.get_client("sts").assume_role(**self._asked)["Credentials"]
-                credentials = ReadOnlyCredentials(made["AccessKeyId"], made["SecretAccessKey"], made["SessionToken"])
+                credentials = ReadOnlyCredentials(
+                    made["AccessKeyId"], made["SecretAccessKey"], made["SessionToken"], None
+                )
                 self._held = (credentials, made["Expiration"], self._clients.make_client("s3", credentials))
             return self._held
 

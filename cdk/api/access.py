@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_s3 as s3
 
 from cdk.data.stack import DataStack
-from cdk.deployment import Deployment
 
 #: Of presigned parts: S3 checks the signer's rights when a browser uses the URL.
 UPLOADING = ("s3:PutObject", "s3:AbortMultipartUpload", "s3:ListMultipartUploadParts")
@@ -22,9 +20,8 @@ DELETING = ("s3:DeleteObject", "s3:DeleteObjectVersion")
 class FunctionRights:
     """The rights of one function. Each method adds what it names."""
 
-    def __init__(self, function: lambda_.Function, *, deployment: Deployment, data: DataStack) -> None:
+    def __init__(self, function: lambda_.Function, *, data: DataStack) -> None:
         self._function = function
-        self._deployment = deployment
         self._data = data
 
     def may(self, actions: Sequence[str], *resources: str) -> None:
@@ -49,15 +46,9 @@ class FunctionRights:
         self.may(["s3:GetObject"], *(bucket.arn_for_objects(key) for key in keys))
         self.may(["kms:Decrypt"], self._data.objects_key.key_arn)
 
-    def read_foreign_slides(self) -> None:
-        """Allow reading the customers' buckets that the deployment names."""
-        names = self._deployment.allowed_buckets
-        partition = cdk.Stack.of(self._function).partition
-        if names:
-            self.may(["s3:GetObject"], *(f"arn:{partition}:s3:::{name}/*" for name in names))
-            self.may(["s3:ListBucket"], *(f"arn:{partition}:s3:::{name}" for name in names))
-        if self._deployment.allowed_bucket_keys:
-            self.may(["kms:Decrypt"], *self._deployment.allowed_bucket_keys)
+    def read_sources(self) -> None:
+        """Allow beginning sessions that read a tenant's source."""
+        self.may(["sts:AssumeRole"], self._data.source_role)
 
     def write(self, bucket: s3.IBucket, *keys: str, actions: Sequence[str] = ("s3:PutObject",)) -> None:
         """Allow writing objects whose keys match. A multipart upload decrypts what it encrypted, to assemble its parts

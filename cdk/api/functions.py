@@ -92,7 +92,7 @@ class Functions(Construct):
         access.connect(API_ROLE)
         access.send("wake")
         access.read(data.slides, data.results)
-        access.read_foreign_slides()
+        access.read_sources()
         access.write(data.slides, "*/slides/*", actions=UPLOADING)
         access.archive(data.slides)
         access.delete(data.slides)
@@ -132,7 +132,7 @@ class Functions(Construct):
             access = self._add(name, AssetKind.SLIDES, settings, **memory)
             access.connect(SYSTEM_ROLE)
             access.read(data.slides)
-            access.read_foreign_slides()
+            access.read_sources()
             access.write(data.results, *keys)
             access.send("wake")
             if name == "inspect":  # de-identification: it writes a clean copy and deletes the upload
@@ -168,7 +168,7 @@ class Functions(Construct):
         access = self._add("tiles", AssetKind.SLIDES, settings, memory_mib=TILES_MIB)
         access.connect(API_ROLE)
         access.read(data.slides)
-        access.read_foreign_slides()
+        access.read_sources()
         access.read_below(data.results, "*/slides/*")  # what inspection stored
 
     def _make_relay(self, realtime: RealtimeStack) -> None:
@@ -236,6 +236,7 @@ class Functions(Construct):
             "slides_bucket": self._data.slides.bucket_name,
             "results_bucket": self._data.results.bucket_name,
             "allowed_buckets": ",".join(self._deployment.allowed_buckets),
+            "source_role": self._data.source_role,
         }
 
     def _common(self, role: str) -> dict[str, Any]:
@@ -261,7 +262,7 @@ class Functions(Construct):
             memory_mib=memory_mib,
             scratch_mib=scratch_mib,
         )
-        return FunctionRights(self.by_name[name], deployment=self._deployment, data=self._data)
+        return FunctionRights(self.by_name[name], data=self._data)
 
     def _release(self) -> None:
         """Give aliases to the functions that answer requests and messages. Those that the schedule alone or another
@@ -276,7 +277,7 @@ class Functions(Construct):
         """Have a queue's messages invoke the function. Only those that failed are delivered again (F-7). Reserved
         concurrency, in place of a maximum, would throttle the poller and send good messages to the dead letters."""
         function, source = self.by_name[woken.name], self._data.queues[queue]
-        FunctionRights(function, deployment=self._deployment, data=self._data).may(
+        FunctionRights(function, data=self._data).may(
             ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"], source.queue_arn
         )
         lambda_.EventSourceMapping(

@@ -13,14 +13,15 @@ from cdk.data.objects import ObjectBuckets
 from cdk.data.owner_functions import OwnerFunctions
 from cdk.data.queues import JobQueues
 from cdk.data.recovery import RecoveryStack
+from cdk.data.source_role import SourceRole
 from cdk.deployment import Deployment
 from cdk.network.stack import NetworkStack
 
 
 class DataStack(cdk.Stack):
     """`key`, of database and audit; `objects_key`, of the buckets `slides`, `results` and `models`; `queues`;
-    `database`; `migrations`, which every function and pod that reads SQL must come after
-    (`x.node.add_dependency(data.migrations)`)."""
+    `database`; `source_role`, the ARN of the role that reads tenants' sources; `migrations`, which every function and
+    pod that reads SQL must come after (`x.node.add_dependency(data.migrations)`)."""
 
     def __init__(
         self,
@@ -69,4 +70,12 @@ class DataStack(cdk.Stack):
             watched=[self.slides, self.results],
             functions=owner.invoked_by_hand,
         )
+        self.queues = JobQueues(self, "Queues", prefix=deployment.queue_prefix)
+        self.database = Database(
+            self, "Database", deployment=deployment, network=network, key=self.key, recovery=recovery
+        )
+        self.migrations: Construct = OwnerFunctions(
+            self, "Owner", deployment=deployment, network=network, database=self.database, objects=objects
+        ).migrations
+        self.source_role = SourceRole(self, "Sources", deployment=deployment).arn
         cdk.CfnOutput(self, "ModelsBucket", value=self.models.bucket_name)

@@ -56,6 +56,7 @@ class GpuWorker(Construct):
             database_iam=True,
             slides_bucket=data.slides.bucket_name,
             allowed_buckets=",".join(deployment.allowed_buckets),
+            source_role=data.source_role,
             queue_prefix=deployment.queue_prefix,
             results_bucket=data.results.bucket_name,
             models_bucket=data.models.bucket_name,

@@ -53,6 +53,7 @@ class HeavyWorker(Construct):
             database_iam=True,
             slides_bucket=data.slides.bucket_name,
             allowed_buckets=",".join(deployment.allowed_buckets),
+            source_role=data.source_role,
             queue_prefix=deployment.queue_prefix,
             results_bucket=data.results.bucket_name,
             scratch=f"{SCRATCH}/slides",

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3 as s3
 
 from adapters.settings.database_roles import SYSTEM_ROLE
 from adapters.settings.tracing import WRITING
+from cdk.data.source_role import ASSUMING
 from cdk.data.stack import DataStack
 from cdk.deployment import Deployment
 
@@ -27,8 +27,8 @@ def grant_work(
     reads: Iterable[s3.IBucket],
     writes: str,
 ) -> None:
-    """Grant a worker's rights. `takes_from`: the queues of its work; `reads`: buckets besides results and slides, ours
-    and allowed ones; `writes`: pattern of the keys that it writes in the results bucket."""
+    """Grant a worker's rights. `takes_from`: the queues of its work; `reads`: buckets besides results, slides and
+    tenants' sources; `writes`: pattern of the keys that it writes in the results bucket."""
 
     def may(actions: Iterable[str], *resources: str) -> None:
         role.add_to_principal_policy(iam.PolicyStatement(actions=[*actions], resources=[*resources]))
@@ -38,11 +38,7 @@ def grant_work(
     may(["s3:GetObject"], *(bucket.arn_for_objects("*") for bucket in (data.slides, data.results, *reads)))
     may(["s3:PutObject"], data.results.arn_for_objects(writes))
     may(["kms:Decrypt", "kms:GenerateDataKey"], data.objects_key.key_arn)
-    partition = cdk.Stack.of(role).partition
-    if deployment.allowed_buckets:
-        may(["s3:GetObject"], *(f"arn:{partition}:s3:::{name}/*" for name in deployment.allowed_buckets))
-    if deployment.allowed_bucket_keys:
-        may(["kms:Decrypt"], *deployment.allowed_bucket_keys)
+    may(ASSUMING, data.source_role)
     if deployment.traced:
         may([WRITING], "*")  # X-Ray knows no resources
     data.database.grant_connect(role, SYSTEM_ROLE)

@@ -63,7 +63,7 @@ class SourceName(Body):
 
     tenant: Name
     bucket: Name
-    prefix: Annotated[str, Field(max_length=512), STORABLE] = ""
+    prefix: Annotated[str, Field(max_length=256), STORABLE] = ""
 
 
 class AddSource(SourceName):

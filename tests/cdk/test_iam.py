@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from tests.cdk.data import test_sources as sources
 from tests.cdk.findings import found_in_policies, unacknowledged
 from tests.cdk.policies import Statement, statements
 from tests.cdk.templates import Templates
@@ -50,11 +51,14 @@ def test_nobody_is_let_in_without_a_name(templates: Templates) -> None:
     assert [str(s) for s in found if "Condition" not in s.said and s.type != "AWS::EC2::VPCEndpoint"] == []
 
 
-def test_roles_are_assumed_by_services_of_aws_alone(templates: Templates) -> None:
+def test_roles_but_that_of_sources_are_assumed_by_services_of_aws_alone(templates: Templates) -> None:
     trusts = [s for s in statements(templates) if s.where == "AssumeRolePolicyDocument"]
     assert trusts
     assert [
-        str(s) for s in trusts if not all(re.fullmatch(r"Service [a-z0-9.-]+\.amazonaws\.com", p) for p in s.principals)
+        str(s)
+        for s in trusts
+        if s.path != sources.ROLE
+        and not all(re.fullmatch(r"Service [a-z0-9.-]+\.amazonaws\.com", p) for p in s.principals)
     ] == []
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import lzma
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
@@ -18,6 +18,7 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.types.json import Jsonb
 
+from adapters.postgres.owner.administration import Administration
 from adapters.postgres.owner.migrate import migrate
 from local.options import MODELS, RESULTS, SHARED, SLIDES
 from local.postgres import SUPERUSER
@@ -25,6 +26,7 @@ from tests.fakes.objects import MemoryObjects
 from tests.fakes.slides import MemorySlideStore
 from tests.postgres import Database, PostgresServer
 from wsi import keys
+from wsi.slides.sources import Source
 
 FOLDER = Path(__file__).with_name("release")
 STOPPED = timedelta(minutes=5)  #: ago: the lease of the killed worker has expired, and nothing is given up yet
@@ -82,8 +84,8 @@ class LeftBehind:
             objects.put(key, data)
         return objects
 
-    def restore_slides(self) -> MemorySlideStore:
-        slides = MemorySlideStore(SLIDES, allowed_buckets=[SHARED])
+    def restore_slides(self, list_sources: Callable[[UUID], Sequence[Source]]) -> MemorySlideStore:
+        slides = MemorySlideStore(SLIDES, allowed_buckets=[SHARED], list_sources=list_sources)
         for key, data in self.read_objects(SHARED):
             slides.put_object(f"s3://{SHARED}/{key}", data)
         return slides
@@ -104,6 +106,9 @@ class LeftBehind:
         since = datetime.now(UTC) - datetime.fromisoformat(self.ids["captured_at"])
         database.pass_time((STOPPED - since).total_seconds())
         migrate(owner)
+        administration = Administration(lambda: owner)
+        for tenant in administration.list_tenants():  # the upgrade's step by hand
+            administration.add_source(tenant.name, Source(SHARED))
         return database
 
 

@@ -106,7 +106,7 @@ class Today:
             lambda: datetime.now(UTC), max_receives={name: row.receives for name, row in QUEUES.items()}
         )
         self.objects, self.packages = LEFT.restore_objects(RESULTS), LEFT.restore_packages()
-        self.slides = LEFT.restore_slides()
+        self.slides = LEFT.restore_slides(self.ledger.list_sources)
         self.publisher, self.mail = MemoryPublisher(), MemoryMail()
         scratch = ScratchSpace(self.folder, 2**30)
         read = {"ledger": self.ledger, "slides": self.slides, "objects": self.objects, "scratch": scratch}

@@ -17,7 +17,7 @@ from wsi.errors import Invalid, SourceOutside
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 #: What a policy of IAM takes as it is: `*`, `?` and `$` mean something there, and other letters it does not take.
 _PREFIX = re.compile(r"[ !#%-)+->@-\[\]-~]+/")
-_LONGEST_PREFIX = 512
+_LONGEST_PREFIX = 256  #: a session's policy shares its room with the tags of the session
 #: What a key may not hold: the range reader's client refuses such keys, and SQL takes no NUL.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
@@ -57,7 +57,7 @@ def make_source(bucket: str, prefix: str) -> Source:
     if prefix and not (_PREFIX.fullmatch(prefix) and len(prefix) <= _LONGEST_PREFIX and is_plain_key(prefix[:-1])):
         raise Invalid(
             "The prefix of a source ends with a slash and has no empty part, no '.' or '..', only printable ASCII, none"
-            ' of * ? $ " \\ and at most 512 characters; leave it out for the whole bucket.'
+            ' of * ? $ " \\ and at most 256 characters; leave it out for the whole bucket.'
         )
     return Source(bucket, prefix)
 

@@ -19,7 +19,7 @@ CREATE TABLE sources (
     tenant   uuid NOT NULL REFERENCES tenants,
     bucket   text NOT NULL CHECK (bucket ~ '^[a-z0-9][a-z0-9.-]{{1,61}}[a-z0-9]$'),
     prefix   text NOT NULL CHECK (
-        prefix = '' OR length(prefix) <= 512 AND prefix ~ '^[ -~]+/$' AND prefix !~ '["$*?\\]'
+        prefix = '' OR length(prefix) <= 256 AND prefix ~ '^[ -~]+/$' AND prefix !~ '["$*?\\]'
             AND rtrim(prefix, '/') || '/' = prefix AND rtrim(prefix, '/') !~ '(^|/)\.{{0,2}}(/|$)'
     ),
     added_at timestamptz NOT NULL DEFAULT now(),

@@ -1,4 +1,5 @@
-"""First tenants, people, keys and models of an installation. Run by its owner; run twice, it changes nothing."""
+"""First tenants, their people, keys and sources, and models. Run by the installation's owner; run twice, it changes
+nothing."""
 
 from __future__ import annotations
 
@@ -9,10 +10,12 @@ from uuid import UUID
 import psycopg
 
 from adapters.postgres.connections import Connections
+from adapters.postgres.owner.sources import add_source
 from adapters.postgres.system_ledger import PostgresSystemLedger
 from wsi.access import split_api_key
 from wsi.records.identity import Role
 from wsi.records.models import ModelVersion
+from wsi.slides.sources import Source
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -35,6 +38,7 @@ class SeedTenant:
     name: str
     users: tuple[SeedUser, ...] = ()
     keys: tuple[SeedKey, ...] = ()
+    sources: tuple[Source, ...] = ()
 
 
 def seed(owner_dsn: str, *, tenants: Iterable[SeedTenant] = (), models: Iterable[ModelVersion] = ()) -> dict[str, UUID]:
@@ -57,6 +61,8 @@ def _seed_tenant(connection: psycopg.Connection, tenant: SeedTenant) -> UUID:
         ensure_user(connection, tenant_id, user)
     for key in tenant.keys:
         ensure_key(connection, tenant_id, key)
+    for source in tenant.sources:
+        add_source(connection, tenant_id, source)
     return tenant_id
 
 

@@ -13,7 +13,7 @@ from adapters.settings.environment import PREFIX, Environment
 from adapters.settings.functions import TIMEOUTS
 from adapters.settings.queues import QUEUES, WOKEN
 from tests.cdk.policies import Statement, statements
-from tests.cdk.templates import Templates, synthesized
+from tests.cdk.templates import Templates
 from wsi.notices.outbox import SETTLE_SECONDS
 
 SETTINGS: dict[str, type[Environment]] = {
@@ -243,19 +243,16 @@ def test_who_opens_slides_has_4_GB_and_room_for_the_copy_that_it_may_make(templa
     assert copied < properties["EphemeralStorage"]["Size"] * 1024**2
 
 
-def test_buckets_of_customers_are_read_by_name_and_nothing_else_is_done_to_them() -> None:
-    key = "arn:aws:kms:eu-central-1:111122223333:key/1"
-    templates = synthesized(environment="dev", allowed_buckets="customer-slides", allowed_bucket_keys=key)
-    readers = set[str]()
-    for name in SETTINGS:
-        foreign = [one for one in allowed(templates, name) if "customer-slides" in str(one.resources)]
-        done = {action for one in foreign for action in one.actions}
-        if done:
-            readers.add(name)
-            assert done == {"s3:GetObject", "s3:ListBucket"}, name
-            assert actions(templates, name)["kms:Decrypt"].count(key) == 1
-            assert key not in actions(templates, name).get("kms:GenerateDataKey", [])
+def test_who_reads_slides_reads_customers_buckets_in_sessions_of_one_role_alone(furnished: Templates) -> None:
+    readers = {name for name in SETTINGS if "sts:AssumeRole" in actions(furnished, name)}
     assert readers == {"api", "inspect", "plan", "tiles"}
+    for name in SETTINGS:
+        for action, resources in actions(furnished, name).items():
+            assert "lab-slides" not in str(resources), (name, action)
+            assert "111122223333:key/x" not in str(resources), (name, action)
+            if action == "sts:AssumeRole":
+                assert len(resources) == 1
+                assert "SourcesRole" in str(resources)
 
 
 def test_without_named_buckets_no_role_reads_beyond_our_own(dev: Templates) -> None:

@@ -25,6 +25,8 @@ RIGHTS = {
         "kms:GenerateDataKey": {"Key"},
         "rds-db:connect": {"DatabaseProxy"},
         "xray:PutTraceSegments": {"*"},
+        "sts:AssumeRole": {"SourcesRole"},
+        "sts:TagSession": {"SourcesRole"},
     },
     "heavy-worker": {
         "sqs:GetQueueUrl": {"Queuesheavy", "Queueswake"},
@@ -38,6 +40,8 @@ RIGHTS = {
         "kms:GenerateDataKey": {"Key"},
         "rds-db:connect": {"DatabaseProxy"},
         "xray:PutTraceSegments": {"*"},
+        "sts:AssumeRole": {"SourcesRole"},
+        "sts:TagSession": {"SourcesRole"},
     },
 }
 
