@@ -51,7 +51,8 @@ def test_nobody_is_let_in_without_a_name(templates: Templates) -> None:
     assert [str(s) for s in found if "Condition" not in s.said and s.type != "AWS::EC2::VPCEndpoint"] == []
 
 
-def test_roles_but_that_of_sources_are_assumed_by_services_of_aws_alone(templates: Templates) -> None:
+def test_roles_are_assumed_by_services_of_aws_alone(templates: Templates) -> None:
+    """But for the role for sources, which has facts of its own."""
     trusts = [s for s in statements(templates) if s.where == "AssumeRolePolicyDocument"]
     assert trusts
     assert [

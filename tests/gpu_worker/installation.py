@@ -90,7 +90,7 @@ class Installation:
             batch=4,
             shard_tiles=shard_tiles,
             uri=self.uri,
-            etag=self.slides.head(self.uri).etag,
+            etag=self.slides.open(self.uri, tenant=self.tenant).etag,
             package_uri=package_uri,
         )
         key = keys.of_plan(self.tenant, new.id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 
@@ -12,6 +12,7 @@ from gpu_worker.plans import MAX_OPEN, PlanCache
 from tests.fakes.slides import MemorySlideStore
 from tests.gpu_worker.installation import Installation, version_of
 from tests.slides.scn import write_scn
+from wsi.errors import SourceOutside
 from wsi.models.builtin import STAIN_DENSITY
 from wsi.records.jobs import Job
 from wsi.records.model_card import ModelCard
@@ -20,6 +21,7 @@ from wsi.slide.files.source import SlideSource
 from wsi.slide.opening import open_local_source, open_slide
 from wsi.slide.ranges import RangeSource
 from wsi.slide.reads import CountedSource, ReadCounter
+from wsi.slides.sources import Source
 
 OTHER = replace(STAIN_DENSITY, name="other", digest="ab" * 32)
 
@@ -32,6 +34,9 @@ class CountedSlides(MemorySlideStore):
         self.reads = ReadCounter()
         self.openings = 0
         self._held = held
+
+    def check_readable(self, uri: str, *, tenant: UUID | None) -> None:
+        self._held.check_readable(uri, tenant=tenant)
 
     def open(self, uri: str, *, tenant: UUID | None = None, etag: str | None = None) -> RangeSource:
         self.openings += 1
@@ -100,3 +105,30 @@ def test_a_copy_is_made_once_and_stays_as_long_as_a_job_of_the_slide_does(instal
     assert copies(installation) == MAX_OPEN
     plans.close()
     assert copies(installation) == 0
+
+
+def test_a_slide_that_is_open_is_closed_to_a_tenant_that_lost_its_source(installation: Installation) -> None:
+    uri = "s3://lab-slides/labs/a/scan.svs"
+    ledger = installation.ledger
+    ledger.set_sources(installation.tenant, Source("lab-slides", "labs/a/"))
+    installation.slides = MemorySlideStore(allowed_buckets=["lab-slides"], list_sources=ledger.list_sources)
+    installation.slides.put_object(uri, installation.slide_path.read_bytes())
+    installation.uri = uri
+    first, second = (job_of(installation, card) for card in (STAIN_DENSITY, OTHER))
+    plans, slides = plans_of(installation)
+    plans.open(first)
+    ledger.set_sources(installation.tenant)
+    for job in (first, second):
+        with pytest.raises(SourceOutside):
+            plans.open(job)
+    ledger.set_sources(installation.tenant, Source("lab-slides"))
+    assert plans.open(first).reader is plans.open(second).reader
+    assert slides.openings == 1
+
+
+def test_tenants_share_no_open_slide(installation: Installation) -> None:
+    job = installation.planned_job()[0]
+    plans, slides = plans_of(installation)
+    plans.open(job)
+    plans.open(replace(job, id=uuid4(), tenant=uuid4()))
+    assert slides.openings == 2

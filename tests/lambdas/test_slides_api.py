@@ -9,6 +9,7 @@ import pytest
 from tests.installation import ALLOWED_BUCKET, ANALYST, INSPECTION
 from wsi import keys
 from wsi.records.slides import Choice
+from wsi.slides.sources import Source
 
 URI = f"s3://{ALLOWED_BUCKET}/case 7/scan.svs"
 
@@ -67,6 +68,32 @@ def test_only_what_lies_in_an_allowed_bucket_is_registered(analyst, installation
         (f"s3://{ALLOWED_BUCKET}/missing.svs", 404),
     ]:
         assert analyst("POST", "/slides", {"s3_uri": uri}).status == status
+
+
+def test_nobody_learns_which_objects_of_another_tenant_exist(callers, installation):
+    installation.slides.put_object(URI, b"slide")
+    answers = []
+    for uri in (URI, f"s3://{ALLOWED_BUCKET}/missing.svs", f"s3://{ALLOWED_BUCKET}2/scan.svs", "s3://elsewhere/x.svs"):
+        reply = callers.stranger("POST", "/slides", {"s3_uri": uri})
+        answers.append((reply.status, {name: said for name, said in reply.body.items() if "trace" not in name}))
+    assert answers == [answers[0]] * 4
+    assert answers[0][0] == 403
+    assert callers.stranger("GET", "/slides").body["items"] == []
+    assert installation.slides.looked_at == [], "the store was asked"
+
+
+def test_a_tenant_registers_within_its_own_prefix_alone(analyst, installation):
+    installation.ledger.set_sources(ANALYST.tenant, Source(ALLOWED_BUCKET, "labs/a/"))
+    for key, status in [
+        ("labs/a/scan.svs", 201),
+        ("labs/a/x/scan.svs", 201),
+        ("labs/ab/scan.svs", 403),
+        ("labs/scan.svs", 403),
+        ("labs/a/../ab/scan.svs", 422),
+        ("labs/a%2F../ab/scan.svs", 403),
+    ]:
+        installation.slides.put_object(f"s3://{ALLOWED_BUCKET}/{key}", b"slide")
+        assert analyst("POST", "/slides", {"s3_uri": f"s3://{ALLOWED_BUCKET}/{key}"}).status == status, key
 
 
 def test_a_deleted_slide_leaves_nothing_of_ours(analyst, installation):

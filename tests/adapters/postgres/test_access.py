@@ -12,6 +12,7 @@ from psycopg import errors
 from tests.adapters.postgres.world import PostgresWorld
 from tests.contracts.ledger_world import completed_job, queued_job, ready_slide, running_job
 from tests.postgres import Database
+from wsi.slides.sources import Source
 
 TENANT_TABLES = (
     *("slides", "slide_files", "jobs", "idempotency_keys", "shards", "job_events", "results"),
@@ -144,3 +145,39 @@ def test_nothing_pins_a_session_of_the_proxy(database: Database) -> None:
         assert not text.lstrip().upper().startswith(("SET ", "PREPARE ", "LISTEN ", "DISCARD ")), statement
     entered = [text for text in statements if "tessera.enter" in text]
     assert entered
+
+
+def test_the_api_can_neither_change_sources_nor_get_around_them(
+    world: PostgresWorld, api: psycopg.Connection, system: psycopg.Connection
+) -> None:
+    world.set_sources(world.actor, Source("lab-slides", "labs/a/"))
+    slide = ready_slide(world)
+    tenant = world.actor.tenant
+    for role in (api, system):
+        for statement in (
+            f"INSERT INTO sources VALUES ('{tenant}', 'other-slides', '')",
+            "UPDATE sources SET prefix = ''",
+            "DELETE FROM sources",
+        ):
+            with pytest.raises(errors.InsufficientPrivilege):
+                role.execute(statement.encode())
+
+    def as_tenant(statement: str) -> None:
+        with api.transaction():
+            api.execute("SELECT tessera.enter(%s)", (tenant,))
+            api.execute(statement.encode())
+
+    def insert(uri: str, position: int) -> None:
+        as_tenant(
+            "INSERT INTO slide_files (slide_id, tenant, position, name, uri, size, upload_id)"
+            f" VALUES ('{slide.id}', '{tenant}', {position}, 'x', '{uri}', 1, 'an upload')"
+        )
+
+    insert("s3://lab-slides/labs/a/x.dat", 7)
+    for uri in ("s3://lab-slides/labs/ab/x.dat", "s3://tessera-slides/of-another/slides/x/00000"):
+        with pytest.raises(errors.InsufficientPrivilege) as refusal:
+            insert(uri, 8)
+        assert refusal.value.diag.constraint_name == "within_sources"
+        with pytest.raises(errors.InsufficientPrivilege):
+            as_tenant(f"UPDATE slide_files SET uri = '{uri}' WHERE position = 7")
+    as_tenant("UPDATE slide_files SET etag = 'e' WHERE position = 7")

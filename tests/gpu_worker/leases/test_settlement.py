@@ -18,6 +18,7 @@ from wsi.errors import (
     SlideRejected,
     SourceChanged,
     SourceMissing,
+    SourceOutside,
     SourceTruncated,
     SourceUnavailable,
     Stuck,
@@ -84,6 +85,7 @@ def test_the_stage_that_hung_is_told_in_the_history():
     [
         (SourceChanged("Another version."), FailReason.SLIDE_CHANGED),
         (SourceMissing("Gone."), FailReason.SLIDE_CHANGED),
+        (SourceOutside("Ask."), FailReason.SLIDE_UNREADABLE),
         (SlideRejected(RejectReason.DAMAGED, "Damaged."), FailReason.SLIDE_REJECTED),
         (ModelError("Refused."), FailReason.MODEL_UNAVAILABLE),
         (ModelFailed("Broke off."), FailReason.MODEL_FAILED),

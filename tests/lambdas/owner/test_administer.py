@@ -50,6 +50,27 @@ def test_usage_is_listed_by_day_and_is_what_the_command_reads(administer, databa
     assert read_usage(str(path)).gpu_hours == 1
 
 
+def test_sources_of_a_tenant_are_added_listed_and_removed_and_its_audit_log_tells(administer, database):
+    tenant = UUID(administer(add_tenant={"name": "hospital"})["tenant"])
+    part = {"tenant": "hospital", "bucket": "lab-slides", "prefix": "labs/a/"}
+    for _ in range(2):
+        assert administer(add_source=part) == {"source": "s3://lab-slides/labs/a/"}
+    assert administer(add_source={"tenant": "hospital", "bucket": "whole"}) == {"source": "s3://whole/"}
+    listed = [{"bucket": "lab-slides", "prefix": "labs/a/"}, {"bucket": "whole", "prefix": ""}]
+    assert administer(list_sources={"tenant": "hospital"}) == {"sources": listed}
+    assert administer(remove_source=part) == {"removed": True}
+    assert administer(remove_source=part) == {"removed": False}
+    assert administer(list_sources={"tenant": "hospital"}) == {"sources": listed[1:]}
+    with psycopg.connect(database.api_dsn) as connection:
+        connection.execute("SELECT tessera.enter(%s)", (tenant,))
+        lines = connection.execute("SELECT actor, action, subject FROM audit_log ORDER BY seq").fetchall()
+    assert lines[1:] == [
+        ("owner", "source.add", "s3://lab-slides/labs/a/"),
+        ("owner", "source.add", "s3://whole/"),
+        ("owner", "source.remove", "s3://lab-slides/labs/a/"),
+    ]
+
+
 def test_taking_away(administer):
     administer(add_tenant={"name": "hospital"})
     administer(add_user={"tenant": "hospital", **PERSON, "role": "viewer"})
@@ -101,8 +122,12 @@ def test_a_model_is_registered_for_a_tenant_then_shared_with_all(administer):
         ({"add_key": {"tenant": "x", "name": "y", "role": "viewer"}}, "There is no tenant of this name"),
         ({"register_builtin": {"name": "x"}}, "There is no built-in model of this name; there are stain-density"),
         ({"register_model": {"card": {}, "package_uri": "s3://b/p/"}}, "The card is not one that read_package made"),
-        ({"share_model": {"tenant": "x", "name": "net", "version": "1"}}, "There is no tenant of this name"),
-        ({"choose_default_model": {"name": "net", "version": "1"}}, "This owner has no model with this name"),
+        (
+            {"add_source": {"tenant": "x", "bucket": "b-1", "prefix": "labs"}},
+            "The prefix of a source ends with a slash",
+        ),
+        ({"add_source": {"tenant": "x", "bucket": "s3://b"}}, "The bucket of a source is a bucket's name alone"),
+        ({"add_source": {"tenant": "x", "bucket": "b-1"}}, "There is no tenant of this name"),
         ({"register_model": {"card": {}, "package_uri": "https://b/p/"}}, "register_model.package_uri: does not have"),
     ],
 )
