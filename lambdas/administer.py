@@ -54,7 +54,7 @@ from wsi.ports.queues import Queues
 from wsi.records.audit.lines import AuditFilter
 from wsi.records.model_card import ModelCard
 from wsi.records.models import ModelVersion
-from wsi.slides.sources import make_source
+from wsi.sources.source import make_source
 
 logger = make_logger("administer")
 

@@ -31,7 +31,7 @@ from wsi.ports.objects import MultipartStore, Objects, SlideStore
 from wsi.ports.queues import Queues
 from wsi.ports.tracing import NO_TRACER, Tracer
 from wsi.records.expectations import WorkerScaling
-from wsi.slides.sources import SourceRecords
+from wsi.sources.source import SourceRecords
 
 SCRATCH = Path("/tmp")  #: a Lambda's only writable folder
 

@@ -12,7 +12,7 @@ from typing import Any
 from adapters.postgres.owner.seeding import SeedKey, SeedTenant, SeedUser
 from adapters.provisioning import UserPool
 from wsi.records.identity import Role
-from wsi.slides.sources import Source
+from wsi.sources.source import Source
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -43,7 +43,7 @@ from local.workers import Workers
 from wsi.models.builtin import BUILTIN
 from wsi.records.identity import Role
 from wsi.records.models import ModelVersion
-from wsi.slides.sources import Source
+from wsi.sources.source import Source
 
 OPENAPI = Path(__file__).resolve().parent.parent / "docs/openapi.json"
 AT_ONCE = 0.001  #: s; what has waited for longer is sent again at the start

@@ -18,7 +18,7 @@ from wsi.records.expectations import WorkerScaling
 from wsi.records.identity import Actor, Role
 from wsi.records.models import ModelVersion
 from wsi.records.slides import Choice, Inspection, LevelInfo, Slide
-from wsi.slides.sources import Source
+from wsi.sources.source import Source
 from wsi.tracing import make_traceparent
 from wsi.uploads.rules import NewFile, PartAsked, compute_part_size, count_parts
 from wsi.uploads.uploads import complete_upload, grant_parts, open_upload

@@ -24,7 +24,7 @@ from wsi.errors import Forbidden, SourceChanged, SourceMissing
 from wsi.ports.objects import Readable, StoredObject, UploadedPart
 from wsi.records.slides import RestoreTier
 from wsi.slide.ranges import ByteRange, RangeSource
-from wsi.slides.sources import Source, find_source, make_outside_error
+from wsi.sources.source import Source, find_source, make_outside_error
 
 if TYPE_CHECKING:
     from adapters.s3.ranges import RangeReads

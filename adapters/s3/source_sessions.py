@@ -17,7 +17,7 @@ from uuid import UUID
 from botocore.credentials import Credentials, ReadOnlyCredentials
 
 from adapters.aws_clients import AwsClients
-from wsi.slides.sources import Source
+from wsi.sources.source import Source
 
 SESSION_SECONDS = 3600  #: the most that AWS gives to a role that assumes another one
 #: A session is replaced this long before it ends: range reads ask for credentials every five minutes.
@@ -25,7 +25,7 @@ LEAST_SECONDS = 600
 
 
 class Signer(Protocol):
-    """Whose requests to S3 are."""
+    """The signer of requests to S3: the process itself, or a session."""
 
     @property
     def s3(self) -> Any: ...

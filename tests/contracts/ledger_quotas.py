@@ -24,7 +24,7 @@ from wsi.quota_rules import JOBS_RETRY_SECONDS
 from wsi.records.identity import Actor
 from wsi.records.jobs import Job, NewJob, Priority
 from wsi.records.quotas import Quotas
-from wsi.slides.sources import Source
+from wsi.sources.source import Source
 
 DAY = 86_400.0
 

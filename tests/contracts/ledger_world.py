@@ -15,7 +15,7 @@ from wsi.records.quotas import Quotas, Retention
 from wsi.records.results import ResultFile
 from wsi.records.shards import Lease, ShardCount
 from wsi.records.slides import Slide, SlideFile
-from wsi.slides.sources import Source
+from wsi.sources.source import Source
 
 MODEL = ModelVersion(
     name="stain-density", version="1", digest="d" * 64, card={"name": "stain-density", "mpp": 0.5}, package_uri=None

@@ -10,7 +10,7 @@ import pytest
 
 from wsi.errors import Forbidden, SourceChanged, SourceMissing, SourceOutside
 from wsi.slide.ranges import ByteRange
-from wsi.slides.sources import Source
+from wsi.sources.source import Source
 
 TENANT = UUID(int=1)
 

@@ -11,7 +11,7 @@ from tests.fakes.ledger_books import Books, Clock
 from tests.fakes.ledger_system import MemorySystemLedger
 from tests.fakes.ledger_tenant import MemoryTenantLedger
 from wsi.records.identity import Actor, Role
-from wsi.slides.sources import Source
+from wsi.sources.source import Source
 
 
 class MemoryLedger(MemoryTenantLedger, MemorySystemLedger, MemoryAudit):

@@ -34,7 +34,7 @@ from wsi.records.registrations import Registration
 from wsi.records.results import ResultFile
 from wsi.records.shards import Shard
 from wsi.records.slides import Slide
-from wsi.slides.sources import Source
+from wsi.sources.source import Source
 from wsi.states import JOB_MOVES, SHARD_MOVES, SLIDE_MOVES, JobState, ShardState, SlideState, select_sources
 
 Clock = Callable[[], datetime]

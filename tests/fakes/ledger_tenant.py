@@ -32,7 +32,7 @@ from wsi.records.pages import Page, make_cursor, read_cursor
 from wsi.records.results import ResultFile
 from wsi.records.shards import ShardOutput
 from wsi.records.slides import Choice, Slide, SlideFile
-from wsi.slides.sources import find_source
+from wsi.sources.source import find_source
 from wsi.states import JobState, ShardState, SlideState
 
 

@@ -22,7 +22,7 @@ from tests.contracts.ledger_world import (
 from tests.fakes.ledger import MemoryLedger
 from wsi.records.identity import Actor, Role
 from wsi.records.quotas import Quotas
-from wsi.slides.sources import Source
+from wsi.sources.source import Source
 from wsi.states import JobState
 
 

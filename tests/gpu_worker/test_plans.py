@@ -21,7 +21,7 @@ from wsi.slide.files.source import SlideSource
 from wsi.slide.opening import open_local_source, open_slide
 from wsi.slide.ranges import RangeSource
 from wsi.slide.reads import CountedSource, ReadCounter
-from wsi.slides.sources import Source
+from wsi.sources.source import Source
 
 OTHER = replace(STAIN_DENSITY, name="other", digest="ab" * 32)
 

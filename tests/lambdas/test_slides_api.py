@@ -9,7 +9,7 @@ import pytest
 from tests.installation import ALLOWED_BUCKET, ANALYST, INSPECTION
 from wsi import keys
 from wsi.records.slides import Choice
-from wsi.slides.sources import Source
+from wsi.sources.source import Source
 
 URI = f"s3://{ALLOWED_BUCKET}/case 7/scan.svs"
 

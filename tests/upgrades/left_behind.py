@@ -26,7 +26,7 @@ from tests.fakes.objects import MemoryObjects
 from tests.fakes.slides import MemorySlideStore
 from tests.postgres import Database, PostgresServer
 from wsi import keys
-from wsi.slides.sources import Source
+from wsi.sources.source import Source
 
 FOLDER = Path(__file__).with_name("release")
 STOPPED = timedelta(minutes=5)  #: ago: the lease of the killed worker has expired, and nothing is given up yet

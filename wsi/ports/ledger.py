@@ -33,7 +33,7 @@ from wsi.records.results import ResultFile
 from wsi.records.shards import Lease, LeaseRefusal, ShardCount, ShardOutput
 from wsi.records.slides import Choice, CleanCopy, Removed, RestoreTier, Slide, SlideFile
 from wsi.records.vitals import Vitals
-from wsi.slides.sources import SourceRecords
+from wsi.sources.source import SourceRecords
 from wsi.states import SlideState
 
 

@@ -15,7 +15,7 @@ from wsi.ports.objects import SlideStore, StoredObject
 from wsi.ports.queues import Queues
 from wsi.records.identity import Actor, Role
 from wsi.records.slides import Choice, Slide, SlideFile
-from wsi.slides.sources import is_plain_key
+from wsi.sources.source import is_plain_key
 from wsi.uploads.rules import choose_display_name
 
 

@@ -1,1 +1,1 @@
-"""What tenants may reach outside the database."""
+"""Rights of tenants to what lies outside the database."""

@@ -9,7 +9,7 @@ from uuid import UUID
 from psycopg import errors
 
 from adapters.postgres.connections import Cursor, Transactions
-from wsi.slides.sources import Source, make_outside_error
+from wsi.sources.source import Source, make_outside_error
 
 _LIST = "SELECT bucket, prefix FROM sources WHERE tenant = %s ORDER BY bucket, prefix"
 _TRIGGER = "within_sources"

@@ -29,7 +29,7 @@ from wsi.records.audit.lines import INSTALLATION, AuditFilter, AuditLine
 from wsi.records.identity import Role
 from wsi.records.models import ModelVersion
 from wsi.records.quotas import Quotas
-from wsi.slides.sources import Source
+from wsi.sources.source import Source
 
 OWNER = "owner"  #: the actor in the audit log, if nobody is named
 

@@ -15,7 +15,7 @@ from adapters.postgres.system_ledger import PostgresSystemLedger
 from wsi.access import split_api_key
 from wsi.records.identity import Role
 from wsi.records.models import ModelVersion
-from wsi.slides.sources import Source
+from wsi.sources.source import Source
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import psycopg
 
-from wsi.slides.sources import Source
+from wsi.sources.source import Source
 
 
 def list_sources(connection: psycopg.Connection, tenant: UUID) -> tuple[Source, ...]:

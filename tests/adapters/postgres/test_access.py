@@ -12,7 +12,7 @@ from psycopg import errors
 from tests.adapters.postgres.world import PostgresWorld
 from tests.contracts.ledger_world import completed_job, queued_job, ready_slide, running_job
 from tests.postgres import Database
-from wsi.slides.sources import Source
+from wsi.sources.source import Source
 
 TENANT_TABLES = (
     *("slides", "slide_files", "jobs", "idempotency_keys", "shards", "job_events", "results"),

@@ -17,7 +17,7 @@ from tests.contracts.ledger_world import EMAIL, ISSUER, KEY_NAME, KEY_PREFIX, KE
 from tests.postgres import Database
 from wsi.records.identity import Actor, Role
 from wsi.records.quotas import Quotas
-from wsi.slides.sources import Source
+from wsi.sources.source import Source
 
 
 class PostgresWorld:

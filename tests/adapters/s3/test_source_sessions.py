@@ -17,7 +17,7 @@ from adapters.s3.slides import S3SlideStore
 from adapters.s3.source_sessions import LEAST_SECONDS, SourceSession, make_policy
 from tests.ministack import REGION
 from wsi.errors import SourceMissing, SourceOutside
-from wsi.slides.sources import Source
+from wsi.sources.source import Source
 
 ROLE = "arn:aws:iam::123456789012:role/tessera-test-data-SourcesRole"
 ONE, OTHER = UUID(int=1), UUID(int=2)

@@ -10,7 +10,7 @@ from tests.contracts.ledger_world import LedgerWorld
 from wsi.errors import SourceOutside
 from wsi.records.identity import Actor
 from wsi.records.slides import Slide, SlideFile
-from wsi.slides.sources import Source
+from wsi.sources.source import Source
 
 WHOLE = Source("lab-slides")
 PART = Source("lab-slides", "labs/a/")

@@ -22,7 +22,7 @@ from wsi.errors import FailReason
 from wsi.records.jobs import Job, JobFilter
 from wsi.records.results import ResultFile
 from wsi.records.slides import Slide
-from wsi.slides.sources import Source
+from wsi.sources.source import Source
 from wsi.states import JobState, SlideState
 
 KEY = "tsk_a_b"

@@ -33,7 +33,7 @@ from wsi.records.slides import SlideFile
 from wsi.slide.files.scratch import ScratchSpace
 from wsi.slide.ranges import RangeSource
 from wsi.slide.reads import CountedSource, ReadCounter
-from wsi.slides.sources import Source
+from wsi.sources.source import Source
 from wsi.states import JobState, SlideState
 
 

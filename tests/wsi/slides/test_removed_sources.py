@@ -18,7 +18,7 @@ from wsi.jobs.planning import plan_job
 from wsi.models.builtin import STAIN_DENSITY
 from wsi.slide.files.scratch import NO_COPIES
 from wsi.slides.slides import register_slide
-from wsi.slides.sources import Source
+from wsi.sources.source import Source
 from wsi.states import JobState, SlideState
 from wsi.tracing import make_traceparent
 from wsi.viewer.kept_views import CHECKED_SECONDS, KeptViews

@@ -14,7 +14,7 @@ from adapters.postgres.owner.seeding import SeedTenant
 from local.postgres import OWNER
 from tests.postgres import Database
 from wsi.errors import Invalid, SourceOutside
-from wsi.slides.sources import Source, find_source, make_source
+from wsi.sources.source import Source, find_source, make_source
 
 #: Parts of keys that try to lead elsewhere, or only seem to.
 PARTS = st.sampled_from(
@@ -57,7 +57,7 @@ def test_python_and_the_database_cover_the_same_addresses_and_none_outside(api: 
         "SELECT uri, tessera.covers(%s, %s, uri) FROM unnest(%s::text[]) AS asked (uri)",
         (source.bucket, source.prefix, uris),
     ).fetchall()
-    assert found == [(uri, source.covers(uri)) for uri in uris]
+    assert found == [(uri, source.contains(uri)) for uri in uris]
     for uri, covered in found:
         if covered:
             parts = uri.removeprefix("s3://lab-slides/").split("/")

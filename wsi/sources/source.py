@@ -34,7 +34,7 @@ class Source:
     def uri(self) -> str:
         return f"s3://{self.bucket}/{self.prefix}"
 
-    def covers(self, uri: str) -> bool:
+    def contains(self, uri: str) -> bool:
         """Return whether the object at `uri` lies in the source."""
         return uri.startswith(self.uri) and is_plain_key(uri[len(f"s3://{self.bucket}/") :])
 
@@ -64,7 +64,7 @@ def make_source(bucket: str, prefix: str) -> Source:
 
 def find_source(sources: Iterable[Source], uri: str) -> Source:
     """Return the narrowest source that covers the object. Raises SourceOutside."""
-    covering = [source for source in sources if source.covers(uri)]
+    covering = [source for source in sources if source.contains(uri)]
     if not covering:
         raise make_outside_error()
     return max(covering, key=lambda source: len(source.prefix))

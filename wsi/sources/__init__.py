@@ -1,0 +1,1 @@
+"""The customers' objects that tenants may register and read."""
