@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
-from tessera.api.rest import Api
+from local.options import SHARED
+from tessera.api.rest import Api, RemoteSlide
 from tessera.api.transport import Transport
 from tests.shared_slides import shared_slide
-from tests.stack.lab import Lab
-from wsi.errors import NotFound
+from tests.slides import write_svs
+from tests.stack.lab import Lab, eventually
+from wsi.errors import Forbidden, NotFound
 from wsi.states import JobState, SlideState
 
 pytestmark = pytest.mark.stack
@@ -89,5 +92,28 @@ def test_another_tenant_sees_neither_slide_nor_job(lab: Lab) -> None:
             other.get_job(job.job_id)
         with pytest.raises(NotFound):
             other.list_results(job.job_id)
+    finally:
+        transport.close()
+
+
+def test_a_slide_by_reference_runs_for_the_tenant_of_its_source_alone(lab: Lab, tmp_path: Path) -> None:
+    lab.stack.workers.start()
+    slide = write_svs(tmp_path / "scan.svs", width=1200, height=900, mpp=0.5)
+    lab.stack.clients.s3.put_object(Bucket=SHARED, Key="2026/scan.svs", Body=slide.read_bytes())
+    slide_id = lab.api.register_slide(f"s3://{SHARED}/2026/scan.svs")
+
+    def ready() -> RemoteSlide | None:
+        seen = lab.api.get_slide(slide_id)
+        return seen if seen.status == SlideState.READY else None
+
+    assert lab.run(eventually(ready, seconds=60, what="inspection")).status == JobState.COMPLETED
+    transport = Transport(lab.stack.api_url, lab.stack.other_api_key)
+    try:
+        other, answers = Api(transport), set[str]()
+        for key in ("2026/scan.svs", "2026/missing.svs"):
+            with pytest.raises(Forbidden) as refusal:
+                other.register_slide(f"s3://{SHARED}/{key}")
+            answers.add(refusal.value.sentence)
+        assert len(answers) == 1
     finally:
         transport.close()
