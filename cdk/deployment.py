@@ -81,7 +81,7 @@ class Deployment(BaseModel):
     mail_from: shapes.Sender | None = None  #: Domain or address that SES may send from; without it no e-mails.
     allowed_buckets: Annotated[
         tuple[shapes.Bucket, ...], _LISTED
-    ] = ()  #: Your own buckets, from which slides may be registered by reference.
+    ] = ()  #: Your own buckets that may hold sources of tenants: where slides by reference lie.
     allowed_bucket_keys: Annotated[tuple[shapes.Key, ...], _LISTED] = ()  #: ARNs of those buckets' KMS keys.
 
     #: The load that all parts are sized for (docs/explanation/scaling.md).

@@ -21,7 +21,7 @@ router = APIGatewayRouter()
 
 
 @router.post(
-    "/slides", tags=["slides"], summary="Register a slide in an allowed bucket", status_code=HTTPStatus.CREATED
+    "/slides", tags=["slides"], summary="Register a slide in a source of your tenant", status_code=HTTPStatus.CREATED
 )
 def register(body: SlideToRegister, caller: Caller, trace: Trace, wiring: Wiring) -> SlideAnswer:
     describe_span("register slide")

@@ -47,7 +47,12 @@ Picture = Annotated[
 
 class SlideToRegister(Body):
     s3_uri: Annotated[
-        str, Field(max_length=2048, description="s3://bucket/key in a bucket that the installation allows."), STORABLE
+        str,
+        Field(
+            max_length=2048,
+            description="s3://bucket/key in a source of your tenant: a bucket or prefix that the operator gave it.",
+        ),
+        STORABLE,
     ]
     mpp: Mpp | None = None
     optical_path: OpticalPath | None = None

@@ -324,7 +324,7 @@ export interface paths {
         /** Slides, newest first */
         get: operations["list_slides_api_v1_wsi_slides_get"];
         put?: never;
-        /** Register a slide in an allowed bucket */
+        /** Register a slide in a source of your tenant */
         post: operations["register_api_v1_wsi_slides_post"];
         delete?: never;
         options?: never;
@@ -1784,7 +1784,7 @@ export interface components {
             picture?: number | null;
             /**
              * S3 Uri
-             * @description s3://bucket/key in a bucket that the installation allows.
+             * @description s3://bucket/key in a source of your tenant: a bucket or prefix that the operator gave it.
              */
             s3_uri: string;
         };
