@@ -10,9 +10,14 @@ SHARDS = "shards/"
 PACKAGES = "packages/"  #: in the models bucket: what admins upload
 
 
+def make_tenant_folder(tenant: UUID) -> str:
+    """Return the prefix in the slides bucket of all files of a tenant's slides."""
+    return f"{tenant}/slides/"
+
+
 def make_slide_folder(tenant: UUID, slide: UUID) -> str:
     """Return the prefix in the slides bucket of a slide's files."""
-    return f"{tenant}/slides/{slide}/"
+    return f"{make_tenant_folder(tenant)}{slide}/"
 
 
 def of_slide_file(tenant: UUID, slide: UUID, number: int) -> str:

@@ -20,6 +20,7 @@ from adapters.s3.source_sessions import Signer, SourceSessions
 from adapters.s3.versions import delete_versions
 from adapters.settings.objects import ARCHIVED
 from adapters.settings.reads import ReadLimits
+from wsi import keys
 from wsi.errors import Forbidden, SourceChanged, SourceMissing
 from wsi.ports.objects import Readable, StoredObject, UploadedPart
 from wsi.records.slides import RestoreTier
@@ -163,15 +164,22 @@ class S3SlideStore:
         return _head(self._get_signer(uri, tenant), _parse(uri))
 
     def check_readable(self, uri: str, *, tenant: UUID) -> None:
-        if _parse(uri)["Bucket"] != self._bucket:
+        target = _parse(uri)
+        if target["Bucket"] != self._bucket:
             self._find_source(uri, tenant)
+        elif not target["Key"].startswith(keys.make_tenant_folder(tenant)):
+            raise make_outside_error()
 
     def open(self, uri: str, *, tenant: UUID | None = None, etag: str | None = None) -> RangeSource:
         """Open the object for range reads. Raises SourceOutside, SourceMissing, or SourceChanged if its version is not
         the one that `etag` names."""
         target = _parse(uri)
-        is_ours = target["Bucket"] == self._bucket
-        signer = self._clients if is_ours else self._get_signer(uri, tenant)
+        if target["Bucket"] != self._bucket:
+            signer = self._get_signer(uri, tenant)
+        else:
+            signer = self._clients
+            if tenant is not None:
+                self.check_readable(uri, tenant=tenant)
         return self._open(target, _head(signer, target), etag, signer)
 
     def open_listed(self, uri: str, stored: StoredObject) -> RangeSource:

@@ -8,6 +8,7 @@ from uuid import UUID
 
 import pytest
 
+from wsi import keys
 from wsi.errors import Forbidden, SourceChanged, SourceMissing, SourceOutside
 from wsi.slide.ranges import ByteRange
 from wsi.sources.source import Source
@@ -188,10 +189,15 @@ class SlideAccessContract:
             with pytest.raises(SourceOutside):
                 call(uri, tenant=UUID(int=2))
 
-    def test_what_others_uploaded_is_no_source_even_if_our_bucket_is_listed(self, store, put_object):
-        ours = store.make_uri("folder/slide.svs")
+    def test_what_a_tenant_uploaded_is_open_to_it_alone_and_is_no_source(self, store, put_object):
+        """Our bucket is listed here, and is somebody's source, by mistake."""
+        ours = store.make_uri(keys.of_slide_file(TENANT, UUID(int=7), 0))
         put_object(ours, b"ours")
         store.check_readable(ours, tenant=TENANT)
+        assert store.open(ours, tenant=TENANT).size == 4
+        for call in (store.open, store.check_readable):
+            with pytest.raises(SourceOutside):
+                call(ours, tenant=UUID(int=2))
         with pytest.raises(SourceOutside):
             store.look_up(ours, tenant=TENANT)
 

@@ -11,6 +11,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 from uuid import UUID
 
 from tests.fakes.ranges import MemoryRangeSource
+from wsi import keys
 from wsi.digests import compute_composite_digest
 from wsi.errors import Forbidden, Invalid, SourceChanged, SourceMissing
 from wsi.ports.objects import Readable, StoredObject, UploadedPart
@@ -134,6 +135,8 @@ class MemorySlideStore:
     def check_readable(self, uri: str, *, tenant: UUID | None) -> None:
         if self._parse(uri) != self._bucket:
             self._check_source(uri, tenant)
+        elif tenant is not None and not uri.startswith(self.make_uri(keys.make_tenant_folder(tenant))):
+            raise make_outside_error()
 
     def _head(self, uri: str) -> StoredObject:
         self.looked_at.append(uri)

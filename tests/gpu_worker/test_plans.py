@@ -126,9 +126,9 @@ def test_a_slide_that_is_open_is_closed_to_a_tenant_that_lost_its_source(install
     assert slides.openings == 1
 
 
-def test_tenants_share_no_open_slide(installation: Installation) -> None:
-    job = installation.planned_job()[0]
-    plans, slides = plans_of(installation)
+def test_a_slide_that_is_open_is_closed_to_other_tenants(installation: Installation) -> None:
+    job = job_of(installation, STAIN_DENSITY)
+    plans, _ = plans_of(installation)
     plans.open(job)
-    plans.open(replace(job, id=uuid4(), tenant=uuid4()))
-    assert slides.openings == 2
+    with pytest.raises(SourceOutside):
+        plans.open(replace(job, id=uuid4(), tenant=uuid4()))

@@ -34,7 +34,7 @@ def store_examination(
 
 def open_slide_source(slide: Slide, slides: SlideStore) -> SlideSource:
     """Return the slide's files as its record names them, in the versions that were registered or uploaded. Raises
-    SourceOutside if one of them lies neither in our bucket nor in the sources of the slide's tenant."""
+    SourceOutside if one of them is neither an upload of the slide's tenant nor in its sources."""
     return SlideSource(
         files=tuple((file.name, slides.open(file.uri, tenant=slide.tenant, etag=file.etag)) for file in slide.files)
     )

@@ -110,7 +110,8 @@ class SlideStore(MultipartStore, Protocol):
         ...
 
     def check_readable(self, uri: str, *, tenant: UUID) -> None:
-        """Raise SourceOutside if the object is neither ours nor in the tenant's sources. Sends nothing to the store."""
+        """Raise SourceOutside if the object is neither an upload of the tenant nor in its sources. Sends nothing to the
+        store."""
         ...
 
     def write_part(self, uri: str, upload_id: str, *, n: int, data: bytes) -> None:
@@ -126,7 +127,8 @@ class SlideStore(MultipartStore, Protocol):
 
     def open(self, uri: str, *, tenant: UUID | None = None, etag: str | None = None) -> RangeSource:
         """Open one object for range reads, pinned to `etag` when given (else to the version that answers first). It is
-        one of ours or of the tenant's sources; without a tenant, one of ours. Raises SourceOutside, SourceMissing."""
+        an upload of the tenant or in its sources; without a tenant, any of ours. Raises SourceOutside, SourceMissing.
+        """
         ...
 
     def delete_below(self, prefix: str) -> int:

@@ -16,11 +16,13 @@ from adapters.provisioning import create_buckets
 from adapters.s3.slides import S3SlideStore
 from adapters.s3.source_sessions import LEAST_SECONDS, SourceSession, make_policy
 from tests.ministack import REGION
+from wsi import keys
 from wsi.errors import SourceMissing, SourceOutside
 from wsi.sources.source import Source
 
 ROLE = "arn:aws:iam::123456789012:role/tessera-test-data-SourcesRole"
 ONE, OTHER = UUID(int=1), UUID(int=2)
+OURS = keys.of_slide_file(ONE, UUID(int=7), 0)
 SOURCES = {
     ONE: (Source("lab-slides", "labs/"), Source("lab-slides", "labs/a/"), Source("clinic-slides")),
     OTHER: (Source("lab-slides", "labs/"),),
@@ -52,7 +54,7 @@ def clients(credentials):
         create_buckets(clients, ["tessera-slides", "lab-slides", "clinic-slides"])
         for key in ("labs/a/x.svs", "labs/b/x.svs", "private/x.svs"):
             clients.s3.put_object(Bucket="lab-slides", Key=key, Body=b"slide")
-        clients.s3.put_object(Bucket="tessera-slides", Key="ours", Body=b"ours!")
+        clients.s3.put_object(Bucket="tessera-slides", Key=OURS, Body=b"ours!")
         yield clients
 
 
@@ -90,7 +92,7 @@ def test_range_reads_are_signed_by_the_session_and_not_by_the_process(store, cli
     given = source._store.credential_provider()
     assert given["token"]
     assert given["access_key_id"] != clients.get_credentials().access_key
-    ours = store.open("s3://tessera-slides/ours", tenant=ONE)
+    ours = store.open(f"s3://tessera-slides/{OURS}", tenant=ONE)
     assert ours._store.credential_provider()["access_key_id"] == clients.get_credentials().access_key
 
 
@@ -109,7 +111,7 @@ def test_a_session_is_kept_for_its_source_and_tenant(store, asked):
         "s3://lab-slides/private/x.svs",
         "s3://lab-slides/private/missing.svs",
         "s3://no-such-bucket/x.svs",
-        "s3://tessera-slides/ours",
+        f"s3://tessera-slides/{OURS}",
     ],
 )
 def test_nothing_is_asked_about_an_address_outside(store, asked, uri):
@@ -125,7 +127,7 @@ def test_nothing_is_asked_about_an_address_outside(store, asked, uri):
 
 
 def test_our_own_slides_need_no_session(store, asked):
-    assert store.open("s3://tessera-slides/ours", tenant=ONE).size == 5
+    assert store.open(f"s3://tessera-slides/{OURS}", tenant=ONE).size == 5
     assert asked.named("AssumeRole") == []
 
 
