@@ -96,11 +96,11 @@ class PlanCache:
             if other.has_slide_of(job.tenant, plan):
                 self._check(job, plan)
                 return OpenPlan(job.tenant, plan, other.reader, other.meter)
-        source = SlideSource(
-            files=tuple(
-                (name, self._slides.open(uri, tenant=job.tenant, etag=etag)) for name, uri, etag in plan.slide_uris
-            )
-        )
+        names = [name for name, _, _ in plan.slide_uris]
+        if plan.needs_names:
+            names = self._ledger.list_file_names(job.slide_id)
+        opened = [self._slides.open(uri, tenant=job.tenant, etag=etag) for _, uri, etag in plan.slide_uris]
+        source = SlideSource(files=tuple(zip(names, opened, strict=True)))
         reads = ReadCounter()
         # No mpp: the plan's boxes are in pixels already. The index makes opening free of requests.
         reader = open_slide(

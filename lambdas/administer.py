@@ -30,9 +30,11 @@ from lambdas.schemas.administration import (
     AddTenant,
     AddUser,
     ChooseDefaultModel,
+    GetRetention,
     KeyName,
     ListAudit,
     ListModels,
+    ListSources,
     ListTenants,
     ListUsage,
     Person,
@@ -40,7 +42,8 @@ from lambdas.schemas.administration import (
     RegisterModel,
     RemoveSource,
     SetQuotas,
-    TenantName,
+    SetRetention,
+    ShareModel,
     TenantOrAll,
     VerifyAudit,
 )
@@ -107,7 +110,7 @@ def _carry_out(asked: Body, owner: Administration) -> dict[str, Any]:
             return {"key": owner.add_key(asked.tenant, asked.name, asked.role)}
         case KeyName():
             return {"revoked": owner.revoke_key(asked.tenant, asked.name)}
-        case TenantName():
+        case ListSources():
             return {"sources": [asdict(source) for source in owner.list_sources(asked.tenant)]}
         case AddSource():
             source = make_source(asked.bucket, asked.prefix)
@@ -115,13 +118,13 @@ def _carry_out(asked: Body, owner: Administration) -> dict[str, Any]:
             return {"source": source.uri}
         case RemoveSource():
             return {"removed": owner.remove_source(asked.tenant, make_source(asked.bucket, asked.prefix))}
-        case SetQuotas():  # before TenantOrAll, of which it is one
+        case SetQuotas():
             return {"quotas": asdict(owner.set_quotas(asked.tenant, asked.changes))}
         case TenantOrAll():
             return {"quotas": asdict(owner.get_quotas(asked.tenant))}
-        case SetRetention():  # before TenantName, of which it is one
+        case SetRetention():
             return {"retention": asdict(owner.set_retention(asked.tenant, asked.changes))}
-        case TenantName():
+        case GetRetention():
             return {"retention": asdict(owner.get_retention(asked.tenant))}
         case RegisterBuiltin():
             return _register_model(owner, _builtin(asked.name), package_uri=None, is_default=True)

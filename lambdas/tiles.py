@@ -24,6 +24,7 @@ from lambdas.http.rest_events import TRACEPARENT, begin_trace, read_actor
 from lambdas.logs import make_logger
 from lambdas.schemas.pyramid import Pyramid
 from lambdas.wiring import make_aws_clients, make_slide_store, make_tenant_ledger
+from wsi.audit.views import RecordedViews, ViewLog
 from wsi.errors import Invalid, SourceChanged, TesseraError
 from wsi.ports.objects import Objects, SlideStore
 from wsi.records.identity import Actor
@@ -119,9 +120,9 @@ def _route(
         recorded.record(actor, VIEWED, str(slide_id))
         return _TileAnswer(200, "application/json", answer.model_dump_json(), {"Cache-Control": EACH_TIME})
     if thumbnail:
-        jpeg = make_thumbnail_jpeg(
-            wiring.ledger.get_slide(actor, slide_id), slides=wiring.slides, objects=wiring.objects
-        )
+        slide = wiring.ledger.get_slide(actor, slide_id)
+        jpeg = make_thumbnail_jpeg(slide, slides=wiring.slides, objects=wiring.objects)
+        recorded.record(actor, THUMBNAIL, str(slide_id))
         return _TileAnswer(200, "image/jpeg", jpeg, {"Cache-Control": A_DAY if "v" in asked else EACH_TIME})
     answer = _tile(actor, slide_id, asked, tile, views)
     recorded.record(actor, VIEWED, str(slide_id))  # who has a tile's address need not have asked for the pyramid

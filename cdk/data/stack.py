@@ -70,12 +70,5 @@ class DataStack(cdk.Stack):
             watched=[self.slides, self.results],
             functions=owner.invoked_by_hand,
         )
-        self.queues = JobQueues(self, "Queues", prefix=deployment.queue_prefix)
-        self.database = Database(
-            self, "Database", deployment=deployment, network=network, key=self.key, recovery=recovery
-        )
-        self.migrations: Construct = OwnerFunctions(
-            self, "Owner", deployment=deployment, network=network, database=self.database, objects=objects
-        ).migrations
         self.source_role = SourceRole(self, "Sources", deployment=deployment).arn
         cdk.CfnOutput(self, "ModelsBucket", value=self.models.bucket_name)

@@ -58,6 +58,10 @@ class TenantName(Body):
     tenant: Name
 
 
+class ListSources(TenantName):
+    pass
+
+
 class SourceName(Body):
     """A part of a bucket: keys that begin with `prefix`, which ends with a slash; without it, the whole bucket."""
 
@@ -89,8 +93,8 @@ class SetQuotas(TenantOrAll):
         return {name: getattr(self, name) for name in self.model_fields_set - {"tenant"}}
 
 
-class TenantName(Body):
-    tenant: Name
+class GetRetention(TenantName):
+    pass
 
 
 class SetRetention(TenantName):
@@ -170,13 +174,13 @@ class Action(OneAction):
     disable_user: Person | None = None
     add_key: AddKey | None = None
     revoke_key: KeyName | None = None
-    list_sources: TenantName | None = None
+    list_sources: ListSources | None = None
     add_source: AddSource | None = None
     remove_source: RemoveSource | None = None
     set_quotas: SetQuotas | None = None
     get_quotas: TenantOrAll | None = None
     set_retention: SetRetention | None = None
-    get_retention: TenantName | None = None
+    get_retention: GetRetention | None = None
     list_audit: ListAudit | None = None
     verify_audit: VerifyAudit | None = None
     register_builtin: RegisterBuiltin | None = None

@@ -15,6 +15,7 @@ from tests.cdk.faults import (
     recovery,
     redeploying,
     scale,
+    sign_in,
     sources,
     traces,
     watching,
@@ -37,6 +38,7 @@ FAULTS = (
     *costs.FAULTS,
     *building.FAULTS,
     *traces.FAULTS,
+    *sign_in.FAULTS,
     *sources.FAULTS,
 )
 

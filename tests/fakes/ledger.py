@@ -10,7 +10,7 @@ from tests.fakes.audit.ledger_audit import MemoryAudit
 from tests.fakes.ledger_books import Books, Clock
 from tests.fakes.ledger_system import MemorySystemLedger
 from tests.fakes.ledger_tenant import MemoryTenantLedger
-from wsi.records.identity import Actor, Role
+from wsi.records.identity import Actor, Membership, Role
 from wsi.sources.source import Source
 
 

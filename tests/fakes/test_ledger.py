@@ -21,7 +21,7 @@ from tests.contracts.ledger_world import (
 )
 from tests.fakes.ledger import MemoryLedger
 from wsi.records.identity import Actor, Role
-from wsi.records.quotas import Quotas
+from wsi.records.quotas import Quotas, Retention
 from wsi.sources.source import Source
 from wsi.states import JobState
 
@@ -53,6 +53,9 @@ class MemoryWorld:
 
     def set_quotas(self, actor: Actor | None, quotas: Quotas) -> None:
         self.tenants.books.quotas[actor.tenant if actor else None] = quotas
+
+    def set_retention(self, actor: Actor, retention: Retention) -> None:
+        self.tenants.books.retention[actor.tenant] = retention
 
     def set_sources(self, actor: Actor, *sources: Source) -> None:
         self.tenants.set_sources(actor.tenant, *sources)

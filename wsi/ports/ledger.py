@@ -37,7 +37,7 @@ from wsi.sources.source import SourceRecords
 from wsi.states import SlideState
 
 
-class TenantLedger(TenantRegistrations, SourceRecords, Protocol):
+class TenantLedger(TenantRegistrations, TenantErasure, TenantAudit, SourceRecords, Protocol):
     """The API's operations. They raise NotFound for ids of other tenants; the use cases check roles."""
 
     def create_slide(
@@ -212,7 +212,7 @@ class Swept:
     notices_woken: int = 0  #: jobs with a notice that is due
 
 
-class SystemLedger(SystemRegistrations, SourceRecords, Protocol):
+class SystemLedger(SystemRegistrations, SystemErasure, SystemAudit, SourceRecords, Protocol):
     # --- slides
     def find_uninspected_slide(self, slide_id: UUID) -> Slide | None:
         """Return the slide while it is UPLOADED; None otherwise, as for a late duplicate message."""

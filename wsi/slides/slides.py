@@ -1,11 +1,9 @@
-"""Slides: registered by reference from a source of their tenant, and deleted with their files and what inspection
-stored."""
+"""Slides that are registered by reference from a source of their tenant."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 from wsi.access import require
 from wsi.errors import Forbidden, Invalid, NotFound, SourceMissing, SourceOutside

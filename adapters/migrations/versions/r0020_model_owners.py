@@ -10,7 +10,7 @@ from __future__ import annotations
 from alembic import op
 
 revision = "0020"
-down_revision = "0018"
+down_revision = "0019"
 
 API = "tessera_api"
 SYSTEM = "tessera_system"

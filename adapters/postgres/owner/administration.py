@@ -17,6 +17,9 @@ from psycopg.types.json import Jsonb
 
 from adapters.postgres.connections import CONNECT_SECONDS, Connections
 from adapters.postgres.owner import sources
+from adapters.postgres.owner.auditing import OwnerAudit
+from adapters.postgres.owner.models import ModelSummary, PostgresModelAdministration
+from adapters.postgres.owner.retention import change_retention, read_retention
 from adapters.postgres.owner.seeding import SeedKey, SeedUser, ensure_key, ensure_tenant, ensure_user, split_key
 from adapters.postgres.quotas import NAMES as QUOTA_NAMES
 from adapters.postgres.quotas import READ as READ_QUOTAS
@@ -28,7 +31,8 @@ from wsi.errors import Conflict, NotFound
 from wsi.records.audit.lines import INSTALLATION, AuditFilter, AuditLine
 from wsi.records.identity import Role
 from wsi.records.models import ModelVersion
-from wsi.records.quotas import Quotas
+from wsi.records.pages import Page
+from wsi.records.quotas import Quotas, Retention
 from wsi.sources.source import Source
 
 OWNER = "owner"  #: the actor in the audit log, if nobody is named
@@ -158,7 +162,7 @@ class Administration:
         with self._transaction() as connection:
             tenant_id = _tenant(connection, tenant)
             if sources.add_source(connection, tenant_id, source):
-                _audit(connection, tenant_id, "source.add", source.uri)
+                self._audit(connection, tenant_id, "source.add", source.uri)
 
     def remove_source(self, tenant: str, source: Source) -> bool:
         """Remove a source, and return whether the tenant had it. Slides that no other source covers can be read no
@@ -167,7 +171,7 @@ class Administration:
             tenant_id = _tenant(connection, tenant)
             is_removed = sources.remove_source(connection, tenant_id, source)
             if is_removed:
-                _audit(connection, tenant_id, "source.remove", source.uri)
+                self._audit(connection, tenant_id, "source.remove", source.uri)
             return is_removed
 
     def set_quotas(self, tenant: str | None, changes: Mapping[str, int | str | None]) -> Quotas:

@@ -16,7 +16,7 @@ from local.postgres import OWNER
 from tests.contracts.ledger_world import EMAIL, ISSUER, KEY_NAME, KEY_PREFIX, KEY_SECRET, MODEL, SUBJECT
 from tests.postgres import Database
 from wsi.records.identity import Actor, Role
-from wsi.records.quotas import Quotas
+from wsi.records.quotas import Quotas, Retention
 from wsi.sources.source import Source
 
 
@@ -62,20 +62,17 @@ class PostgresWorld:
         return sum(row["tiles"] for row in used), float(sum(row["worker_seconds"] for row in used))
 
     def set_quotas(self, actor: Actor | None, quotas: Quotas) -> None:
-        self._owner().set_quotas(self._name(actor) if actor else None, asdict(quotas))
+        self.administration.set_quotas(self._names[actor.tenant] if actor else None, asdict(quotas))
+
+    def set_retention(self, actor: Actor, retention: Retention) -> None:
+        self.administration.set_retention(self._names[actor.tenant], asdict(retention))
 
     def set_sources(self, actor: Actor, *sources: Source) -> None:
-        owner, name = self._owner(), self._name(actor)
-        for source in owner.list_sources(name):
-            owner.remove_source(name, source)
+        name = self._names[actor.tenant]
+        for source in self.administration.list_sources(name):
+            self.administration.remove_source(name, source)
         for source in sources:
-            owner.add_source(name, source)
-
-    def _owner(self) -> Administration:
-        return Administration(lambda: self._owner_dsn)
-
-    def _name(self, actor: Actor) -> str:
-        return {self.actor.tenant: "one", self.other.tenant: "two"}[actor.tenant]
+            self.administration.add_source(name, source)
 
     def close(self) -> None:
         self.api.close()

@@ -122,6 +122,8 @@ def test_a_model_is_registered_for_a_tenant_then_shared_with_all(administer):
         ({"add_key": {"tenant": "x", "name": "y", "role": "viewer"}}, "There is no tenant of this name"),
         ({"register_builtin": {"name": "x"}}, "There is no built-in model of this name; there are stain-density"),
         ({"register_model": {"card": {}, "package_uri": "s3://b/p/"}}, "The card is not one that read_package made"),
+        ({"share_model": {"tenant": "x", "name": "net", "version": "1"}}, "There is no tenant of this name"),
+        ({"choose_default_model": {"name": "net", "version": "1"}}, "This owner has no model with this name"),
         (
             {"add_source": {"tenant": "x", "bucket": "b-1", "prefix": "labs"}},
             "The prefix of a source ends with a slash",
