@@ -47,7 +47,7 @@ class PostgresDeidentification(Transactions):
             return slides.get(cursor, slide_id)
 
     def finish_deidentification(
-        self, slide_id: UUID, *, digest: str, etags: Mapping[str, str], choice: Choice | None
+        self, slide_id: UUID, *, digest: str, copies: Mapping[str, tuple[str, int]], choice: Choice | None
     ) -> bool:
         with self._transaction() as cursor:
             slide = lock_pending(cursor, slide_id)
@@ -64,10 +64,10 @@ class PostgresDeidentification(Transactions):
             cursor.execute("DELETE FROM slide_files WHERE slide_id = %s AND clean_uri IS NULL", (slide_id,))
             cursor.executemany(
                 """
-                UPDATE slide_files SET uri = clean_uri, etag = %s, clean_uri = NULL, clean_upload_id = NULL
+                UPDATE slide_files SET uri = clean_uri, etag = %s, size = %s, clean_uri = NULL, clean_upload_id = NULL
                 WHERE slide_id = %s AND clean_uri = %s
                 """,
-                [(etag, slide_id, uri) for uri, etag in etags.items()],
+                [(etag, size, slide_id, uri) for uri, (etag, size) in copies.items()],
             )
             cursor.execute(
                 """

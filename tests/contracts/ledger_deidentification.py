@@ -38,8 +38,8 @@ def begun_slide(world: LedgerWorld) -> Slide:
 
 
 def finish(world: LedgerWorld, slide: Slide) -> bool:
-    etags = {file.clean.uri: f"clean-{file.clean.uri}" for file in slide.files if file.clean is not None}
-    return world.system.finish_deidentification(slide.id, digest="def-1", etags=etags, choice=CHOICE)
+    copies = {file.clean.uri: (f"clean-{file.clean.uri}", 4_711) for file in slide.files if file.clean is not None}
+    return world.system.finish_deidentification(slide.id, digest="def-1", copies=copies, choice=CHOICE)
 
 
 class DeidentificationLedgerContract:
@@ -67,7 +67,7 @@ class DeidentificationLedgerContract:
         assert slide is not None
         assert [file.uri for file in slide.files] == [f"{begun.files[place].uri}-clean" for place in (0, 2)]
         assert [file.etag for file in slide.files] == [f"clean-{file.uri}" for file in slide.files]
-        assert all(file.clean is None for file in slide.files)
+        assert all(file.clean is None and file.size == 4_711 for file in slide.files)
         assert (slide.digest, slide.deidentified, slide.removed) == ("def-1", True, REMOVED)
         assert slide.choice == CHOICE
         assert slide.version == begun.version + 1
@@ -81,7 +81,7 @@ class DeidentificationLedgerContract:
 
     def test_it_does_not_end_before_it_has_begun(self, world: LedgerWorld) -> None:
         slide = identified_slide(world)
-        assert not world.system.finish_deidentification(slide.id, digest="def-1", etags={}, choice=None)
+        assert not world.system.finish_deidentification(slide.id, digest="def-1", copies={}, choice=None)
 
     def test_a_slide_is_never_ready_with_its_identifiers(self, world: LedgerWorld) -> None:
         begun = begun_slide(world)

@@ -37,16 +37,16 @@ class MemoryDeidentification:
             return begun
 
     def finish_deidentification(
-        self, slide_id: UUID, *, digest: str, etags: Mapping[str, str], choice: Choice | None
+        self, slide_id: UUID, *, digest: str, copies: Mapping[str, tuple[str, int]], choice: Choice | None
     ) -> bool:
         with self.books.lock:
             slide = self._to_be_deidentified(slide_id)
             if slide is None or slide.removed is None:
                 return False
             files = [
-                replace(file, uri=file.clean.uri, etag=etags[file.clean.uri], clean=None)
+                replace(file, uri=copy.uri, etag=copies[copy.uri][0], size=copies[copy.uri][1], clean=None)
                 for file in slide.files
-                if file.clean is not None
+                if (copy := file.clean) is not None
             ]
             self.books.slides[slide_id] = replace(
                 slide,

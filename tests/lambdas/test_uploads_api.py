@@ -108,7 +108,9 @@ def test_what_was_removed_is_told_once_it_is(analyst, installation):
     removed = Removed(images=2, tags=11)
     assert installation.ledger.begin_deidentification(slide.id, f"{slide.id}.svs", copies, removed) is not None
     assert analyst("GET", f"/slides/{slide.id}").body["removed"] is None
-    assert installation.ledger.finish_deidentification(slide.id, digest="d-1", etags={"s3://b/clean": "e"}, choice=None)
+    assert installation.ledger.finish_deidentification(
+        slide.id, digest="d-1", copies={"s3://b/clean": ("e", 3)}, choice=None
+    )
     answer = analyst("GET", f"/slides/{slide.id}").body
     assert (answer["deidentified"], answer["removed"]) == (True, {"images": 2, "tags": 11, "files": 0})
     assert answer["name"] == f"{slide.id}.svs"

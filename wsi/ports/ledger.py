@@ -246,11 +246,11 @@ class SystemLedger(SystemRegistrations, SystemErasure, SystemAudit, SourceRecord
         ...
 
     def finish_deidentification(
-        self, slide_id: UUID, *, digest: str, etags: Mapping[str, str], choice: Choice | None
+        self, slide_id: UUID, *, digest: str, copies: Mapping[str, tuple[str, int]], choice: Choice | None
     ) -> bool:
-        """Make the clean copies the slide's files and drop the others. `etags` by uri of the copy; `choice` is what is
-        left to choose in them. The audit log names the uploader as the actor. Return False if another process was
-        faster, or the slide is no longer UPLOADED."""
+        """Make the clean copies the slide's files and drop the others. `copies` are ETag and bytes by uri of the copy;
+        `choice` is what is left to choose in them. The audit log names the uploader as the actor. Return False if
+        another process was faster, or the slide is no longer UPLOADED."""
         ...
 
     def claim_restoring_slides(self, *, seconds: float, limit: int) -> tuple[Slide, ...]:

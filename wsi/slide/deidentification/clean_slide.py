@@ -5,31 +5,34 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from wsi.records.slides import Inspection, Removed
 from wsi.slide.coding import Codec, Coding
+from wsi.slide.deidentification.edits import CleanSource
 from wsi.slide.deidentification.jpeg_comments import blank_comments
-from wsi.slide.deidentification.overwrites import OverwrittenSource
 from wsi.slide.deidentification.refusing import make_deidentification_error
-from wsi.slide.index import SlideIndex
+from wsi.slide.index import SlideIndex, TileExtents
 
 
 @dataclass(frozen=True, slots=True)
 class CleanFile:
     number: int  #: its place among the slide's files
     name: str  #: "00000.svs"; says nothing
-    source: OverwrittenSource
+    source: CleanSource
 
 
 @dataclass(frozen=True, slots=True)
 class CleanSlide:
     files: tuple[CleanFile, ...]  #: those that stay, the one that is opened first
     removed: Removed
+    salted: bool = False  #: another salt gives other bytes of the same sizes
 
 
-def check_unharmed(before: SlideIndex, after: SlideIndex) -> None:
-    """Raise SlideRejected unless both indexes agree on every level. Warnings may go with what they are about."""
-    if not (_same_facts(before, after) and _same_places(before, after)):
+def check_unharmed(before: SlideIndex, after: SlideIndex, shifts: NDArray[np.int64] | None = None) -> None:
+    """Raise SlideRejected unless both indexes agree on every level. Warnings may go with what they are about. `shifts`:
+    the number of bytes by which the tiles of each file moved."""
+    if not (_same_facts(before, after) and _same_places(before, after, shifts)):
         raise make_deidentification_error("What is left of the slide would be read in another way")
 
 
@@ -50,12 +53,19 @@ def _bare(coding: Coding) -> Coding:
     return replace(coding, tables=blank_comments(coding.tables))
 
 
-def _same_places(before: SlideIndex, after: SlideIndex) -> bool:
-    return len(before.levels) == len(after.levels) and all(
+def _same_places(before: SlideIndex, after: SlideIndex, shifts: NDArray[np.int64] | None) -> bool:
+    if len(before.levels) != len(after.levels):
+        return False
+    return all(
         (one.info, _bare(one.coding), one.holes) == (other.info, _bare(other.coding), other.holes)
         and all(
             np.array_equal(getattr(one.pieces, part), getattr(other.pieces, part))
-            for part in ("first", "files", "offsets", "sizes")
+            for part in ("first", "files", "sizes")
         )
+        and np.array_equal(_shift(one.pieces, shifts), other.pieces.offsets)
         for one, other in zip(before.levels, after.levels, strict=True)
     )
+
+
+def _shift(pieces: TileExtents, shifts: NDArray[np.int64] | None) -> NDArray[np.int64]:
+    return pieces.offsets if shifts is None else pieces.offsets + shifts[pieces.files]

@@ -33,7 +33,7 @@ def clean(source: SlideSource, *, choice: Choice | None = None, salt: bytes) -> 
     if found.container is Container.OTHER:
         raise make_deidentification_error("The slide is of a format that keeps identifiers in places of its own")
     if found.container is Container.DICOM:
-        from wsi.slide.deidentification.dicom_series import clean_series  # pydicom takes a third of a second
+        from wsi.slide.deidentification.dicom.series import clean_series  # pydicom takes a third of a second
 
         return clean_series(found.files, choice=choice, salt=salt)
     return _clean_tiff(found, choice)

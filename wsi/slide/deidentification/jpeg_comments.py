@@ -9,19 +9,21 @@ from wsi.slide.codecs import jpeg
 
 #: Frames and tables of Huffman and arithmetic coding; scan, quantisation, lines, restarts, hierarchy (T.81, table B.1).
 _DECODING: Final = frozenset({*range(0xC0, 0xD0), *range(0xDA, 0xE0)})
-_JFIF: Final = 0xE0
-_JFIF_SIZE: Final = 16  #: bytes of its segment; behind them may be a thumbnail
-_ADOBE: Final = 0xEE  #: says the colours
-_PROFILE: Final = b"ICC_PROFILE\0"
+#: Segments that decoders read: what they begin with, and their bytes. Behind a JFIF header may be a thumbnail.
+_KNOWN: Final = {0xE0: (b"JFIF\0", 14), 0xEE: (b"Adobe", 12)}
 
 
 def locate_comments(data: bytes) -> Iterator[tuple[int, int]]:
     """Yield (start, end) of each comment, without marker and length, in a JPEG or in tables alone. Raises
     TileUnreadable."""
     for marker, start, end in jpeg.read_segments(data):
-        if marker == _JFIF and end > start + 2 + _JFIF_SIZE:
-            yield start + 2 + _JFIF_SIZE, end
-        elif marker not in (*_DECODING, _JFIF, _ADOBE) and not data.startswith(_PROFILE, start + 4):
+        if marker in _DECODING:
+            continue
+        name, size = _KNOWN.get(marker, (b"", 0))
+        if name and data.startswith(name, start + 4):
+            if end > start + 4 + size:
+                yield start + 4 + size, end
+        else:
             yield start + 4, end
 
 

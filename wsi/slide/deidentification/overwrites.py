@@ -42,7 +42,7 @@ def sort_overwrites(overwrites: Iterable[Overwrite]) -> tuple[Overwrite, ...]:
 
 
 class OverwrittenSource:
-    """A `RangeSource` that returns the file's bytes as they are after the overwrites. Raises SourceError."""
+    """A `CleanSource` that returns the file's bytes as they are after the overwrites. Raises SourceError."""
 
     def __init__(self, source: RangeSource, overwrites: Sequence[Overwrite]) -> None:
         """Take overwrites that `sort_overwrites` has sorted."""
@@ -66,8 +66,8 @@ class OverwrittenSource:
         for byte_range, data in zip(ranges, self._source.read_many(ranges), strict=True):
             yield self._over(byte_range, data)
 
-    def touches(self, byte_range: ByteRange) -> bool:
-        return bool(self._meeting(byte_range))
+    def find_unchanged(self, byte_range: ByteRange) -> ByteRange | None:
+        return None if self._meeting(byte_range) else byte_range
 
     def _over(self, byte_range: ByteRange, data: Data) -> bytes:
         meeting = self._meeting(byte_range)

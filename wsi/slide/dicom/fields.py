@@ -79,6 +79,12 @@ def read_fields(
     return _FieldReader(reader, until).fields(Element(0, at, reader.size - at), wanted, implicit=implicit, top=True)
 
 
+def read_items(reader: BufferedRangeReader, outer: Element, wanted: Wanted, *, implicit: bool) -> Sequence[Fields]:
+    """Return the wanted values of each item of the sequence `outer`. Raises SlideRejected DAMAGED, TRUNCATED;
+    SourceError."""
+    return _FieldReader(reader, until=0).sequence(outer, wanted, implicit=implicit)[0]
+
+
 @dataclass(slots=True)
 class _FieldReader:
     reader: BufferedRangeReader

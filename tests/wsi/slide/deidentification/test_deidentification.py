@@ -4,12 +4,10 @@ and no byte says whose they are."""
 from __future__ import annotations
 
 from contextlib import closing
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import openslide
-import pydicom
 import pytest
 import tifffile
 
@@ -140,9 +138,11 @@ def test_every_tile_of_a_real_slide_has_the_same_bytes(real: Path, tmp_path: Pat
 
 
 def test_files_keep_their_sizes(slide: Identified, tmp_path: Path) -> None:
+    """But for DICOM, whose elements are removed and added."""
     source = open_local_source(slide.path)
     for file in cleaned(slide.path).files:
-        assert file.source.size == source.files[file.number][1].size
+        before = source.files[file.number][1].size
+        assert file.source.size == before if slide.path.is_file() else file.source.size != before
 
 
 def test_a_clean_slide_is_left_alone(slide: Identified, tmp_path: Path) -> None:
@@ -193,22 +193,3 @@ def test_the_cmu_slide_keeps_its_thumbnail_and_measures(tmp_path: Path) -> None:
         assert not {f"aperio.{name}" for name in gone} & other.properties.keys()
         assert openslide.OpenSlide.detect_format(after) == "aperio"
     assert (slide.removed.images, slide.removed.tags) == (2, 16)
-
-
-def test_a_colour_profile_stays(tmp_path: Path) -> None:
-    after = written(cleaned(shared_slide(REAL[1])), tmp_path / "clean")
-    with tifffile.TiffFile(shared_slide(REAL[1])) as one, tifffile.TiffFile(after) as other:
-        assert other.pages.first.tags[34675].value == one.pages.first.tags[34675].value
-    dicom = shared_slide(REAL[7])
-    source = written(cleaned(dicom), tmp_path / "series")
-    profiles = [
-        pydicom.dcmread(path, stop_before_pixels=True).OpticalPathSequence[0].ICCProfile
-        for path in (opened_file(dicom), source)
-    ]
-    assert profiles[0] == profiles[1]
-
-
-def test_overwrites_lie_apart_and_in_order(slide: Identified) -> None:
-    for file in cleaned(slide.path).files:
-        overwrites = file.source.overwrites
-        assert all(one.place.end <= other.place.start for one, other in pairwise(overwrites))

@@ -7,24 +7,18 @@ from dataclasses import replace
 from pathlib import Path
 
 import openslide
-import pydicom
 import pytest
 import tifffile
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydicom.uid import UID
 
 from tests.fakes.ranges import MemoryRangeSource
 from tests.shared_slides import shared_slide
 from tests.slides import write_svs
-from tests.slides.dicoms import SERIES, Writing, tissue, write_picture
 from tests.slides.identified import (
     FORMATS,
     SAID,
-    add_private,
-    identifying_elements,
     noise,
-    write_identified_series,
     write_identified_svs,
     write_level,
 )
@@ -34,7 +28,6 @@ from wsi.records.slides import Choice
 from wsi.slide.deidentification.aperio_text import keep_measures
 from wsi.slide.deidentification.clean_slide import CleanSlide
 from wsi.slide.deidentification.cleaning import clean
-from wsi.slide.deidentification.dicom_values import replace_uids
 from wsi.slide.files.source import SlideSource
 from wsi.slide.opening import open_local_source
 from wsi.slide.ranges import ByteRange
@@ -264,104 +257,3 @@ def test_damage_leaves_no_name_behind_and_is_refused_in_words(whole, data):
         said = error.sentence
     assert SAID not in said
     assert slide is None or not any(SAID.encode() in bytes_of(slide, number) for number in range(len(slide.files)))
-
-
-# --- DICOM
-
-
-def dataset_of(slide: CleanSlide, tmp_path: Path, file: int = 0) -> pydicom.Dataset:
-    path = tmp_path / f"after-{file}.dcm"
-    path.write_bytes(bytes_of(slide, file))
-    return pydicom.dcmread(path)
-
-
-def test_a_moment_stands_for_any_and_names_are_empty(tmp_path):
-    after = dataset_of(cleaned(write_identified_series(tmp_path).path), tmp_path)
-    assert (after.StudyDate, after.ContentDate, after.ContentTime) == ("19000101", "19000101", "000000")
-    assert after.AcquisitionDateTime.strip() == "19000101000000"
-    for name in ("PatientName", "PatientID", "PatientAge", "AccessionNumber", "InstitutionName", "DeviceSerialNumber"):
-        assert not str(after[name].value).strip()
-    assert after.Manufacturer == "Leica"
-    (specimen,) = after.SpecimenDescriptionSequence
-    assert not specimen.SpecimenIdentifier
-    assert not specimen.SpecimenPreparationSequence[0].InstitutionName
-
-
-def test_uids_are_others_that_hang_together_in_the_same_way(tmp_path):
-    slide = cleaned(write_identified_series(tmp_path).path)
-    one, other = (dataset_of(slide, tmp_path, file) for file in (0, 1))
-    assert one.SeriesInstanceUID == other.SeriesInstanceUID != SERIES
-    assert one.file_meta.MediaStorageSOPInstanceUID == one.SOPInstanceUID
-    assert one.SOPClassUID == "1.2.840.10008.5.1.4.1.1.77.1.6"
-    for uid in (one.SeriesInstanceUID, one.StudyInstanceUID, one.FrameOfReferenceUID, one.SOPInstanceUID):
-        assert UID(uid).is_valid
-    again = clean(open_local_source(tmp_path / SAID), salt=b"another")
-    assert dataset_of(again, tmp_path).SeriesInstanceUID != one.SeriesInstanceUID
-
-
-@given(st.lists(st.integers(0, 10**11), min_size=2, max_size=5), st.binary(max_size=16))
-def test_a_uid_keeps_its_length_and_is_a_uid(parts, salt):
-    uid = "1." + ".".join(map(str, parts))
-    padded = (uid + "\0" * (len(uid) % 2)).encode()
-    other = replace_uids(padded, salt)
-    assert len(other) == len(padded)
-    if len(uid) >= 6:
-        assert UID(other.rstrip(b"\0").decode()).is_valid
-        assert len(other.rstrip(b"\0")) == len(uid)
-        assert other != padded
-    assert replace_uids(b"1.2.840.10008.1.2\0", salt) == b"1.2.840.10008.1.2\0"
-
-
-def test_private_elements_are_blanked_whatever_they_are(tmp_path):
-    path = write_picture(tmp_path / "a.dcm", tissue(128, 128))
-    dataset = pydicom.dcmread(path)
-    add_private(dataset)
-    dataset.save_as(path)
-    assert path.read_bytes().count(SAID.encode()) >= 5
-    assert SAID.encode() not in bytes_of(cleaned(path))
-
-
-def test_the_lengths_of_groups_stay(tmp_path):
-    path = write_picture(tmp_path / "a.dcm", tissue(64, 64))
-    data = path.read_bytes()
-    meta = data.index(b"\x02\0\0\0UL")
-    at = data.index(b"\x08\0\x08\0CS")  # ImageType, before which a length may stand
-    length = b"\x08\0\0\0UL\x04\0" + (200).to_bytes(4, "little")
-    path.write_bytes(data[:at] + length + data[at:])
-    after = bytes_of(cleaned(path))
-    assert after[at : at + len(length)] == length
-    assert after[meta : meta + 12] == data[meta : meta + 12]
-
-
-def test_what_lies_before_and_behind_the_data_is_blanked(tmp_path):
-    path = write_picture(tmp_path / "a.dcm", tissue(128, 128))
-    data = path.read_bytes()
-    padding = b"\xfc\xff\xfc\xffOB\0\0" + (20).to_bytes(4, "little") + SAID.encode().ljust(20)
-    path.write_bytes(SAID.encode().ljust(128) + data[128:] + padding)
-    after = bytes_of(cleaned(path))
-    assert after[:128] == bytes(128)
-    assert SAID.encode() not in after
-    assert after[-32:-20] == padding[:12]
-
-
-def test_it_says_that_the_patient_is_not_in_it_where_it_said_anything_of_that(tmp_path):
-    how = Writing(more={"PatientIdentityRemoved": "YES ", "DeidentificationMethod": f"by {SAID}"})
-    after = dataset_of(cleaned(write_picture(tmp_path / "a.dcm", tissue(64, 64), how)), tmp_path)
-    assert after.PatientIdentityRemoved == "YES"
-    assert not after.DeidentificationMethod
-
-
-@pytest.mark.parametrize("element", ["BurnedInAnnotation", "SpecimenLabelInImage"])
-def test_what_is_part_of_the_pixels_is_refused(element, tmp_path):
-    said = write_picture(tmp_path / "a.dcm", tissue(64, 64), Writing(more={element: "YES"}))
-    assert refused(said) is RejectReason.CAN_NOT_DEIDENTIFY
-    silent = write_picture(tmp_path / "a.dcm", tissue(64, 64), Writing(more={element: "NO"}))
-    assert cleaned(silent).removed.images == 0
-
-
-def test_frames_that_nobody_reads_do_not_end_the_walk(tmp_path):
-    """Only the first of two optical paths is chosen; what lies behind the last frame is blanked all the same."""
-    how = Writing(paths=2, dark=(2,), sparse=True, more=identifying_elements(), table="none")
-    path = write_picture(tmp_path / "a.dcm", tissue(192, 128), replace(how), tissue(192, 128, seed=1))
-    slide = clean(open_local_source(path), choice=Choice(optical_path="1"), salt=SALT)
-    assert SAID.encode() not in bytes_of(slide)

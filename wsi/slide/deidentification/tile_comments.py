@@ -1,0 +1,86 @@
+"""Comments in tiles: a JPEG can hold text, EXIF and data of programs, and so can a JPEG 2000 code stream.
+
+Programs write the same into each tile, or into none. So tiles of a large slide are sampled, and all tiles are read
+if one of the sample says something. Of up to `READ_WHOLE` bytes, all tiles are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wsi.errors import TileUnreadable
+from wsi.slide.codecs.jpeg import read_segments
+from wsi.slide.coding import Codec
+from wsi.slide.deidentification.jpeg_comments import locate_comments
+from wsi.slide.ranges import ByteRange, RangeSource
+
+READ_WHOLE: Final = 256 * 1024**2  #: bytes
+_SAMPLE: Final = 64  #: tiles
+_AT_ONCE: Final = 64  #: tiles that are read together
+_SCAN: Final = 0xDA
+_END: Final = b"\xff\xd9"
+#: Of JPEG 2000: start, comment, first tile part (T.800, table A.2); the programs that encode tiles name themselves.
+_J2K_START, _J2K_COMMENT, _J2K_TILE = b"\xff\x4f", 0x64, 0x90
+_PROGRAMS: Final = (b"Kakadu-", b"Created by OpenJPEG version ", b"Kdu-Layer-Info: ")
+_LONGEST_PROGRAM: Final = 48  #: bytes; behind a program's name may be anything
+
+
+def locate_tile_comments(
+    source: RangeSource, codec: Codec, starts: NDArray[np.int64], ends: NDArray[np.int64]
+) -> list[ByteRange]:
+    """Return the places of what tiles say beside their pixels and is not blank. Tiles that no decoder reads are left
+    alone. Raises SourceError."""
+    if codec not in (Codec.JPEG, Codec.JPEG_2000) or not len(starts):
+        return []
+    if int((ends - starts).sum()) > READ_WHOLE:
+        sample = np.linspace(0, len(starts) - 1, min(_SAMPLE, len(starts)), dtype=np.int64)
+        if not any(True for _ in _locate(source, codec, starts[sample], ends[sample])):
+            return []
+    return list(dict.fromkeys(_locate(source, codec, starts, ends)))
+
+
+def _locate(
+    source: RangeSource, codec: Codec, starts: NDArray[np.int64], ends: NDArray[np.int64]
+) -> Iterator[ByteRange]:
+    for at in range(0, len(starts), _AT_ONCE):
+        pairs = zip(starts[at : at + _AT_ONCE].tolist(), ends[at : at + _AT_ONCE].tolist(), strict=True)
+        ranges = [ByteRange(start, end) for start, end in pairs]
+        for place, data in zip(ranges, source.read_many(ranges), strict=True):
+            for start, end in locate_in_tile(bytes(data), codec):
+                yield ByteRange(place.start + start, place.start + end)
+
+
+def locate_in_tile(data: bytes, codec: Codec) -> Sequence[tuple[int, int]]:
+    """Return (start, end) of each comment of one tile that is not blank, and of what is behind its end."""
+    try:
+        found = list(locate_comments(data)) + _locate_behind(data) if codec is Codec.JPEG else list(_locate_j2k(data))
+    except TileUnreadable:
+        return ()
+    return [(start, end) for start, end in found if data[start:end].strip(b"\0")]
+
+
+def _locate_behind(data: bytes) -> list[tuple[int, int]]:
+    """Return what is behind the end of a JPEG of one scan: in a scan, no end marker can be part of the pixels."""
+    scan = next((end for marker, _, end in read_segments(data) if marker == _SCAN), None)
+    end = -1 if scan is None else data.find(_END, scan)
+    if scan is None or end < 0 or data.find(b"\xff\xda", scan, end) >= 0:
+        return []
+    return [(end + 2, len(data))]
+
+
+def _locate_j2k(data: bytes) -> Iterator[tuple[int, int]]:
+    """Yield the comments in the main header of a code stream. A program's own name is none."""
+    at = 2 if data.startswith(_J2K_START) else len(data)
+    while at + 4 <= len(data) and data[at] == 0xFF and data[at + 1] != _J2K_TILE:
+        end = at + 2 + int.from_bytes(data[at + 2 : at + 4], "big")
+        if data[at + 1] == _J2K_COMMENT and end <= len(data) and not _names_program(data[at + 6 : end]):
+            yield at + 6, end
+        at = max(end, at + 4)
+
+
+def _names_program(text: bytes) -> bool:
+    return len(text) <= _LONGEST_PROGRAM and text.startswith(_PROGRAMS) and not text.strip().count(b"\n")
