@@ -41,6 +41,7 @@ class NdpiLevel:
     gap_before_second: int = 0  #: bytes of nothing inside the first slice, which is lost by it
     texts: tuple[tuple[int, bytes], ...] = ()  #: further tags of text
     comment: bytes = b""  #: in the header of the JPEG
+    behind: bytes = b""  #: after the end of the JPEG, within its strip
 
 
 @dataclass
@@ -112,7 +113,7 @@ def sliced_jpeg(level: NdpiLevel) -> tuple[bytes, list[int]]:
     height, width = level.pixels.shape[:2]
     if level.slice_width is None:
         whole = _encode(level.pixels, level.subsampling, rows=False)
-        return whole[:2] + _comment(level) + whole[2:], []
+        return whole[:2] + _comment(level) + whole[2:] + level.behind, []
     columns = [
         _slices(_encode(np.ascontiguousarray(column), level.subsampling, rows=True))
         for column in np.split(level.pixels, range(level.slice_width, width, level.slice_width), axis=1)
@@ -131,7 +132,7 @@ def sliced_jpeg(level: NdpiLevel) -> tuple[bytes, list[int]]:
                 out += bytes((0xFF, 0xD0 + (len(starts) - 1) % 8))
             starts.append(len(out))
             out += columns[column][1][row]
-    return bytes(out) + b"\xff\xd9", starts
+    return bytes(out) + b"\xff\xd9" + level.behind, starts
 
 
 def _comment(level: NdpiLevel) -> bytes:

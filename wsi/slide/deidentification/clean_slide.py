@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from wsi.errors import SlideRejected
 from wsi.records.slides import Inspection, Removed
 from wsi.slide.coding import Codec, Coding
 from wsi.slide.deidentification.edits import CleanSource
@@ -29,11 +31,18 @@ class CleanSlide:
     salted: bool = False  #: another salt gives other bytes of the same sizes
 
 
-def check_unharmed(before: SlideIndex, after: SlideIndex, shifts: NDArray[np.int64] | None = None) -> None:
-    """Raise SlideRejected unless both indexes agree on every level. Warnings may go with what they are about. `shifts`:
-    the number of bytes by which the tiles of each file moved."""
+def check_unharmed(
+    before: SlideIndex, read_after: Callable[[], SlideIndex], shifts: NDArray[np.int64] | None = None
+) -> None:
+    """Raise SlideRejected unless the clean slide's index can be read and agrees on every level. Warnings may go with
+    what they are about. `shifts`: the number of bytes by which the tiles of each file moved."""
+    harmed = make_deidentification_error("What is left of the slide would be read in another way")
+    try:
+        after = read_after()
+    except SlideRejected as rejected:
+        raise harmed from rejected
     if not (_same_facts(before, after) and _same_places(before, after, shifts)):
-        raise make_deidentification_error("What is left of the slide would be read in another way")
+        raise harmed
 
 
 def _same_facts(before: SlideIndex, after: SlideIndex) -> bool:

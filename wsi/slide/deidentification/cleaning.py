@@ -50,6 +50,6 @@ def _clean_tiff(found: FoundSlide, choice: Choice | None) -> CleanSlide:
             "The slide can be read only in ways that do not tell where its identifiers lie"
         ) from rejected
     suffix, overwrites, removed = clean_tiff(held, choice)
-    check_unharmed(before, read_index(OverwrittenSource(held, overwrites)))
+    check_unharmed(before, lambda: read_index(OverwrittenSource(held, overwrites)))
     named = CleanFile(found.opened, f"00000{suffix}", OverwrittenSource(found.file, overwrites))
     return CleanSlide((named,), replace(removed, files=len(found.files) - 1))

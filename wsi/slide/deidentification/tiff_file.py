@@ -7,22 +7,24 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from wsi.errors import TileUnreadable
 from wsi.records.slides import Choice, Removed
 from wsi.slide import tiff
+from wsi.slide.coding import Codec
 from wsi.slide.deidentification.aperio_text import keep_measures
-from wsi.slide.deidentification.jpeg_comments import locate_comments
+from wsi.slide.deidentification.ndpi_level import locate_level_comments
 from wsi.slide.deidentification.ome_text import build_description
 from wsi.slide.deidentification.overwrites import Overwrite, sort_overwrites
 from wsi.slide.deidentification.refusing import make_deidentification_error
-from wsi.slide.deidentification.tiff_pages import KeptPage, clean_pages
+from wsi.slide.deidentification.tiff_pages import MAKE, KeptPage, clean_pages, locate_pixels
+from wsi.slide.deidentification.tiff_values import rises
+from wsi.slide.deidentification.tile_comments import locate_tile_comments
 from wsi.slide.layouts import aperio, generic, ndpi, ome
 from wsi.slide.layouts.pyramids import StoredImage, shows_same_field
 from wsi.slide.layouts.tiff_levels import read_image_size
 from wsi.slide.ranges import ByteRange, RangeSource
 from wsi.slide.tiff import Directory, Tiff
 
-#: Tags of an NDPI: its version, the lens, the image's position on the glass and in focus, its restart slices.
+#: Tags of an NDPI: its version, the lens, the image's position on the glass and in focus.
 _NDPI_TAGS: Final = frozenset(
     {
         tiff.NDPI_VERSION,
@@ -30,12 +32,12 @@ _NDPI_TAGS: Final = frozenset(
         65422,  # nm from the slide's centre, across
         65423,  # and down
         ndpi.Z_OFFSET,
-        ndpi.STARTS,
-        ndpi.STARTS_UPPER,
         ndpi.CAPTURE_MODE,
     }
 )
-_MAKE: Final = 271
+_STARTS: Final = (ndpi.STARTS, ndpi.STARTS_UPPER)  #: of its restart slices
+_MAKER: Final = "Hamamatsu"
+_CODECS: Final = {7: Codec.JPEG, 33003: Codec.JPEG_2000, 33005: Codec.JPEG_2000, 34712: Codec.JPEG_2000}
 _SHOWS_MORE: Final = re.compile(r"label|macro", re.IGNORECASE)  #: than the scan
 
 
@@ -45,12 +47,23 @@ def clean_tiff(source: RangeSource, choice: Choice | None) -> tuple[str, tuple[O
     file = tiff.parse(source)
     suffix, pages = next(of_layout(file, choice) for claims, of_layout in _LAYOUTS if claims(file))
     overwrites, removed = clean_pages(file, pages, source.size)
-    within = [place for page in pages if file.ndpi for place in _header_comments(page.directory, source)]
-    return (
-        suffix,
-        sort_overwrites((*overwrites, *map(Overwrite, within))),
-        removed + Removed(tags=len(within)),
-    )
+    locate = locate_level_comments if file.ndpi else _locate_comments
+    within = [place for page in _list_pages(pages) for place in locate(page, source)]
+    try:
+        return suffix, sort_overwrites((*overwrites, *map(Overwrite, within))), removed + Removed(tags=len(within))
+    except ValueError:
+        raise make_deidentification_error("Two tiles of the file share their bytes in part") from None
+
+
+def _list_pages(pages: Sequence[KeptPage]) -> Iterator[Directory]:
+    for page in pages:
+        yield page.directory
+        yield from _list_pages(page.below)
+
+
+def _locate_comments(page: Directory, source: RangeSource) -> Sequence[ByteRange]:
+    codec = _CODECS.get(page.read_integer(tiff.COMPRESSION, 1))
+    return [] if codec is None else locate_tile_comments(source, codec, *locate_pixels(page, source.size))
 
 
 def _aperio(file: Tiff, choice: Choice | None) -> tuple[str, Sequence[KeptPage]]:
@@ -98,27 +111,15 @@ def _shows_the_scan(page: Directory, base: Directory) -> bool:
 
 def _ndpi(file: Tiff, choice: Choice | None) -> tuple[str, Sequence[KeptPage]]:
     levels, _ = ndpi.choose_focal_plane(ndpi.select_levels(file), choice)
-    return ".ndpi", [KeptPage(level, more=_NDPI_TAGS | _hamamatsu(level)) for level in levels]
+    return ".ndpi", [_keep_level(level) for level in levels]
 
 
-def _header_comments(level: Directory, source: RangeSource) -> Iterator[ByteRange]:
-    """Yield the comments that are not blank in the JPEG header of an NDPI's level; each level is one JPEG."""
-    starts, sizes = (level.read_integers(tag) for tag in (tiff.STRIP_OFFSETS, tiff.STRIP_BYTE_COUNTS))
-    if starts is None or sizes is None:
-        return
-    start = int(starts[0])
-    data = source.read(ByteRange(start, min(start + min(int(sizes[0]), ndpi.HEADER), source.size)))
-    try:
-        for begin, end in locate_comments(data):
-            if data[begin:end].strip(b"\0"):
-                yield ByteRange(start + begin, start + end)
-    except TileUnreadable as error:
-        raise make_deidentification_error("A level of the file has no JPEG header that can be read") from error
-
-
-def _hamamatsu(level: Directory) -> frozenset[int]:
-    """Return the tag of the maker if it is Hamamatsu: readers know the format by it, too."""
-    return frozenset({_MAKE}) if level.read_text(_MAKE).strip().lower() == "hamamatsu" else frozenset()
+def _keep_level(level: Directory) -> KeptPage:
+    """Return an NDPI's level with its list of restart slices, if that lists places alone."""
+    listed = frozenset(_STARTS) if rises(level, ndpi.STARTS) else frozenset[int]()
+    upper = ndpi.STARTS_UPPER in level and not rises(level, ndpi.STARTS_UPPER)
+    make = _MAKER.encode() if level.read_text(MAKE).strip().lower() == _MAKER.lower() else None
+    return KeptPage(level, more=_NDPI_TAGS, lists=frozenset() if upper else listed, make=make)
 
 
 def _ome(file: Tiff, choice: Choice | None) -> tuple[str, Sequence[KeptPage]]:

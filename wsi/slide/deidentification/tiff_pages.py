@@ -16,10 +16,12 @@ from numpy.typing import NDArray
 from wsi.errors import TileUnreadable
 from wsi.records.slides import Removed
 from wsi.slide import tiff
+from wsi.slide.deidentification.colour_profile import blank_profile
 from wsi.slide.deidentification.jpeg_comments import blank_comments
 from wsi.slide.deidentification.overwrites import PADDING, Overwrite, compute_gaps, merge_ranges, sort_overwrites
 from wsi.slide.deidentification.refusing import make_deidentification_error
 from wsi.slide.deidentification.tiff_directory import DirectoryWriter, NewEntry
+from wsi.slide.deidentification.tiff_values import check_places, holds_numbers
 from wsi.slide.ranges import ByteRange
 from wsi.slide.tiff import Directory, TagEntry, Tiff
 
@@ -55,8 +57,10 @@ PIXEL_TAGS: Final = frozenset(
 _TILES: Final = frozenset({tiff.TILE_WIDTH, tiff.TILE_LENGTH, tiff.TILE_OFFSETS, tiff.TILE_BYTE_COUNTS})
 _STRIPS: Final = frozenset({tiff.STRIP_OFFSETS, tiff.STRIP_BYTE_COUNTS, tiff.ROWS_PER_STRIP})
 _UNCOUNTED: Final = _TILES | _STRIPS | {tiff.SUB_DIRECTORIES}  #: places; a page may hold more than it needs
-_FEW_NUMBERS: Final = PIXEL_TAGS - {tiff.ICC_PROFILE, tiff.JPEG_TABLES}
-_LONGEST: Final = 64  #: bytes of these; black and white of three colours take 48
+_LISTS: Final = frozenset({tiff.TILE_OFFSETS, tiff.TILE_BYTE_COUNTS, tiff.STRIP_OFFSETS, tiff.STRIP_BYTE_COUNTS})
+_LONGEST_PROFILE: Final = 32 * 1024**2  #: bytes of a colour profile that stays
+MAKE: Final = 271
+_REPLACED: Final = frozenset({tiff.ICC_PROFILE, tiff.JPEG_TABLES})  #: tags that stay without their words
 _TEXT: Final = 2  #: type ASCII
 _WORDS: Final = frozenset({1, _TEXT, 6, 7})  #: types of bytes, which may be letters
 _OLD_JPEG: Final = 6
@@ -68,7 +72,9 @@ class KeptPage:
     text: bytes | None = None  #: its new description; None: it has none any more
     lost: int = 0  #: values that the new description lacks
     spare: TagEntry | None = None  #: of a removed page, whose place the text may take
-    more: frozenset[int] = frozenset()  #: tags of the format that stay in addition to `PIXEL_TAGS`
+    more: frozenset[int] = frozenset()  #: tags of numbers of the format that stay in addition to `PIXEL_TAGS`
+    lists: frozenset[int] = frozenset()  #: and those that list places in the image
+    make: bytes | None = None  #: the maker, by which readers know the format; None: it goes
     below: tuple[KeptPage, ...] = ()  #: smaller images below it (SubIFDs)
 
 
@@ -136,12 +142,14 @@ def _gather(writer: DirectoryWriter, page: KeptPage, following: int, gathered: _
     if directory.read_integer(tiff.COMPRESSION, 1) == _OLD_JPEG:
         raise make_deidentification_error("The file's tiles are packed as old JPEG, whose tables lie anywhere")
     tiled = tiff.TILE_WIDTH in directory
-    names = PIXEL_TAGS | page.more | (_TILES if tiled else _STRIPS)
+    check_places(directory, gathered.size)
+    lists = page.lists | _LISTS
+    names = (PIXEL_TAGS | page.more | page.lists | (_TILES if tiled else _STRIPS)) - _REPLACED
     replaced = dict(_list_replacements(writer, page))
     entries = {
         tag: _standing(writer, directory, tag, gathered)
         for tag in directory.entries
-        if tag in names and tag not in replaced
+        if tag in names and tag not in replaced and (tag in lists or holds_numbers(directory, tag))
     }
     for tag, (kind, count, data) in replaced.items():
         places = [place for place in (directory.entries.get(tag), page.spare) if place is not None]
@@ -151,7 +159,7 @@ def _gather(writer: DirectoryWriter, page: KeptPage, following: int, gathered: _
     dropped = directory.entries.keys() - entries.keys()
     gathered.gone.extend(_words(writer, directory, dropped | replaced.keys()))
     gathered.write(directory.place, writer.encode(directory, entries, following))
-    gathered.keep(*_data(directory, tiled=tiled, size=gathered.size))
+    gathered.keep(*locate_pixels(directory, gathered.size))
     below = sum(_gather(writer, smaller, 0, gathered) for smaller in page.below)
     return len(dropped - _UNCOUNTED) + page.lost + below
 
@@ -159,8 +167,6 @@ def _gather(writer: DirectoryWriter, page: KeptPage, following: int, gathered: _
 def _standing(writer: DirectoryWriter, directory: Directory, tag: int, gathered: _Gathered) -> NewEntry:
     entry = directory.entries[tag]
     size = tiff.compute_size(entry.type, entry.count)
-    if tag in _FEW_NUMBERS and size > _LONGEST:
-        raise make_deidentification_error(f"Tag {tag} of the file is longer than it can be")
     if size > writer.width:
         gathered.keep([entry.offset], [entry.offset + size])
     return writer.copy_entry(directory, tag)
@@ -193,6 +199,13 @@ def _list_replacements(writer: DirectoryWriter, page: KeptPage) -> Iterator[tupl
         width = tiff.compute_size(kind, 1)
         data = b"".join(writer.encode_number(smaller.directory.place.start, width) for smaller in page.below)
         yield tiff.SUB_DIRECTORIES, (kind, len(page.below), data)
+    if page.make is not None:
+        yield MAKE, (_TEXT, len(page.make) + 1, page.make + b"\0")
+    profile = directory.read_data(tiff.ICC_PROFILE, _LONGEST_PROFILE)
+    blanked = None if profile is None else blank_profile(profile)
+    if blanked is not None:
+        entry = directory.entries[tiff.ICC_PROFILE]
+        yield tiff.ICC_PROFILE, (entry.type, entry.count, blanked)
     tables = directory.read_data(tiff.JPEG_TABLES)
     if tables is not None:
         entry = directory.entries[tiff.JPEG_TABLES]
@@ -214,9 +227,10 @@ def _words(writer: DirectoryWriter, directory: Directory, tags: Iterable[int]) -
             yield ByteRange(entry.offset, entry.offset + size)
 
 
-def _data(directory: Directory, *, tiled: bool, size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def locate_pixels(directory: Directory, size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return where the page's tiles or strips begin and end, without those whose bytes no reader would request: such a
     place can claim anything, the label too."""
+    tiled = tiff.TILE_WIDTH in directory
     tags = (tiff.TILE_OFFSETS, tiff.TILE_BYTE_COUNTS) if tiled else (tiff.STRIP_OFFSETS, tiff.STRIP_BYTE_COUNTS)
     starts, sizes = (directory.read_integers(tag) for tag in tags)
     if starts is None or sizes is None or len(starts) != len(sizes):
@@ -234,7 +248,7 @@ def _pixels(directory: Directory, size: int) -> Iterator[ByteRange]:
     """Yield the places of a removed image's pixels, as far as it states them."""
     if not {tiff.TILE_OFFSETS, tiff.STRIP_OFFSETS} & directory.entries.keys():
         return
-    starts, ends = _data(directory, tiled=tiff.TILE_WIDTH in directory, size=size)
+    starts, ends = locate_pixels(directory, size)
     for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
         yield ByteRange(start, end)
 

@@ -6,6 +6,7 @@ if one of the sample says something. Of up to `READ_WHOLE` bytes, all tiles are 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -13,20 +14,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wsi.errors import TileUnreadable
-from wsi.slide.codecs.jpeg import read_segments
 from wsi.slide.coding import Codec
-from wsi.slide.deidentification.jpeg_comments import locate_comments
+from wsi.slide.deidentification.jpeg_comments import locate_behind, locate_comments
 from wsi.slide.ranges import ByteRange, RangeSource
 
 READ_WHOLE: Final = 256 * 1024**2  #: bytes
 _SAMPLE: Final = 64  #: tiles
 _AT_ONCE: Final = 64  #: tiles that are read together
-_SCAN: Final = 0xDA
-_END: Final = b"\xff\xd9"
 #: Of JPEG 2000: start, comment, first tile part (T.800, table A.2); the programs that encode tiles name themselves.
 _J2K_START, _J2K_COMMENT, _J2K_TILE = b"\xff\x4f", 0x64, 0x90
-_PROGRAMS: Final = (b"Kakadu-", b"Created by OpenJPEG version ", b"Kdu-Layer-Info: ")
-_LONGEST_PROGRAM: Final = 48  #: bytes; behind a program's name may be anything
+_PROGRAMS: Final = re.compile(
+    rb"Kakadu-v?[0-9.]{1,8}|Created by OpenJPEG version [0-9.]{1,10}"
+    rb"|Kdu-Layer-Info: log_2\{Delta-D\(MSE\)/\[2\^16\*Delta-L\(bytes\)\]\}, L\(bytes\)\n([-+ .0-9e,]{1,32}\n){1,64}"
+)
 
 
 def locate_tile_comments(
@@ -57,19 +57,10 @@ def _locate(
 def locate_in_tile(data: bytes, codec: Codec) -> Sequence[tuple[int, int]]:
     """Return (start, end) of each comment of one tile that is not blank, and of what is behind its end."""
     try:
-        found = list(locate_comments(data)) + _locate_behind(data) if codec is Codec.JPEG else list(_locate_j2k(data))
+        found = list(locate_comments(data)) + locate_behind(data) if codec is Codec.JPEG else list(_locate_j2k(data))
     except TileUnreadable:
         return ()
     return [(start, end) for start, end in found if data[start:end].strip(b"\0")]
-
-
-def _locate_behind(data: bytes) -> list[tuple[int, int]]:
-    """Return what is behind the end of a JPEG of one scan: in a scan, no end marker can be part of the pixels."""
-    scan = next((end for marker, _, end in read_segments(data) if marker == _SCAN), None)
-    end = -1 if scan is None else data.find(_END, scan)
-    if scan is None or end < 0 or data.find(b"\xff\xda", scan, end) >= 0:
-        return []
-    return [(end + 2, len(data))]
 
 
 def _locate_j2k(data: bytes) -> Iterator[tuple[int, int]]:
@@ -77,10 +68,10 @@ def _locate_j2k(data: bytes) -> Iterator[tuple[int, int]]:
     at = 2 if data.startswith(_J2K_START) else len(data)
     while at + 4 <= len(data) and data[at] == 0xFF and data[at + 1] != _J2K_TILE:
         end = at + 2 + int.from_bytes(data[at + 2 : at + 4], "big")
-        if data[at + 1] == _J2K_COMMENT and end <= len(data) and not _names_program(data[at + 6 : end]):
+        if (
+            data[at + 1] == _J2K_COMMENT
+            and end <= len(data)
+            and not _PROGRAMS.fullmatch(data[at + 6 : end].rstrip(b"\0"))
+        ):
             yield at + 6, end
         at = max(end, at + 4)
-
-
-def _names_program(text: bytes) -> bool:
-    return len(text) <= _LONGEST_PROGRAM and text.startswith(_PROGRAMS) and not text.strip().count(b"\n")

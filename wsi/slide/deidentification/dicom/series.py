@@ -49,8 +49,8 @@ def clean_series(files: Sequence[tuple[str, RangeSource]], *, choice: Choice | N
         return clean, removed, _measure_shift(edits, part)
 
     done = map_concurrently(clean_file, list(enumerate(levels)))
-    after = read_index([(file.name, file.source) for file, _, _ in done], choice)
-    check_unharmed(before, after, np.array([shift for _, _, shift in done], np.int64))
+    left = [(file.name, file.source) for file, _, _ in done]
+    check_unharmed(before, lambda: read_index(left, choice), np.array([shift for _, _, shift in done], np.int64))
     left_out = Removed(images=len(pictures) - len(levels), files=len(files) - len(pictures))
     return CleanSlide(
         tuple(file for file, _, _ in done), sum((removed for _, removed, _ in done), left_out), salted=True
