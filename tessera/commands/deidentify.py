@@ -33,7 +33,9 @@ def deidentify(
     *,
     out: Annotated[
         Path,
-        typer.Option(metavar="PATH", help="The new file; of a DICOM series the new folder. It must not be there yet."),
+        typer.Option(
+            metavar="PATH", help="The new file, or folder of a DICOM series or MIRAX. It must not be there yet."
+        ),
     ],
     optical_path: OpticalPath = None,
     focal_plane: FocalPlane = None,
@@ -66,20 +68,22 @@ def _write(slide: SlideInput, sources: Sources, place: Path) -> None:
 
     with sources.open(slide) as source:
         cleaned = clean(source, choice=slide.choice, salt=os.urandom(_SALT))
-        is_series = cleaned.files[0].name.endswith(".dcm")
-        if is_series:
+        in_folder = cleaned.files[0].name.endswith((".dcm", ".mrxs"))
+        if in_folder:
             place.mkdir()
-        _write_files(cleaned, place, is_series=is_series)
+        _write_files(cleaned, place, in_folder=in_folder)
     Console(soft_wrap=True, highlight=False).print(describe_removed(cleaned.removed))
 
 
-def _write_files(cleaned: CleanSlide, place: Path, *, is_series: bool) -> None:
+def _write_files(cleaned: CleanSlide, place: Path, *, in_folder: bool) -> None:
     from wsi.slide.deidentification.overwrites import split_into_parts
 
     with make_bytes_bar() as bar:
         task = bar.add_task("writing", total=sum(file.source.size for file in cleaned.files))
         for file in cleaned.files:
-            with (place / file.name if is_series else place).open("xb") as target:
+            path = place / file.name if in_folder else place
+            path.parent.mkdir(exist_ok=True)
+            with path.open("xb") as target:
                 for data in file.source.read_many(list(split_into_parts(file.source.size))):
                     target.write(data)
                     bar.advance(task, len(data))

@@ -98,11 +98,12 @@ def _derive_salt(slide: Slide) -> bytes:
 
 
 def _begin(slide: Slide, decided: CleanSlide, ledger: SystemLedger, slides: SlideStore) -> Slide | None:
-    uris = [slides.make_uri(keys.of_clean_file(slide.tenant, slide.id, file.number)) for file in decided.files]
+    files = sorted(decided.files, key=lambda file: file.number)  # as SQL lists them
+    uris = [slides.make_uri(keys.of_clean_file(slide.tenant, slide.id, file.number)) for file in files]
     # A death before the next commit leaves uploads that no row knows: the bucket's lifecycle aborts them (F-44).
     upload_ids = map_concurrently(slides.begin_upload, uris)
     mine = [CleanCopy(uri=uri, upload_id=upload_id) for uri, upload_id in zip(uris, upload_ids, strict=True)]
-    copies = {file.number: (file.name, copy) for file, copy in zip(decided.files, mine, strict=True)}
+    copies = {file.number: (file.name, copy) for file, copy in zip(files, mine, strict=True)}
     name = make_anonymous_name(slide.id, _suffix(decided.files[0].name))
     begun = ledger.begin_deidentification(slide.id, name, copies, decided.removed)
     if begun is None or _copies(begun) != mine:

@@ -4,17 +4,20 @@ anything is written."""
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import PurePosixPath
 from typing import Final
 
 from wsi.errors import RejectReason, SlideRejected
 from wsi.records.slides import Choice
 from wsi.slide.deidentification.clean_slide import CleanFile, CleanSlide, check_unharmed
+from wsi.slide.deidentification.mirax.slide import clean_mirax
 from wsi.slide.deidentification.overwrites import OverwrittenSource
 from wsi.slide.deidentification.refusing import make_deidentification_error
 from wsi.slide.deidentification.tiff_file import clean_tiff
 from wsi.slide.files.choosing import FoundSlide, find_slide
-from wsi.slide.files.recognition import Container
-from wsi.slide.files.source import SlideSource
+from wsi.slide.files.parts import check_parts
+from wsi.slide.files.recognition import MIRAX_SUFFIX, Container
+from wsi.slide.files.source import SlideSource, put_first
 from wsi.slide.layouts.registry import read_index
 from wsi.slide.windows import CachedEndsSource
 
@@ -27,9 +30,15 @@ _ELSEWHERE: Final = frozenset(
 def clean(source: SlideSource, *, choice: Choice | None = None, salt: bytes) -> CleanSlide:
     """Return the slide without what identifies somebody. The same slide and the same `salt` give the same bytes; UIDs
     cannot be traced back without it. Every level has the same tiles at the same places as before, and the same scale.
-    Raises SlideRejected: CAN_NOT_DEIDENTIFY for what only OpenSlide reads, and what opening the slide raises;
+    Raises SlideRejected: CAN_NOT_DEIDENTIFY for what only OpenSlide reads but MIRAX, and what opening the slide raises;
     SourceError."""
     found = find_slide(source)
+    if (
+        found.container is Container.OTHER
+        and PurePosixPath(found.files[found.opened][0]).suffix.lower() == MIRAX_SUFFIX
+    ):
+        check_parts(put_first(source, found.opened))
+        return clean_mirax(found)
     if found.container is Container.OTHER:
         raise make_deidentification_error("The slide is of a format that keeps identifiers in places of its own")
     if found.container is Container.DICOM:

@@ -33,7 +33,7 @@ def check_parts(source: SlideSource) -> None:
 
 
 def _check_mirax(source: SlideSource, folder: PurePosixPath, present: Collection[str]) -> None:
-    contents = _list(source, str(folder / "Slidedat.ini"))
+    contents = read_list(source, str(folder / "Slidedat.ini"))
     if contents is None:
         return
     if contents.get("GENERAL", "SLIDE_TYPE", fallback="").strip() == "SLIDE_TYPE_FLUORESCENCE":
@@ -50,7 +50,7 @@ def _check_mirax(source: SlideSource, folder: PurePosixPath, present: Collection
 
 
 def _check_hamamatsu(source: SlideSource, name: PurePosixPath, present: Collection[str]) -> None:
-    contents = _list(source, str(name))
+    contents = read_list(source, str(name))
     if contents is None or not contents.sections():
         return
     parts = contents.items(contents.sections()[0])
@@ -68,7 +68,8 @@ def _missing(first: str, count: int, advice: str) -> SlideRejected:
     return SlideRejected(RejectReason.MISSING_FILES, f"Of the slide's files {first}{others} did not come. {advice}")
 
 
-def _list(source: SlideSource, wanted: str) -> configparser.RawConfigParser | None:
+def read_list(source: SlideSource, wanted: str) -> configparser.RawConfigParser | None:
+    """Return the list of that name; None where there is none that can be read. Raises SourceError."""
     file = next((file for name, file in source.files if name == wanted), None)
     if file is None or file.size > MAX_LIST:
         return None
