@@ -13,6 +13,7 @@ from tessera.cli import app
 from tessera.local_run.inputs import UsageError
 from tests.shared_slides import shared_slide
 from tests.slides.identified import SECRETS, write_identified_series, write_identified_svs
+from tests.slides.identified_mirax import write_identified_mirax
 from tests.tessera.server import SLIDE, Installation, served
 
 
@@ -49,6 +50,16 @@ def test_of_a_series_the_levels_lie_in_a_new_folder(tmp_path: Path) -> None:
         assert sorted(path.name for path in out.iterdir()) == ["00000.dcm", "00001.dcm"]
     uids = [pydicom.dcmread(out / "00000.dcm", stop_before_pixels=True).SeriesInstanceUID for out in (one, other)]
     assert uids[0] != uids[1], "nobody can say that both are of the same series"
+
+
+def test_a_mirax_slide_lies_in_a_new_folder(tmp_path: Path) -> None:
+    slide = write_identified_mirax(tmp_path / "before").path
+    result = deidentify(slide, "--out", tmp_path / "clean")
+    assert result.exit_code == 0, result.output
+    with openslide.OpenSlide(tmp_path / "clean" / "00000.mrxs") as opened:
+        assert opened.dimensions == (768, 512)
+    again = deidentify(slide, "--out", tmp_path / "clean")
+    assert again.exit_code != 0, "it is there already"
 
 
 def test_a_clean_slide_has_nothing_to_remove(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import Final
 
+from pydicom.config import IGNORE
 from pydicom.uid import UID
 
 LONG: Final = frozenset({"OB", "OD", "OF", "OL", "OV", "OW", "SQ", "SV", "UC", "UN", "UR", "UT", "UV"})
@@ -63,7 +64,7 @@ def replace_uids(value: bytes, salt: bytes) -> bytes:
 
 def is_standard_uid(uid: bytes) -> bool:
     """Return whether the DICOM standard itself lists the UID. A prefix is not enough: anybody can write one."""
-    known = UID(uid.decode("latin-1"))
+    known = UID(uid.decode("latin-1"), validation_mode=IGNORE)  # which would log a damaged one
     return known.name != known
 
 
