@@ -82,7 +82,8 @@ def _write_files(cleaned: CleanSlide, place: Path, *, in_folder: bool) -> None:
         task = bar.add_task("writing", total=sum(file.source.size for file in cleaned.files))
         for file in cleaned.files:
             path = place / file.name if in_folder else place
-            path.parent.mkdir(exist_ok=True)
+            if in_folder:
+                path.parent.mkdir(exist_ok=True)
             with path.open("xb") as target:
                 for data in file.source.read_many(list(split_into_parts(file.source.size))):
                     target.write(data)

@@ -73,7 +73,7 @@ def _head() -> str:
         f"- **scratch**: OpenSlide reads a local copy of at most {MAX_SCRATCH / 1024**3:.0f} GiB, unless the worker is "
         "configured otherwise. `summary.json` states the reason.\n\n"
         "Pixels are 8-bit brightfield colour or grey. Colour profiles are recorded and not applied. Files that are "
-        "read natively [can be de-identified](../how-to/deidentify.md), except for old JPEG.\n"
+        "read natively, and MIRAX, [can be de-identified](../how-to/deidentify.md), except for old JPEG.\n"
     )
 
 

@@ -16,7 +16,7 @@ from wsi.slide.deidentification.ome_text import build_description
 from wsi.slide.deidentification.overwrites import Overwrite, sort_overwrites
 from wsi.slide.deidentification.refusing import make_deidentification_error
 from wsi.slide.deidentification.tiff_pages import MAKE, KeptPage, clean_pages, locate_pixels
-from wsi.slide.deidentification.tiff_values import rises
+from wsi.slide.deidentification.tiff_values import holds_places
 from wsi.slide.deidentification.tile_comments import locate_tile_comments
 from wsi.slide.layouts import aperio, generic, ndpi, ome
 from wsi.slide.layouts.pyramids import StoredImage, shows_same_field
@@ -116,8 +116,8 @@ def _ndpi(file: Tiff, choice: Choice | None) -> tuple[str, Sequence[KeptPage]]:
 
 def _keep_level(level: Directory) -> KeptPage:
     """Return an NDPI's level with its list of restart slices, if that lists places alone."""
-    listed = frozenset(_STARTS) if rises(level, ndpi.STARTS) else frozenset[int]()
-    upper = ndpi.STARTS_UPPER in level and not rises(level, ndpi.STARTS_UPPER)
+    listed = frozenset(_STARTS) if holds_places(level, ndpi.STARTS) else frozenset[int]()
+    upper = ndpi.STARTS_UPPER in level and not holds_places(level, ndpi.STARTS_UPPER)
     make = _MAKER.encode() if level.read_text(MAKE).strip().lower() == _MAKER.lower() else None
     return KeptPage(level, more=_NDPI_TAGS, lists=frozenset() if upper else listed, make=make)
 

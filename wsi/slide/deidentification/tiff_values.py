@@ -33,7 +33,7 @@ def holds_numbers(directory: Directory, tag: int) -> bool:
     return letters.search(directory.read_at(entry.offset, size)) is None
 
 
-def rises(directory: Directory, tag: int) -> bool:
+def holds_places(directory: Directory, tag: int) -> bool:
     """Return whether a tag lists places in an image, each at or behind the one before and inside of the file."""
     values = directory.read_integers(tag)
     return values is not None and bool(np.all(np.diff(values) >= 0)) and bool(np.all(values >= 0))

@@ -1,4 +1,7 @@
-"""What a clean DICOM file says of its de-identification. Source: PS3.15, E.1.1; codes are those of PS3.16, CID 7050."""
+"""The elements by which a clean DICOM file declares its de-identification.
+
+Source: PS3.15, E.1.1; codes are those of PS3.16, CID 7050.
+"""
 
 from __future__ import annotations
 

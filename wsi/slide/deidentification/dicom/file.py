@@ -27,7 +27,7 @@ from wsi.slide.deidentification.dicom.declaration import (
 from wsi.slide.deidentification.dicom.kept import CODED, LEAVES, SEQUENCES, TYPES
 from wsi.slide.deidentification.dicom.makers import name_maker, name_model
 from wsi.slide.deidentification.dicom.pixels import PixelCleaner
-from wsi.slide.deidentification.dicom.profile import Action, find_action
+from wsi.slide.deidentification.dicom.profile import ProfileAction, find_action
 from wsi.slide.deidentification.dicom.values import (
     encode_element,
     encode_sequence,
@@ -73,7 +73,7 @@ _MOST_EDITS: Final = 1_000_000  #: about 300 MB
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SeriesSecrets:
-    """What the files of one series share, so that they still belong together afterwards."""
+    """The values that the files of one series share, so that they still belong together afterwards."""
 
     salt: bytes  #: decides the new UIDs; nobody can trace them back without it
     paths: Mapping[str, str]  #: identifiers of optical paths that are text, and the numbers that replace them
@@ -136,7 +136,7 @@ class _FileCleaner:
         if found.vr and found.vr.decode("latin-1") not in vr.split(" or "):
             return None
         if found.tag in (OFFSETS, LENGTHS):
-            return self.whole(found, implicit=implicit) if self.pixels.uses(found) else None
+            return self.whole(found, implicit=implicit) if self.pixels.matches_frames(found) else None
         if found.tag == _ICC_PROFILE and found.length <= _LONGEST_PROFILE:
             profile = blank_profile(self.reader.read(found.start, found.length))
             return None if profile is None else encode_element(found.tag, vr, profile, implicit=implicit)
@@ -180,13 +180,13 @@ class _FileCleaner:
 
     def act(self, found: Element, vr: str, *, implicit: bool) -> bytes:
         """Return the bytes that replace an element by the profile."""
-        action = Action.REMOVE if found.tag in _DECLARED else find_action(found.tag)
+        action = ProfileAction.REMOVE if found.tag in _DECLARED else find_action(found.tag)
         first = vr.partition(" or ")[0]
-        if action is Action.EMPTY:
+        if action is ProfileAction.EMPTY:
             return encode_element(found.tag, first, b"", implicit=implicit)
-        if action is Action.DUMMY and first != "UI":
+        if action is ProfileAction.DUMMY and first != "UI":
             return encode_element(found.tag, first, make_dummy(first), implicit=implicit)
-        if first == "UI" and action in (Action.DUMMY, Action.UID) and 0 <= found.length <= _LONGEST:
+        if first == "UI" and action in (ProfileAction.DUMMY, ProfileAction.UID) and 0 <= found.length <= _LONGEST:
             old = self.reader.read(found.start, found.length)
             return encode_element(found.tag, first, replace_uids(old, self.secrets.salt), implicit=implicit)
         return b""

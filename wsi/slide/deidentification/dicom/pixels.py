@@ -31,7 +31,7 @@ class PixelCleaner:
     codec: Codec
     changed: int = 0
 
-    def uses(self, found: Element) -> bool:
+    def matches_frames(self, found: Element) -> bool:
         """Return whether an extended table of offsets or lengths says nothing but where the frames are."""
         if found.length != 8 * self.frames.count:
             return False
@@ -68,7 +68,7 @@ class PixelCleaner:
     def clean_items(self, found: Element, starts: NDArray[np.int64], ends: NDArray[np.int64], edits: list[Edit]) -> int:
         table = read_element(self.reader, found.start, implicit=True)
         base = table.start + table.length
-        if table.length and not self.tells_offsets(table, base):
+        if table.length and not self.matches_offsets(table, base):
             edits.append(Edit(ByteRange(found.start, base), _ITEM + bytes(4)))
         last = int(ends[-1])
         edits.extend(map(_fill_gap, self.list_gaps(base, starts, ends, last)))
@@ -83,7 +83,7 @@ class PixelCleaner:
             )
         return item.start
 
-    def tells_offsets(self, table: Element, base: int) -> bool:
+    def matches_offsets(self, table: Element, base: int) -> bool:
         """Return whether the basic table says nothing but where the frames are."""
         if table.length != 4 * self.frames.count:
             return False

@@ -12,7 +12,7 @@ from typing import Final
 from wsi.slide.deidentification.dicom.profile_table import TAGS
 
 
-class Action(Enum):
+class ProfileAction(Enum):
     REMOVE = auto()  #: X
     EMPTY = auto()  #: Z
     DUMMY = auto()  #: D
@@ -56,7 +56,7 @@ _PRESENT: Final = frozenset(
     }
 )
 _LISTED: Final = {int(tag, 16): actions for actions, tags in TAGS.items() for tag in tags.split()}
-_ALONE: Final = {"X": Action.REMOVE, "Z": Action.EMPTY, "D": Action.DUMMY, "U": Action.UID}
+_ALONE: Final = {"X": ProfileAction.REMOVE, "Z": ProfileAction.EMPTY, "D": ProfileAction.DUMMY, "U": ProfileAction.UID}
 
 
 def is_listed(tag: int) -> bool:
@@ -64,16 +64,16 @@ def is_listed(tag: int) -> bool:
     return tag in _LISTED
 
 
-def find_action(tag: int) -> Action:
+def find_action(tag: int) -> ProfileAction:
     """Return what happens to an element that `kept` does not name. Of several actions of the table, PS3.15 takes the
     one that the type of the attribute demands; private and unknown attributes are removed."""
     if tag >> 16 & 1:
-        return Action.REMOVE
+        return ProfileAction.REMOVE
     actions = _LISTED.get(tag, "X/Z/D").split("/")
     if len(actions) == 1:
         return _ALONE[actions[0]]
     if tag in _WITH_VALUE and "D" in actions:
-        return Action.DUMMY
+        return ProfileAction.DUMMY
     if tag in _PRESENT and "Z" in actions:
-        return Action.EMPTY
+        return ProfileAction.EMPTY
     return _ALONE[actions[0]]
