@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 from wsi.errors import TileUnreadable
 from wsi.slide.coding import Codec
 from wsi.slide.deidentification.jpeg_comments import locate_behind, locate_comments
-from wsi.slide.ranges import ByteRange, RangeSource
+from wsi.slide.ranges import ByteRange, Data, RangeSource
 
 READ_WHOLE: Final = 256 * 1024**2  #: bytes
 _SAMPLE: Final = 64  #: tiles
+_ITEM_HEAD: Final = 8  #: bytes of tag and length
 _AT_ONCE: Final = 64  #: tiles that are read together
 #: Of JPEG 2000: start, comment, first tile part (T.800, table A.2); the programs that encode tiles name themselves.
 _J2K_START, _J2K_COMMENT, _J2K_TILE = b"\xff\x4f", 0x64, 0x90
@@ -30,28 +31,51 @@ _PROGRAMS: Final = re.compile(
 
 
 def locate_tile_comments(
-    source: RangeSource, codec: Codec, starts: NDArray[np.int64], ends: NDArray[np.int64]
+    source: RangeSource, codec: Codec, starts: NDArray[np.int64], ends: NDArray[np.int64], *, in_items: bool = False
 ) -> list[ByteRange]:
-    """Return the places of what tiles say beside their pixels and is not blank. Tiles that no decoder reads are left
-    alone. Raises SourceError."""
+    """Return the places of what tiles say beside their pixels and is not blank. `in_items`: each is one or
+    more DICOM items with their heads. Tiles that no decoder reads are left alone. Raises SourceError."""
     if codec not in (Codec.JPEG, Codec.JPEG_2000) or not len(starts):
         return []
     if int((ends - starts).sum()) > READ_WHOLE:
         sample = np.linspace(0, len(starts) - 1, min(_SAMPLE, len(starts)), dtype=np.int64)
-        if not any(True for _ in _locate(source, codec, starts[sample], ends[sample])):
+        if not any(True for _ in _locate(source, codec, starts[sample], ends[sample], in_items=in_items)):
             return []
-    return list(dict.fromkeys(_locate(source, codec, starts, ends)))
+    return list(dict.fromkeys(_locate(source, codec, starts, ends, in_items=in_items)))
 
 
 def _locate(
-    source: RangeSource, codec: Codec, starts: NDArray[np.int64], ends: NDArray[np.int64]
+    source: RangeSource, codec: Codec, starts: NDArray[np.int64], ends: NDArray[np.int64], *, in_items: bool
 ) -> Iterator[ByteRange]:
     for at in range(0, len(starts), _AT_ONCE):
         pairs = zip(starts[at : at + _AT_ONCE].tolist(), ends[at : at + _AT_ONCE].tolist(), strict=True)
         ranges = [ByteRange(start, end) for start, end in pairs]
         for place, data in zip(ranges, source.read_many(ranges), strict=True):
-            for start, end in locate_in_tile(bytes(data), codec):
-                yield ByteRange(place.start + start, place.start + end)
+            parts = _cut_items(data) if in_items else [(0, len(data))]
+            tile = b"".join(bytes(data[start:end]) for start, end in parts)
+            for found in locate_in_tile(tile, codec):
+                for start, end in _place(found, parts):
+                    yield ByteRange(place.start + start, place.start + end)
+
+
+def _cut_items(data: Data) -> list[tuple[int, int]]:
+    """Return (start, end) of the content of each DICOM item in a frame."""
+    at, parts = 0, list[tuple[int, int]]()
+    while at + _ITEM_HEAD <= len(data):
+        start = at + _ITEM_HEAD
+        at = start + int.from_bytes(data[at + 4 : start], "little")
+        parts.append((start, min(at, len(data))))
+    return parts
+
+
+def _place(found: tuple[int, int], parts: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Yield where a run of a tile is in its parts."""
+    before = 0  # bytes of the tile in the parts before
+    for start, end in parts:
+        first, last = max(found[0], before), min(found[1], before + end - start)
+        if first < last:
+            yield start + first - before, start + last - before
+        before += end - start
 
 
 def locate_in_tile(data: bytes, codec: Codec) -> Sequence[tuple[int, int]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -9,10 +10,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
 import pydicom
 import pytest
+from PIL import Image
 from pydicom import Dataset
 from pydicom.datadict import DicomDictionary, dictionary_has_tag
+from pydicom.encaps import encapsulate, generate_frames
 from pydicom.uid import UID
 
 from tests.shared_slides import shared_slide
@@ -294,6 +298,24 @@ def test_frames_keep_their_bytes_under_every_table(tmp_path: Path, table: str):
     before = pydicom.dcmread(path)
     assert after.PixelData == before.PixelData
     assert ("ExtendedOffsetTable" in after) == (table == "extended")
+
+
+@pytest.mark.parametrize("fragments", [1, 2])
+def test_a_comment_in_a_frame_goes_and_its_pixels_stay(tmp_path: Path, fragments: int):
+    path = write_picture(tmp_path / "a.dcm", tissue(128, 128))
+    dataset = pydicom.dcmread(path)
+    frames = [
+        frame[:2] + b"\xff\xfe\0\x08" + WORD.encode() + frame[2:]
+        for frame in generate_frames(dataset.PixelData, number_of_frames=4)
+    ]
+    dataset.PixelData = encapsulate(frames, fragments_per_frame=fragments)
+    dataset.save_as(path)
+    assert len(MARK.findall(path.read_bytes())) == 4
+    after = dataset_of(cleaned(path), tmp_path)
+    assert not MARK.search((tmp_path / "after-0.dcm").read_bytes())
+    left = list(generate_frames(after.PixelData, number_of_frames=4))
+    for one, other in zip(frames, left, strict=True):
+        assert np.array_equal(*(np.asarray(Image.open(io.BytesIO(frame))) for frame in (one, other)))
 
 
 def test_a_table_that_says_something_else_than_places_goes(tmp_path: Path):

@@ -51,7 +51,9 @@ class PixelCleaner:
         packed = found.length == UNDEFINED
         end = self.clean_items(found, starts, ends, edits) if packed else self.clean_native(found, starts, ends, edits)
         if packed:
-            places = locate_tile_comments(self.source, self.codec, start + _HEAD, start + size)
+            first = self.frames.first
+            frames = start[first[:-1]], (start + size)[first[1:] - 1]
+            places = locate_tile_comments(self.source, self.codec, *frames, in_items=True)
             edits.extend(map(Edit, places))
         self.changed = len(edits) - held
         return end
