@@ -147,16 +147,21 @@ def says(value: object) -> bool:
     """Whether a value says anything: no blanks, zeros, or the day that stands for any."""
     if isinstance(value, bytes):
         return bool(value.strip(b" \0"))
-    return str(value).strip(" \0") not in ("", "None", "[]", "19000101", "000000", "19000101000000")
+    silent = ("", "None", "[]", "19000101", "000000", "19000101000000", "REMOVED")
+    return str(value).strip(" \0") not in silent
+
+
+#: Of the de-identification itself.
+DECLARED = {"PatientIdentityRemoved", "DeidentificationMethod", "ImplementationVersionName"}
 
 
 def foreign(dataset: Dataset) -> list[str]:
     """Keywords of the values that say something and may not."""
     found: list[str] = []
     for element in dataset.iterall():
-        if element.VR == "SQ" or element.keyword in STAYING or element.keyword == "PixelData":
+        if element.VR == "SQ" or element.keyword in STAYING | DECLARED or element.keyword == "PixelData":
             continue
-        if element.VR == "UI" and str(element.value).startswith(("2.25.1", "1.2.840.10008.")):
+        if element.VR == "UI" and str(element.value).startswith(("2.25.", "1.2.840.10008.")):
             continue
         if element.tag.group in (0x0022, 0x0028, 0x0048) and element.VR in ("US", "UL", "FL", "FD", "CS"):
             continue
