@@ -9,7 +9,7 @@ from uuid import UUID
 
 from wsi.errors import Conflict, FailReason, NotFound
 from wsi.records.deliveries import NoticeChannel
-from wsi.records.jobs import Job
+from wsi.records.jobs import Job, JobTerms, Priority
 from wsi.records.notices import MESSAGE_SCHEMA
 from wsi.records.restatement import Restatement
 from wsi.records.shards import ShardCount
@@ -50,6 +50,21 @@ def select_receivers(job: Job) -> tuple[tuple[NoticeChannel, str], ...]:
     email = job.notify_email if job.state is not JobState.CANCELLED else None
     asked = ((NoticeChannel.EMAIL, email), (NoticeChannel.WEBHOOK, job.notify_webhook))
     return tuple((channel, target) for channel, target in asked if target is not None)
+
+
+def select_followers(job: Job, asked: JobTerms) -> tuple[tuple[NoticeChannel, str], ...]:
+    """Return who else is told of the job's end, as (channel, target), after `asked` was answered with it."""
+    targets = (
+        (NoticeChannel.EMAIL, asked.notify_email, job.notify_email),
+        (NoticeChannel.WEBHOOK, asked.notify_webhook, job.notify_webhook),
+    )
+    return tuple((channel, target) for channel, target, known in targets if target is not None and target != known)
+
+
+def raises_priority(job: Job, asked: JobTerms) -> bool:
+    """Return whether a request that is answered with the job asks for a more urgent one."""
+    by_urgency = tuple(Priority)
+    return by_urgency.index(asked.priority) < by_urgency.index(job.priority)
 
 
 def needs_deidentification(slide: Slide) -> bool:

@@ -27,6 +27,19 @@ def check_priority(quotas: Quotas, asked: Priority) -> None:
         )
 
 
+def check_budget(quotas: Quotas, *, dollars: float, now: datetime) -> None:
+    """Raise TooManyRequests if the month's budget is used and the tenant is to stop there."""
+    budget = quotas.dollars_a_month
+    if budget is not None and quotas.stops_at_budget and dollars >= budget:
+        today = now.astimezone(UTC).date()
+        next_month = datetime(today.year + today.month // 12, today.month % 12 + 1, 1, tzinfo=UTC)
+        raise TooManyRequests(
+            f"Your organisation's budget of {budget:,.2f} dollars a month is used: this month's analyses took"
+            f" {dollars:,.2f}; new ones start again next month, or once your operator raises the budget.",
+            retry_seconds=math.ceil((next_month - now).total_seconds()),
+        )
+
+
 def check_jobs_waiting(quotas: Quotas, waiting: int) -> None:
     """Raise TooManyRequests if one more job would wait than the tenant may have."""
     if quotas.jobs_waiting is not None and waiting >= quotas.jobs_waiting:

@@ -12,6 +12,7 @@ from wsi.ledger_rules import NOTICE_WAKE_SECONDS, SECRET_GRACE_SECONDS, make_job
 from wsi.notices.webhooks import make_secret
 from wsi.records.deliveries import Delivery, NoticeBrief, NoticeChannel
 from wsi.records.identity import Actor
+from wsi.records.jobs import Job
 
 
 class PostgresTenantNotices(Transactions):
@@ -46,7 +47,7 @@ class PostgresDeliveries(Transactions):
             if row is None:
                 return None
             job = rows.read_job(row)
-            for channel, target in select_receivers(job):
+            for channel, target in (*select_receivers(job), *_list_followers(cursor, job)):
                 cursor.execute(
                     """
                     INSERT INTO deliveries (tenant, job_id, job_version, channel, target) VALUES (%s, %s, %s, %s, %s)
@@ -92,6 +93,15 @@ class PostgresDeliveries(Transactions):
                     "attempt": delivery.attempt,
                 },
             )
+
+
+def _list_followers(cursor: Cursor, job: Job) -> tuple[tuple[NoticeChannel, str], ...]:
+    """Return who asked for the job while it was under way, as (channel, target), once it has ended. They are told of a
+    cancelled one by e-mail too: somebody else cancelled it."""
+    if not job.state.is_final:
+        return ()
+    found = cursor.execute("SELECT channel, target FROM job_followers WHERE job_id = %s ORDER BY created_at", (job.id,))
+    return tuple((NoticeChannel(row["channel"]), row["target"]) for row in found)
 
 
 def wake(cursor: Cursor) -> int:

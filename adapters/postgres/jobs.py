@@ -12,7 +12,7 @@ from psycopg.types.json import Jsonb
 from adapters.postgres import models, quotas, rows, shards, slides
 from adapters.postgres.audit import note
 from adapters.postgres.connections import Cursor, Transactions
-from adapters.postgres.moves import announce, append_event, cancel_shards, lock_job, move_job
+from adapters.postgres.moves import announce, append_event, cancel_shards, lock_job, move_job, raise_priority
 from wsi.errors import FailReason
 from wsi.ledger_rules import (
     REUSABLE,
@@ -23,6 +23,8 @@ from wsi.ledger_rules import (
     make_slide_changed_error,
     make_unknown_job_error,
     make_unknown_model_error,
+    raises_priority,
+    select_followers,
 )
 from wsi.ports.ledger import PlanningBrief, StitchBrief
 from wsi.records.identity import Actor
@@ -43,6 +45,18 @@ _PAGE = sql.SQL(
     ORDER BY jobs.created_at DESC, jobs.id DESC LIMIT %(rows)s
     """
 )
+#: In one statement: a job that ends between two would be missed by both.
+_EQUAL = """
+    (
+        SELECT * FROM jobs WHERE identity = %(identity)s AND finished_at IS NOT NULL AND state = ANY(%(reusable)s)
+        ORDER BY finished_at DESC LIMIT 1
+    ) UNION ALL (
+        SELECT * FROM jobs WHERE identity = %(identity)s AND finished_at IS NULL AND %(live)s
+        ORDER BY created_at, id LIMIT 1
+    ) ORDER BY finished_at NULLS LAST LIMIT 1
+"""
+#: A lock that ends with its transaction, for which RDS Proxy does not pin the session.
+_TAKE_TURN = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))"
 #: Columns are named as the fields are.
 _TERMS = tuple(field.name for field in fields(JobTerms))
 _INSERT = sql.SQL(
@@ -60,7 +74,14 @@ class PostgresTenantJobs(Transactions):
     """The API's operations on jobs."""
 
     def submit_job(
-        self, actor: Actor, job: NewJob, *, idempotency: Idempotency | None, reuse_finished: bool
+        self,
+        actor: Actor,
+        job: NewJob,
+        *,
+        idempotency: Idempotency | None,
+        reuse_finished: bool,
+        share_live: bool = False,
+        dollars_per_gpu_hour: float | None = None,
     ) -> Submission:
         with self._transaction(actor.tenant) as cursor:
             # Parallel requests meet at the key's row: the second INSERT waits until the first one has committed.
@@ -70,15 +91,9 @@ class PostgresTenantJobs(Transactions):
             check_readable(slide)
             if slide.version != job.slide_version:
                 raise make_slide_changed_error()
-            if reuse_finished and (equal := _find_finished_equal(cursor, job.identity)):
-                if idempotency:
-                    cursor.execute(
-                        "UPDATE idempotency_keys SET job_id = %s, reused = true WHERE key = %s",
-                        (equal.id, idempotency.key),
-                    )
-                note(cursor, actor, "job.submit", equal.id, {"reused": True})
-                return Submission(job=equal, reused=True)
-            quotas.check_new_job(cursor, actor, job)
+            if equal := _find_equal(cursor, actor, job, finished=reuse_finished, live=share_live):
+                return _answer_with(cursor, actor, job, equal, idempotency)
+            quotas.check_new_job(cursor, actor, job, dollars_per_gpu_hour=dollars_per_gpu_hour)
             created = _insert(cursor, actor, job)
             announce(cursor, created)
             if job.retry_of:
@@ -219,18 +234,54 @@ def _replay(cursor: Cursor, idempotency: Idempotency) -> Submission:
         raise make_deleted_job_error()
     if row["body_digest"] != idempotency.body_digest:
         raise make_reused_key_error()
-    return Submission(job=get(cursor, row["job_id"]), replayed=True, reused=row["reused"])
+    return Submission(job=get(cursor, row["job_id"]), replayed=True, reused=row["reused"], shared=row["shared"])
 
 
-def _find_finished_equal(cursor: Cursor, identity: str) -> Job | None:
+def _find_equal(cursor: Cursor, actor: Actor, job: NewJob, *, finished: bool, live: bool) -> Job | None:
+    """Return an equal job of the tenant that finished, or else the first one that is under way. Equal requests take
+    turns here: each sees the job that the one before it has added."""
+    if live:
+        cursor.execute(_TAKE_TURN, (f"job {actor.tenant} {job.identity}",))
     row = cursor.execute(
-        """
-        SELECT * FROM jobs WHERE identity = %s AND finished_at IS NOT NULL AND state = ANY(%s)
-        ORDER BY finished_at DESC LIMIT 1
-        """,
-        (identity, [state.value for state in REUSABLE]),
+        _EQUAL,
+        {
+            "identity": job.identity,
+            "reusable": [state.value for state in REUSABLE] if finished else [],
+            "live": live,
+        },
     ).fetchone()
-    return rows.read_job(row) if row else None
+    equal = rows.read_job(row) if row else None
+    if equal is None or equal.state.is_final:
+        return equal
+    locked = lock_job(cursor, equal.id)  # it cannot end before these requesters are to be told of it
+    if locked is None or locked.state.is_final:
+        return _find_equal(cursor, actor, job, finished=finished, live=live)
+    return locked
+
+
+def _answer_with(
+    cursor: Cursor, actor: Actor, asked: NewJob, equal: Job, idempotency: Idempotency | None
+) -> Submission:
+    """Return the equal job as the answer. One that is under way tells these requesters of its end too, and becomes as
+    urgent as they ask for."""
+    submission = Submission(job=equal, reused=equal.state.is_final, shared=not equal.state.is_final)
+    if submission.shared:
+        if raises_priority(equal, asked):
+            quotas.check_priority_allowed(cursor, actor, asked.priority)
+            submission = replace(submission, job=raise_priority(cursor, equal.id, asked.priority))
+        cursor.executemany(
+            """
+            INSERT INTO job_followers (job_id, tenant, channel, target) VALUES (%s, %s, %s, %s) ON CONFLICT DO NOTHING
+            """,
+            [(equal.id, actor.tenant, channel.value, target) for channel, target in select_followers(equal, asked)],
+        )
+    if idempotency:
+        cursor.execute(
+            "UPDATE idempotency_keys SET job_id = %s, reused = %s, shared = %s WHERE key = %s",
+            (equal.id, submission.reused, submission.shared, idempotency.key),
+        )
+    note(cursor, actor, "job.submit", equal.id, {"reused": submission.reused, "shared": submission.shared})
+    return submission
 
 
 def _insert(cursor: Cursor, actor: Actor, job: NewJob) -> Job:

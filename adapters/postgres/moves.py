@@ -18,7 +18,7 @@ from adapters.postgres import rows, slides
 from adapters.postgres.connections import Cursor
 from wsi.ledger_rules import ENTRY_TOPIC, PUSH_SECONDS, make_job_message, select_receivers
 from wsi.planning.plan_queue import PLAN, choose_plan_queue
-from wsi.records.jobs import Job
+from wsi.records.jobs import Job, Priority
 from wsi.records.notices import MESSAGE_SCHEMA, PUSH, SHARD_QUEUES, make_job_update
 from wsi.states import JOB_MOVES, SHARD_MOVES, JobState, ShardState, select_sources
 
@@ -61,8 +61,25 @@ def announce(cursor: Cursor, job: Job, detail: Mapping[str, Any] | None = None) 
     push(cursor, job)
     if topic := ENTRY_TOPIC.get(job.state):
         wake_stage(cursor, job, topic)
-    if select_receivers(job):
+    if select_receivers(job) or (job.state.is_final and has_followers(cursor, job.id)):
         send(cursor, job, "notify", make_job_message(job.id))
+
+
+def has_followers(cursor: Cursor, job_id: UUID) -> bool:
+    """Return whether somebody who asked for the job while it was under way is to be told of its end."""
+    return cursor.execute("SELECT FROM job_followers WHERE job_id = %s LIMIT 1", (job_id,)).fetchone() is not None
+
+
+def raise_priority(cursor: Cursor, job_id: UUID, priority: Priority) -> Job:
+    """Make a locked job more urgent, and its shards that still wait in a line. Those that were admitted stay in the
+    queue that they are in."""
+    row = cursor.execute("UPDATE jobs SET priority = %s WHERE id = %s RETURNING *", (priority.value, job_id)).fetchone()
+    assert row is not None, "jobs are never deleted"
+    cursor.execute(
+        "UPDATE shards SET waits_in = %s WHERE job_id = %s AND state = 'QUEUED' AND waits_in IS NOT NULL",
+        (priority.value, job_id),
+    )
+    return rows.read_job(row)
 
 
 def wake_stage(cursor: Cursor, job: Job, topic: str) -> None:

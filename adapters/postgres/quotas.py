@@ -13,7 +13,9 @@ from typing import Any
 from psycopg import sql
 
 from adapters.postgres.connections import Cursor
+from wsi.planning.estimate import compute_cost
 from wsi.quota_rules import (
+    check_budget,
     check_bytes_stored,
     check_jobs_waiting,
     check_priority,
@@ -44,6 +46,10 @@ _TILES_TODAY = """
     END), 0)::bigint AS used
     FROM jobs WHERE tenant = %s AND created_at >= date_trunc('day', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC'
 """
+_SECONDS_THIS_MONTH = """
+    SELECT now() AS now, coalesce(sum(worker_seconds), 0)::double precision AS used FROM usage
+    WHERE tenant = %s AND day >= date_trunc('month', now() AT TIME ZONE 'UTC')::date
+"""
 _WAITING = "SELECT count(*) AS jobs FROM jobs WHERE tenant = %s AND finished_at IS NULL AND first_lease_at IS NULL"
 _OPEN = "SELECT count(*) AS uploads FROM slides WHERE tenant = %s AND state = 'UPLOADING'"
 #: The address of an uploaded file holds the slide's id; that of one in a customer's bucket cannot.
@@ -53,10 +59,20 @@ _STORED = """
 """
 
 
-def check_new_job(cursor: Cursor, actor: Actor, job: NewJob) -> None:
-    """Raise Forbidden or TooManyRequests if the tenant may not have this job now."""
+def check_priority_allowed(cursor: Cursor, actor: Actor, asked: Priority) -> None:
+    """Raise Forbidden if the tenant's members may not ask for such an urgent job."""
+    check_priority(_read(cursor, actor), asked)
+
+
+def check_new_job(cursor: Cursor, actor: Actor, job: NewJob, *, dollars_per_gpu_hour: float | None) -> None:
+    """Raise Forbidden or TooManyRequests if the tenant may not have this job now. `dollars_per_gpu_hour` None: its
+    budget is not looked at."""
     quotas = _read(cursor, actor)
     check_priority(quotas, job.priority)
+    # What jobs under way will cost is not known: they may end above the budget, so no lock makes requests take turns.
+    if dollars_per_gpu_hour is not None and quotas.dollars_a_month is not None and quotas.stops_at_budget:
+        month = _ask(cursor, _SECONDS_THIS_MONTH, actor)
+        check_budget(quotas, dollars=compute_cost(month["used"], dollars_per_gpu_hour), now=month["now"])
     if quotas.jobs_waiting is None and quotas.tiles_a_day is None:
         return
     cursor.execute(_TAKE_TURN, (f"jobs of {actor.tenant}",))

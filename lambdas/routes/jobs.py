@@ -130,6 +130,7 @@ def retry(
         traceparent=trace,
         ledger=wiring.ledger,
         queues=wiring.queues,
+        dollars_per_gpu_hour=wiring.dollars_per_gpu_hour,
     )
     return JobSubmitted.of_submission(submission, read_job_context(submission.job, caller=caller, wiring=wiring))
 

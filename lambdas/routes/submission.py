@@ -59,6 +59,7 @@ def submit(
         traceparent=trace,
         ledger=wiring.ledger,
         queues=wiring.queues,
+        dollars_per_gpu_hour=wiring.dollars_per_gpu_hour,
     )
     describe_span(job_id=str(submission.job.id), model=submission.job.model)
     context = read_job_context(submission.job, caller=caller, wiring=wiring)

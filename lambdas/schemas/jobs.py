@@ -244,6 +244,7 @@ def _summarise_options(options: JobOptions) -> dict[str, Any]:
 class JobSubmitted(JobAnswer):
     replayed: bool = Field(description="The same Idempotency-Key came before; this is the job of that time.")
     reused: bool = Field(description="An equal job had finished; its result is the answer.")
+    shared: bool = Field(description="An equal job was under way; its result will be the answer.")
     warnings: list[str] = Field(description="What of region_geojson was left out or changed; not stored.")
 
     @staticmethod
@@ -252,6 +253,7 @@ class JobSubmitted(JobAnswer):
             **JobAnswer.of(submission.job, beside).model_dump(),
             replayed=submission.replayed,
             reused=submission.reused,
+            shared=submission.shared,
             warnings=list(warnings),
         )
 

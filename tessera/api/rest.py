@@ -66,6 +66,7 @@ class RemoteJob:
     expected_end_at: str | None = None
     replayed: bool = False  #: the same Idempotency-Key came before
     reused: bool = False  #: an equal job had finished; its result is the answer
+    shared: bool = False  #: an equal job was under way; its result will be the answer
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

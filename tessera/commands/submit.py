@@ -119,6 +119,7 @@ def submit(
 
     def announce(job: RemoteJob) -> None:
         note = " (an equal job had finished; this is its result)" if job.reused else ""
+        note = " (an equal job is under way; this is it)" if job.shared else note
         Console(soft_wrap=True, highlight=False).print(f"job {job.job_id}{note}")
 
     def tell(folder: Path) -> None:

@@ -97,7 +97,8 @@ class Client:
         `slide` is what `upload` returned, the id of a slide, or a path, which is uploaded first. `options` are fields
         of the API's job options, such as {"fast": True}. `label` is free text for finding the job again;
         `notify_email` and `notify_webhook` are told of its end. The same `idempotency_key` again gives the same job. An
-        equal job that has finished answers with its result (`reused`) unless `force` computes it again.
+        equal job that has finished answers with its result (`reused`), one that is under way is the answer itself
+        (`shared`), unless `force` computes it again.
         """
         ready = slide if isinstance(slide, RemoteSlide) else self._slide(slide)
         return self._api.submit_job(

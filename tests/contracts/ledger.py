@@ -17,7 +17,7 @@ from tests.contracts.ledger_shards import ShardLedgerContract
 from tests.contracts.ledger_slides import SlideLedgerContract, TenancyContract
 from tests.contracts.ledger_upkeep import UpkeepContract
 from tests.contracts.ledger_vitals import VitalsContract
-from tests.contracts.sources.ledger import SourcesLedgerContract
+from tests.contracts.spending.equal_jobs import EqualJobsContract
 
 
 class LedgerContract(
@@ -39,6 +39,6 @@ class LedgerContract(
     NoticesContract,
     VitalsContract,
     QueueStateContract,
-    AuditLedgerContract,
+    EqualJobsContract,
 ):
     """Subclasses give the fixture `world`."""

@@ -134,7 +134,9 @@ def submit(
     actor: Actor | None = None,
 ) -> Any:
     idempotency = Idempotency(key=key, body_digest=sha256(body)) if key else None
-    return world.tenants.submit_job(actor or world.actor, job, idempotency=idempotency, reuse_finished=reuse)
+    return world.tenants.submit_job(
+        actor or world.actor, job, idempotency=idempotency, reuse_finished=reuse, share_live=reuse
+    )
 
 
 def queued_job(world: LedgerWorld, **changes: Any) -> Job:

@@ -24,9 +24,9 @@ from wsi.ledger_rules import (
     select_receivers,
 )
 from wsi.planning.plan_queue import PLAN, choose_plan_queue
-from wsi.records.deliveries import Delivery
+from wsi.records.deliveries import Delivery, NoticeChannel
 from wsi.records.identity import Actor
-from wsi.records.jobs import Idempotency, Job, JobEvent
+from wsi.records.jobs import Idempotency, Job, JobEvent, Submission
 from wsi.records.models import ModelVersion
 from wsi.records.notices import PUSH, SHARD_QUEUES, OutboxRow, make_job_update
 from wsi.records.quotas import Quotas, Retention
@@ -111,17 +111,13 @@ class Books:
     tries: dict[UUID, int] = field(default_factory=dict[UUID, int])  #: that workers began, by registration
     outbox: list[OutboxEntry] = field(default_factory=list[OutboxEntry])
     outbox_ids: Iterator[int] = field(default_factory=lambda: itertools.count(1))
-    idempotency: dict[tuple[UUID, str], tuple[Idempotency, UUID, bool]] = field(
-        default_factory=dict[tuple[UUID, str], tuple[Idempotency, UUID, bool]]
+    idempotency: dict[tuple[UUID, str], tuple[Idempotency, Submission]] = field(
+        default_factory=dict[tuple[UUID, str], tuple[Idempotency, Submission]]
     )
-    audit: list[BookedLine] = field(default_factory=list[BookedLine])
-    audit_marks: dict[tuple[UUID, str, str, str], datetime] = field(
-        default_factory=dict[tuple[UUID, str, str, str], datetime]
-    )  #: until when by tenant, actor, action and subject
-    refusals: dict[tuple[datetime, UUID, str, str], int] = field(
-        default_factory=dict[tuple[datetime, UUID, str, str], int]
-    )  #: counts by minute, tenant, subject and reason
-    anchors: dict[UUID, tuple[int, datetime]] = field(default_factory=dict[UUID, tuple[int, datetime]])
+    followers: dict[UUID, list[tuple[NoticeChannel, str]]] = field(
+        default_factory=dict[UUID, list[tuple[NoticeChannel, str]]]
+    )  #: of a job that was under way when they asked for it
+    audit: list[AuditLine] = field(default_factory=list[AuditLine])
     deliveries: dict[int, BookedDelivery] = field(default_factory=dict[int, BookedDelivery])
     webhook_secrets: dict[UUID, WebhookSecret] = field(default_factory=dict[UUID, WebhookSecret])
     usage: dict[tuple[UUID, date], Usage] = field(default_factory=dict[tuple[UUID, date], Usage])
@@ -222,7 +218,7 @@ class Books:
         self.woken_at[job.id, None] = self.now()
         if topic := ENTRY_TOPIC.get(job.state):
             self.wake_stage(job, topic)
-        if select_receivers(job):
+        if select_receivers(job) or (job.state.is_final and self.followers.get(job.id)):
             self.send(job.tenant, "notify", make_job_message(job.id), job.traceparent)
 
     def wake_stage(self, job: Job, topic: str) -> None:

@@ -10,7 +10,9 @@ from typing import Any
 from uuid import UUID
 
 from tests.fakes.ledger_books import Books
+from wsi.planning.estimate import compute_cost
 from wsi.quota_rules import (
+    check_budget,
     check_bytes_stored,
     check_jobs_waiting,
     check_priority,
@@ -72,9 +74,15 @@ class MemoryLines:
 class MemoryQuotas:
     books: Books
 
-    def check_new_job(self, actor: Actor, job: NewJob) -> None:
+    def check_priority_allowed(self, actor: Actor, asked: Priority) -> None:
+        check_priority(self._quotas(actor), asked)
+
+    def check_new_job(self, actor: Actor, job: NewJob, dollars_per_gpu_hour: float | None) -> None:
         quotas = self._quotas(actor)
         check_priority(quotas, job.priority)
+        if dollars_per_gpu_hour is not None:
+            spent = compute_cost(self.sum_month(actor.tenant), dollars_per_gpu_hour)
+            check_budget(quotas, dollars=spent, now=self.books.now())
         mine = [other for other in self.books.jobs.values() if other.tenant == actor.tenant]
         check_jobs_waiting(quotas, sum(not one.state.is_final and one.first_lease_at is None for one in mine))
         now = self.books.now()
@@ -88,6 +96,11 @@ class MemoryQuotas:
         kept = [slide for slide in mine if slide.state is not SlideState.DELETED]
         used = sum(file.size for slide in kept for file in slide.files if str(slide.id) in file.uri)
         check_bytes_stored(quotas, used=used, more=sum(file.size for file in files))
+
+    def sum_month(self, tenant: UUID) -> float:
+        """Worker seconds of the tenant in this month of UTC."""
+        this = self.books.now().date().replace(day=1)
+        return sum(used.worker_seconds for key, used in self.books.usage.items() if key[0] == tenant and key[1] >= this)
 
     def _tiles(self, job: Job) -> int:
         if job.state.is_final:

@@ -99,7 +99,8 @@ class MemoryNotices:
 
     def _add_missing(self, job: Job) -> None:
         known = {(booked.delivery.channel, booked.delivery.target) for booked in self._of(job.id)}
-        for channel, target in select_receivers(job):
+        followers = self.books.followers.get(job.id, []) if job.state.is_final else []
+        for channel, target in (*select_receivers(job), *followers):
             if (channel, target) not in known:
                 now = self.books.now()
                 delivery = Delivery(

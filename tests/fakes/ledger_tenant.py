@@ -22,6 +22,8 @@ from wsi.ledger_rules import (
     make_reused_key_error,
     make_slide_changed_error,
     make_unknown_model_error,
+    raises_priority,
+    select_followers,
 )
 from wsi.models.owners import select_usable
 from wsi.records.expectations import QueueState
@@ -130,7 +132,14 @@ class MemoryTenantLedger(MemoryRestatement, MemoryQuotas, MemoryErasure):
     # --- jobs
 
     def submit_job(
-        self, actor: Actor, job: NewJob, *, idempotency: Idempotency | None, reuse_finished: bool
+        self,
+        actor: Actor,
+        job: NewJob,
+        *,
+        idempotency: Idempotency | None,
+        reuse_finished: bool,
+        share_live: bool = False,
+        dollars_per_gpu_hour: float | None = None,
     ) -> Submission:
         with self.books.lock:
             if idempotency and (first := self.books.idempotency.get((actor.tenant, idempotency.key))):
@@ -139,11 +148,15 @@ class MemoryTenantLedger(MemoryRestatement, MemoryQuotas, MemoryErasure):
             check_readable(slide)
             if slide.version != job.slide_version:
                 raise make_slide_changed_error()
-            equal = self._finished_equal(actor, job.identity) if reuse_finished else None
-            submission = Submission(job=equal, reused=True) if equal else Submission(job=self._add_job(actor, job))
+            equal = self._find_equal(actor, job.identity, finished=reuse_finished, live=share_live)
+            if equal is None:
+                submission = Submission(job=self._add_job(actor, job, dollars_per_gpu_hour))
+            elif equal.state.is_final:
+                submission = Submission(job=equal, reused=True)
+            else:
+                submission = Submission(job=self._share(actor, equal, job), shared=True)
             if idempotency:
-                key = (actor.tenant, idempotency.key)
-                self.books.idempotency[key] = (idempotency, submission.job.id, submission.reused)
+                self.books.idempotency[actor.tenant, idempotency.key] = (idempotency, submission)
             self.books.note(actor, "job.submit", submission.job.id, {"reused": submission.reused})
             return submission
 
@@ -257,23 +270,32 @@ class MemoryTenantLedger(MemoryRestatement, MemoryQuotas, MemoryErasure):
         self.books.send_to_inspection(slide)
         return slide
 
-    def _replay(self, idempotency: Idempotency, first: Idempotency, job_id: UUID, reused: bool) -> Submission:
+    def _replay(self, idempotency: Idempotency, first: Idempotency, answer: Submission) -> Submission:
         if first.body_digest != idempotency.body_digest:
             raise make_reused_key_error()
-        return Submission(job=self.books.jobs[job_id], replayed=True, reused=reused)
+        return replace(answer, job=self.books.jobs[answer.job.id], replayed=True)
 
-    def _finished_equal(self, actor: Actor, identity: str) -> Job | None:
-        equal = [
-            job
-            for job in self.books.jobs.values()
-            if job.tenant == actor.tenant and job.identity == identity and job.state in REUSABLE
-        ]
-        return max(equal, key=lambda job: job.finished_at or job.updated_at, default=None)
+    def _find_equal(self, actor: Actor, identity: str, *, finished: bool, live: bool) -> Job | None:
+        equal = [job for job in self.books.jobs.values() if (job.tenant, job.identity) == (actor.tenant, identity)]
+        done = [job for job in equal if finished and job.state in REUSABLE]
+        if done:
+            return max(done, key=lambda job: job.finished_at or job.updated_at)
+        under_way = [job for job in equal if live and not job.state.is_final]
+        return min(under_way, key=lambda job: job.created_at, default=None)
 
-    def _add_job(self, actor: Actor, new: NewJob) -> Job:
-        model = self.get_model(actor, new.model, new.model_version, digest=new.model_digest)
+    def _share(self, actor: Actor, job: Job, asked: NewJob) -> Job:
+        if raises_priority(job, asked):
+            self.check_priority_allowed(actor, asked.priority)
+            job = self.books.jobs[job.id] = replace(job, priority=asked.priority)
+        followers = self.books.followers.setdefault(job.id, [])
+        followers += [one for one in select_followers(job, asked) if one not in followers]
+        return job
+
+    def _add_job(self, actor: Actor, new: NewJob, dollars_per_gpu_hour: float | None) -> Job:
+        if (new.model, new.model_version) not in self.books.models:
+            raise make_unknown_model_error()
         retried = self.books.job_of(actor, new.retry_of) if new.retry_of else None
-        self.check_new_job(actor, new)
+        self.check_new_job(actor, new, dollars_per_gpu_hour)
         self.books.tiles_expected[new.id] = new.tiles_expected
         now = self.books.now()
         asked = {field.name: getattr(new, field.name) for field in fields(NewJob) if field.name not in _REQUEST_ONLY}

@@ -41,7 +41,9 @@ def test_a_job_is_accepted_and_pinned(analyst, slide, installation):
         "allow_upsampling": False,
     }
     got = analyst("GET", f"/jobs/{job['job_id']}").body
-    also = {"replayed", "reused", "warnings"} | (asked_alone := {"waiting_for", "expected_start_at", "expected_end_at"})
+    also = {"replayed", "reused", "shared", "warnings"} | (
+        asked_alone := {"waiting_for", "expected_start_at", "expected_end_at"}
+    )
     assert {name: value for name, value in got.items() if name not in asked_alone} == {
         name: value for name, value in job.items() if name not in also
     }
@@ -115,7 +117,7 @@ def test_the_same_key_with_the_same_body_gives_the_first_job(analyst, slide):
     first = submit(analyst, slide, key="k1").body
     again = submit(analyst, slide, key="k1").body
     assert (again["job_id"], again["replayed"]) == (first["job_id"], True)
-    assert submit(analyst, slide, key="k2").body["job_id"] != first["job_id"]
+    assert submit(analyst, slide, key="k2", force=True).body["job_id"] != first["job_id"]
     other = submit(analyst, slide, key="k1", label="other")
     assert (other.status, other.body["type"]) == (409, "/problems/conflict")
 
@@ -128,6 +130,24 @@ def test_a_finished_equal_job_is_the_answer_unless_forced(analyst, slide, instal
     assert submit(analyst, slide, force=True).body["job_id"] != first
     assert submit(analyst, slide, options={"min_tissue": 0.5}).body["job_id"] != first
     assert submit(analyst, slide, mpp=0.4).body["job_id"] != first
+
+
+def test_an_equal_job_under_way_is_the_answer_unless_forced(analyst, slide, installation):
+    first = submit(analyst, slide)
+    assert (first.body["shared"], first.body["reused"]) == (False, False)
+    again = submit(analyst, slide, key="another")
+    assert (again.status, again.body["job_id"]) == (202, first.body["job_id"])
+    assert (again.body["shared"], again.body["reused"], again.body["replayed"]) == (True, False, False)
+    assert submit(analyst, slide, force=True).body["job_id"] != first.body["job_id"]
+    assert submit(analyst, slide, options={"min_tissue": 0.5}).body["job_id"] != first.body["job_id"]
+
+
+def test_a_job_that_is_tried_again_twice_is_computed_once(analyst, slide):
+    first = submit(analyst, slide).body["job_id"]
+    analyst("POST", f"/jobs/{first}/cancel")
+    retries = [analyst("POST", f"/jobs/{first}/retry").body for _ in range(2)]
+    assert [retry["shared"] for retry in retries] == [False, True]
+    assert retries[0]["job_id"] == retries[1]["job_id"] != first
 
 
 def test_another_slide_with_the_same_bytes_shares_the_answer_but_not_with_another_stated_mpp(analyst, installation):

@@ -39,7 +39,7 @@ class JobRequest(JobTerms):
     model: str
     model_version: str | None = None  #: None: the default version, pinned when the job is made
     options: JobOptions = field(default_factory=JobOptions)
-    force: bool = False  #: compute again although an equal job has finished
+    force: bool = False  #: compute again although an equal job has finished or is under way
     warnings: tuple[str, ...] = ()  #: what of the drawn region was left out or changed; for the answer alone
 
     def compute_digest(self) -> str:
@@ -66,6 +66,7 @@ def submit_job(
     traceparent: str,
     ledger: TenantLedger,
     queues: Queues,
+    dollars_per_gpu_hour: float | None = None,
 ) -> Submission:
     """Return a QUEUED job, or the one that answers the same question. Raises Forbidden, NotFound, Conflict; Invalid and
     SlideRejected for what planning would refuse as far as inspection knows, so that nobody waits for that answer."""
@@ -90,9 +91,15 @@ def submit_job(
         tiles_expected=tiles_expected,
         **request.get_terms(),
     )
-    return _submit(
-        actor, job, idempotency_key, request.compute_digest(), ledger, queues, reuse_finished=not request.force
+    submission = ledger.submit_job(
+        actor,
+        job,
+        idempotency=_identify(idempotency_key, request.compute_digest()),
+        reuse_finished=not request.force,
+        share_live=not request.force,
+        dollars_per_gpu_hour=dollars_per_gpu_hour,
     )
+    return _wake_for(submission, queues)
 
 
 def cancel_job(actor: Actor, job_id: UUID, *, ledger: TenantLedger, queues: Queues) -> Job:
@@ -112,9 +119,10 @@ def retry_job(
     traceparent: str,
     ledger: TenantLedger,
     queues: Queues,
+    dollars_per_gpu_hour: float | None = None,
 ) -> Submission:
-    """Return a new job with the pins of a FAILED or CANCELLED one. Planning takes over the finished shards of that one.
-    Raises Forbidden, NotFound, Conflict."""
+    """Return a new job with the pins of a FAILED or CANCELLED one, or an equal one that is under way. Planning takes
+    over the finished shards of the old one. Raises Forbidden, NotFound, Conflict."""
     require(actor, Role.ANALYST)
     old = ledger.get_job(actor, job_id)
     if old.state not in (JobState.FAILED, JobState.CANCELLED):
@@ -122,8 +130,21 @@ def retry_job(
     slide = ledger.get_slide(actor, old.slide_id)
     if pin_options(slide, old.options) != old.options:
         raise Conflict("Another scale or image was stated for the slide since this job was made: start a new job.")
-    model = ledger.get_model(actor, old.model, old.model_version, digest=old.model_digest)
-    job = NewJob(
+    job = make_retry(old, slide, ledger.get_model(old.model, old.model_version), traceparent)
+    submission = ledger.submit_job(
+        actor,
+        job,
+        idempotency=_identify(idempotency_key, _digest({"retry_of": str(job_id)})),
+        reuse_finished=False,
+        share_live=True,
+        dollars_per_gpu_hour=dollars_per_gpu_hour,
+    )
+    return _wake_for(submission, queues)
+
+
+def make_retry(old: Job, slide: Slide, model: ModelVersion, traceparent: str) -> NewJob:
+    """Return the job that computes again what `old` did not finish. Raises Conflict."""
+    return NewJob(
         id=uuid4(),
         slide_id=old.slide_id,
         slide_version=slide.version,
@@ -136,9 +157,6 @@ def retry_job(
         retry_of=old.id,
         tiles_expected=old.tiles_planned,
         **old.get_terms(),
-    )
-    return _submit(
-        actor, job, idempotency_key, _digest({"retry_of": str(job_id)}), ledger, queues, reuse_finished=False
     )
 
 
@@ -197,20 +215,13 @@ def _estimate_tiles(slide: Slide, model: ModelVersion, options: JobOptions) -> i
     return estimate_tiles(Inspection.from_json(slide.inspection), ModelCard.from_json(model.card), options)
 
 
-def _submit(
-    actor: Actor,
-    job: NewJob,
-    idempotency_key: str | None,
-    body_digest: str,
-    ledger: TenantLedger,
-    queues: Queues,
-    *,
-    reuse_finished: bool,
-) -> Submission:
-    idempotency = Idempotency(key=idempotency_key, body_digest=body_digest) if idempotency_key else None
-    submission = ledger.submit_job(actor, job, idempotency=idempotency, reuse_finished=reuse_finished)
-    if not (submission.replayed or submission.reused):
-        wake(queues, traceparent=job.traceparent)
+def _identify(idempotency_key: str | None, body_digest: str) -> Idempotency | None:
+    return Idempotency(key=idempotency_key, body_digest=body_digest) if idempotency_key else None
+
+
+def _wake_for(submission: Submission, queues: Queues) -> Submission:
+    if not (submission.replayed or submission.reused or submission.shared):
+        wake(queues, traceparent=submission.job.traceparent)
     return submission
 
 

@@ -104,11 +104,21 @@ class TenantLedger(TenantRegistrations, TenantErasure, TenantAudit, SourceRecord
         ...
 
     def submit_job(
-        self, actor: Actor, job: NewJob, *, idempotency: Idempotency | None, reuse_finished: bool
+        self,
+        actor: Actor,
+        job: NewJob,
+        *,
+        idempotency: Idempotency | None,
+        reuse_finished: bool,
+        share_live: bool = False,
+        dollars_per_gpu_hour: float | None = None,
     ) -> Submission:
         """Create a QUEUED job with an outbox row to its plan queue. Or return the job that came before under the same
         key, or with `reuse_finished` an equal finished one (state COMPLETED or COMPLETED_WITH_UNREADABLE_TILES or
-        NO_TISSUE, same identity, same tenant).
+        NO_TISSUE, same identity, same tenant), or else with `share_live` an equal one that is under way. Of equal
+        requests at once that share, one creates the job. A job that is shared notifies these requesters too, and
+        becomes as urgent as they ask for. `dollars_per_gpu_hour`: what the tenant's budget is counted at; None: it is
+        not looked at.
 
         Raises Conflict when the key came with another body, when the slide is not READY, or when it is no longer at
         `job.slide_version`; for a new job, Forbidden for a priority that the tenant may not ask for, and

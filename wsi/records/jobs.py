@@ -195,3 +195,4 @@ class Submission:
     job: Job
     replayed: bool = False  #: the same Idempotency-Key and body came before; nothing new was made
     reused: bool = False  #: an equal job had finished; its result is the answer
+    shared: bool = False  #: an equal job was under way; its result will be the answer

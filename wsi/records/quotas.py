@@ -16,6 +16,8 @@ class Quotas:
     uploads_open: int | None = None  #: slides that are UPLOADING
     jobs_waiting: int | None = None  #: that no worker has begun
     top_priority: Priority | None = None  #: the most urgent that its members may ask for
+    dollars_a_month: float | None = None  #: its budget: of workers' time in a month of UTC, at the installation's price
+    stops_at_budget: bool | None = None  #: refuse new jobs once the month's budget is used; else only tell its admins
 
 
 NO_QUOTAS = Quotas()

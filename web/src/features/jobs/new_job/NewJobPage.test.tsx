@@ -10,7 +10,7 @@ import { ESTIMATE, makeListedJob, makeModel, makeListedSlide } from '../testing'
 const STAINS = makeModel('stain-density', { stain: 'H&E', licence: 'MIT', mpp_range: [0.2, 0.6] });
 const started = (id: string, changes = {}): Reply => ({
   status: 202,
-  body: { ...makeListedJob(id, { status: 'QUEUED' }), replayed: false, reused: false, ...changes },
+  body: { ...makeListedJob(id, { status: 'QUEUED' }), replayed: false, reused: false, shared: false, ...changes },
 });
 
 function api(replies: ConstructorParameters<typeof FakeApi>[0] = {}): FakeApi {

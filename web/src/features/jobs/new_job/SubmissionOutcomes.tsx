@@ -4,7 +4,7 @@ import { messageOf } from '../../../api/problem';
 import { Badge } from '../../../ui/Badge';
 import { Button, ButtonLink } from '../../../ui/Button';
 import type { Slide } from '../queries';
-import { type SubmissionOutcome, isRefused, isStarted } from './submission';
+import { type Submitted, type SubmissionOutcome, isRefused, isStarted } from './submission';
 
 interface Props {
   outcomes: readonly SubmissionOutcome[];
@@ -14,6 +14,11 @@ interface Props {
 }
 
 /** The outcome for each slide, after some of several jobs were refused. */
+function describeOutcome(job: Submitted): string {
+  if (job.reused) return 'Already finished';
+  return job.shared ? 'Already under way' : 'Started';
+}
+
 export function SubmissionOutcomes({ outcomes, slides, isBusy, onTryAgain }: Props) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
@@ -34,7 +39,7 @@ export function SubmissionOutcomes({ outcomes, slides, isBusy, onTryAgain }: Pro
             <span className="w-64 font-medium wrap-anywhere">{nameOf(outcome.slideId)}</span>
             {isStarted(outcome) ? (
               <>
-                <Badge tone="good">{outcome.job.reused ? 'Already finished' : 'Started'}</Badge>
+                <Badge tone="good">{describeOutcome(outcome.job)}</Badge>
                 <Link to={`/jobs/${outcome.job.job_id}`} className="text-accent hover:underline">
                   {outcome.job.reused ? 'See its result' : 'Watch it'}
                   <span className="sr-only">: {nameOf(outcome.slideId)}</span>

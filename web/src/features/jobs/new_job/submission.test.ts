@@ -3,7 +3,13 @@ import { type Body, EMPTY_DRAFT, makeBody } from './draft';
 import { IdempotencyKeys, type Submitted, summariseJobs, submitAll, isStarted } from './submission';
 import { makeListedJob } from '../testing';
 
-const submitted = (id: string, reused = false): Submitted => ({ ...makeListedJob(id), replayed: false, warnings: [], reused });
+const submitted = (id: string, reused = false, shared = false): Submitted => ({
+  ...makeListedJob(id),
+  replayed: false,
+  warnings: [],
+  reused,
+  shared,
+});
 
 function body(slideId: string, label = ''): Body {
   const made = makeBody({ ...EMPTY_DRAFT, model: { name: 'm', version: '1' }, label }, slideId, { needsMpp: false });
@@ -47,6 +53,13 @@ describe('a submission', () => {
       },
     );
     expect(most).toBe(4);
+  });
+
+  it('says when an identical job is under way', () => {
+    expect(summariseJobs([submitted('a', false, true)])).toMatch(/already under way/);
+    expect(summariseJobs([submitted('a'), submitted('b', true), submitted('c', false, true)])).toBe(
+      '1 job was started; 1 identical job had already finished; 1 identical job is already under way.',
+    );
   });
 
   it('says when a result was there before', () => {

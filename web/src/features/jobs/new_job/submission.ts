@@ -59,10 +59,13 @@ export function summariseJobs(jobs: readonly Submitted[]): string {
   const reused = jobs.filter((job) => job.reused).length;
   const [only] = jobs;
   if (jobs.length === 1 && only) {
+    if (only.shared) return 'An identical job is already under way. This is it.';
     return only.reused ? 'An identical job had already finished. This is its result.' : 'The job was started.';
   }
-  const started = jobs.length - reused;
-  const words = `${started} ${started === 1 ? 'job was' : 'jobs were'} started`;
-  if (reused === 0) return `${words}.`;
-  return `${words}; ${reused} identical ${reused === 1 ? 'job' : 'jobs'} had already finished.`;
+  const shared = jobs.filter((job) => job.shared).length;
+  const started = jobs.length - reused - shared;
+  const words = [`${started} ${started === 1 ? 'job was' : 'jobs were'} started`];
+  if (reused > 0) words.push(`${reused} identical ${reused === 1 ? 'job' : 'jobs'} had already finished`);
+  if (shared > 0) words.push(`${shared} identical ${shared === 1 ? 'job is' : 'jobs are'} already under way`);
+  return `${words.join('; ')}.`;
 }
