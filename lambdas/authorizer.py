@@ -24,9 +24,8 @@ from lambdas.logs import make_logger
 from lambdas.wiring import make_connections
 from wsi.access import split_api_key
 from wsi.errors import SourceUnavailable
-from wsi.ports.audit import Refusal
-from wsi.ports.ledger import Identities
-from wsi.records.identity import CLAIM_EMAIL, CLAIM_ROLE, CLAIM_TENANT, Actor, Membership, Role
+from wsi.ports.identities import Identities
+from wsi.records.identity import Actor
 
 logger = make_logger("authorizer")
 

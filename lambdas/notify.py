@@ -1,4 +1,4 @@
-"""Queue `notify`: send the mail and the webhook that were requested for a job's end."""
+"""Queue `notify`: send the mail and the webhook that were requested for a job's end, and the mails about a budget."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from wsi.ports.ledger import SystemLedger
 from wsi.ports.notices import Mail, Webhooks
 from wsi.ports.tracing import NO_TRACER, Tracer
 from wsi.spans import describe_span
+from wsi.spending.budgets import BUDGET, notify_admins
 
 logger = make_logger("notify")
 
@@ -36,6 +37,10 @@ def make_handler(
     """Return the handler. `mail` None: this installation sends no e-mails."""
 
     def process_message(body: dict[str, Any], traceparent: str | None) -> None:
+        if BUDGET in body:
+            told = notify_admins(UUID(body[BUDGET]), ledger=ledger, mail=mail, page_url=page_url)
+            logger.info("told of the budget", extra={**body, **asdict(told)})
+            return
         notified = notify(
             UUID(body["job_id"]),
             ledger=ledger,

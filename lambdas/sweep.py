@@ -37,6 +37,7 @@ def make_handler(
     upload_days: float,
     stuck_seconds: float,
     give_up_seconds: float,
+    dollars_per_gpu_hour: float,
     metrics_namespace: str,
 ) -> Handler:
     def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
@@ -46,6 +47,7 @@ def make_handler(
             upload_days=upload_days,
             stuck_seconds=stuck_seconds,
             give_up_seconds=give_up_seconds,
+            dollars_per_gpu_hour=dollars_per_gpu_hour,
         )
         logger.info("swept", extra=asdict(swept))
         vitals = ledger.measure_vitals(seconds=PERIOD_SECONDS, stalled_seconds=stuck_seconds)
@@ -73,6 +75,7 @@ def wire(settings: SweepSettings) -> Handler:
         upload_days=settings.upload_days,
         stuck_seconds=settings.stuck_seconds,
         give_up_seconds=settings.give_up_seconds,
+        dollars_per_gpu_hour=settings.dollars_per_gpu_hour,
         metrics_namespace=metrics.make_namespace(settings.queue_prefix),
     )
 

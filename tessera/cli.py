@@ -17,6 +17,7 @@ from tessera.commands.restate import restate
 from tessera.commands.run import run
 from tessera.commands.submit import submit
 from tessera.commands.upload import upload
+from tessera.commands.usage import usage
 from tessera.commands.watch import watch
 from tessera.local_run.inputs import UsageError
 from tessera.local_run.outcomes import FAILED, USAGE
@@ -57,6 +58,7 @@ app.command()(submit)
 app.command()(delete)
 app.command()(hold)
 app.command()(watch)
+app.command()(usage)
 app.add_typer(models.app)
 app.add_typer(admin.app)
 

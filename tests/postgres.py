@@ -59,6 +59,9 @@ class Database:
             for table, names in columns:
                 moved = ", ".join(f"{name} = {name} - make_interval(secs => {seconds})" for name in names)
                 connection.execute(f"UPDATE {table} SET {moved}".encode())
+            if days := int(seconds // 86_400):
+                for table in ("usage", "usage_details"):
+                    connection.execute(f"UPDATE {table} SET day = day - {days}".encode())
 
     def log_statements(self) -> None:
         """Every statement of connections made from now on appears in `statements`."""

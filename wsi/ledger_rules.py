@@ -61,7 +61,7 @@ def select_followers(job: Job, asked: JobTerms) -> tuple[tuple[NoticeChannel, st
     return tuple((channel, target) for channel, target, known in targets if target is not None and target != known)
 
 
-def raises_priority(job: Job, asked: JobTerms) -> bool:
+def needs_higher_priority(job: Job, asked: JobTerms) -> bool:
     """Return whether a request that is answered with the job asks for a more urgent one."""
     by_urgency = tuple(Priority)
     return by_urgency.index(asked.priority) < by_urgency.index(job.priority)

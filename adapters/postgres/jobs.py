@@ -23,7 +23,7 @@ from wsi.ledger_rules import (
     make_slide_changed_error,
     make_unknown_job_error,
     make_unknown_model_error,
-    raises_priority,
+    needs_higher_priority,
     select_followers,
 )
 from wsi.ports.ledger import PlanningBrief, StitchBrief
@@ -266,7 +266,7 @@ def _answer_with(
     urgent as they ask for."""
     submission = Submission(job=equal, reused=equal.state.is_final, shared=not equal.state.is_final)
     if submission.shared:
-        if raises_priority(equal, asked):
+        if needs_higher_priority(equal, asked):
             quotas.check_priority_allowed(cursor, actor, asked.priority)
             submission = replace(submission, job=raise_priority(cursor, equal.id, asked.priority))
         cursor.executemany(

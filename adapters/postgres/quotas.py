@@ -61,13 +61,13 @@ _STORED = """
 
 def check_priority_allowed(cursor: Cursor, actor: Actor, asked: Priority) -> None:
     """Raise Forbidden if the tenant's members may not ask for such an urgent job."""
-    check_priority(_read(cursor, actor), asked)
+    check_priority(read(cursor, actor), asked)
 
 
 def check_new_job(cursor: Cursor, actor: Actor, job: NewJob, *, dollars_per_gpu_hour: float | None) -> None:
     """Raise Forbidden or TooManyRequests if the tenant may not have this job now. `dollars_per_gpu_hour` None: its
     budget is not looked at."""
-    quotas = _read(cursor, actor)
+    quotas = read(cursor, actor)
     check_priority(quotas, job.priority)
     # What jobs under way will cost is not known: they may end above the budget, so no lock makes requests take turns.
     if dollars_per_gpu_hour is not None and quotas.dollars_a_month is not None and quotas.stops_at_budget:
@@ -85,7 +85,7 @@ def check_new_job(cursor: Cursor, actor: Actor, job: NewJob, *, dollars_per_gpu_
 
 def check_new_upload(cursor: Cursor, actor: Actor, files: Sequence[SlideFile]) -> None:
     """Raise TooManyRequests if the tenant may not open this upload now."""
-    quotas = _read(cursor, actor)
+    quotas = read(cursor, actor)
     if quotas.uploads_open is None and quotas.bytes_stored is None:
         return
     cursor.execute(_TAKE_TURN, (f"uploads of {actor.tenant}",))
@@ -104,7 +104,8 @@ def read_quotas(row: dict[str, Any]) -> Quotas:
     return Quotas(**values)
 
 
-def _read(cursor: Cursor, actor: Actor) -> Quotas:
+def read(cursor: Cursor, actor: Actor) -> Quotas:
+    """Return the quotas that hold for the actor's tenant."""
     row = cursor.execute(READ, (actor.tenant,)).fetchone()
     assert row is not None, "a row is asked for"
     return read_quotas(row)

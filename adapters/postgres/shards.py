@@ -7,6 +7,7 @@ from uuid import UUID
 from adapters.postgres import rows
 from adapters.postgres.connections import Cursor, Row, Transactions
 from adapters.postgres.moves import add_progress, append_event, cancel_shards, lock_job, move_job, wake_shards
+from adapters.postgres.spending import usage
 from wsi.errors import FailReason
 from wsi.ledger_rules import (
     LEASE_EXPIRED,
@@ -107,7 +108,7 @@ class PostgresShards(Transactions):
                 """,
                 (result_key, count.unreadable, tiles_per_second, job.id, lease.index),
             )
-            _add_usage(cursor, job, shard)
+            usage.add_usage(cursor, job, tiles=shard["tiles"], since=shard["leased_at"])
             job = _report(cursor, job, shard, done=shard["tiles"], unreadable=count.unreadable, finished=1)
             detail = make_shard_detail(
                 lease.index, lease.attempt, shard["lease_owner"], tiles=lease.tiles, unreadable=count.unreadable
@@ -271,15 +272,3 @@ def _rate(cursor: Cursor, job_id: UUID) -> float | None:
         (job_id, RATE_SECONDS),
     ).fetchone()
     return row["rate"] if row else None
-
-
-def _add_usage(cursor: Cursor, job: Job, shard: Row) -> None:
-    cursor.execute(
-        """
-        INSERT INTO usage AS u (tenant, day, tiles, worker_seconds)
-        VALUES (%s, (now() AT TIME ZONE 'UTC')::date, %s, extract(epoch FROM now() - %s))
-        ON CONFLICT (tenant, day) DO UPDATE
-        SET tiles = u.tiles + excluded.tiles, worker_seconds = u.worker_seconds + excluded.worker_seconds
-        """,
-        (job.tenant, shard["tiles"], shard["leased_at"]),
-    )

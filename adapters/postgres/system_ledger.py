@@ -16,6 +16,7 @@ from adapters.postgres.models import PostgresSystemModels
 from adapters.postgres.outbox import PostgresOutbox
 from adapters.postgres.registrations import PostgresTrials
 from adapters.postgres.shards import PostgresShards
+from adapters.postgres.spending.budgets import PostgresBudgetNotices
 from adapters.postgres.sweeping import PostgresSweep
 
 
@@ -30,6 +31,7 @@ class PostgresSystemLedger(
     PostgresShards,
     PostgresOutbox,
     PostgresDeliveries,
+    PostgresBudgetNotices,
     PostgresSweep,
     PostgresVitals,
     PostgresSystemModels,

@@ -12,6 +12,7 @@ from adapters.postgres.measurements.queue_state import PostgresQueueState
 from adapters.postgres.models import PostgresTenantModels
 from adapters.postgres.registrations import PostgresTenantRegistrations
 from adapters.postgres.slides import PostgresTenantSlides
+from adapters.postgres.spending.usage import PostgresTenantSpending
 
 
 class PostgresTenantLedger(
@@ -24,6 +25,7 @@ class PostgresTenantLedger(
     PostgresTenantNotices,
     PostgresTenantModels,
     PostgresTenantRegistrations,
+    PostgresTenantSpending,
     PostgresAudit,
 ):
     """`wsi.ports.ledger.TenantLedger` on Postgres."""

@@ -101,11 +101,16 @@ class Pages(Environment):
         return frozenset(origin for origin in self.page_origins.split(",") if origin)
 
 
-class SubmitSettings(DatabaseSettings, QueueNames, Pages, TracedSettings):
+class Prices(Environment):
+    """The price of workers."""
+
+    dollars_per_gpu_hour: float = Field(default=DOLLARS_PER_GPU_HOUR, gt=0)  #: Price of usage, budgets and dry runs.
+
+
+class SubmitSettings(DatabaseSettings, QueueNames, Pages, Prices, TracedSettings):
     """The function that starts jobs and answers dry runs."""
 
     results_bucket: str  #: Bucket of results and of what inspection stores.
-    dollars_per_gpu_hour: float = Field(default=DOLLARS_PER_GPU_HOUR, gt=0)  #: Price that dry runs calculate with.
 
 
 class ApiSettings(SubmitSettings, SlideBuckets):
@@ -158,9 +163,8 @@ class RelaySettings(DatabaseSettings, QueueNames, TracedSettings):
     shards_in_flight: int = Field(default=compute_shards_in_flight(4), gt=0)
 
 
-class SweepSettings(DatabaseSettings, QueueNames):
-    """The function that repairs, once a minute, what deaths and lost messages left behind, and erases what was
-    deleted."""
+class SweepSettings(DatabaseSettings, QueueNames, Prices):
+    """The function that repairs, once a minute, what deaths and lost messages left behind."""
 
     slides_bucket: str  #: Bucket of uploaded slides, whose files are archived, restored and erased.
     results_bucket: str  #: Bucket of results and of what inspection stores.

@@ -190,6 +190,7 @@ class Functions(Construct):
             slides_bucket=self._data.slides.bucket_name,
             results_bucket=self._data.results.bucket_name,
             queue_prefix=self._deployment.queue_prefix,
+            dollars_per_gpu_hour=self._deployment.dollars_per_gpu_hour,
         )
         access = self._add("sweep", AssetKind.API, settings, memory_mib=512)
         access.connect(SYSTEM_ROLE)

@@ -14,7 +14,7 @@ from wsi.records.jobs import Priority
 Name = Annotated[str, Field(min_length=1, max_length=100), STORABLE]
 Limit = Annotated[int, Field(ge=0, lt=2**63)]
 SmallLimit = Annotated[int, Field(ge=0, lt=2**31)]
-Days = Annotated[int, Field(ge=1, le=36_500)]
+Dollars = Annotated[float, Field(ge=0, le=1e12, allow_inf_nan=False)]
 Claim = Annotated[str, Field(min_length=1, max_length=500), STORABLE]
 
 
@@ -86,9 +86,11 @@ class SetQuotas(TenantOrAll):
     uploads_open: SmallLimit | None = None
     jobs_waiting: SmallLimit | None = None  #: that no worker has begun
     top_priority: Priority | None = None  #: the most urgent that members may ask for
+    dollars_a_month: Dollars | None = None  #: of workers' time; admins are told at 80 and at 100 %
+    stops_at_budget: bool | None = None  #: refuse new jobs beyond it
 
     @property
-    def changes(self) -> dict[str, int | str | None]:
+    def changes(self) -> dict[str, int | float | str | None]:
         """The quotas that were given, by name."""
         return {name: getattr(self, name) for name in self.model_fields_set - {"tenant"}}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from datetime import date
 from typing import Any, TypeVar
 from urllib.parse import quote
 
@@ -19,6 +20,7 @@ from wsi.records.jobs import JobTerms
 from wsi.records.notices import JobUpdate
 from wsi.records.outline import Outline
 from wsi.records.slides import Choice
+from wsi.spending.usage import UsageBy
 from wsi.uploads.multipart import PartHeld
 from wsi.uploads.rules import PartAsked
 
@@ -207,6 +209,14 @@ class Api:
     def check_model(self, name: str) -> None:
         """Raise NotFound unless the installation has the model."""
         self._transport.call("GET", f"/models/{quote(name, safe='')}", repeatable=True)
+
+    # --- usage
+    def read_usage(self, by: UsageBy, *, first: date | None, last: date | None, mine: bool) -> dict[str, Any]:
+        """Return the report as the API gives it. `mine`: of the caller alone; everything else is for admins."""
+        query = {"by": by.value}
+        query |= {name: day.isoformat() for name, day in (("from", first), ("to", last)) if day is not None}
+        query |= {"mine": "true"} if mine else {}
+        return self._transport.call("GET", "/usage", query=query, repeatable=True)
 
     # --- models
     def list_models(self) -> tuple[RemoteModelVersion, ...]:

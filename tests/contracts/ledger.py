@@ -18,6 +18,7 @@ from tests.contracts.ledger_slides import SlideLedgerContract, TenancyContract
 from tests.contracts.ledger_upkeep import UpkeepContract
 from tests.contracts.ledger_vitals import VitalsContract
 from tests.contracts.spending.equal_jobs import EqualJobsContract
+from tests.contracts.spending.usage import UsageContract
 
 
 class LedgerContract(
@@ -40,5 +41,6 @@ class LedgerContract(
     VitalsContract,
     QueueStateContract,
     EqualJobsContract,
+    UsageContract,
 ):
     """Subclasses give the fixture `world`."""

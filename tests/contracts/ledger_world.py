@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 from uuid import UUID, uuid4
 
-from wsi.ports.ledger import Identities, SystemLedger, TenantLedger
+from wsi.ports.identities import Identities
+from wsi.ports.ledger import SystemLedger, TenantLedger
 from wsi.records.identity import Actor
 from wsi.records.jobs import Idempotency, Job, JobOptions, NewJob, Priority
 from wsi.records.models import ModelVersion
@@ -55,12 +56,8 @@ class LedgerWorld(Protocol):
         """Set the quotas of the actor's tenant, as an operator does; None: of all without their own."""
         ...
 
-    def set_retention(self, actor: Actor, retention: Retention) -> None:
-        """Set how long the actor's tenant keeps what, as an operator does."""
-        ...
-
-    def set_sources(self, actor: Actor, *sources: Source) -> None:
-        """Set the sources of the actor's tenant, as an operator does."""
+    def add_admin(self, actor: Actor, email: str) -> None:
+        """Add an admin to the actor's tenant."""
         ...
 
     def forget_stitching(self, job_id: UUID) -> None:

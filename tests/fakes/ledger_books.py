@@ -34,7 +34,7 @@ from wsi.records.registrations import Registration
 from wsi.records.results import ResultFile
 from wsi.records.shards import Shard
 from wsi.records.slides import Slide
-from wsi.sources.source import Source
+from wsi.spending.usage import BudgetNotice
 from wsi.states import JOB_MOVES, SHARD_MOVES, SLIDE_MOVES, JobState, ShardState, SlideState, select_sources
 
 Clock = Callable[[], datetime]
@@ -70,6 +70,14 @@ class BookedLine:
 class BookedDelivery:
     delivery: Delivery
     woken_at: datetime | None
+
+
+@dataclass(kw_only=True, slots=True)
+class BookedBudgetNotice:
+    notice: BudgetNotice
+    woken_at: datetime | None = None
+    error: str | None = None
+    delivered_at: datetime | None = None
 
 
 @dataclass(kw_only=True, slots=True)
@@ -121,7 +129,10 @@ class Books:
     deliveries: dict[int, BookedDelivery] = field(default_factory=dict[int, BookedDelivery])
     webhook_secrets: dict[UUID, WebhookSecret] = field(default_factory=dict[UUID, WebhookSecret])
     usage: dict[tuple[UUID, date], Usage] = field(default_factory=dict[tuple[UUID, date], Usage])
-    sources: dict[UUID, tuple[Source, ...]] = field(default_factory=dict[UUID, tuple[Source, ...]])
+    usage_details: dict[tuple[UUID, date, str, str, str], Usage] = field(
+        default_factory=dict[tuple[UUID, date, str, str, str], Usage]
+    )  #: by tenant, day, model, version and requester
+    budget_notices: list[BookedBudgetNotice] = field(default_factory=list[BookedBudgetNotice])
     quotas: dict[UUID | None, Quotas] = field(default_factory=dict[UUID | None, Quotas])  #: None: of all others
     retention: dict[UUID, Retention] = field(default_factory=dict[UUID, Retention])  #: by tenant
     erased: set[UUID] = field(default_factory=set[UUID])  #: slides and jobs without an object

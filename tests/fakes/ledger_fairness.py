@@ -75,10 +75,10 @@ class MemoryQuotas:
     books: Books
 
     def check_priority_allowed(self, actor: Actor, asked: Priority) -> None:
-        check_priority(self._quotas(actor), asked)
+        check_priority(self.get_quotas(actor.tenant), asked)
 
     def check_new_job(self, actor: Actor, job: NewJob, dollars_per_gpu_hour: float | None) -> None:
-        quotas = self._quotas(actor)
+        quotas = self.get_quotas(actor.tenant)
         check_priority(quotas, job.priority)
         if dollars_per_gpu_hour is not None:
             spent = compute_cost(self.sum_month(actor.tenant), dollars_per_gpu_hour)
@@ -90,7 +90,7 @@ class MemoryQuotas:
         check_tiles(quotas, used=used, more=job.tiles_expected, now=now)
 
     def check_new_upload(self, actor: Actor, files: Sequence[SlideFile]) -> None:
-        quotas = self._quotas(actor)
+        quotas = self.get_quotas(actor.tenant)
         mine = [slide for slide in self.books.slides.values() if slide.tenant == actor.tenant]
         check_uploads_open(quotas, sum(slide.state is SlideState.UPLOADING for slide in mine))
         kept = [slide for slide in mine if slide.state is not SlideState.DELETED]
@@ -107,7 +107,7 @@ class MemoryQuotas:
             return job.tiles_inferred + job.tiles_unreadable
         return job.tiles_planned or self.books.tiles_expected.get(job.id, 0)
 
-    def _quotas(self, actor: Actor) -> Quotas:
-        own, general = (self.books.quotas.get(key, NO_QUOTAS) for key in (actor.tenant, None))
+    def get_quotas(self, tenant: UUID) -> Quotas:
+        own, general = (self.books.quotas.get(key, NO_QUOTAS) for key in (tenant, None))
         values: dict[str, Any] = {field.name: getattr(own, field.name) for field in fields(Quotas)}
         return Quotas(**{name: getattr(general, name) if one is None else one for name, one in values.items()})

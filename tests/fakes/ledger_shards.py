@@ -187,6 +187,11 @@ class MemoryShards:
 
     def _add_usage(self, job: Job, shard: Shard) -> None:
         now = self.books.now()
-        usage = self.books.usage.setdefault((job.tenant, now.date()), Usage())
-        usage.tiles += shard.tiles
-        usage.worker_seconds += (now - self.books.reports[job.id, shard.index].leased_at).total_seconds()
+        seconds = (now - self.books.reports[job.id, shard.index].leased_at).total_seconds()
+        day = (job.tenant, now.date())
+        for usage in (
+            self.books.usage.setdefault(day, Usage()),
+            self.books.usage_details.setdefault((*day, job.model, job.model_version, job.created_by), Usage()),
+        ):
+            usage.tiles += shard.tiles
+            usage.worker_seconds += seconds

@@ -17,6 +17,7 @@ from tests.fakes.ledger_notices import MemoryNotices
 from tests.fakes.ledger_registrations import MemoryRegistrations
 from tests.fakes.ledger_shards import MemoryShards
 from tests.fakes.ledger_tenant import list_finished_shards
+from tests.fakes.spending.budgets import MemoryBudgetNotices
 from wsi.errors import FailReason, RejectReason
 from wsi.ledger_rules import (
     GIVEN_UP,
@@ -40,7 +41,13 @@ from wsi.states import JobState, ShardState, SlideState
 
 
 class MemorySystemLedger(
-    MemoryShards, MemoryLines, MemoryNotices, MemoryArchive, MemoryDeidentification, MemoryRegistrations
+    MemoryShards,
+    MemoryLines,
+    MemoryNotices,
+    MemoryBudgetNotices,
+    MemoryArchive,
+    MemoryDeidentification,
+    MemoryRegistrations,
 ):
     """`wsi.ports.ledger.SystemLedger` in this process's memory."""
 

@@ -11,8 +11,8 @@ from uuid import UUID
 
 from tests.fakes.erasure.ledger import MemoryErasure
 from tests.fakes.ledger_books import Books
-from tests.fakes.ledger_fairness import MemoryQuotas
 from tests.fakes.ledger_restatement import MemoryRestatement
+from tests.fakes.spending.usage import MemoryTenantSpending
 from tests.fakes.vitals import measure_queue
 from wsi.ledger_rules import (
     REUSABLE,
@@ -22,7 +22,7 @@ from wsi.ledger_rules import (
     make_reused_key_error,
     make_slide_changed_error,
     make_unknown_model_error,
-    raises_priority,
+    needs_higher_priority,
     select_followers,
 )
 from wsi.models.owners import select_usable
@@ -49,7 +49,7 @@ _REQUEST_ONLY = ("slide_version", "tiles_expected")  #: fields of a request that
 _Item = TypeVar("_Item", bound=_Dated)
 
 
-class MemoryTenantLedger(MemoryRestatement, MemoryQuotas, MemoryErasure):
+class MemoryTenantLedger(MemoryRestatement, MemoryTenantSpending):
     """`wsi.ports.ledger.TenantLedger` in this process's memory."""
 
     books: Books
@@ -284,7 +284,7 @@ class MemoryTenantLedger(MemoryRestatement, MemoryQuotas, MemoryErasure):
         return min(under_way, key=lambda job: job.created_at, default=None)
 
     def _share(self, actor: Actor, job: Job, asked: NewJob) -> Job:
-        if raises_priority(job, asked):
+        if needs_higher_priority(job, asked):
             self.check_priority_allowed(actor, asked.priority)
             job = self.books.jobs[job.id] = replace(job, priority=asked.priority)
         followers = self.books.followers.setdefault(job.id, [])

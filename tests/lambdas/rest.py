@@ -88,4 +88,6 @@ class Caller:
         answer = self.handler(event, None)
         headers = {name.lower(): values[0] for name, values in (answer.get("multiValueHeaders") or {}).items()}
         text = answer.get("body")
-        return Reply(answer["statusCode"], json.loads(text) if text else None, headers.get("content-type", ""), headers)
+        media_type = headers.get("content-type", "")
+        read = text if media_type.startswith("text/") else json.loads(text) if text else None
+        return Reply(answer["statusCode"], read, media_type, headers)

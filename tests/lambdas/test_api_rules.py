@@ -44,7 +44,7 @@ WRITES = [
     ("POST", "/models/net/versions/1/complete", None),
     ("PUT", "/models/net/default", {"version": "1"}),
 ]
-READS = ["/slides", f"/slides/{SOME}", "/jobs", f"/jobs/{SOME}", f"/jobs/{SOME}/events", "/models", "/me"]
+READS = ["/slides", f"/slides/{SOME}", "/jobs", f"/jobs/{SOME}", f"/jobs/{SOME}/events", "/models", "/usage", "/me"]
 
 
 @pytest.mark.parametrize(("method", "path", "body"), WRITES)
@@ -315,6 +315,7 @@ def test_the_description_has_exactly_the_routes_of_this_version():
         ("GET", "/jobs/{job_id}/partial"),
         ("GET", "/jobs/{job_id}/results"),
         ("GET", "/jobs/{job_id}/deliveries"),
+        ("GET", "/usage"),
         ("GET", "/webhooks/secret"),
         ("GET", "/audit"),
         ("POST", "/webhooks/secret/rotate"),

@@ -169,6 +169,7 @@ def swept(installation):
         upload_days=3,
         stuck_seconds=900,
         give_up_seconds=86_400,
+        dollars_per_gpu_hour=1.0,
         metrics_namespace="tessera-test",
     )
 
@@ -178,6 +179,7 @@ def test_the_sweep_tells_what_it_put_right(installation, swept):
     answer = swept({}, None)
     assert set(answer) == {
         *("leases_expired", "stitches_woken", "messages_resent", "uploads_abandoned", "given_up", "notices_woken"),
+        "budgets_told",
         *("slides_restored", "slides_archived_again", "slides_unsettled"),
         *("slides_expired", "jobs_expired", "keys_expired", "slides_erased", "jobs_erased", "erasures_failed"),
     }

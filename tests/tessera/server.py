@@ -41,7 +41,8 @@ class Installation:
     held: list[dict[str, Any]] = field(default_factory=list)  #: bodies of what begins and ends holds, in order
     conflict: str | None = None  #: why PATCH and DELETE are refused
     page: int = 2  #: items a page
-    models: list[dict[str, Any]] = field(default_factory=list)
+    usage: dict[str, Any] = field(default_factory=dict)  #: the answer to GET /usage
+    queries: list[dict[str, str]] = field(default_factory=list)  #: of GET /usage
     url: str = ""
 
     def routes(self) -> list[web.RouteDef]:
@@ -57,6 +58,7 @@ class Installation:
             web.put(f"{BASE}/slides/{SLIDE}/legal-hold", self.hold),
             web.delete(f"{BASE}/jobs/{JOB}", self.delete),
             web.post(f"{BASE}/jobs", self.submit),
+            web.get(f"{BASE}/usage", self.read_usage),
             web.get(f"{BASE}/jobs/{JOB}", self.get_job),
             web.get(f"{BASE}/jobs/{JOB}/results", self.links),
             web.get(f"{BASE}/models", self.list_models),
@@ -157,6 +159,10 @@ class Installation:
 
     async def get_job(self, request: web.Request) -> web.Response:
         return web.json_response({**self.job, "job_id": JOB})
+
+    async def read_usage(self, request: web.Request) -> web.Response:
+        self.queries.append(dict(request.query))
+        return web.json_response(self.usage)
 
     async def links(self, request: web.Request) -> web.Response:
         items = [

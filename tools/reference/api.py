@@ -20,6 +20,7 @@ GROUPS = {
     "slides": "Slides",
     "viewer": "Viewer",
     "jobs": "Jobs",
+    "usage": "Usage",
     "models": "Models",
     "webhooks": "Webhooks",
     "audit": "Audit log",

@@ -21,6 +21,7 @@ from wsi.errors import FailReason, RejectReason
 from wsi.ports.audit import SignInAudit, SystemAudit, TenantAudit
 from wsi.ports.erasure import SystemErasure, TenantErasure
 from wsi.ports.registrations import SystemRegistrations, TenantRegistrations
+from wsi.ports.spending import SystemSpending, TenantSpending
 from wsi.records.deliveries import Delivery, NoticeBrief
 from wsi.records.expectations import QueueState
 from wsi.records.identity import Actor, Membership
@@ -37,7 +38,7 @@ from wsi.sources.source import SourceRecords
 from wsi.states import SlideState
 
 
-class TenantLedger(TenantRegistrations, TenantErasure, TenantAudit, SourceRecords, Protocol):
+class TenantLedger(TenantRegistrations, TenantSpending, Protocol):
     """The API's operations. They raise NotFound for ids of other tenants; the use cases check roles."""
 
     def create_slide(
@@ -179,23 +180,6 @@ class TenantLedger(TenantRegistrations, TenantErasure, TenantAudit, SourceRecord
         ...
 
 
-class Identities(SignInAudit, Protocol):
-    """The queries of the authorizer."""
-
-    def find_user(self, issuer: str, subject: str) -> Actor | None:
-        """Return the person behind a verified token; None if unknown or disabled."""
-        ...
-
-    def admit_member(self, issuer: str, subject: str, membership: Membership) -> Actor | None:
-        """Return the person behind a verified token of single sign-on, whom this adds, or gives the role that the token
-        says unless a newer one has spoken. None if disabled, if of another tenant, or if there is no such tenant."""
-        ...
-
-    def find_api_key(self, prefix: str, secret_sha256: str) -> Actor | None:
-        """Return the service behind a key "tsk_<prefix>_<secret>"; None if the key is unknown or revoked, or has
-        another secret."""
-        ...
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PlanningBrief:
@@ -220,9 +204,10 @@ class Swept:
     uploads_abandoned: int = 0
     given_up: int = 0  #: jobs that FAILED, slides and packages that were REJECTED, since nothing moved them
     notices_woken: int = 0  #: jobs with a notice that is due
+    budgets_told: int = 0  #: tenants whose admins are to hear of their budget
 
 
-class SystemLedger(SystemRegistrations, SystemErasure, SystemAudit, SourceRecords, Protocol):
+class SystemLedger(SystemRegistrations, SystemSpending, Protocol):
     # --- slides
     def find_uninspected_slide(self, slide_id: UUID) -> Slide | None:
         """Return the slide while it is UPLOADED; None otherwise, as for a late duplicate message."""

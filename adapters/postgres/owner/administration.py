@@ -152,29 +152,7 @@ class Administration:
                 self._audit(connection, tenant_id, "key.revoke", f"key:{key}")
             return len(keys)
 
-    def list_sources(self, tenant: str) -> tuple[Source, ...]:
-        """Return where the tenant's slides by reference may lie. Raises NotFound."""
-        with self._transaction() as connection:
-            return sources.list_sources(connection, _tenant(connection, tenant))
-
-    def add_source(self, tenant: str, source: Source) -> None:
-        """Let a tenant register and read the objects of a source. Raises NotFound."""
-        with self._transaction() as connection:
-            tenant_id = _tenant(connection, tenant)
-            if sources.add_source(connection, tenant_id, source):
-                self._audit(connection, tenant_id, "source.add", source.uri)
-
-    def remove_source(self, tenant: str, source: Source) -> bool:
-        """Remove a source, and return whether the tenant had it. Slides that no other source covers can be read no
-        more, and can again once it is added. Raises NotFound."""
-        with self._transaction() as connection:
-            tenant_id = _tenant(connection, tenant)
-            is_removed = sources.remove_source(connection, tenant_id, source)
-            if is_removed:
-                self._audit(connection, tenant_id, "source.remove", source.uri)
-            return is_removed
-
-    def set_quotas(self, tenant: str | None, changes: Mapping[str, int | str | None]) -> Quotas:
+    def set_quotas(self, tenant: str | None, changes: Mapping[str, int | float | str | None]) -> Quotas:
         """Change the named quotas of a tenant, and return those that then hold for it. None for a quota: that of all
         holds. `tenant` None: change those of all tenants without a value of their own. Raises NotFound."""
         with self._transaction() as connection:

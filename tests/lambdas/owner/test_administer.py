@@ -146,13 +146,25 @@ def test_quotas_of_a_tenant_win_over_those_of_all(administer, database):
     administer(set_quotas={"jobs_waiting": 5, "top_priority": "normal"})
     set_now = administer(set_quotas={"tenant": "hospital", "jobs_waiting": 9, "bytes_stored": 10**13})
     expected = {"tiles_a_day": None, "bytes_stored": 10**13, "uploads_open": None, "jobs_waiting": 9}
-    assert set_now == {"quotas": {**expected, "top_priority": "normal"}}
+    no_budget = {"dollars_a_month": None, "stops_at_budget": None}
+    assert set_now == {"quotas": {**expected, **no_budget, "top_priority": "normal"}}
     assert administer(get_quotas={"tenant": "hospital"}) == set_now
     assert administer(get_quotas={})["quotas"]["jobs_waiting"] == 5
     administer(set_quotas={"tenant": "hospital", "jobs_waiting": None})
     assert administer(get_quotas={"tenant": "hospital"})["quotas"]["jobs_waiting"] == 5
     with psycopg.connect(database.system_dsn) as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):
-        connection.execute("SELECT * FROM quotas")
+        connection.execute("UPDATE quotas SET jobs_waiting = 0")
+
+
+def test_a_budget_is_set_and_taken_away_again(administer):
+    administer(add_tenant={"name": "hospital"})
+    administer(set_quotas={"dollars_a_month": 500, "stops_at_budget": False})
+    own = administer(set_quotas={"tenant": "hospital", "dollars_a_month": 99.5, "stops_at_budget": True})["quotas"]
+    assert (own["dollars_a_month"], own["stops_at_budget"]) == (99.5, True)
+    back = administer(set_quotas={"tenant": "hospital", "dollars_a_month": None, "stops_at_budget": None})["quotas"]
+    assert (back["dollars_a_month"], back["stops_at_budget"]) == (500, False)
+    for wrong in ({"dollars_a_month": -1}, {"stops_at_budget": "perhaps"}):
+        assert next(iter(wrong)) in administer(set_quotas=wrong)["error"]
 
 
 def test_quotas_are_changed_for_tenants_that_exist_and_to_what_they_can_be(administer):

@@ -131,6 +131,7 @@ def test_the_sweep_wakes_the_relay_only_when_it_put_something_right(installation
         "upload_days": 3.0,
         "stuck_seconds": 900.0,
         "give_up_seconds": 86_400.0,
+        "dollars_per_gpu_hour": 1.0,
     }
     assert sweep(**how).messages_resent == 0
     assert installation.queues.depth("wake") == before
