@@ -95,7 +95,7 @@ def _make_entry(body: Mapping[str, Any], *, group: str, traceparent: str) -> dic
     }
 
 
-def _object(text: str) -> dict[str, Any]:
+def read_object(text: str) -> dict[str, Any]:
     """Return the JSON object in `text`, or an empty one. Receivers find their ids missing and leave the message for the
     dead-letter queue; raising here would cost the whole poll, again and again."""
     try:
@@ -110,9 +110,11 @@ def _message(raw: Mapping[str, Any]) -> QueueMessage:
     trace = raw.get("MessageAttributes", {}).get(TRACEPARENT)
     sent = attributes.get("SentTimestamp")
     return QueueMessage(
-        body=_object(raw["Body"]),
+        body=read_object(raw["Body"]),
         receipt=raw["ReceiptHandle"],
         receives=int(attributes.get("ApproximateReceiveCount", 1)),
         traceparent=trace["StringValue"] if trace else None,
         sent_at=datetime.fromtimestamp(int(sent) / 1000, UTC) if sent else None,
+        message_id=raw["MessageId"],
+        text=raw["Body"],
     )

@@ -20,6 +20,7 @@ def publish(vitals: Vitals, swept: Swept, *, namespace: str) -> None:
         names.LEASES_EXPIRED: swept.leases_expired,
         names.MESSAGES_RESENT: swept.messages_resent,
         names.GIVEN_UP: swept.given_up,
+        names.DEAD_LETTERS: vitals.dead_letters,
     }
     for name, count in counts.items():
         metrics.add_metric(name=name, unit=MetricUnit.Count, value=count)

@@ -60,8 +60,11 @@ def make_queue_handler(
                 work(body, traceparent)
         except Exception as error:
             logger.exception("failed", extra=context)
-            if give_up is not None and receives >= RECEIVES and not isinstance(error, NewerSchema):
-                give_up(body)
+            if receives >= RECEIVES:
+                if isinstance(error, NewerSchema):
+                    return  # no dead letter, which would end it
+                if give_up is not None:
+                    give_up(body)
             raise
         logger.info("done", extra=context)
 

@@ -10,6 +10,7 @@ from adapters.s3.objects import S3Objects
 from adapters.s3.slides import S3SlideStore
 from adapters.settings import metrics
 from adapters.settings.processes import SweepSettings
+from adapters.settings.queues import DEAD_LETTERS, QUEUES
 from adapters.sqs import SqsQueues
 from lambdas.cold_start import Handler, make_entry
 from lambdas.logs import make_logger
@@ -48,6 +49,8 @@ def make_handler(
             stuck_seconds=stuck_seconds,
             give_up_seconds=give_up_seconds,
             dollars_per_gpu_hour=dollars_per_gpu_hour,
+            dead_letters_of=QUEUES,
+            dead_letters=DEAD_LETTERS,
         )
         logger.info("swept", extra=asdict(swept))
         vitals = ledger.measure_vitals(seconds=PERIOD_SECONDS, stalled_seconds=stuck_seconds)

@@ -67,6 +67,7 @@ class FailReason(StrEnum):
     POISON_SHARD = "poison_shard"
     PLANNING_FAILED = "planning_failed"
     STITCHING_FAILED = "stitching_failed"
+    UNDELIVERED = "undelivered"  #: the messages about a part of it died before any worker took it
 
 
 class TesseraError(Exception):

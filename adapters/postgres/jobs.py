@@ -48,10 +48,12 @@ _PAGE = sql.SQL(
 #: In one statement: a job that ends between two would be missed by both.
 _EQUAL = """
     (
-        SELECT * FROM jobs WHERE identity = %(identity)s AND finished_at IS NOT NULL AND state = ANY(%(reusable)s)
+        SELECT * FROM jobs
+        WHERE tenant = %(tenant)s AND identity = %(identity)s AND finished_at IS NOT NULL AND state = ANY(%(reusable)s)
         ORDER BY finished_at DESC LIMIT 1
     ) UNION ALL (
-        SELECT * FROM jobs WHERE identity = %(identity)s AND finished_at IS NULL AND %(live)s
+        SELECT * FROM jobs
+        WHERE tenant = %(tenant)s AND identity = %(identity)s AND finished_at IS NULL AND %(live)s
         ORDER BY created_at, id LIMIT 1
     ) ORDER BY finished_at NULLS LAST LIMIT 1
 """
@@ -91,13 +93,10 @@ class PostgresTenantJobs(Transactions):
             check_readable(slide)
             if slide.version != job.slide_version:
                 raise make_slide_changed_error()
-            if equal := _find_equal(cursor, actor, job, finished=reuse_finished, live=share_live):
+            if equal := find_equal(cursor, actor.tenant, job.identity, finished=reuse_finished, live=share_live):
                 return _answer_with(cursor, actor, job, equal, idempotency)
             quotas.check_new_job(cursor, actor, job, dollars_per_gpu_hour=dollars_per_gpu_hour)
-            created = _insert(cursor, actor, job)
-            announce(cursor, created)
-            if job.retry_of:
-                append_event(cursor, get(cursor, job.retry_of), "retried", {"by": str(job.id)})
+            created = add(cursor, actor, job)
             note(cursor, actor, "job.submit", created.id, {"reused": False})
             return Submission(job=created)
 
@@ -237,15 +236,16 @@ def _replay(cursor: Cursor, idempotency: Idempotency) -> Submission:
     return Submission(job=get(cursor, row["job_id"]), replayed=True, reused=row["reused"], shared=row["shared"])
 
 
-def _find_equal(cursor: Cursor, actor: Actor, job: NewJob, *, finished: bool, live: bool) -> Job | None:
+def find_equal(cursor: Cursor, tenant: UUID, identity: str, *, finished: bool, live: bool) -> Job | None:
     """Return an equal job of the tenant that finished, or else the first one that is under way. Equal requests take
     turns here: each sees the job that the one before it has added."""
     if live:
-        cursor.execute(_TAKE_TURN, (f"job {actor.tenant} {job.identity}",))
+        cursor.execute(_TAKE_TURN, (f"job {tenant} {identity}",))
     row = cursor.execute(
         _EQUAL,
         {
-            "identity": job.identity,
+            "tenant": tenant,
+            "identity": identity,
             "reusable": [state.value for state in REUSABLE] if finished else [],
             "live": live,
         },
@@ -255,7 +255,7 @@ def _find_equal(cursor: Cursor, actor: Actor, job: NewJob, *, finished: bool, li
         return equal
     locked = lock_job(cursor, equal.id)  # it cannot end before these requesters are to be told of it
     if locked is None or locked.state.is_final:
-        return _find_equal(cursor, actor, job, finished=finished, live=live)
+        return find_equal(cursor, tenant, identity, finished=finished, live=live)
     return locked
 
 
@@ -282,6 +282,15 @@ def _answer_with(
         )
     note(cursor, actor, "job.submit", equal.id, {"reused": submission.reused, "shared": submission.shared})
     return submission
+
+
+def add(cursor: Cursor, actor: Actor, job: NewJob) -> Job:
+    """Add a QUEUED job that the actor asked for, and tell of it."""
+    created = _insert(cursor, actor, job)
+    announce(cursor, created)
+    if job.retry_of:
+        append_event(cursor, get(cursor, job.retry_of), "retried", {"by": str(job.id)})
+    return created
 
 
 def _insert(cursor: Cursor, actor: Actor, job: NewJob) -> Job:

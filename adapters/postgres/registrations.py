@@ -72,7 +72,7 @@ class PostgresTenantRegistrations(Transactions):
             if moved is None:
                 row = cursor.execute("SELECT * FROM model_registrations WHERE id = %s", (registration_id,)).fetchone()
                 return rows.read_registration(row) if row else None
-            _ask_for_trial(cursor, moved)
+            ask_for_trial(cursor, moved)
             note(cursor, actor, "model.complete", f"{moved.name}@{moved.version}")
             return moved
 
@@ -95,7 +95,7 @@ class PostgresTrials(Transactions):
             if row is None:
                 return False
             if row["tries"] > SILENT_TRIES:
-                _reject(cursor, registration_id, RegistrationState.CHECKING, *SILENT)
+                reject(cursor, registration_id, RegistrationState.CHECKING, *SILENT)
                 return False
             return True
 
@@ -115,7 +115,7 @@ class PostgresTrials(Transactions):
     def reject_model(self, registration_id: UUID, reason: FailReason, sentence: str) -> bool:
         with self._transaction() as cursor:
             source = RegistrationState.CHECKING
-            return _reject(cursor, registration_id, source, reason, sentence)
+            return reject(cursor, registration_id, source, reason, sentence)
 
 
 _INSERT = """
@@ -142,7 +142,7 @@ def resend(cursor: Cursor, *, stuck_seconds: float) -> int:
         (stuck_seconds,),
     ).fetchall()
     for row in stuck:
-        _ask_for_trial(cursor, rows.read_registration(row))
+        ask_for_trial(cursor, rows.read_registration(row))
     return len(stuck)
 
 
@@ -164,7 +164,7 @@ def _reject_unmoved(cursor: Cursor, state: RegistrationState, seconds: float, re
         """,
         (state.value, seconds),
     ).fetchall()
-    return sum(_reject(cursor, row["id"], state, reason, sentence) for row in old)
+    return sum(reject(cursor, row["id"], state, reason, sentence) for row in old)
 
 
 def _lock_registration(cursor: Cursor, name: str, version: str) -> Registration | None:
@@ -174,9 +174,8 @@ def _lock_registration(cursor: Cursor, name: str, version: str) -> Registration 
     return rows.read_registration(row) if row else None
 
 
-def _reject(
-    cursor: Cursor, registration_id: UUID, source: RegistrationState, reason: FailReason, sentence: str
-) -> bool:
+def reject(cursor: Cursor, registration_id: UUID, source: RegistrationState, reason: FailReason, sentence: str) -> bool:
+    """Reject a package that is in the state `source`. Return False if another process was first."""
     why = {"reason": reason.value, "sentence": sentence}
     moved = _move(cursor, registration_id, RegistrationState.REJECTED, source=source, **why)
     if moved is None:
@@ -208,7 +207,8 @@ def _move(
     return rows.read_registration(row) if row else None
 
 
-def _ask_for_trial(cursor: Cursor, registration: Registration) -> None:
+def ask_for_trial(cursor: Cursor, registration: Registration) -> None:
+    """Send a message that asks a worker to try the package."""
     cursor.execute("UPDATE model_registrations SET woken_at = now() WHERE id = %s", (registration.id,))
     cursor.execute(
         "INSERT INTO outbox (tenant, topic, body, traceparent) VALUES (%s, %s, %s, %s)",

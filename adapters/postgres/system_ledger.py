@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from adapters.postgres.access.sources import PostgresSystemSources
 from adapters.postgres.archiving import PostgresSystemArchive
-from adapters.postgres.audit import PostgresAuditUpkeep
+from adapters.postgres.dead_letters.settling import PostgresDeadLetters
 from adapters.postgres.deidentifying import PostgresDeidentification
 from adapters.postgres.deliveries import PostgresDeliveries
 from adapters.postgres.erasure.deleting import PostgresErasures
@@ -33,6 +33,7 @@ class PostgresSystemLedger(
     PostgresDeliveries,
     PostgresBudgetNotices,
     PostgresSweep,
+    PostgresDeadLetters,
     PostgresVitals,
     PostgresSystemModels,
     PostgresTrials,

@@ -35,6 +35,11 @@ class FunctionRights:
         arns = [self._data.queues[name].queue_arn for name in queues]
         self.may(["sqs:GetQueueUrl", "sqs:SendMessage"], *arns)
 
+    def collect_dead_letters(self) -> None:
+        """Allow receiving and deleting the dead letters of all queues."""
+        arns = [queue.queue_arn for queue in self._data.queues.dead_letters.values()]
+        self.may(["sqs:GetQueueUrl", "sqs:ReceiveMessage", "sqs:DeleteMessage"], *arns)
+
     def read(self, *buckets: s3.IBucket) -> None:
         self.may(["s3:GetObject"], *(bucket.arn_for_objects("*") for bucket in buckets))
         # Without it S3 answers 403 for a missing key, and we could not tell a user that it is missing.

@@ -195,6 +195,7 @@ class Functions(Construct):
         access = self._add("sweep", AssetKind.API, settings, memory_mib=512)
         access.connect(SYSTEM_ROLE)
         access.send("wake")
+        access.collect_dead_letters()
         access.archive(self._data.slides)
         access.erase(self._data.slides, self._data.results)
 

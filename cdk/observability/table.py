@@ -57,10 +57,20 @@ def _queues(m: Metrics) -> list[Alarm]:
                 name=f"dead-letters-{queue}",
                 metric=m.count_dead_letters(queue),
                 threshold=1,
-                why=f"A message of queue {queue} was given up: its job or slide may stand still.",
+                periods=3,
+                why=f"The sweep does not collect a dead letter of queue {queue}: its job or slide may stand still.",
                 anchor="dead-letters",
             )
             for queue in m.queues
+        ]
+        + [
+            Alarm(
+                name="dead-letters",
+                metric=m.measure_sweep(names.DEAD_LETTERS, "Maximum"),
+                threshold=1,
+                why="Work was given up after its messages died twice: jobs FAILED or slides were REJECTED.",
+                anchor="dead-letters",
+            )
         ]
     )
 

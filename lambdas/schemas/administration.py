@@ -8,6 +8,7 @@ from pydantic import AwareDatetime, Field
 
 from lambdas.schemas.actions import OneAction
 from lambdas.schemas.common import STORABLE, Body, Email
+from lambdas.schemas.dead_letters import ListDeadLetters, RedriveDeadLetters
 from wsi.records.identity import Role
 from wsi.records.jobs import Priority
 
@@ -181,10 +182,8 @@ class Action(OneAction):
     remove_source: RemoveSource | None = None
     set_quotas: SetQuotas | None = None
     get_quotas: TenantOrAll | None = None
-    set_retention: SetRetention | None = None
-    get_retention: GetRetention | None = None
-    list_audit: ListAudit | None = None
-    verify_audit: VerifyAudit | None = None
+    list_dead_letters: ListDeadLetters | None = None
+    redrive: RedriveDeadLetters | None = None
     register_builtin: RegisterBuiltin | None = None
     register_model: RegisterModel | None = None
     list_models: ListModels | None = None

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tests.contracts.audit.ledger_audit import AuditLedgerContract
-from tests.contracts.erasure.ledger import ErasureLedgerContract, RetentionContract
+from tests.contracts.dead_letters.settling import DeadLettersContract
 from tests.contracts.ledger_archive import ArchiveLedgerContract
 from tests.contracts.ledger_deidentification import DeidentificationLedgerContract
 from tests.contracts.ledger_jobs import JobMovesContract, SubmissionContract
@@ -42,5 +41,6 @@ class LedgerContract(
     QueueStateContract,
     EqualJobsContract,
     UsageContract,
+    DeadLettersContract,
 ):
     """Subclasses give the fixture `world`."""

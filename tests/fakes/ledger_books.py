@@ -10,6 +10,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+from wsi.dead_letters.letters import ArrivedLetter, LetterOutcome
 from wsi.errors import FailReason
 from wsi.ledger_rules import (
     ENTRY_TOPIC,
@@ -80,6 +81,13 @@ class BookedBudgetNotice:
     delivered_at: datetime | None = None
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BookedLetter:
+    letter: ArrivedLetter
+    outcome: LetterOutcome
+    arrived_at: datetime
+
+
 @dataclass(kw_only=True, slots=True)
 class WebhookSecret:
     secret: str
@@ -133,6 +141,7 @@ class Books:
         default_factory=dict[tuple[UUID, date, str, str, str], Usage]
     )  #: by tenant, day, model, version and requester
     budget_notices: list[BookedBudgetNotice] = field(default_factory=list[BookedBudgetNotice])
+    dead_letters: dict[str, BookedLetter] = field(default_factory=dict[str, BookedLetter])  #: by message
     quotas: dict[UUID | None, Quotas] = field(default_factory=dict[UUID | None, Quotas])  #: None: of all others
     retention: dict[UUID, Retention] = field(default_factory=dict[UUID, Retention])  #: by tenant
     erased: set[UUID] = field(default_factory=set[UUID])  #: slides and jobs without an object

@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from tests.fakes import vitals
-from tests.fakes.erasure.ledger import forget_slide
+from tests.fakes.dead_letters.settling import MemoryDeadLetters
 from tests.fakes.ledger_archive import MemoryArchive
 from tests.fakes.ledger_books import Report
 from tests.fakes.ledger_deidentification import MemoryDeidentification
@@ -45,6 +45,7 @@ class MemorySystemLedger(
     MemoryLines,
     MemoryNotices,
     MemoryBudgetNotices,
+    MemoryDeadLetters,
     MemoryArchive,
     MemoryDeidentification,
     MemoryRegistrations,

@@ -10,7 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
+from uuid import uuid4
 
+from adapters.sqs import read_object
 from wsi.errors import LeaseLost
 from wsi.ports.queues import BATCH
 from wsi.records.notices import OutgoingMessage, QueueMessage
@@ -20,6 +22,7 @@ LONGEST_HIDDEN = timedelta(hours=12)  #: from the first receive
 
 @dataclass
 class _Held:
+    message_id: str
     body: str
     traceparent: str | None
     sent_at: datetime
@@ -42,8 +45,12 @@ class MemoryQueues:
     def send(self, queue: str, body: Mapping[str, Any], *, group: str, traceparent: str) -> None:
         now = self._clock()
         with self._changed:
-            self._queues[queue].append(_Held(json.dumps(body), traceparent or None, now, now))
-            self._changed.notify_all()
+            self._add(queue, json.dumps(body), traceparent or None, now)
+
+    def send_text(self, queue: str, text: str) -> None:
+        """Send what is no message of ours."""
+        with self._changed:
+            self._add(queue, text, None, self._clock())
 
     def send_batch(self, queue: str, messages: Sequence[OutgoingMessage]) -> Mapping[int, str]:
         assert 0 < len(messages) <= BATCH
@@ -80,6 +87,10 @@ class MemoryQueues:
         with self._changed:
             return len(self._queues[queue])
 
+    def _add(self, queue: str, text: str, traceparent: str | None, now: datetime) -> None:
+        self._queues[queue].append(_Held(str(uuid4()), text, traceparent, now, now))
+        self._changed.notify_all()
+
     def _visible(self, queue: str) -> list[_Held]:
         now = self._clock()
         limit = self._max_receives.get(queue)
@@ -98,11 +109,13 @@ class MemoryQueues:
         held.first_receive = held.first_receive or now
         held.visible_at = now + timedelta(seconds=seconds)
         return QueueMessage(
-            body=json.loads(held.body),
+            body=read_object(held.body),
             receipt=held.receipt,
             receives=held.receives,
             traceparent=held.traceparent,
             sent_at=held.sent_at,
+            message_id=held.message_id,
+            text=held.body,
         )
 
     def _find(self, queue: str, receipt: str) -> _Held | None:

@@ -179,7 +179,7 @@ def test_the_sweep_tells_what_it_put_right(installation, swept):
     answer = swept({}, None)
     assert set(answer) == {
         *("leases_expired", "stitches_woken", "messages_resent", "uploads_abandoned", "given_up", "notices_woken"),
-        "budgets_told",
+        *("budgets_told", "dead_letters"),
         *("slides_restored", "slides_archived_again", "slides_unsettled"),
         *("slides_expired", "jobs_expired", "keys_expired", "slides_erased", "jobs_erased", "erasures_failed"),
     }
@@ -223,7 +223,7 @@ def test_the_sweep_tells_how_all_jobs_stand(installation, swept, capsys):
         *(metrics.name_jobs_metric(state) for state in JobState),
         *(metrics.JOBS_WAITING, metrics.JOBS_STALLED, metrics.TILES, metrics.OUTBOX_AGE),
         *(metrics.name_line_metric(priority) for priority in Priority),
-        *(metrics.LEASES_EXPIRED, metrics.MESSAGES_RESENT, metrics.GIVEN_UP),
+        *(metrics.LEASES_EXPIRED, metrics.MESSAGES_RESENT, metrics.GIVEN_UP, metrics.DEAD_LETTERS),
     }
     assert named[metrics.name_jobs_metric("QUEUED")] == [1]
     assert named[metrics.name_jobs_metric("COMPLETED")] == [0]

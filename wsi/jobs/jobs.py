@@ -128,8 +128,6 @@ def retry_job(
     if old.state not in (JobState.FAILED, JobState.CANCELLED):
         raise Conflict(f"The job is {old.state.value}; only a FAILED or CANCELLED job can be tried again.")
     slide = ledger.get_slide(actor, old.slide_id)
-    if pin_options(slide, old.options) != old.options:
-        raise Conflict("Another scale or image was stated for the slide since this job was made: start a new job.")
     job = make_retry(old, slide, ledger.get_model(old.model, old.model_version), traceparent)
     submission = ledger.submit_job(
         actor,
@@ -144,6 +142,8 @@ def retry_job(
 
 def make_retry(old: Job, slide: Slide, model: ModelVersion, traceparent: str) -> NewJob:
     """Return the job that computes again what `old` did not finish. Raises Conflict."""
+    if pin_options(slide, old.options) != old.options:
+        raise Conflict("Another scale or image was stated for the slide since this job was made: start a new job.")
     return NewJob(
         id=uuid4(),
         slide_id=old.slide_id,

@@ -18,8 +18,7 @@ from typing import Any, Protocol
 from uuid import UUID
 
 from wsi.errors import FailReason, RejectReason
-from wsi.ports.audit import SignInAudit, SystemAudit, TenantAudit
-from wsi.ports.erasure import SystemErasure, TenantErasure
+from wsi.ports.dead_letters import SystemDeadLetters
 from wsi.ports.registrations import SystemRegistrations, TenantRegistrations
 from wsi.ports.spending import SystemSpending, TenantSpending
 from wsi.records.deliveries import Delivery, NoticeBrief
@@ -205,9 +204,10 @@ class Swept:
     given_up: int = 0  #: jobs that FAILED, slides and packages that were REJECTED, since nothing moved them
     notices_woken: int = 0  #: jobs with a notice that is due
     budgets_told: int = 0  #: tenants whose admins are to hear of their budget
+    dead_letters: int = 0  #: that were collected
 
 
-class SystemLedger(SystemRegistrations, SystemSpending, Protocol):
+class SystemLedger(SystemRegistrations, SystemSpending, SystemDeadLetters, Protocol):
     # --- slides
     def find_uninspected_slide(self, slide_id: UUID) -> Slide | None:
         """Return the slide while it is UPLOADED; None otherwise, as for a late duplicate message."""

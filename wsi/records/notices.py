@@ -101,3 +101,5 @@ class QueueMessage:
     receives: int
     traceparent: str | None
     sent_at: datetime | None = None
+    message_id: str = ""  #: the same at each receive, also among the dead letters
+    text: str = ""  #: the body as it came, JSON or not

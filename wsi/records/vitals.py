@@ -23,3 +23,4 @@ class Vitals:
     tiles: int  #: of these jobs, tiles with a result
     first_lease_seconds: tuple[float, ...]  #: of jobs whose first shard was taken lately: since they were asked for
     result_seconds: tuple[float, ...]  #: of jobs that succeeded lately: since they were asked for
+    dead_letters: int = 0  #: that wait for an operator

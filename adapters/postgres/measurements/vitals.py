@@ -37,6 +37,7 @@ _READ = """
             WHERE waits_in IS NOT NULL AND state = 'QUEUED' GROUP BY waits_in
         ) AS lines) AS line_seconds,
         (SELECT coalesce(sum(tiles_inferred), 0)::bigint FROM ended) AS tiles,
+        (SELECT count(*) FROM dead_letters WHERE settled_at IS NULL) AS dead_letters,
         (SELECT coalesce(array_agg(extract(epoch FROM first_lease_at - created_at)::float8), '{}') FROM begun
             WHERE first_lease_at > now() - make_interval(secs => %(seconds)s)) AS first_lease_seconds,
         (SELECT coalesce(array_agg(extract(epoch FROM finished_at - created_at)::float8), '{}') FROM ended
@@ -64,4 +65,5 @@ class PostgresVitals(Transactions):
                 tiles=row["tiles"],
                 first_lease_seconds=tuple(row["first_lease_seconds"]),
                 result_seconds=tuple(row["result_seconds"]),
+                dead_letters=row["dead_letters"],
             )

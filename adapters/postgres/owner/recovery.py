@@ -1,8 +1,6 @@
 """`wsi.ports.recovery.RecoveryLedger` on Postgres, for its owner.
 
-The owner reads no tenant's rows (docs/decisions/0007). For a recovery it takes the role of workers and sweep, which do,
-and the right to delete shards: both for one transaction, so that no other session ever has them, and they are gone
-however the transaction ends.
+A recovery acts in the role of workers and sweep, and with the right to delete shards (`begin_as_system`).
 """
 
 from __future__ import annotations
@@ -12,21 +10,18 @@ from contextlib import contextmanager
 from typing import Any
 from uuid import UUID
 
-import psycopg
 from psycopg import sql
-from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
 from adapters.postgres import registrations, rows, slides
-from adapters.postgres.connections import CONNECT_SECONDS, Cursor
+from adapters.postgres.connections import Cursor
 from adapters.postgres.moves import announce
 from adapters.postgres.owner.counting import count_records
-from adapters.settings.database_roles import SYSTEM_ROLE
+from adapters.postgres.owner.system_role import begin_as_system
 from wsi.ports.recovery import JobResults, ModelMove, SlideMove, StoredModel
 from wsi.records.slides import Slide
 from wsi.states import JobState, SlideState
 
-_LOCK = 0x7E55E7B  #: advisory lock: one recovery at a time
 _OWNER = "owner"  #: the actor in the audit log
 _SLIDES = sql.SQL(
     "SELECT {slide} FROM slides WHERE state <> 'DELETED' AND (%s::uuid IS NULL OR id > %s) ORDER BY id LIMIT %s"
@@ -116,19 +111,8 @@ class PostgresRecovery:
 
     @contextmanager
     def _transaction(self) -> Generator[Cursor]:
-        dsn = self._owner_dsn()
-        with (
-            psycopg.connect(dsn, connect_timeout=CONNECT_SECONDS, prepare_threshold=None) as connection,
-            connection.cursor(row_factory=dict_row) as cursor,
-        ):
-            cursor.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
-            cursor.execute(f"GRANT {SYSTEM_ROLE} TO CURRENT_USER WITH INHERIT FALSE, SET TRUE".encode())
-            cursor.execute(f"GRANT DELETE ON shards TO {SYSTEM_ROLE}".encode())
-            cursor.execute(f"SET LOCAL ROLE {SYSTEM_ROLE}".encode())
+        with begin_as_system(self._owner_dsn(), also=("DELETE ON shards",)) as cursor:
             yield cursor
-            cursor.execute("RESET ROLE")
-            cursor.execute(f"REVOKE DELETE ON shards FROM {SYSTEM_ROLE}".encode())
-            cursor.execute(f"REVOKE {SYSTEM_ROLE} FROM CURRENT_USER".encode())
 
 
 #: Not a move of the state machine: the database itself went back in time, and with it whoever worked on the job.

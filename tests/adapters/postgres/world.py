@@ -39,7 +39,7 @@ class PostgresWorld:
         self.actor, self.other = self._actor(SUBJECT), self._actor("other")
         self.pass_time = database.pass_time
         owner_dsn = database.server.make_dsn(OWNER, database.name)
-        self._owner = Administration(lambda: owner_dsn)
+        self.administration = Administration(lambda: owner_dsn)
         self._names = {self.actor.tenant: "one", self.other.tenant: "two"}
 
     def _actor(self, subject: str) -> Actor:
@@ -62,11 +62,11 @@ class PostgresWorld:
         return sum(row["tiles"] for row in used), float(sum(row["worker_seconds"] for row in used))
 
     def set_quotas(self, actor: Actor | None, quotas: Quotas) -> None:
-        self._owner.set_quotas(self._names[actor.tenant] if actor else None, asdict(quotas))
+        self.administration.set_quotas(self._names[actor.tenant] if actor else None, asdict(quotas))
 
     def add_admin(self, actor: Actor, email: str) -> None:
         admin = SeedUser(issuer=ISSUER, subject=email, role=Role.ADMIN, email=email)
-        self._owner.add_user(self._names[actor.tenant], admin)
+        self.administration.add_user(self._names[actor.tenant], admin)
 
     def close(self) -> None:
         self.api.close()
