@@ -99,7 +99,10 @@ def _queues(m: Metrics) -> Row:
         _graph("Messages that wait", [m.measure_queue_depth(queue) for queue in m.queues]),
         _graph("Age of the oldest (s)", [m.measure_queue_age(queue) for queue in m.queues]),
         _graph("Shards that are computed", [m.count_in_flight(queue) for queue in SHARD_QUEUES], stacked=True),
-        _graph("Dead letters", [m.count_dead_letters(queue) for queue in m.queues]),
+        _graph(
+            "Dead letters: open ones, and those that are not collected",
+            [m.measure_sweep(names.DEAD_LETTERS, "Maximum"), *(m.count_dead_letters(queue) for queue in m.queues)],
+        ),
     ]
 
 

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from wsi.errors import LeaseLost
@@ -101,4 +103,6 @@ class QueuesContract:
             (message,) = self.receive(queues)
             queues.extend("plan", message.receipt, seconds=0)
         assert not self.receive(queues)
-        assert [message.body for message in self.receive(queues, "plan-dlq")] == [{"a": 1}]
+        (dead,) = self.receive(queues, "plan-dlq")
+        assert (dead.body, json.loads(dead.text)) == ({"a": 1}, {"a": 1})
+        assert dead.message_id == message.message_id != ""
