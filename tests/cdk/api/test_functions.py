@@ -192,7 +192,14 @@ def test_who_starts_jobs_reads_what_inspection_kept_and_wakes_the_relay_and_does
     assert done == {"s3:GetObject", "kms:Decrypt", "sqs:GetQueueUrl", "sqs:SendMessage"}
 
 
-@pytest.mark.parametrize("name", ["relay", "notify"])
+def test_the_sweep_alone_takes_dead_letters_and_of_all_queues(templates: Templates) -> None:
+    taken = {str(arn) for arn in actions(templates, "sweep")["sqs:ReceiveMessage"]}
+    for other in SETTINGS.keys() - {"sweep"}:
+        assert taken.isdisjoint(map(str, actions(templates, other).get("sqs:ReceiveMessage", [])))
+    assert len(taken) == len(QUEUES)
+
+
+@pytest.mark.parametrize("name", ["relay", "sweep", "notify"])
 def test_who_only_moves_words_touches_no_file(templates: Templates, name: str) -> None:
     assert not {action for action in actions(templates, name) if action in WRITING}
 

@@ -621,6 +621,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/wsi/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What analyses took, by day, model or person */
+        get: operations["usage_api_v1_wsi_usage_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/wsi/webhooks/secret": {
         parameters: {
             query?: never;
@@ -659,61 +676,34 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /**
-         * AuditFormat
-         * @enum {string}
-         */
-        AuditFormat: "json" | "csv";
-        /** AuditLineAnswer */
-        AuditLineAnswer: {
-            /** Action */
-            action: string;
+        /** BudgetAnswer */
+        BudgetAnswer: {
             /**
-             * Actor
-             * @description user:…, key:…, an operator's ARN, or a part of Tessera.
+             * Dollars
+             * @description What is used of it.
              */
-            actor: string;
+            dollars: number;
             /**
-             * Actor Name
-             * @description A person's e-mail address or a key's name. Not part of the hash.
+             * Dollars A Month
+             * @description The budget that the operator set.
              */
-            actor_name: string | null;
+            dollars_a_month: number;
             /**
-             * At
-             * Format: date-time
+             * Month
+             * Format: date
+             * @description The first day of the month in UTC.
              */
-            at: string;
+            month: string;
             /**
-             * Detail
-             * @description Counts and words of a fixed set; no names.
+             * Share
+             * @description dollars / dollars_a_month; null for a budget of 0.
              */
-            detail: {
-                [key: string]: unknown;
-            };
+            share: number | null;
             /**
-             * Hash
-             * @description SHA-256 over the hash of the line before and this line's content, in hex.
+             * Stops
+             * @description New jobs are refused once it is used.
              */
-            hash: string;
-            /**
-             * Number
-             * @description In the organisation's log, from 1 and without gaps.
-             */
-            number: number;
-            /**
-             * Subject
-             * @description The id of what it was done to.
-             */
-            subject: string;
-            /** Tenant */
-            tenant: string | null;
-        };
-        /** AuditList */
-        AuditList: {
-            /** Items */
-            items: components["schemas"]["AuditLineAnswer"][];
-            /** Next Cursor */
-            next_cursor: string | null;
+            stops: boolean;
         };
         /** DefaultVersion */
         DefaultVersion: {
@@ -1052,6 +1042,11 @@ export interface components {
             shards_remaining: number;
             /** Shards Total */
             shards_total: number;
+            /**
+             * Shared
+             * @description An equal job was under way; its result will be the answer.
+             */
+            shared: boolean;
             /** Slide Id */
             slide_id: string;
             status: components["schemas"]["JobState"];
@@ -1838,6 +1833,88 @@ export interface components {
             next_cursor: string | null;
             /** Part Size */
             part_size: number;
+        };
+        /** UsageAnswer */
+        UsageAnswer: {
+            /** @description Of the organisation in this month. Null without one, and with `mine`. */
+            budget: components["schemas"]["BudgetAnswer"] | null;
+            by: components["schemas"]["UsageBy"];
+            /** Dollars */
+            dollars: number;
+            /**
+             * First
+             * Format: date
+             */
+            first: string;
+            /**
+             * Items
+             * @description Days by date; models and people by worker time, the most first. A line without model and requester in such a report is work from before an upgrade.
+             */
+            items: components["schemas"]["UsageLineAnswer"][];
+            /**
+             * Last
+             * Format: date
+             */
+            last: string;
+            /**
+             * Tiles
+             * @description Of all lines.
+             */
+            tiles: number;
+            /** Worker Seconds */
+            worker_seconds: number;
+        };
+        /**
+         * UsageBy
+         * @description What the lines of a usage report stand for.
+         * @enum {string}
+         */
+        UsageBy: "day" | "model" | "person";
+        /**
+         * UsageFormat
+         * @description The form of the answer.
+         * @enum {string}
+         */
+        UsageFormat: "json" | "csv";
+        /** UsageLineAnswer */
+        UsageLineAnswer: {
+            /**
+             * Day
+             * @description In UTC; null unless the report is by day.
+             */
+            day: string | null;
+            /**
+             * Dollars
+             * @description What they cost at the installation's price.
+             */
+            dollars: number;
+            /**
+             * Model
+             * @description Null unless the report is by model.
+             */
+            model: string | null;
+            /** Model Version */
+            model_version: string | null;
+            /**
+             * Person
+             * @description The requester's e-mail address or the key's name. Null where it was never told.
+             */
+            person: string | null;
+            /**
+             * Requester
+             * @description user:… or key:…; null unless the report is by person.
+             */
+            requester: string | null;
+            /**
+             * Tiles
+             * @description Of finished parts of slides, also of jobs that failed later.
+             */
+            tiles: number;
+            /**
+             * Worker Seconds
+             * @description Of the workers' attempts that finished them.
+             */
+            worker_seconds: number;
         };
         /** WebhookSecretAnswer */
         WebhookSecretAnswer: {
@@ -3079,6 +3156,47 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["GrantedParts"];
+                };
+            };
+            /** @description What went wrong, in one sentence. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    usage_api_v1_wsi_usage_get: {
+        parameters: {
+            query?: {
+                /** @description What a line stands for. */
+                by?: components["schemas"]["UsageBy"];
+                /** @description First day in UTC; without it, the first of the last day's month. */
+                from?: string | null;
+                /** @description Last day in UTC; without it, today. */
+                to?: string | null;
+                /** @description Only what the caller asked for; all else is for admins. */
+                mine?: boolean;
+                /** @description csv: a table for spreadsheets. */
+                format?: components["schemas"]["UsageFormat"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The report */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UsageAnswer"];
+                    "text/csv": string;
                 };
             };
             /** @description What went wrong, in one sentence. */

@@ -8,6 +8,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   poison_shard: 'Try again: finished parts are kept. If the same part fails again, the slide may be damaged there.',
   planning_failed: 'Try again. If it fails again, tell your administrator the code.',
   stitching_failed: 'Try again: finished tiles are kept.',
+  undelivered: 'Try again: finished parts are kept. If it fails again, tell your administrator the code.',
 };
 
 const DEFAULT_ADVICE = 'Try again. If it fails again, tell your administrator the code.';

@@ -93,6 +93,8 @@ export function describeEvent({ kind, detail }: JobEvent): string {
       return `${part} released${reason}`;
     case 'shard_failed':
       return `${part} failed${reason}`;
+    case 'dead_letter':
+      return detail['outcome'] === 'resent' ? 'A message about it was lost and sent again' : 'Messages about it were lost twice';
     case 'retried':
       return 'Retried as another job';
     default:
