@@ -176,7 +176,7 @@ class JobEvent:
 
     seq: int
     job_id: UUID
-    kind: str  #: "moved", "shard_leased", "shard_committed", "shard_released", "shard_failed", "retried"
+    kind: str  #: "moved", "shard_leased", "shard_committed", "shard_released", "shard_failed", "retried", "dead_letter"
     version: int
     detail: dict[str, Any]
     at: datetime
