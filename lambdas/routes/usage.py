@@ -15,9 +15,9 @@ from aws_lambda_powertools.event_handler.router import APIGatewayRouter
 
 from lambdas.http.requests import Caller, Wiring
 from lambdas.schemas.usage import UsageAnswer, UsageLineAnswer
+from wsi.records.operations.usage import UsageBy
 from wsi.results.csv_text import quote_cells
 from wsi.spending.reading import read_usage
-from wsi.spending.usage import UsageBy
 
 router = APIGatewayRouter()
 

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from adapters.settings.queues import QUEUES
 from lambdas.schemas.common import Body
-from wsi.dead_letters.letters import DeadLetter
+from wsi.records.operations.dead_letters import DeadLetter
 
 QueueName = Annotated[str, Field(pattern=f"^({'|'.join(QUEUES)})$")]
 

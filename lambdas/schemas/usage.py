@@ -7,8 +7,8 @@ from datetime import date
 from pydantic import Field
 
 from lambdas.schemas.common import Answer
+from wsi.records.operations.usage import BudgetUse, UsageBy, UsageLine
 from wsi.spending.reading import UsageReport
-from wsi.spending.usage import BudgetUse, UsageBy, UsageLine
 
 
 class UsageLineAnswer(Answer):

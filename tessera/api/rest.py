@@ -18,9 +18,9 @@ from wsi.records.audit.lines import AuditLine
 from wsi.records.fields import select_known_fields
 from wsi.records.jobs import JobTerms
 from wsi.records.notices import JobUpdate
+from wsi.records.operations.usage import UsageBy
 from wsi.records.outline import Outline
 from wsi.records.slides import Choice
-from wsi.spending.usage import UsageBy
 from wsi.uploads.multipart import PartHeld
 from wsi.uploads.rules import PartAsked
 

@@ -13,7 +13,7 @@ from tessera.api.connection import make_transport
 from tessera.api.rest import Api
 from tessera.commands.options import ApiKey
 from tessera.terminal import escape_text, print_json
-from wsi.spending.usage import UsageBy
+from wsi.records.operations.usage import UsageBy
 
 Url = Annotated[str, typer.Option("--api", metavar="URL", envvar="TESSERA_API", help="The installation.")]
 _BAR = 24  #: characters of the longest bar

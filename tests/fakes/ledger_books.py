@@ -10,7 +10,6 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from wsi.dead_letters.letters import ArrivedLetter, LetterOutcome
 from wsi.errors import FailReason
 from wsi.ledger_rules import (
     ENTRY_TOPIC,
@@ -30,12 +29,13 @@ from wsi.records.identity import Actor
 from wsi.records.jobs import Idempotency, Job, JobEvent, Submission
 from wsi.records.models import ModelVersion
 from wsi.records.notices import PUSH, SHARD_QUEUES, OutboxRow, make_job_update
-from wsi.records.quotas import Quotas, Retention
+from wsi.records.operations.dead_letters import ArrivedLetter, LetterOutcome
+from wsi.records.operations.usage import BudgetNotice
+from wsi.records.quotas import Quotas
 from wsi.records.registrations import Registration
 from wsi.records.results import ResultFile
 from wsi.records.shards import Shard
 from wsi.records.slides import Slide
-from wsi.spending.usage import BudgetNotice
 from wsi.states import JOB_MOVES, SHARD_MOVES, SLIDE_MOVES, JobState, ShardState, SlideState, select_sources
 
 Clock = Callable[[], datetime]

@@ -18,7 +18,7 @@ PACKAGES = ("wsi", "adapters", "lambdas", "inference", "gpu_worker", "cdk", "loc
 #: Names that others choose: http.server, OpenTelemetry, `import tessera`, and commands, which are named as they are
 #: typed.
 NAMED_BY_OTHERS = {
-    *("main", "do_GET", "results", "thumbnail", "heatmap", "default", "cost", "trace"),
+    *("main", "do_GET", "results", "thumbnail", "heatmap", "default", "cost", "trace", "usage"),
     *("export", "shutdown"),
 }
 

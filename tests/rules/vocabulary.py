@@ -22,14 +22,14 @@ VERBS: Final = _words(
     issue iterate join keep kill lay lease leave let limit list load locate lock log look make map mark match
     measure merge migrate move name normalise note notify observe offer open order override pack pair pan parse
     paste pin place plan poll prefetch prepare presign print probe process project publish push put queue quote
-    raise rasterise read receive reclaim recognise record recover reduce refuse register reject relay release remove
-    rename render repair replace replay replicate report request require resample resend resize resolve respond
+    raise rasterise read receive reclaim recognise record recover redrive reduce refuse register reject relay release
+    remove rename render repair replace replay replicate report request require resample resend resize resolve respond
     restart restate restore resume retry return revoke rewrite rotate run save say scale scan score search see seed
     select send serialize serve set settle shard share show sign simulate skip sleep slice sort split spread stack
     stage start state step stitch stop store stream strip submit subscribe sum summarise sweep synthesize take tell
     terminate thin throttle
-    transform translate try turn undo unfollow unpack unwrap update upgrade upload verify view wait wake walk warm watch
-    wire wrap write yield
+    transform translate try turn undo unfollow unpack unwrap update upgrade upload view wait wake walk warm warn
+    watch wire wrap write yield
     """
 )
 #: Of functions that return a bool.

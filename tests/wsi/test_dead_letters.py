@@ -10,8 +10,8 @@ import pytest
 from tests.fakes.queues import MemoryQueues
 from tests.installation import Installation
 from wsi.dead_letters.collecting import collect_dead_letters
-from wsi.dead_letters.letters import ArrivedLetter, LetterOutcome
 from wsi.errors import SourceUnavailable
+from wsi.records.operations.dead_letters import ArrivedLetter, LetterOutcome
 
 SUFFIX = "-dlq"
 ENDED_JOB = {"v": 1, "job_id": "0198a3c4-5d6e-7f80-9a1b-2c3d4e5f6071"}

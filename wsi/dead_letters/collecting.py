@@ -6,11 +6,11 @@ import logging
 from collections import Counter
 from collections.abc import Iterable
 
-from wsi.dead_letters.letters import ArrivedLetter, LetterOutcome
 from wsi.errors import SourceUnavailable
 from wsi.ports.dead_letters import SystemDeadLetters
 from wsi.ports.queues import BATCH, Queues
 from wsi.records.notices import QueueMessage
+from wsi.records.operations.dead_letters import ArrivedLetter, LetterOutcome
 
 logger = logging.getLogger(__name__)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from wsi.dead_letters.letters import ArrivedLetter, LetterOutcome
+from wsi.records.operations.dead_letters import ArrivedLetter, LetterOutcome
 
 
 class SystemDeadLetters(Protocol):

@@ -7,11 +7,11 @@ from typing import Protocol
 from uuid import UUID
 
 from wsi.records.identity import Actor
-from wsi.spending.usage import BudgetNotice, BudgetUse, UsageBy, UsageLine
+from wsi.records.operations.usage import BudgetNotice, BudgetUse, UsageBy, UsageLine
 
 
 class TenantSpending(Protocol):
-    """What the API reads of a tenant's usage. Shards are counted as they are committed, once each."""
+    """The API's view of a tenant's usage. Shards are counted as they are committed, once each."""
 
     def list_usage(
         self, actor: Actor, by: UsageBy, *, first: date, last: date, requester: str | None = None

@@ -11,7 +11,7 @@ from wsi.notices.notifying import CLAIM_SECONDS, compute_pause
 from wsi.ports.notices import Mail
 from wsi.ports.spending import SystemSpending
 from wsi.records.notices import MESSAGE_SCHEMA
-from wsi.spending.usage import BudgetNotice
+from wsi.records.operations.usage import BudgetNotice
 
 logger = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ from wsi.errors import Invalid
 from wsi.planning.estimate import compute_cost
 from wsi.ports.ledger import TenantLedger
 from wsi.records.identity import Actor, Role
-from wsi.spending.usage import BudgetUse, UsageBy, UsageLine
+from wsi.records.operations.usage import BudgetUse, UsageBy, UsageLine
 
 MOST_DAYS = 366  #: of one report
 

@@ -9,18 +9,18 @@ from adapters.postgres import jobs, models, registrations, rows, slides
 from adapters.postgres.audit import note
 from adapters.postgres.connections import Cursor, Row
 from adapters.postgres.moves import lock_job, wake_shards, wake_stage
-from wsi.dead_letters.letters import (
+from wsi.errors import TesseraError
+from wsi.jobs.jobs import make_retry
+from wsi.ledger_rules import STUCK_TOPIC, UNINSPECTED_SENTENCE, check_readable, check_restatable, needs_deidentification
+from wsi.records.identity import Actor, Role
+from wsi.records.jobs import Job
+from wsi.records.operations.dead_letters import (
     REDRIVEN_REASONS,
     DeadLetter,
     LetterOutcome,
     LetterSubject,
     read_subject,
 )
-from wsi.errors import TesseraError
-from wsi.jobs.jobs import make_retry
-from wsi.ledger_rules import STUCK_TOPIC, UNINSPECTED_SENTENCE, check_readable, check_restatable, needs_deidentification
-from wsi.records.identity import Actor, Role
-from wsi.records.jobs import Job
 from wsi.states import JobState, SlideState
 from wsi.tracing import make_traceparent
 

@@ -8,17 +8,17 @@ from uuid import UUID
 from adapters.postgres import registrations, rows, shards, slides
 from adapters.postgres.connections import Cursor, Row, Transactions
 from adapters.postgres.moves import append_event, lock_job, wake_shards, wake_stage
-from wsi.dead_letters.letters import (
+from wsi.errors import FailReason, RejectReason
+from wsi.ledger_rules import GIVEN_UP, STUCK_TOPIC, UNINSPECTED_SENTENCE, needs_deidentification
+from wsi.models.registration_rules import UNTRIED
+from wsi.records.jobs import Job
+from wsi.records.operations.dead_letters import (
     ArrivedLetter,
     LetterOutcome,
     LetterSubject,
     describe_undelivered,
     read_subject,
 )
-from wsi.errors import FailReason, RejectReason
-from wsi.ledger_rules import GIVEN_UP, STUCK_TOPIC, UNINSPECTED_SENTENCE, needs_deidentification
-from wsi.models.registration_rules import UNTRIED
-from wsi.records.jobs import Job
 from wsi.states import JobState, RegistrationState, ShardState, SlideState
 
 #: States in which a job waits for the functions or pods of a queue.

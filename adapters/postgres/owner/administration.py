@@ -25,14 +25,12 @@ from adapters.postgres.quotas import READ as READ_QUOTAS
 from adapters.postgres.quotas import read_quotas
 from adapters.postgres.system_ledger import PostgresSystemLedger
 from wsi.access import make_api_key
-from wsi.dead_letters.letters import DeadLetter
 from wsi.errors import Conflict, NotFound
 from wsi.records.audit.lines import INSTALLATION, AuditFilter, AuditLine
 from wsi.records.identity import Role
 from wsi.records.models import ModelVersion
-from wsi.records.pages import Page
-from wsi.records.quotas import Quotas, Retention
-from wsi.sources.source import Source
+from wsi.records.operations.dead_letters import DeadLetter
+from wsi.records.quotas import Quotas
 
 logger = logging.getLogger(__name__)
 

@@ -10,8 +10,8 @@ from adapters.postgres.connections import Cursor, Transactions
 from wsi.ledger_rules import NOTICE_WAKE_SECONDS
 from wsi.planning.estimate import compute_cost
 from wsi.records.fields import select_known_fields
+from wsi.records.operations.usage import BudgetNotice
 from wsi.spending.budgets import choose_percent, make_budget_message
-from wsi.spending.usage import BudgetNotice
 from wsi.tracing import make_traceparent
 
 #: The month's usage of each tenant that has a budget, its own or that of all, and no notice of the last share yet.

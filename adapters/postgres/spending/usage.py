@@ -11,7 +11,7 @@ from adapters.postgres import quotas
 from adapters.postgres.connections import Cursor, Row, Transactions
 from wsi.records.identity import Actor
 from wsi.records.jobs import Job
-from wsi.spending.usage import BudgetUse, UsageBy, UsageLine
+from wsi.records.operations.usage import BudgetUse, UsageBy, UsageLine
 
 _COUNT = """
     INSERT INTO usage AS u (tenant, day, tiles, worker_seconds)

@@ -23,12 +23,12 @@ from tests.contracts.ledger_world import (
     topics,
     uploaded_slide,
 )
-from wsi.dead_letters.letters import DeadLetter, LetterOutcome
 from wsi.errors import FailReason
 from wsi.jobs.jobs import make_retry
 from wsi.models.builtin import STAIN_DENSITY
 from wsi.records.jobs import Job, JobFilter
 from wsi.records.models import ModelVersion
+from wsi.records.operations.dead_letters import DeadLetter, LetterOutcome
 from wsi.states import JobState, ShardState, SlideState
 from wsi.tracing import make_traceparent
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.adapters.postgres.world import PostgresWorld
 from tests.contracts.ledger_world import commit, lease, running_job
-from wsi.spending.usage import UsageBy
+from wsi.records.operations.usage import UsageBy
 
 
 def test_shards_that_end_at_once_are_all_counted(world: PostgresWorld) -> None:

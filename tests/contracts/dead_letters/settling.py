@@ -22,8 +22,8 @@ from tests.contracts.ledger_world import (
     topics,
     uploaded_slide,
 )
-from wsi.dead_letters.letters import ArrivedLetter, LetterOutcome
 from wsi.records.jobs import Job
+from wsi.records.operations.dead_letters import ArrivedLetter, LetterOutcome
 from wsi.states import JobState, SlideState
 
 RESENT, ENDED, PAST = LetterOutcome.RESENT, LetterOutcome.ENDED, LetterOutcome.PAST

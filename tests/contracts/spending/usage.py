@@ -23,8 +23,8 @@ from tests.contracts.ledger_world import (
 )
 from wsi.errors import TooManyRequests
 from wsi.records.identity import Actor
+from wsi.records.operations.usage import UsageBy, UsageLine
 from wsi.records.quotas import Quotas
-from wsi.spending.usage import UsageBy, UsageLine
 
 #: s in which a worker costs DOLLARS. Short, so that no test passes the end of a month.
 UNIT = 20.0

@@ -6,16 +6,16 @@ from datetime import datetime
 from uuid import UUID
 
 from tests.fakes.ledger_books import BookedLetter, Books
-from wsi.dead_letters.letters import (
+from wsi.errors import FailReason, RejectReason
+from wsi.ledger_rules import GIVEN_UP, STUCK_TOPIC, UNINSPECTED_SENTENCE, needs_deidentification
+from wsi.records.jobs import Job
+from wsi.records.operations.dead_letters import (
     ArrivedLetter,
     LetterOutcome,
     LetterSubject,
     describe_undelivered,
     read_subject,
 )
-from wsi.errors import FailReason, RejectReason
-from wsi.ledger_rules import GIVEN_UP, STUCK_TOPIC, UNINSPECTED_SENTENCE, needs_deidentification
-from wsi.records.jobs import Job
 from wsi.states import JobState, ShardState, SlideState
 
 

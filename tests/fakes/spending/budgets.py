@@ -11,8 +11,8 @@ from tests.fakes.ledger_fairness import MemoryQuotas
 from wsi.ledger_rules import NOTICE_WAKE_SECONDS
 from wsi.planning.estimate import compute_cost
 from wsi.records.identity import Role
+from wsi.records.operations.usage import BudgetNotice
 from wsi.spending.budgets import choose_percent, make_budget_message
-from wsi.spending.usage import BudgetNotice
 from wsi.tracing import make_traceparent
 
 

@@ -8,7 +8,7 @@ from datetime import date
 from tests.fakes.ledger_books import Books, Usage
 from tests.fakes.ledger_fairness import MemoryQuotas
 from wsi.records.identity import Actor
-from wsi.spending.usage import BudgetUse, UsageBy, UsageLine
+from wsi.records.operations.usage import BudgetUse, UsageBy, UsageLine
 
 Key = tuple[date | None, str | None, str | None, str | None]
 

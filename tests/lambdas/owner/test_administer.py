@@ -15,8 +15,8 @@ from adapters.postgres.system_ledger import PostgresSystemLedger
 from lambdas.administer import make_handler
 from local.postgres import OWNER, SUPERUSER
 from tessera.costs.usage import read_usage
-from wsi.dead_letters.letters import ArrivedLetter
 from wsi.models.builtin import STAIN_DENSITY
+from wsi.records.operations.dead_letters import ArrivedLetter
 
 PERSON = {"issuer": "https://issuer.example", "subject": "sub"}
 

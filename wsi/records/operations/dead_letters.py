@@ -17,7 +17,7 @@ REDRIVEN_REASONS = (FailReason.PLANNING_FAILED, FailReason.STITCHING_FAILED, Fai
 
 
 class LetterOutcome(StrEnum):
-    """What became of a dead letter when it arrived. Stable: stored in SQL and printed for operators."""
+    """The outcome of a dead letter's arrival. Stable: stored in SQL and printed for operators."""
 
     RESENT = "resent"  #: its work is sent again: it may have died of an outage, and not of itself
     ENDED = "ended"  #: the second one about the same work: the job failed, or the slide or package was rejected
@@ -27,7 +27,7 @@ class LetterOutcome(StrEnum):
 
     @property
     def is_open(self) -> bool:
-        """Whether it waits for an operator."""
+        """True if it waits for an operator."""
         return self in (LetterOutcome.ENDED, LetterOutcome.UNREADABLE, LetterOutcome.KEPT)
 
 
@@ -53,7 +53,7 @@ class LetterSubject:
 
     @property
     def is_newer(self) -> bool:
-        """Whether a newer release wrote it."""
+        """True if a newer release wrote it."""
         return self.schema > MESSAGE_SCHEMA
 
 

@@ -9,7 +9,7 @@ from uuid import UUID
 
 
 class UsageBy(StrEnum):
-    """What the lines of a usage report stand for."""
+    """The key of a usage report's lines."""
 
     DAY = "day"
     MODEL = "model"
@@ -31,7 +31,7 @@ class UsageLine:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BudgetUse:
-    """What a tenant has used of this month's budget."""
+    """A tenant's budget and its use in this month."""
 
     month: date  #: its first day, in UTC
     dollars_a_month: float
