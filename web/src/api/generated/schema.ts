@@ -1866,7 +1866,7 @@ export interface components {
         };
         /**
          * UsageBy
-         * @description What the lines of a usage report stand for.
+         * @description The key of a usage report's lines.
          * @enum {string}
          */
         UsageBy: "day" | "model" | "person";
