@@ -59,8 +59,12 @@ class Database:
             for table, names in columns:
                 moved = ", ".join(f"{name} = {name} - make_interval(secs => {seconds})" for name in names)
                 connection.execute(f"UPDATE {table} SET {moved}".encode())
-            if days := int(seconds // 86_400):
-                for table in ("usage", "usage_details"):
+            if days := int(seconds / 86_400):
+                dated = connection.execute(
+                    "SELECT table_name FROM information_schema.columns"
+                    " WHERE table_schema = 'public' AND data_type = 'date' AND column_name = 'day'"
+                ).fetchall()
+                for (table,) in dated:
                     connection.execute(f"UPDATE {table} SET day = day - {days}".encode())
 
     def log_statements(self) -> None:

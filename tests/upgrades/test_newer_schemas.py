@@ -102,7 +102,8 @@ def test_an_older_stitch_leaves_a_newer_plan_to_a_newer_stitch_however_often_it_
     installation.objects.put(key, raise_plan_schema(written))
     handle = stitch.make_handler(ledger=installation.ledger, objects=installation.objects, queues=installation.queues)
 
-    assert send(handle, job.id, receives) == ["m0"], "the queue delivers it again, or keeps it among the dead letters"
+    delivered_again = ["m0"] if receives == 1 else []
+    assert send(handle, job.id, receives) == delivered_again, "at last the sweep sends it again: it is no dead letter"
     assert installation.job(job.id).state is JobState.STITCHING
     installation.objects.put(key, written)
     assert send(handle, job.id, 1) == []
