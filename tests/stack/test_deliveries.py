@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,11 +13,13 @@ from uuid import uuid4
 import pytest
 from psycopg.types.json import Jsonb
 
+from adapters.sqs import SqsQueues
+from local.options import QUEUE_PREFIX
 from tessera.api.watch import PollingPace, Realtime, watch
 from tests.stack.lab import Lab, eventually
 from tests.updates import any_update
 from wsi.records.notices import JobUpdate
-from wsi.states import JobState
+from wsi.states import JobState, SlideState
 
 pytestmark = pytest.mark.stack
 
@@ -142,3 +145,22 @@ def test_without_websockets_the_job_is_followed_by_polling(lab: Lab, middling_sl
         )
     )
     assert last.status == JobState.COMPLETED
+
+
+def test_dead_letters_are_collected_and_their_work_is_sent_again(lab: Lab, middling_slide: Path) -> None:
+    slide = lab.upload(middling_slide)
+    lab.sql("UPDATE slides SET state = 'UPLOADED' WHERE id = %s", slide.slide_id)
+    queues = SqsQueues(lab.stack.clients, QUEUE_PREFIX)
+    for text in (f'{{"v": 1, "slide_id": "{slide.slide_id}"}}', '{"v": 1}'):
+        queues.send("inspect-dlq", json.loads(text), group="g", traceparent="")
+
+    def collected() -> list[str] | None:
+        found = lab.sql("SELECT outcome FROM dead_letters WHERE queue = 'inspect' ORDER BY outcome")
+        return [row["outcome"] for row in found] if len(found) == 2 else None
+
+    assert eventually(collected, seconds=30, what="the sweep") == ["resent", "unreadable"]
+
+    def inspected() -> bool | None:
+        return lab.api.get_slide(slide.slide_id).status == SlideState.READY or None
+
+    assert eventually(inspected, seconds=60, what="an inspection")
