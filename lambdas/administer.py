@@ -50,7 +50,7 @@ from lambdas.schemas.administration import (
 from lambdas.schemas.audit import AuditLineAnswer
 from lambdas.schemas.common import Body
 from lambdas.schemas.dead_letters import ListDeadLetters, RedriveDeadLetters, describe_letter
-from lambdas.wiring import make_aws_clients
+from lambdas.wiring import get_utc_now, make_aws_clients
 from wsi.errors import Invalid, NotFound, TesseraError
 from wsi.models.builtin import BUILTIN
 from wsi.notices.outbox import wake
@@ -123,6 +123,10 @@ def _carry_out(asked: Body, owner: Administration) -> dict[str, Any]:
             return {"quotas": asdict(owner.set_quotas(asked.tenant, asked.changes))}
         case TenantOrAll():
             return {"quotas": asdict(owner.get_quotas(asked.tenant))}
+        case SetRetention():
+            return {"retention": asdict(owner.set_retention(asked.tenant, asked.changes))}
+        case GetRetention():
+            return {"retention": asdict(owner.get_retention(asked.tenant))}
         case ListDeadLetters():
             is_open = asked.which == "open"
             letters = owner.list_dead_letters(queue=asked.queue, only_open=is_open, limit=asked.limit)

@@ -16,10 +16,10 @@ from adapters.settings.processes import ApiSettings
 from lambdas.cold_start import Handler, make_entry
 from lambdas.http.openapi import make_openapi_json
 from lambdas.http.resolver import make_resolver, make_resolver_handler
-from lambdas.routes import health, jobs, me, models, slides, submission, uploads, usage, webhooks
+from lambdas.routes import audit, health, jobs, me, models, slides, submission, uploads, usage, webhooks
 from lambdas.wiring import ApiWiring
 
-ROUTERS = tuple(noun.router for noun in (uploads, slides, jobs, usage, webhooks, models, me, health))
+ROUTERS = tuple(noun.router for noun in (uploads, slides, jobs, usage, webhooks, models, audit, me, health))
 
 
 def make_whole_api() -> APIGatewayRestResolver:

@@ -24,8 +24,9 @@ from lambdas.logs import make_logger
 from lambdas.wiring import make_connections
 from wsi.access import split_api_key
 from wsi.errors import SourceUnavailable
+from wsi.ports.audit import Refusal
 from wsi.ports.identities import Identities
-from wsi.records.identity import Actor
+from wsi.records.identity import CLAIM_EMAIL, CLAIM_ROLE, CLAIM_TENANT, Actor, Membership, Role
 
 logger = make_logger("authorizer")
 

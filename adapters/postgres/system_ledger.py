@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from adapters.postgres.access.sources import PostgresSystemSources
 from adapters.postgres.archiving import PostgresSystemArchive
+from adapters.postgres.audit import PostgresAuditUpkeep
 from adapters.postgres.dead_letters.settling import PostgresDeadLetters
 from adapters.postgres.deidentifying import PostgresDeidentification
 from adapters.postgres.deliveries import PostgresDeliveries

@@ -164,7 +164,8 @@ class RelaySettings(DatabaseSettings, QueueNames, TracedSettings):
 
 
 class SweepSettings(DatabaseSettings, QueueNames, Prices):
-    """The function that repairs, once a minute, what deaths and lost messages left behind."""
+    """The function that repairs, once a minute, what deaths and lost messages left behind, and erases what was
+    deleted."""
 
     slides_bucket: str  #: Bucket of uploaded slides, whose files are archived, restored and erased.
     results_bucket: str  #: Bucket of results and of what inspection stores.

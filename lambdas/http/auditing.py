@@ -41,6 +41,7 @@ AUDITED: Final[Mapping[tuple[str, str], AuditedRoute]] = {
     ("GET", "/jobs/<job_id>/deliveries"): AuditedRoute("job.view_deliveries", "{job_id}"),
     ("POST", "/models/<name>/versions/<version>/parts"): AuditedRoute("model.link_parts", "{name}@{version}"),
     ("GET", "/webhooks/secret"): AuditedRoute("webhook_secret.read", each_time=True),
+    ("GET", "/usage"): AuditedRoute("usage.view"),
     ("GET", "/audit"): AuditedRoute("audit.view"),
 }
 

@@ -15,6 +15,7 @@ from wsi.records.jobs import Priority
 Name = Annotated[str, Field(min_length=1, max_length=100), STORABLE]
 Limit = Annotated[int, Field(ge=0, lt=2**63)]
 SmallLimit = Annotated[int, Field(ge=0, lt=2**31)]
+Days = Annotated[int, Field(ge=1, le=36_500)]
 Dollars = Annotated[float, Field(ge=0, le=1e12, allow_inf_nan=False)]
 Claim = Annotated[str, Field(min_length=1, max_length=500), STORABLE]
 
@@ -182,6 +183,10 @@ class Action(OneAction):
     remove_source: RemoveSource | None = None
     set_quotas: SetQuotas | None = None
     get_quotas: TenantOrAll | None = None
+    set_retention: SetRetention | None = None
+    get_retention: GetRetention | None = None
+    list_audit: ListAudit | None = None
+    verify_audit: VerifyAudit | None = None
     list_dead_letters: ListDeadLetters | None = None
     redrive: RedriveDeadLetters | None = None
     register_builtin: RegisterBuiltin | None = None

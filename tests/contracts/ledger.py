@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from tests.contracts.audit.ledger_audit import AuditLedgerContract
 from tests.contracts.dead_letters.settling import DeadLettersContract
+from tests.contracts.erasure.ledger import ErasureLedgerContract, RetentionContract
 from tests.contracts.ledger_archive import ArchiveLedgerContract
 from tests.contracts.ledger_deidentification import DeidentificationLedgerContract
 from tests.contracts.ledger_jobs import JobMovesContract, SubmissionContract
@@ -16,6 +18,7 @@ from tests.contracts.ledger_shards import ShardLedgerContract
 from tests.contracts.ledger_slides import SlideLedgerContract, TenancyContract
 from tests.contracts.ledger_upkeep import UpkeepContract
 from tests.contracts.ledger_vitals import VitalsContract
+from tests.contracts.sources.ledger import SourcesLedgerContract
 from tests.contracts.spending.equal_jobs import EqualJobsContract
 from tests.contracts.spending.usage import UsageContract
 
@@ -39,6 +42,7 @@ class LedgerContract(
     NoticesContract,
     VitalsContract,
     QueueStateContract,
+    AuditLedgerContract,
     EqualJobsContract,
     UsageContract,
     DeadLettersContract,

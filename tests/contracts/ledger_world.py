@@ -56,6 +56,14 @@ class LedgerWorld(Protocol):
         """Set the quotas of the actor's tenant, as an operator does; None: of all without their own."""
         ...
 
+    def set_retention(self, actor: Actor, retention: Retention) -> None:
+        """Set how long the actor's tenant keeps what, as an operator does."""
+        ...
+
+    def set_sources(self, actor: Actor, *sources: Source) -> None:
+        """Set the sources of the actor's tenant, as an operator does."""
+        ...
+
     def add_admin(self, actor: Actor, email: str) -> None:
         """Add an admin to the actor's tenant."""
         ...

@@ -31,11 +31,12 @@ from wsi.records.models import ModelVersion
 from wsi.records.notices import PUSH, SHARD_QUEUES, OutboxRow, make_job_update
 from wsi.records.operations.dead_letters import ArrivedLetter, LetterOutcome
 from wsi.records.operations.usage import BudgetNotice
-from wsi.records.quotas import Quotas
+from wsi.records.quotas import Quotas, Retention
 from wsi.records.registrations import Registration
 from wsi.records.results import ResultFile
 from wsi.records.shards import Shard
 from wsi.records.slides import Slide
+from wsi.sources.source import Source
 from wsi.states import JOB_MOVES, SHARD_MOVES, SLIDE_MOVES, JobState, ShardState, SlideState, select_sources
 
 Clock = Callable[[], datetime]
@@ -130,10 +131,17 @@ class Books:
     idempotency: dict[tuple[UUID, str], tuple[Idempotency, Submission]] = field(
         default_factory=dict[tuple[UUID, str], tuple[Idempotency, Submission]]
     )
+    audit: list[BookedLine] = field(default_factory=list[BookedLine])
+    audit_marks: dict[tuple[UUID, str, str, str], datetime] = field(
+        default_factory=dict[tuple[UUID, str, str, str], datetime]
+    )  #: until when by tenant, actor, action and subject
+    refusals: dict[tuple[datetime, UUID, str, str], int] = field(
+        default_factory=dict[tuple[datetime, UUID, str, str], int]
+    )  #: counts by minute, tenant, subject and reason
+    anchors: dict[UUID, tuple[int, datetime]] = field(default_factory=dict[UUID, tuple[int, datetime]])
     followers: dict[UUID, list[tuple[NoticeChannel, str]]] = field(
         default_factory=dict[UUID, list[tuple[NoticeChannel, str]]]
     )  #: of a job that was under way when they asked for it
-    audit: list[AuditLine] = field(default_factory=list[AuditLine])
     deliveries: dict[int, BookedDelivery] = field(default_factory=dict[int, BookedDelivery])
     webhook_secrets: dict[UUID, WebhookSecret] = field(default_factory=dict[UUID, WebhookSecret])
     usage: dict[tuple[UUID, date], Usage] = field(default_factory=dict[tuple[UUID, date], Usage])
@@ -142,6 +150,7 @@ class Books:
     )  #: by tenant, day, model, version and requester
     budget_notices: list[BookedBudgetNotice] = field(default_factory=list[BookedBudgetNotice])
     dead_letters: dict[str, BookedLetter] = field(default_factory=dict[str, BookedLetter])  #: by message
+    sources: dict[UUID, tuple[Source, ...]] = field(default_factory=dict[UUID, tuple[Source, ...]])
     quotas: dict[UUID | None, Quotas] = field(default_factory=dict[UUID | None, Quotas])  #: None: of all others
     retention: dict[UUID, Retention] = field(default_factory=dict[UUID, Retention])  #: by tenant
     erased: set[UUID] = field(default_factory=set[UUID])  #: slides and jobs without an object

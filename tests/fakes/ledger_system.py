@@ -9,6 +9,7 @@ from uuid import UUID
 
 from tests.fakes import vitals
 from tests.fakes.dead_letters.settling import MemoryDeadLetters
+from tests.fakes.erasure.ledger import forget_slide
 from tests.fakes.ledger_archive import MemoryArchive
 from tests.fakes.ledger_books import Report
 from tests.fakes.ledger_deidentification import MemoryDeidentification

@@ -49,7 +49,7 @@ _REQUEST_ONLY = ("slide_version", "tiles_expected")  #: fields of a request that
 _Item = TypeVar("_Item", bound=_Dated)
 
 
-class MemoryTenantLedger(MemoryRestatement, MemoryTenantSpending):
+class MemoryTenantLedger(MemoryRestatement, MemoryTenantSpending, MemoryErasure):
     """`wsi.ports.ledger.TenantLedger` in this process's memory."""
 
     books: Books
@@ -292,8 +292,7 @@ class MemoryTenantLedger(MemoryRestatement, MemoryTenantSpending):
         return job
 
     def _add_job(self, actor: Actor, new: NewJob, dollars_per_gpu_hour: float | None) -> Job:
-        if (new.model, new.model_version) not in self.books.models:
-            raise make_unknown_model_error()
+        model = self.get_model(actor, new.model, new.model_version, digest=new.model_digest)
         retried = self.books.job_of(actor, new.retry_of) if new.retry_of else None
         self.check_new_job(actor, new, dollars_per_gpu_hour)
         self.books.tiles_expected[new.id] = new.tiles_expected

@@ -54,6 +54,12 @@ class MemoryWorld:
     def set_quotas(self, actor: Actor | None, quotas: Quotas) -> None:
         self.tenants.books.quotas[actor.tenant if actor else None] = quotas
 
+    def set_retention(self, actor: Actor, retention: Retention) -> None:
+        self.tenants.books.retention[actor.tenant] = retention
+
+    def set_sources(self, actor: Actor, *sources: Source) -> None:
+        self.tenants.set_sources(actor.tenant, *sources)
+
     def add_admin(self, actor: Actor, email: str) -> None:
         self.tenants.add_user(actor.tenant, ISSUER, email, Role.ADMIN, email)
 

@@ -41,6 +41,7 @@ class Installation:
     held: list[dict[str, Any]] = field(default_factory=list)  #: bodies of what begins and ends holds, in order
     conflict: str | None = None  #: why PATCH and DELETE are refused
     page: int = 2  #: items a page
+    models: list[dict[str, Any]] = field(default_factory=list)
     usage: dict[str, Any] = field(default_factory=dict)  #: the answer to GET /usage
     queries: list[dict[str, str]] = field(default_factory=list)  #: of GET /usage
     url: str = ""

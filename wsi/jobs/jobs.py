@@ -128,7 +128,8 @@ def retry_job(
     if old.state not in (JobState.FAILED, JobState.CANCELLED):
         raise Conflict(f"The job is {old.state.value}; only a FAILED or CANCELLED job can be tried again.")
     slide = ledger.get_slide(actor, old.slide_id)
-    job = make_retry(old, slide, ledger.get_model(old.model, old.model_version), traceparent)
+    model = ledger.get_model(actor, old.model, old.model_version, digest=old.model_digest)
+    job = make_retry(old, slide, model, traceparent)
     submission = ledger.submit_job(
         actor,
         job,

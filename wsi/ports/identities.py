@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from wsi.records.identity import Actor
+from wsi.ports.audit import SignInAudit
+from wsi.records.identity import Actor, Membership
 
 
-class Identities(Protocol):
+class Identities(SignInAudit, Protocol):
     """The queries of the authorizer."""
 
     def find_user(self, issuer: str, subject: str) -> Actor | None:
         """Return the person behind a verified token; None if unknown or disabled."""
+        ...
+
+    def admit_member(self, issuer: str, subject: str, membership: Membership) -> Actor | None:
+        """Return the person behind a verified token of single sign-on, whom this adds, or gives the role that the token
+        says unless a newer one has spoken. None if disabled, if of another tenant, or if there is no such tenant."""
         ...
 
     def find_api_key(self, prefix: str, secret_sha256: str) -> Actor | None:

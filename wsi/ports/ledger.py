@@ -18,12 +18,14 @@ from typing import Any, Protocol
 from uuid import UUID
 
 from wsi.errors import FailReason, RejectReason
+from wsi.ports.audit import SystemAudit, TenantAudit
 from wsi.ports.dead_letters import SystemDeadLetters
+from wsi.ports.erasure import SystemErasure, TenantErasure
 from wsi.ports.registrations import SystemRegistrations, TenantRegistrations
 from wsi.ports.spending import SystemSpending, TenantSpending
 from wsi.records.deliveries import Delivery, NoticeBrief
 from wsi.records.expectations import QueueState
-from wsi.records.identity import Actor, Membership
+from wsi.records.identity import Actor
 from wsi.records.jobs import Idempotency, Job, JobEvent, JobFilter, NewJob, Submission
 from wsi.records.models import ModelVersion
 from wsi.records.notices import OutboxRow
@@ -37,7 +39,7 @@ from wsi.sources.source import SourceRecords
 from wsi.states import SlideState
 
 
-class TenantLedger(TenantRegistrations, TenantSpending, Protocol):
+class TenantLedger(TenantRegistrations, TenantSpending, TenantErasure, TenantAudit, SourceRecords, Protocol):
     """The API's operations. They raise NotFound for ids of other tenants; the use cases check roles."""
 
     def create_slide(
@@ -179,7 +181,6 @@ class TenantLedger(TenantRegistrations, TenantSpending, Protocol):
         ...
 
 
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PlanningBrief:
     job: Job
@@ -207,7 +208,9 @@ class Swept:
     dead_letters: int = 0  #: that were collected
 
 
-class SystemLedger(SystemRegistrations, SystemSpending, SystemDeadLetters, Protocol):
+class SystemLedger(
+    SystemRegistrations, SystemSpending, SystemDeadLetters, SystemErasure, SystemAudit, SourceRecords, Protocol
+):
     # --- slides
     def find_uninspected_slide(self, slide_id: UUID) -> Slide | None:
         """Return the slide while it is UPLOADED; None otherwise, as for a late duplicate message."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from alembic import op
 
 revision = "0022"
-down_revision = "0018"
+down_revision = "0021"
 
 API, SYSTEM = "tessera_api", "tessera_system"
 
@@ -105,7 +105,7 @@ GRANT INSERT ON jobs TO {SYSTEM};
 
 #: table -> (what the API may do, what workers and sweep may do)
 _GRANTS = {
-    "job_followers": ("SELECT, INSERT", "SELECT, INSERT"),
+    "job_followers": ("SELECT, INSERT, DELETE", "SELECT, INSERT, DELETE"),
     "usage_details": ("SELECT", "SELECT, INSERT, UPDATE"),
     "budget_notices": ("", "SELECT, INSERT, UPDATE"),
 }

@@ -11,7 +11,7 @@ from __future__ import annotations
 from alembic import op
 
 revision = "0023"
-down_revision = "0021"
+down_revision = "0022"
 
 API, SYSTEM = "tessera_api", "tessera_system"
 _NIL = "'00000000-0000-0000-0000-000000000000'::uuid"

@@ -120,7 +120,7 @@ def _retry(cursor: Cursor, failed: Job) -> str:
     finished shards, and only the remaining ones are computed."""
     slide = slides.lock_shared(cursor, failed.slide_id)
     check_readable(slide)
-    retry = make_retry(failed, slide, models.get(cursor, failed.model, failed.model_version), make_traceparent())
+    retry = make_retry(failed, slide, models.get_of_job(cursor, failed.id), make_traceparent())
     equal = jobs.find_equal(cursor, failed.tenant, retry.identity, finished=True, live=True)
     if equal is not None:
         return f"{NOT_WANTED}: job {equal.id} answers it"

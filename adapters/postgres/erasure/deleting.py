@@ -174,7 +174,7 @@ def delete_jobs(cursor: Cursor, ids: list[UUID]) -> None:
         """,
         (ERASED_SENTENCE, ids),
     )
-    for table in ("results", "deliveries", "idempotency_keys"):
+    for table in ("results", "deliveries", "idempotency_keys", "job_followers"):
         cursor.execute(f"DELETE FROM {table} WHERE job_id = ANY(%s)", (ids,))  # pyright: ignore[reportArgumentType]
     cursor.execute("UPDATE shards SET reason = NULL WHERE job_id = ANY(%s) AND reason IS NOT NULL", (ids,))
 

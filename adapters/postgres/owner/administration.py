@@ -18,6 +18,10 @@ from psycopg.types.json import Jsonb
 
 from adapters.postgres.connections import CONNECT_SECONDS, Connections
 from adapters.postgres.dead_letters import redriving
+from adapters.postgres.owner import sources
+from adapters.postgres.owner.auditing import OwnerAudit
+from adapters.postgres.owner.models import ModelSummary, PostgresModelAdministration
+from adapters.postgres.owner.retention import change_retention, read_retention
 from adapters.postgres.owner.seeding import SeedKey, SeedUser, ensure_key, ensure_tenant, ensure_user, split_key
 from adapters.postgres.owner.system_role import begin_as_system
 from adapters.postgres.quotas import NAMES as QUOTA_NAMES
@@ -25,16 +29,19 @@ from adapters.postgres.quotas import READ as READ_QUOTAS
 from adapters.postgres.quotas import read_quotas
 from adapters.postgres.system_ledger import PostgresSystemLedger
 from wsi.access import make_api_key
+from wsi.audit.chain import ChainReport
 from wsi.errors import Conflict, NotFound
 from wsi.records.audit.lines import INSTALLATION, AuditFilter, AuditLine
 from wsi.records.identity import Role
 from wsi.records.models import ModelVersion
 from wsi.records.operations.dead_letters import DeadLetter
-from wsi.records.quotas import Quotas
+from wsi.records.pages import Page
+from wsi.records.quotas import Quotas, Retention
+from wsi.sources.source import Source
 
 logger = logging.getLogger(__name__)
 
-OWNER = "owner"  #: the actor in the audit log
+OWNER = "owner"  #: the actor in the audit log, if nobody is named
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -151,6 +158,28 @@ class Administration:
                 self._audit(connection, tenant_id, "key.revoke", f"key:{key}")
             return len(keys)
 
+    def list_sources(self, tenant: str) -> tuple[Source, ...]:
+        """Return where the tenant's slides by reference may lie. Raises NotFound."""
+        with self._transaction() as connection:
+            return sources.list_sources(connection, _tenant(connection, tenant))
+
+    def add_source(self, tenant: str, source: Source) -> None:
+        """Let a tenant register and read the objects of a source. Raises NotFound."""
+        with self._transaction() as connection:
+            tenant_id = _tenant(connection, tenant)
+            if sources.add_source(connection, tenant_id, source):
+                self._audit(connection, tenant_id, "source.add", source.uri)
+
+    def remove_source(self, tenant: str, source: Source) -> bool:
+        """Remove a source, and return whether the tenant had it. Slides that no other source covers can be read no
+        more, and can again once it is added. Raises NotFound."""
+        with self._transaction() as connection:
+            tenant_id = _tenant(connection, tenant)
+            is_removed = sources.remove_source(connection, tenant_id, source)
+            if is_removed:
+                self._audit(connection, tenant_id, "source.remove", source.uri)
+            return is_removed
+
     def set_quotas(self, tenant: str | None, changes: Mapping[str, int | float | str | None]) -> Quotas:
         """Change the named quotas of a tenant, and return those that then hold for it. None for a quota: that of all
         holds. `tenant` None: change those of all tenants without a value of their own. Raises NotFound."""
@@ -170,6 +199,50 @@ class Administration:
         """Return the quotas that hold for a tenant; None: for all without a value of their own. Raises NotFound."""
         with self._transaction() as connection:
             return _quotas(connection, _tenant(connection, tenant) if tenant is not None else None)
+
+    def register_model(self, model: ModelVersion, *, tenant: str | None = None) -> None:
+        """Register a model of the installation, or of a tenant; the audit log of either records it. Raises NotFound,
+        and Conflict for another digest."""
+        owner = None
+        if tenant is not None:
+            with self._transaction() as connection:
+                owner = _tenant(connection, tenant)
+        with self._connections() as connections:
+            PostgresSystemLedger(connections).register_model(replace(model, owner=owner))
+        with self._transaction() as connection:
+            self._audit(connection, owner, "model.register", f"{model.name}@{model.version}", {"digest": model.digest})
+
+    def list_models(self) -> tuple[ModelSummary, ...]:
+        """List the versions of all owners: first the installation's, then by tenant."""
+        with self._connections() as connections:
+            return PostgresModelAdministration(connections).list_models()
+
+    def choose_default_model(self, name: str, version: str) -> None:
+        """Make this version the one that a job uses if it names only the installation's model. Raises NotFound."""
+        with self._connections() as connections:
+            PostgresModelAdministration(connections).choose_default(name, version)
+
+    def share_model(self, tenant: str, name: str, version: str) -> None:
+        """Make a tenant's version the installation's, so that all tenants may use it; the tenant's jobs go on with it.
+        Raises NotFound, and Conflict if the installation has such a version."""
+        with self._transaction() as connection:
+            tenant_id = _tenant(connection, tenant)
+        with self._connections() as connections:
+            PostgresModelAdministration(connections).share_model(tenant_id, name, version, actor=self._actor)
+
+    def set_retention(self, tenant: str, changes: Mapping[str, int | None]) -> Retention:
+        """Change the named periods of a tenant, and return those that then hold for it. None for a period: nothing is
+        deleted for its age. Raises NotFound."""
+        with self._transaction() as connection:
+            tenant_id = _tenant(connection, tenant)
+            if changes:
+                self._audit(connection, tenant_id, "retention.set", str(tenant_id), dict(changes))
+            return change_retention(connection, tenant_id, changes)
+
+    def get_retention(self, tenant: str) -> Retention:
+        """Return the periods after which the sweep deletes for a tenant. Raises NotFound."""
+        with self._transaction() as connection:
+            return read_retention(connection, _tenant(connection, tenant))
 
     def list_dead_letters(self, *, queue: str | None, only_open: bool, limit: int) -> tuple[DeadLetter, ...]:
         """Return dead letters, the oldest first."""
@@ -191,9 +264,8 @@ class Administration:
                 redriven += [done] if done is not None else []
         return tuple(redriven)
 
-    def register_model(self, model: ModelVersion) -> None:
-        """Register a model. Models belong to the installation, so no tenant's audit log records it. Raises Conflict for
-        another digest."""
+    @contextmanager
+    def _connections(self) -> Generator[Connections]:
         connections = Connections(self._owner_dsn())
         try:
             yield connections

@@ -64,6 +64,16 @@ class PostgresWorld:
     def set_quotas(self, actor: Actor | None, quotas: Quotas) -> None:
         self.administration.set_quotas(self._names[actor.tenant] if actor else None, asdict(quotas))
 
+    def set_retention(self, actor: Actor, retention: Retention) -> None:
+        self.administration.set_retention(self._names[actor.tenant], asdict(retention))
+
+    def set_sources(self, actor: Actor, *sources: Source) -> None:
+        name = self._names[actor.tenant]
+        for source in self.administration.list_sources(name):
+            self.administration.remove_source(name, source)
+        for source in sources:
+            self.administration.add_source(name, source)
+
     def add_admin(self, actor: Actor, email: str) -> None:
         admin = SeedUser(issuer=ISSUER, subject=email, role=Role.ADMIN, email=email)
         self.administration.add_user(self._names[actor.tenant], admin)

@@ -199,7 +199,7 @@ def test_the_sweep_alone_takes_dead_letters_and_of_all_queues(templates: Templat
     assert len(taken) == len(QUEUES)
 
 
-@pytest.mark.parametrize("name", ["relay", "sweep", "notify"])
+@pytest.mark.parametrize("name", ["relay", "notify"])
 def test_who_only_moves_words_touches_no_file(templates: Templates, name: str) -> None:
     assert not {action for action in actions(templates, name) if action in WRITING}
 

@@ -176,6 +176,34 @@ def test_quotas_are_changed_for_tenants_that_exist_and_to_what_they_can_be(admin
     assert "top_priority" in administer(set_quotas={"top_priority": "urgent"})["error"]
 
 
+def test_retention_is_set_for_one_tenant_and_changes_what_is_named(administer):
+    administer(add_tenant={"name": "hospital"})
+    nothing = {"slide_days": None, "result_days": None, "key_days": None}
+    assert administer(get_retention={"tenant": "hospital"}) == {"retention": nothing}
+    administer(set_retention={"tenant": "hospital", "slide_days": 3650, "result_days": 365})
+    now = administer(set_retention={"tenant": "hospital", "result_days": None, "key_days": 30})
+    assert now == {"retention": {"slide_days": 3650, "result_days": None, "key_days": 30}}
+    assert administer(get_retention={"tenant": "hospital"}) == now
+
+
+def test_retention_is_of_a_tenant_that_exists_and_of_a_day_at_least(administer):
+    assert "no tenant of this name" in administer(set_retention={"tenant": "nobody", "slide_days": 1})["error"]
+    assert "no tenant of this name" in administer(get_retention={"tenant": "nobody"})["error"]
+    assert "set_retention.slide_days" in administer(set_retention={"tenant": "nobody", "slide_days": 0})["error"]
+    assert "error" in administer(set_retention={"slide_days": 1})
+
+
+def test_the_audit_log_names_no_key_and_no_tenant(administer, database):
+    """It is never erased, and a key is often named after a person."""
+    administer(add_tenant={"name": "hospital of Smith"})
+    administer(add_key={"tenant": "hospital of Smith", "name": "Smith's laptop", "role": "analyst"})
+    administer(revoke_key={"tenant": "hospital of Smith", "name": "Smith's laptop"})
+    with psycopg.connect(database.server.make_dsn(SUPERUSER, database.name)) as connection:
+        lines = connection.execute("SELECT action, subject, detail::text FROM audit_log ORDER BY seq").fetchall()
+    assert [line[0] for line in lines] == ["tenant.add", "key.add", "key.revoke"]
+    assert "Smith" not in str(lines)
+
+
 def test_dead_letters_are_listed_by_ids_alone_and_redriven_once(administer, database):
     connections = Connections(database.system_dsn)
     sent_at = datetime(2026, 11, 30, 12, tzinfo=UTC)

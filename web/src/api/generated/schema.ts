@@ -676,6 +676,61 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /**
+         * AuditFormat
+         * @enum {string}
+         */
+        AuditFormat: "json" | "csv";
+        /** AuditLineAnswer */
+        AuditLineAnswer: {
+            /** Action */
+            action: string;
+            /**
+             * Actor
+             * @description user:…, key:…, an operator's ARN, or a part of Tessera.
+             */
+            actor: string;
+            /**
+             * Actor Name
+             * @description A person's e-mail address or a key's name. Not part of the hash.
+             */
+            actor_name: string | null;
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /**
+             * Detail
+             * @description Counts and words of a fixed set; no names.
+             */
+            detail: {
+                [key: string]: unknown;
+            };
+            /**
+             * Hash
+             * @description SHA-256 over the hash of the line before and this line's content, in hex.
+             */
+            hash: string;
+            /**
+             * Number
+             * @description In the organisation's log, from 1 and without gaps.
+             */
+            number: number;
+            /**
+             * Subject
+             * @description The id of what it was done to.
+             */
+            subject: string;
+            /** Tenant */
+            tenant: string | null;
+        };
+        /** AuditList */
+        AuditList: {
+            /** Items */
+            items: components["schemas"]["AuditLineAnswer"][];
+            /** Next Cursor */
+            next_cursor: string | null;
         /** BudgetAnswer */
         BudgetAnswer: {
             /**
