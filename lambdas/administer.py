@@ -1,5 +1,5 @@
 """An operator's actions on an installation, invoked by hand and allowed by IAM alone: the database is private, and
-somebody must create the first admin.
+somebody must create the first operator.
 
 One action an invocation, `{"add_tenant": {"name": "hospital"}}`, and next to it the `proof` of who asks
 (`adapters.operators`); the answer is an object, or `{"error": sentence}`.
@@ -17,16 +17,15 @@ from pydantic import ValidationError
 from adapters.operators import PROOF, TokenService, read_operator
 from adapters.postgres.owner.administration import Administration
 from adapters.postgres.owner.connection import make_owner_dsn
-from adapters.postgres.owner.seeding import SeedUser
-from adapters.settings.processes import AdministrationSettings
-from adapters.sqs import SqsQueues
+from adapters.postgres.owner.seeding import OPERATORS_NAME, SeedUser
+from adapters.settings.processes import OwnerSettings
 from lambdas.cold_start import Handler, make_entry
 from lambdas.logs import make_logger
 from lambdas.schemas.actions import describe_faults
 from lambdas.schemas.administration import (
     Action,
     AddKey,
-    AddSource,
+    AddOperator,
     AddTenant,
     AddUser,
     ChooseDefaultModel,
@@ -37,13 +36,14 @@ from lambdas.schemas.administration import (
     ListSources,
     ListTenants,
     ListUsage,
+    OperatorKey,
     Person,
     RegisterBuiltin,
     RegisterModel,
-    RemoveSource,
+    RenameTenant,
+    ResumeTenant,
     SetQuotas,
-    SetRetention,
-    ShareModel,
+    SuspendTenant,
     TenantOrAll,
     VerifyAudit,
 )
@@ -53,9 +53,7 @@ from lambdas.schemas.dead_letters import ListDeadLetters, RedriveDeadLetters, de
 from lambdas.wiring import get_utc_now, make_aws_clients
 from wsi.errors import Invalid, NotFound, TesseraError
 from wsi.models.builtin import BUILTIN
-from wsi.notices.outbox import wake
-from wsi.ports.queues import Queues
-from wsi.records.audit.lines import AuditFilter
+from wsi.records.identity import Role
 from wsi.records.model_card import ModelCard
 from wsi.records.models import ModelVersion
 from wsi.sources.source import make_source
@@ -72,23 +70,24 @@ def make_handler(owner: Administration, identify: Identify | None = None) -> Han
 
     def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
         try:
-            action = Action.model_validate({name: value for name, value in event.items() if name != PROOF})
-            if identify is None:
-                answer = _carry_out(action.asked, owner)
-            else:
-                by_operator = owner.as_operator(identify(event, context), context.aws_request_id)
-                answer = _carry_out(action.asked, by_operator)
+            action = Action.model_validate(event)
+            answer = carry_out(action.asked, owner)
         except ValidationError as error:
             return {"error": describe_faults(error)}
         except TesseraError as error:
             return {"error": error.sentence}
-        logger.info("administered", extra={"action": next(iter(action.model_fields_set))})
+        log_action(action)
         return answer
 
     return handle
 
 
-def _carry_out(asked: Body, owner: Administration) -> dict[str, Any]:
+def log_action(action: Action) -> None:
+    logger.info("administered", extra={"action": next(iter(action.model_fields_set))})
+
+
+def carry_out(asked: Body, owner: Administration) -> dict[str, Any]:
+    """Carry out an action and return its answer. Raises TesseraError."""
     match asked:
         case ListAudit():  # before TenantOrAll, of which it is one, as are the next ones
             return _list_audit(owner, asked)
@@ -101,14 +100,27 @@ def _carry_out(asked: Body, owner: Administration) -> dict[str, Any]:
             return {"days": asked.days, "usage": usage}
         case AddTenant():
             return {"tenant": str(owner.add_tenant(asked.name))}
+        case RenameTenant():
+            owner.rename_tenant(asked.tenant, asked.name)
+            return {"name": asked.name}
+        case SuspendTenant():
+            owner.suspend_tenant(asked.tenant, is_suspended=True)
+            return {"suspended": True}
+        case ResumeTenant():
+            owner.suspend_tenant(asked.tenant, is_suspended=False)
+            return {"suspended": False}
+        case AddOperator():
+            return {"user": str(owner.add_operator(asked.issuer, asked.subject, asked.email))}
+        case OperatorKey():
+            return {"key": owner.add_key(OPERATORS_NAME, asked.name, Role.OPERATOR)}
         case AddUser():
-            user = SeedUser(issuer=asked.issuer, subject=asked.subject, role=asked.role, email=asked.email)
+            user = SeedUser(issuer=asked.issuer, subject=asked.subject, role=Role(asked.role), email=asked.email)
             return {"user": str(owner.add_user(asked.tenant, user))}
         case Person():
             owner.disable_user(asked.issuer, asked.subject)
             return {"disabled": True}
         case AddKey():
-            return {"key": owner.add_key(asked.tenant, asked.name, asked.role)}
+            return {"key": owner.add_key(asked.tenant, asked.name, Role(asked.role))}
         case KeyName():
             return {"revoked": owner.revoke_key(asked.tenant, asked.name)}
         case ListSources():
@@ -202,16 +214,12 @@ def _card(value: dict[str, Any]) -> ModelCard:
         raise Invalid("The card is not one that read_package made: a field is missing or has a wrong type.") from error
 
 
-def make_waking(handler: Handler, queues: Queues) -> Handler:
-    """Return the handler with a wake-up of the relay after each action: whoever lost access must not go on listening
-    until the relay's schedule."""
+def wire(settings: OwnerSettings) -> Handler:
+    return make_handler(make_administration(settings))
 
-    def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
-        answer = handler(event, context)
-        wake(queues)
-        return answer
 
-    return handle
+def make_administration(settings: OwnerSettings) -> Administration:
+    return Administration(partial(make_owner_dsn, settings, make_aws_clients(settings)))
 
 
 def wire(settings: AdministrationSettings) -> Handler:

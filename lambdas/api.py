@@ -16,10 +16,12 @@ from adapters.settings.processes import ApiSettings
 from lambdas.cold_start import Handler, make_entry
 from lambdas.http.openapi import make_openapi_json
 from lambdas.http.resolver import make_resolver, make_resolver_handler
-from lambdas.routes import audit, health, jobs, me, models, slides, submission, uploads, usage, webhooks
+from lambdas.routes import administration, health, jobs, me, models, slides, submission, uploads, webhooks
 from lambdas.wiring import ApiWiring
+from wsi.ports.administration import Operations
 
-ROUTERS = tuple(noun.router for noun in (uploads, slides, jobs, usage, webhooks, models, audit, me, health))
+NOUNS = (uploads, slides, jobs, webhooks, models, me, health, *administration.NOUNS)
+ROUTERS = tuple(noun.router for noun in NOUNS)
 
 
 def make_whole_api() -> APIGatewayRestResolver:
@@ -46,8 +48,8 @@ def _description() -> str:
     return make_openapi_json(make_whole_api())
 
 
-def wire(settings: ApiSettings) -> Handler:
-    return make_handler(ApiWiring.of_api(settings))
+def wire(settings: ApiSettings, operations: Operations | None = None) -> Handler:
+    return make_handler(ApiWiring.of_api(settings, operations))
 
 
 handler = make_entry(ApiSettings, wire)

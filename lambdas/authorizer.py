@@ -10,8 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from dataclasses import dataclass
 from typing import Any
 
 import jwt
@@ -53,12 +52,10 @@ def make_handler(wiring: AuthorizerWiring, *, ask_seconds: float = ASK_SECONDS) 
     )
 
     def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
-        found = _identify(read_credential(event), wiring, keys)
-        actor = found.actor if isinstance(found, _Session) else None
-        if isinstance(found, _Session):
-            wiring.identities.note_session(found.actor, found.id)
-        else:
-            wiring.identities.note_refusal(found.reason, **found.claimed)
+        credential = read_credential(event)
+        actor = _actor(credential, wiring, keys) if credential else None
+        if actor is not None and "methodArn" not in event and wiring.identities.is_suspended(actor.tenant):
+            actor = None  # the API answers with a message; a subscription can only be refused
         logger.info("authorized" if actor else "unauthorized", extra={"subject": actor.subject if actor else None})
         return _gateway_answer(actor, event["methodArn"]) if "methodArn" in event else _appsync_answer(actor)
 
@@ -142,6 +139,16 @@ def _read_membership(claims: Mapping[str, Any]) -> Membership | None:
         )
     except (KeyError, ValueError):
         return None
+    client = {"id": claims.get("aud"), "access": claims.get("client_id")}.get(claims["token_use"])
+    if client != wiring.client_id:
+        return None
+    known = wiring.identities.find_user(wiring.issuer, claims["sub"])
+    return known or wiring.identities.accept_invitation(wiring.issuer, claims["sub"], _read_verified_email(claims))
+
+
+def _read_verified_email(claims: Mapping[str, Any]) -> str | None:
+    """Return the address if the issuer vouches that it is this person's; some issuers write the claim as text."""
+    return claims.get("email") if claims.get("email_verified") in (True, "true") else None
 
 
 def _flat(actor: Actor) -> dict[str, str]:

@@ -13,7 +13,7 @@ from adapters.settings.processes import NotifySettings
 from adapters.webhooks import LambdaWebhooks
 from lambdas.cold_start import Handler, make_entry
 from lambdas.logs import make_logger
-from lambdas.queue_events import make_queue_handler
+from lambdas.queues.events import make_queue_handler
 from lambdas.wiring import get_utc_now, make_aws_clients, make_function_tracer, make_system_ledger
 from wsi.notices.notifying import notify
 from wsi.ports.ledger import SystemLedger

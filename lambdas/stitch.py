@@ -10,7 +10,7 @@ from adapters.settings.processes import StitchSettings
 from adapters.sqs import SqsQueues
 from lambdas.cold_start import Handler, make_entry
 from lambdas.logs import make_logger
-from lambdas.queue_events import make_queue_handler
+from lambdas.queues.events import make_queue_handler
 from lambdas.wiring import make_aws_clients, make_function_tracer, make_system_ledger
 from wsi.ledger_rules import GIVEN_UP
 from wsi.notices.outbox import wake

@@ -10,7 +10,7 @@ from adapters.settings.processes import SubmitSettings
 from lambdas.cold_start import Handler, make_entry
 from lambdas.http.resolver import make_resolver, make_resolver_handler
 from lambdas.routes import submission
-from lambdas.wiring import SubmitWiring, make_aws_clients
+from lambdas.wiring import SubmitWiring, make_aws_clients, make_connections
 
 
 def make_handler(wiring: SubmitWiring) -> Handler:
@@ -18,7 +18,7 @@ def make_handler(wiring: SubmitWiring) -> Handler:
 
 
 def wire(settings: SubmitSettings) -> Handler:
-    return make_handler(SubmitWiring.of(settings, make_aws_clients(settings)))
+    return make_handler(SubmitWiring.of(settings, make_aws_clients(settings), make_connections(settings)))
 
 
 handler = make_entry(SubmitSettings, wire)

@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from adapters.accounts import CognitoAccounts
 from adapters.aws_clients import AwsClients
+from adapters.operations import LambdaOperations, NoOperations
+from adapters.postgres.administration.directory import PostgresDirectory
 from adapters.postgres.connections import Connections
 from adapters.postgres.system_ledger import PostgresSystemLedger
 from adapters.postgres.tenant_ledger import PostgresTenantLedger
@@ -26,6 +29,7 @@ from adapters.settings.reads import ReadLimits
 from adapters.settings.scaling import SHARDS_A_WORKER
 from adapters.sqs import SqsQueues
 from adapters.tracing.choosing import make_tracer
+from wsi.ports.administration import Accounts, Directory, Operations
 from wsi.ports.ledger import TenantLedger
 from wsi.ports.objects import MultipartStore, Objects, SlideStore
 from wsi.ports.queues import Queues
@@ -81,6 +85,18 @@ def make_function_tracer(settings: TracedSettings, clients: AwsClients, service:
     return make_tracer(settings, clients, on_lost=publish)
 
 
+def make_accounts(settings: ApiSettings, clients: AwsClients) -> Accounts | None:
+    if settings.user_pool is None or settings.issuer is None:
+        return None
+    return CognitoAccounts(clients, settings.user_pool, settings.issuer, mails=settings.mails_invitations)
+
+
+def make_operations(settings: ApiSettings, clients: AwsClients) -> Operations:
+    if settings.operate_function is None:
+        return NoOperations()
+    return LambdaOperations(clients, settings.operate_function)
+
+
 @dataclass(frozen=True, kw_only=True)
 class SubmitWiring:
     """The ports of the route of new jobs and dry runs."""
@@ -94,15 +110,24 @@ class SubmitWiring:
     tracer: Tracer = NO_TRACER
 
     @staticmethod
-    def of(settings: SubmitSettings, clients: AwsClients) -> SubmitWiring:
+    def of(settings: SubmitSettings, clients: AwsClients, connections: Connections) -> SubmitWiring:
         return SubmitWiring(
-            ledger=make_tenant_ledger(settings),
+            ledger=PostgresTenantLedger(connections),
             objects=S3Objects(clients, settings.results_bucket),
             queues=SqsQueues(clients, settings.queue_prefix),
             dollars_per_gpu_hour=settings.dollars_per_gpu_hour,
             page_origins=settings.origins,
             tracer=make_function_tracer(settings, clients, "api"),
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdministrationPorts:
+    """The ports of the routes of admins and operators."""
+
+    directory: Directory
+    operations: Operations
+    accounts: Accounts | None = None  #: None: the sign-in's accounts are not ours to make or to end
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,14 +138,15 @@ class ApiWiring(SubmitWiring):
     packages: MultipartStore  #: model packages
     realtime_url: str | None = None
     scaling: WorkerScaling
+    administration: AdministrationPorts | None = None  #: None: its routes are not served
 
     @staticmethod
-    def of_api(settings: ApiSettings) -> ApiWiring:
-        clients = make_aws_clients(settings)
-        submitting = SubmitWiring.of(settings, clients)
+    def of_api(settings: ApiSettings, operations: Operations | None = None) -> ApiWiring:
+        """Return the wiring; `operations` in place of the function that the settings name."""
+        clients, connections = make_aws_clients(settings), make_connections(settings)
         return ApiWiring(
-            **vars(submitting),
-            slides=make_slide_store(settings, clients, submitting.ledger),
+            **vars(SubmitWiring.of(settings, clients, connections)),
+            slides=S3SlideStore(clients, settings.slides_bucket, settings.allowed),
             packages=S3SlideStore(clients, settings.models_bucket),
             realtime_url=settings.realtime_url,
             scaling=WorkerScaling(
@@ -128,5 +154,10 @@ class ApiWiring(SubmitWiring):
                 slow_start_seconds=settings.slow_worker_start_seconds,
                 most=settings.most_workers,
                 shards_a_worker=SHARDS_A_WORKER,
+            ),
+            administration=AdministrationPorts(
+                directory=PostgresDirectory(connections),
+                accounts=make_accounts(settings, clients),
+                operations=operations or make_operations(settings, clients),
             ),
         )

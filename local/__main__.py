@@ -53,13 +53,14 @@ def down(folder: Folder = daemon.FOLDER) -> None:
 @app.command()
 def key(
     folder: Folder = daemon.FOLDER,
-    admin: Annotated[bool, typer.Option("--admin", help="Of an admin, who may add models.")] = False,
+    admin: Annotated[bool, typer.Option("--admin", help="Of an admin, who may add models and invite people.")] = False,
+    operator: Annotated[bool, typer.Option("--operator", help="Of an operator, who administers all tenants.")] = False,
 ) -> None:
     """Print an API key of the running stack, for scripts."""
     stack = StackFile(folder).read()
     if stack is None:
         _fail(RuntimeError("No stack is running; start one with `make up`."))
-    typer.echo(stack["admin_api_key" if admin else "api_key"])
+    typer.echo(stack["operator_api_key" if operator else "admin_api_key" if admin else "api_key"])
 
 
 @app.command()

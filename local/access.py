@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from adapters.postgres.owner.seeding import SeedKey, SeedTenant, SeedUser
+from adapters.postgres.owner.seeding import OPERATORS_NAME, SeedKey, SeedTenant, SeedUser
 from adapters.provisioning import UserPool
 from wsi.records.identity import Role
 from wsi.sources.source import Source
@@ -68,18 +68,23 @@ class Access:
 
 
 FIRST, SECOND = "first", "second"
-#: Names of the keys, which jobs show: of the key that `python -m local key` prints, and of that of `--admin`.
-KEY_NAMES = {Role.ANALYST: "command line", Role.ADMIN: "command line of an admin"}
-PEOPLE = ((FIRST, Role.VIEWER), (FIRST, Role.ANALYST), (FIRST, Role.ADMIN), (SECOND, Role.ANALYST))
-KEYS = ((FIRST, Role.ANALYST), (FIRST, Role.ADMIN), (SECOND, Role.ANALYST))
+#: Names of the keys, which jobs show: of the keys that `python -m local key` prints.
+KEY_NAMES = {
+    Role.ANALYST: "command line",
+    Role.ADMIN: "command line of an admin",
+    Role.OPERATOR: "command line of an operator",
+}
+OPERATOR = (OPERATORS_NAME, Role.OPERATOR)
+PEOPLE = ((FIRST, Role.VIEWER), (FIRST, Role.ANALYST), (FIRST, Role.ADMIN), (SECOND, Role.ANALYST), OPERATOR)
+KEYS = ((FIRST, Role.ANALYST), (FIRST, Role.ADMIN), (SECOND, Role.ANALYST), OPERATOR)
 
 
 def load_access(path: Path) -> Access:
-    """Read the users and keys from `path`, or create the file, readable by nobody else. Add keys that an older file
+    """Read the users and keys from `path`, or create the file, readable by nobody else. Add those that an older file
     lacks."""
     held = _read_access(path)
-    had = {(key.tenant, key.role) for key in held.keys}
-    access = Access(users=held.users or _new_users(), keys=(*held.keys, *_new_keys(had)))
+    users, keys = ({(one.tenant, one.role) for one in had} for had in (held.users, held.keys))
+    access = Access(users=(*held.users, *_new_users(users)), keys=(*held.keys, *_new_keys(keys)))
     if access != held:
         write_private(path, access.as_json())
     return access
@@ -95,11 +100,11 @@ def _read_access(path: Path) -> Access:
     )
 
 
-def _new_users() -> tuple[User, ...]:
-    return tuple(
-        User(tenant=tenant, role=role, email=f"{role.value}@{tenant}.example", password=_password())
-        for tenant, role in PEOPLE
-    )
+def _new_users(had: Collection[tuple[str, Role]]) -> Iterator[User]:
+    for tenant, role in PEOPLE:
+        if (tenant, role) not in had:
+            email = f"{role.value}@{'operators' if tenant == OPERATORS_NAME else tenant}.example"
+            yield User(tenant=tenant, role=role, email=email, password=_password())
 
 
 def _new_keys(had: Collection[tuple[str, Role]]) -> Iterator[Key]:

@@ -7,8 +7,22 @@ from typing import Any
 
 from adapters.settings import processes
 from adapters.settings.queues import HEAVY, WOKEN
-from lambdas import api, authorizer, inspect, notify, plan, relay, stitch, submit, sweep, tiles, webhook_send
+from lambdas import (
+    api,
+    authorizer,
+    inspect,
+    notify,
+    operate,
+    plan,
+    relay,
+    stitch,
+    submit,
+    sweep,
+    tiles,
+    webhook_send,
+)
 from lambdas.cold_start import Handler
+from local.operations import OperationsInProcess
 from local.options import QUEUE_PREFIX, SHARED, Buckets, StackOptions
 from local.pollers import Mapped, Schedule
 from local.webhooks import WebhooksInProcess
@@ -31,6 +45,10 @@ class Addresses:
     traces: str  #: File of the spans of this process.
     buckets: Buckets
 
+    @property
+    def user_pool(self) -> str:
+        return self.issuer.rsplit("/", 1)[-1]
+
     def make_common_settings(self, dsn: str) -> dict[str, Any]:
         """Return the settings of every process, with the DSN of its database role."""
         return {"region": self.region, "endpoint_url": self.endpoint_url, "database_dsn": dsn}
@@ -47,7 +65,8 @@ def make_authorizer_handler(at: Addresses) -> Handler:
     return authorizer.wire(settings)
 
 
-def make_api_handler(at: Addresses, *, realtime_url: str) -> Handler:
+def make_api_handler(at: Addresses, *, realtime_url: str, owner_dsn: str | None = None) -> Handler:
+    """Return the handler of the API. Without the owner's DSN, it carries out nothing for operators."""
     settings = processes.ApiSettings(
         **at.make_traced_settings(at.api_dsn),
         slides_bucket=at.buckets.slides,
@@ -58,8 +77,14 @@ def make_api_handler(at: Addresses, *, realtime_url: str) -> Handler:
         realtime_url=realtime_url,
         worker_start_seconds=WORKER_START,
         slow_worker_start_seconds=SLOW_WORKER_START,
+        issuer=at.issuer,
+        user_pool=at.user_pool,
+        mails_invitations=False,
     )
-    return api.wire(settings)
+    if owner_dsn is None:
+        return api.wire(settings)
+    owner = processes.OwnerSettings(**at.make_common_settings(owner_dsn))
+    return api.wire(settings, OperationsInProcess(operate.wire(owner)))
 
 
 def make_submit_handler(at: Addresses) -> Handler:

@@ -16,7 +16,7 @@ from uuid import UUID
 from adapters.appsync import SERVICE
 from adapters.aws_clients import AwsClients
 from adapters.postgres.owner.migrate import migrate
-from adapters.postgres.owner.seeding import seed
+from adapters.postgres.owner.seeding import OPERATORS_NAME, seed
 from adapters.provisioning import UserPool, create_buckets, create_queues, create_user_pool
 from adapters.settings.database_roles import API_ROLE, SYSTEM_ROLE
 from adapters.settings.problems import BASE_PATH
@@ -112,6 +112,11 @@ class Stack:
         """The second tenant's API key."""
         return self.access.get_key(SECOND)
 
+    @property
+    def operator_api_key(self) -> str:
+        """The key of an operator, who administers both tenants and is in neither."""
+        return self.access.get_key(OPERATORS_NAME, Role.OPERATOR)
+
     # --- life
 
     def start(self) -> None:
@@ -161,7 +166,7 @@ class Stack:
             traces=str(self.traces / "stack.jsonl"),
             buckets=self.options.buckets,
         )
-        self._start_http()
+        self._start_http(owner_dsn)
         self.start_functions()
         self.workers = Workers(self.addresses, self.folder, self.options.worker, on_change=self._write_file)
         self._undo.callback(self.workers.stop_all)
@@ -186,7 +191,7 @@ class Stack:
         create_queues(self.clients, QUEUE_PREFIX)
         return create_user_pool(self.clients, "tessera", self.access.passwords)
 
-    def _start_http(self) -> None:
+    def _start_http(self, owner_dsn: str) -> None:
         authorizer = functions.make_authorizer_handler(self.addresses)
         credentials = self.clients.get_credentials().get_frozen_credentials()
         doorkeeper = Doorkeeper(
@@ -199,7 +204,7 @@ class Stack:
         self._appsync = HttpServer("appsync", lambda: make_appsync_app(doorkeeper))
         self._appsync.start()
         self._undo.callback(self._appsync.stop)
-        api = functions.make_api_handler(self.addresses, realtime_url=self.realtime_url)
+        api = functions.make_api_handler(self.addresses, owner_dsn=owner_dsn, realtime_url=self.realtime_url)
         tiles, submit = functions.make_tiles_handler(self.addresses), functions.make_submit_handler(self.addresses)
         self._api = HttpServer(
             "api",
@@ -221,7 +226,7 @@ class Stack:
             config={
                 "apiUrl": BASE_PATH,
                 "region": self.options.region,
-                "userPoolId": self.addresses.issuer.rsplit("/", 1)[-1],
+                "userPoolId": self.addresses.user_pool,
                 "clientId": self.addresses.client_id,
                 "signInUrl": self.ministack.url,
                 "realtimeUrl": self.realtime_url,
@@ -285,6 +290,7 @@ class Stack:
             "client_id": self.addresses.client_id,
             "api_key": self.api_key,
             "admin_api_key": self.admin_api_key,
+            "operator_api_key": self.operator_api_key,
             **self.access.as_json(),
             "buckets": {**asdict(self.options.buckets), "by_reference": SHARED},
             "ministack_pid": self.ministack.pid,

@@ -67,9 +67,10 @@ class Connections:
     @contextmanager
     def begin_transaction(self, tenant: UUID | None = None) -> Generator[Cursor]:
         """Yield the cursor of one transaction, which commits at the end and rolls back on an exception. With `tenant`,
-        only that tenant's rows exist in it."""
+        only that tenant's rows exist in it. Raises what our functions and triggers in the database refuse: Forbidden
+        for a suspended tenant, for example."""
         connection = self._connection()
-        with connection.transaction(), connection.cursor() as cursor:
+        with translate_refusals(), connection.transaction(), connection.cursor() as cursor:
             if tenant is not None:
                 cursor.execute("SELECT tessera.enter(%s)", (tenant,))
             yield cursor
@@ -112,6 +113,19 @@ class Transactions:
 
     def __init__(self, connections: Connections) -> None:
         self._transaction = connections.begin_transaction
+
+
+@contextmanager
+def translate_refusals() -> Generator[None]:
+    """Raise Forbidden or Conflict where a function, trigger or check of ours in the database refused."""
+    try:
+        yield
+    except psycopg.Error as error:
+        # Not loaded before it is needed: migrations are bundled without the domain.
+        from adapters.postgres.administration.refusals import raise_refusal
+
+        raise_refusal(error)
+        raise
 
 
 def _usable(connection: psycopg.Connection[Row]) -> bool:

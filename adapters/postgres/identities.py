@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final
+from uuid import UUID
 
 from adapters.postgres import rows
-from adapters.postgres.audit import note_once
+from adapters.postgres.audit import note
 from adapters.postgres.connections import Connections
 from wsi.ports.audit import Refusal
 from wsi.records.identity import Actor, Membership
@@ -35,15 +35,19 @@ class PostgresIdentities:
             found = cursor.execute("SELECT * FROM tessera.identify_api_key(%s, %s)", (prefix, secret_sha256))
             return rows.read_actor(found.fetchone())
 
-    def note_session(self, actor: Actor, session: str) -> None:
-        is_key = actor.subject.startswith("key:")
-        seconds = _DAY if is_key else _SESSION_SECONDS
-        detail = {"by": "key" if is_key else "token"}
+    def accept_invitation(self, issuer: str, subject: str, email: str | None) -> Actor | None:
         with self._connections.begin_transaction() as cursor:
-            note_once(cursor, actor, "session.begin", actor.subject, mark=session, seconds=seconds, detail=detail)
+            row = cursor.execute(
+                "SELECT * FROM tessera.accept_invitation(%s, %s, %s)", (issuer, subject, email)
+            ).fetchone()
+            actor = rows.read_actor(row)
+            if actor is not None and row is not None and row["is_new"]:
+                cursor.execute("SELECT tessera.enter(%s)", (actor.tenant,))
+                note(cursor, actor, "invitation.accept", actor.subject, {"role": actor.role})
+            return actor
 
-    def note_refusal(
-        self, reason: Refusal, *, issuer: str | None = None, subject: str | None = None, prefix: str | None = None
-    ) -> None:
+    def is_suspended(self, tenant: UUID) -> bool:
         with self._connections.begin_transaction() as cursor:
-            cursor.execute("SELECT tessera.note_refusal(%s, %s, %s, %s)", (reason.value, issuer, subject, prefix))
+            row = cursor.execute("SELECT tessera.is_suspended(%s) AS is_suspended", (tenant,)).fetchone()
+            assert row is not None, "the function returns a value"
+            return row["is_suspended"]

@@ -10,6 +10,7 @@ from uuid import UUID
 from psycopg import sql
 
 from adapters.postgres.connections import Row
+from wsi.administration.records import Invitation, Member, StoredKey
 from wsi.records.deliveries import Delivery, NoticeChannel
 from wsi.records.fields import select_known_fields
 from wsi.records.identity import Actor, Role
@@ -100,6 +101,18 @@ def read_outbox_row(row: Row) -> OutboxRow:
 
 def read_actor(row: Row | None) -> Actor | None:
     return Actor(tenant=UUID(str(row["tenant"])), subject=row["subject"], role=Role(row["role"])) if row else None
+
+
+def read_member(row: Row) -> Member:
+    return _record(Member, row, role=Role(row["role"]))
+
+
+def read_invitation(row: Row) -> Invitation:
+    return _record(Invitation, row, role=Role(row["role"]))
+
+
+def read_stored_key(row: Row) -> StoredKey:
+    return _record(StoredKey, row, role=Role(row["role"]))
 
 
 def _record(kind: type[_Record], row: Mapping[str, Any], **converted: Any) -> _Record:

@@ -17,6 +17,7 @@ TIMEOUTS: Mapping[str, int] = {
     "webhook_send": 15,
     "migrate": 600,
     "administer": 60,
+    "operate": 20,  # below the API's own, which waits for it
     "build_image": 60,  # of each of its two calls; the build runs between them
     "recover": 60,
     **{function.name: function.timeout_seconds for function in WOKEN.values()},

@@ -122,6 +122,10 @@ class ApiSettings(SubmitSettings, SlideBuckets):
     worker_start_seconds: float = Field(default=_USUAL_START, ge=0)
     slow_worker_start_seconds: float = Field(default=_SLOW_START, ge=0)  #: The same if every part of it is slow.
     most_workers: int = Field(default=1, gt=0)  #: Workers at once, at most.
+    operate_function: str | None = None  #: Name or ARN of the function `operate`; without it operators do nothing here.
+    issuer: str | None = None  #: `iss` of the tokens of the user pool.
+    user_pool: str | None = None  #: Cognito user pool that accounts are made in; without it by another sign-in.
+    mails_invitations: bool = True  #: Whether the pool sends mails; if not, the API answers with the first password.
 
 
 class SlideJobSettings(DatabaseSettings, SlideBuckets, QueueNames, ReadLimits, TracedSettings):

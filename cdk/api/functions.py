@@ -19,6 +19,7 @@ from adapters.settings.scaling import compute_shards_in_flight
 from cdk.api.access import UPLOADING, FunctionRights
 from cdk.api.mail import MailSender
 from cdk.api.releases import FOR_MESSAGES, FOR_REQUESTS, Releases
+from cdk.auth.stack import AuthStack
 from cdk.bundling import AssetKind
 from cdk.data.stack import DataStack
 from cdk.deployment import Deployment
@@ -30,6 +31,11 @@ from cdk.realtime.stack import RealtimeStack
 SCHEDULED = ("relay", "sweep")
 #: Behind the gateway.
 ANSWERING = ("api", "submit", "tiles")
+
+#: Of people who are invited, disabled and enabled. None of them reads or sets a password.
+MANAGING_ACCOUNTS = tuple(
+    f"cognito-idp:Admin{call}" for call in ("CreateUser", "GetUser", "DisableUser", "EnableUser", "UserGlobalSignOut")
+)
 
 SLIDES_MIB = 4096  #: inspect and plan: the coarsest level of a slide as pixels, several times over
 TILES_MIB = 1_769  #: one processor, which a tile is decoded on; eight indexes of 1,000,000 tiles take 240
@@ -50,6 +56,7 @@ class Functions(Construct):
         deployment: Deployment,
         network: NetworkStack,
         data: DataStack,
+        auth: AuthStack,
         realtime: RealtimeStack,
     ) -> None:
         super().__init__(scope, id)
@@ -57,7 +64,7 @@ class Functions(Construct):
         self._network = network
         self._data = data
         self.by_name: dict[str, lambda_.Function] = {}
-        self._make_api(realtime)
+        self._make_api(realtime, auth)
         self._make_submit()
         self._make_slide_jobs()
         self._make_stitch()
@@ -75,7 +82,7 @@ class Functions(Construct):
 
     # --- the functions, in the order of a slide's path through the system
 
-    def _make_api(self, realtime: RealtimeStack) -> None:
+    def _make_api(self, realtime: RealtimeStack, auth: AuthStack) -> None:
         data = self._data
         settings = processes.ApiSettings(
             **self._common(API_ROLE),
@@ -87,6 +94,9 @@ class Functions(Construct):
             realtime_url=realtime.realtime_url,
             most_workers=self._deployment.max_gpu_workers,
             page_origins=",".join(self._deployment.origins),
+            operate_function=data.operate.function_name,
+            issuer=auth.issuer,
+            user_pool=auth.pool.user_pool_id,
         )
         access = self._add("api", AssetKind.API, settings, memory_mib=1024)
         access.connect(API_ROLE)
@@ -101,6 +111,9 @@ class Functions(Construct):
         access.read(data.models)
         access.write(data.models, f"{PACKAGES}*", actions=UPLOADING)
         access.delete(data.models, f"{PACKAGES}*")
+        # Administration: what takes the owner's rights, and people's accounts.
+        access.may(["lambda:InvokeFunction"], data.operate.function_arn)
+        access.may(MANAGING_ACCOUNTS, auth.pool.user_pool_arn)
 
     def _make_submit(self) -> None:
         """Make the function for new jobs and dry runs. It reads SQL and inspection's mask, but no slide."""

@@ -35,7 +35,9 @@ class ApiStack(cdk.Stack):
         env: cdk.Environment,
     ) -> None:
         super().__init__(scope, id, env=env)
-        functions = Functions(self, "Functions", deployment=deployment, network=network, data=data, realtime=realtime)
+        functions = Functions(
+            self, "Functions", deployment=deployment, network=network, data=data, auth=auth, realtime=realtime
+        )
         self.functions: Mapping[str, lambda_.Function] = functions.by_name
         self.api = Gateway(
             self,

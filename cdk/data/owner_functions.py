@@ -1,5 +1,5 @@
 """The functions that connect to the database as its owner: `migrate`, with each deployment that changes the schema, and
-for operators `administer`, and `recover` after the loss of a region."""
+for operators `administer`, `operate` on their behalf for the API, and `recover` after the loss of a region."""
 
 from __future__ import annotations
 
@@ -21,10 +21,8 @@ from cdk.python_function import PythonFunction
 
 
 class OwnerFunctions(Construct):
-    """`migrations`, done once the schema is the newest; `invoked_by_hand`, the functions of operators.
-
-    CloudFormation waits for the migrations, and a failed one fails the deployment before any function or pod has
-    changed (F-52)."""
+    """`operate`, which the API may invoke; `migrations`, done once the schema is the newest. CloudFormation waits for
+    them, and a failed migration fails the deployment before any function or pod has changed (F-52)."""
 
     def __init__(
         self,
@@ -49,7 +47,10 @@ class OwnerFunctions(Construct):
         )
 
         def make_function(
-            construct: str, name: str, asset: AssetKind, settings: OwnerSettings = settings
+            construct: str,
+            name: str,
+            asset: AssetKind,
+            settings: OwnerSettings = settings,
         ) -> PythonFunction:
             made = PythonFunction(
                 self,
@@ -81,6 +82,8 @@ class OwnerFunctions(Construct):
             iam.PolicyStatement(actions=["sqs:SendMessage", "sqs:GetQueueUrl"], resources=[wake.queue_arn])
         )
         cdk.CfnOutput(self, "AdministerFunction", value=administer.function_name)
+        self.operate = make_function("Operate", "operate", AssetKind.API)
+        self.operate.node.add_dependency(self.migrations)
         recover = make_function("Recover", "recover", AssetKind.STITCH, with_buckets)
         recover.node.add_dependency(self.migrations)
         _allow_checking(recover, objects)

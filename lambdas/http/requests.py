@@ -11,8 +11,8 @@ from aws_lambda_powertools.event_handler.openapi.params import Header, Query
 
 from lambdas.http.rest_events import TRACEPARENT, read_actor
 from lambdas.schemas.common import STORABLE
-from lambdas.wiring import ApiWiring, SubmitWiring
-from wsi.errors import Invalid
+from lambdas.wiring import AdministrationPorts, ApiWiring, SubmitWiring
+from wsi.errors import Invalid, NotFound
 from wsi.records.identity import Actor
 
 WIRING = "wiring"  #: key of the resolver's context, set anew for each request
@@ -41,15 +41,29 @@ def read_json(text: str) -> Any:
         raise Invalid("The body nests too deeply, or holds a number of too many digits.") from error
 
 
+def get_administration(request: Request) -> AdministrationPorts:
+    """Return the ports of administration. Raises NotFound where the API does not serve it."""
+    found = get_wiring(request).administration
+    if found is None:
+        raise NotFound("This installation's API serves no administration.")
+    return found
+
+
 def get_submit_wiring(request: Request) -> SubmitWiring:
     return request.context[WIRING]
 
 
 Wiring = Annotated[ApiWiring, Depends(get_wiring)]
 Submitting = Annotated[SubmitWiring, Depends(get_submit_wiring)]
+Administering = Annotated[AdministrationPorts, Depends(get_administration)]
 Caller = Annotated[Actor, Depends(get_actor)]
 Trace = Annotated[str, Depends(get_traceparent)]
 
+TenantQuery = Annotated[
+    str | None,
+    Query(max_length=100, description="For operators: the tenant's name. Left out, it is your own."),
+    STORABLE,
+]
 Cursor = Annotated[str | None, Query(max_length=4096, description="`next_cursor` of the page before.")]
 Limit = Annotated[int, Query(ge=1, le=100, description="Most items of the page.")]
 Search = Annotated[str | None, Query(max_length=200, description="Text to look for."), STORABLE]

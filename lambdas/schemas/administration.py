@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AwareDatetime, Field
 
 from lambdas.schemas.actions import OneAction
 from lambdas.schemas.common import STORABLE, Body, Email
-from lambdas.schemas.dead_letters import ListDeadLetters, RedriveDeadLetters
-from wsi.records.identity import Role
 from wsi.records.jobs import Priority
 
 Name = Annotated[str, Field(min_length=1, max_length=100), STORABLE]
 Limit = Annotated[int, Field(ge=0, lt=2**63)]
 SmallLimit = Annotated[int, Field(ge=0, lt=2**31)]
-Days = Annotated[int, Field(ge=1, le=36_500)]
-Dollars = Annotated[float, Field(ge=0, le=1e12, allow_inf_nan=False)]
+TenantRole = Literal["viewer", "analyst", "admin"]
 Claim = Annotated[str, Field(min_length=1, max_length=500), STORABLE]
 
 
@@ -32,6 +29,22 @@ class AddTenant(Body):
     name: Name
 
 
+class TenantName(Body):
+    tenant: Name
+
+
+class SuspendTenant(TenantName):
+    pass
+
+
+class ResumeTenant(TenantName):
+    pass
+
+
+class RenameTenant(TenantName):
+    name: Name
+
+
 class Person(Body):
     issuer: Claim  #: `iss` of the person's tokens: output Issuer of the auth stack
     subject: Claim  #: `sub` of the person's tokens
@@ -39,8 +52,18 @@ class Person(Body):
 
 class AddUser(Person):
     tenant: Name
-    role: Role
+    role: TenantRole
     email: Email | None = None  #: the name that others of the tenant see; stays where it is left out
+
+
+class AddOperator(Person):
+    """The person may administer all tenants, and belongs to none of them."""
+
+    email: Email | None = None
+
+
+class OperatorKey(Body):
+    name: Name
 
 
 class KeyName(Body):
@@ -49,7 +72,7 @@ class KeyName(Body):
 
 
 class AddKey(KeyName):
-    role: Role
+    role: TenantRole
 
 
 class TenantOrAll(Body):
@@ -174,6 +197,11 @@ class Action(OneAction):
     list_tenants: ListTenants | None = None
     list_usage: ListUsage | None = None
     add_tenant: AddTenant | None = None
+    rename_tenant: RenameTenant | None = None
+    suspend_tenant: SuspendTenant | None = None
+    resume_tenant: ResumeTenant | None = None
+    add_operator: AddOperator | None = None
+    add_operator_key: OperatorKey | None = None
     add_user: AddUser | None = None
     disable_user: Person | None = None
     add_key: AddKey | None = None
@@ -191,6 +219,10 @@ class Action(OneAction):
     redrive: RedriveDeadLetters | None = None
     register_builtin: RegisterBuiltin | None = None
     register_model: RegisterModel | None = None
-    list_models: ListModels | None = None
-    choose_default_model: ChooseDefaultModel | None = None
-    share_model: ShareModel | None = None
+
+
+class OperatorRequest(Body):
+    """An action that the API passes on."""
+
+    operator: Annotated[str, Field(pattern="^(user|key):[0-9a-f-]{36}$")]  #: who asked, as the audit log names them
+    action: Action

@@ -1,20 +1,22 @@
-"""`tessera admin`: commands for operators of an installation."""
+"""`tessera admin`: commands for the admins of a tenant and for operators of an installation."""
 
 from __future__ import annotations
 
 import typer
 
-from tessera.commands import audit
+from tessera.commands.administration import keys, models, people, quotas, tenants
 from tessera.commands.cost import cost
 from tessera.commands.trace import trace
 
 app = typer.Typer(name="admin", no_args_is_help=True)
 
+for noun in (tenants, people, keys, models, quotas):
+    app.add_typer(noun.app)
 app.command()(cost)
 app.command()(trace)
 app.add_typer(audit.app)
 
 
-@app.callback(help="For operators of an installation.")
+@app.callback(help="For admins of a tenant, and for operators of an installation.")
 def admin() -> None:
-    """Group the commands for operators."""
+    """Group the commands of administration."""

@@ -47,11 +47,11 @@ class MemoryLedger(MemoryTenantLedger, MemorySystemLedger, MemoryAudit):
         with self.books.lock:
             return self.books.keys.get((prefix, secret_sha256))
 
-    # --- sources
+    def accept_invitation(self, issuer: str, subject: str, email: str | None) -> Actor | None:
+        return self.find_user(issuer, subject)  # nobody is invited in memory
 
-    def list_sources(self, tenant: UUID) -> tuple[Source, ...]:
-        with self.books.lock:
-            return self.books.sources.get(tenant, ())
+    def is_suspended(self, tenant: UUID) -> bool:
+        return False
 
     # --- what seeding does to a database
 

@@ -11,7 +11,7 @@ import pytest
 from adapters.settings.functions import TIMEOUTS
 from adapters.settings.queues import QueueFunction
 from lambdas.logs import make_logger
-from lambdas.queue_events import make_queue_handler
+from lambdas.queues.events import make_queue_handler
 from local.pollers import Mapped, QueuePoller, Schedule
 from tests.fakes.queues import MemoryQueues
 

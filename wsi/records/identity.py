@@ -12,6 +12,10 @@ class Role(StrEnum):
     VIEWER = "viewer"
     ANALYST = "analyst"
     ADMIN = "admin"
+    OPERATOR = "operator"  #: administers tenants, and sees no slide and no job
+
+
+OPERATORS = UUID("00000000-0000-4000-8000-000000000001")  #: the tenant of the operators, and of nobody else
 
 
 #: Claims that single sign-on adds to tokens (lambdas/tokens/sign_on.py). Attributes that people can write themselves

@@ -12,18 +12,20 @@ from typing import Any
 from uuid import UUID
 
 import psycopg
-from psycopg import sql
+from psycopg import errors, sql
 from psycopg.rows import class_row, dict_row
 from psycopg.types.json import Jsonb
 
-from adapters.postgres.connections import CONNECT_SECONDS, Connections
-from adapters.postgres.dead_letters import redriving
-from adapters.postgres.owner import sources
-from adapters.postgres.owner.auditing import OwnerAudit
-from adapters.postgres.owner.models import ModelSummary, PostgresModelAdministration
-from adapters.postgres.owner.retention import change_retention, read_retention
-from adapters.postgres.owner.seeding import SeedKey, SeedUser, ensure_key, ensure_tenant, ensure_user, split_key
-from adapters.postgres.owner.system_role import begin_as_system
+from adapters.postgres.connections import CONNECT_SECONDS, Connections, translate_refusals
+from adapters.postgres.owner.seeding import (
+    OPERATORS_NAME,
+    SeedKey,
+    SeedUser,
+    ensure_key,
+    ensure_tenant,
+    ensure_user,
+    split_key,
+)
 from adapters.postgres.quotas import NAMES as QUOTA_NAMES
 from adapters.postgres.quotas import READ as READ_QUOTAS
 from adapters.postgres.quotas import read_quotas
@@ -31,17 +33,14 @@ from adapters.postgres.system_ledger import PostgresSystemLedger
 from wsi.access import make_api_key
 from wsi.audit.chain import ChainReport
 from wsi.errors import Conflict, NotFound
-from wsi.records.audit.lines import INSTALLATION, AuditFilter, AuditLine
-from wsi.records.identity import Role
+from wsi.records.identity import OPERATORS, Role
 from wsi.records.models import ModelVersion
 from wsi.records.operations.dead_letters import DeadLetter
 from wsi.records.pages import Page
 from wsi.records.quotas import Quotas, Retention
 from wsi.sources.source import Source
 
-logger = logging.getLogger(__name__)
-
-OWNER = "owner"  #: the actor in the audit log, if nobody is named
+OWNER = "owner"  #: the actor in the audit log, unless an operator asked
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,6 +49,7 @@ class TenantSummary:
     name: str
     users: int  #: who may sign in
     keys: int  #: that work
+    is_suspended: bool
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -64,18 +64,18 @@ class DailyUsage:
 class Administration:
     """The owner's actions. Repeating one changes nothing, except `add_key`. A tenant is named by its name.
 
-    `owner_dsn` is called for each transaction, since the owner's password changes while a process lives. The audit log
-    names `actor` for each change, and `request`, by which AWS knows the invocation.
+    `owner_dsn` is called for each transaction, since the owner's password changes while a process lives. With
+    `operator`, the subject of a person or key, each transaction begins by checking that this is an operator, and the
+    audit log names it. Raises Forbidden otherwise.
     """
 
-    def __init__(self, owner_dsn: Callable[[], str], *, actor: str = OWNER, request: str | None = None) -> None:
+    def __init__(self, owner_dsn: Callable[[], str], *, operator: str | None = None) -> None:
         self._owner_dsn = owner_dsn
-        self._actor = actor
-        self._request = request
+        self._operator = operator
 
-    def as_operator(self, actor: str, request: str | None) -> Administration:
-        """Return the same actions, in the name of whoever asked for them."""
-        return Administration(self._owner_dsn, actor=actor, request=request)
+    def on_behalf_of(self, operator: str) -> Administration:
+        """Return the same actions for an operator."""
+        return Administration(self._owner_dsn, operator=operator)
 
     def list_tenants(self) -> tuple[TenantSummary, ...]:
         with self._transaction() as connection, connection.cursor(row_factory=class_row(TenantSummary)) as cursor:
@@ -83,9 +83,12 @@ class Administration:
                 """
                 SELECT id, name,
                     (SELECT count(*) FROM users WHERE tenant = tenants.id AND disabled_at IS NULL) AS users,
-                    (SELECT count(*) FROM api_keys WHERE tenant = tenants.id AND revoked_at IS NULL) AS keys
-                FROM tenants ORDER BY name
-                """
+                    (SELECT count(*) FROM api_keys WHERE tenant = tenants.id AND revoked_at IS NULL
+                        AND (expires_at IS NULL OR expires_at > now())) AS keys,
+                    suspended_at IS NOT NULL AS is_suspended
+                FROM tenants WHERE id <> %s ORDER BY name
+                """,
+                (OPERATORS,),
             )
             return tuple(cursor)
 
@@ -109,6 +112,38 @@ class Administration:
             if is_new:
                 self._audit(connection, tenant, "tenant.add", str(tenant))
             return tenant
+
+    def rename_tenant(self, tenant: str, name: str) -> None:
+        """Raises NotFound, and Conflict for a name that another tenant has."""
+        with self._transaction() as connection:
+            tenant_id = _tenant(connection, tenant)
+            _refuse_operators(tenant_id)
+            try:
+                connection.execute("UPDATE tenants SET name = %s WHERE id = %s", (name, tenant_id))
+            except errors.UniqueViolation as error:
+                raise Conflict("Another tenant has this name.") from error
+            if name != tenant:
+                _audit(connection, tenant_id, "tenant.rename", str(tenant_id), {"name": name, "before": tenant})
+
+    def suspend_tenant(self, tenant: str, *, is_suspended: bool) -> None:
+        """Suspend a tenant, or let it resume. The next request of its people and keys is answered with the reason. Jobs
+        that it has started run to their end, and its data stays. Raises NotFound."""
+        with self._transaction() as connection:
+            tenant_id = _tenant(connection, tenant)
+            _refuse_operators(tenant_id)
+            done = connection.execute(
+                """
+                UPDATE tenants SET suspended_at = CASE WHEN %(is_suspended)s THEN now() END
+                WHERE id = %(tenant)s AND (suspended_at IS NOT NULL) <> %(is_suspended)s
+                """,
+                {"is_suspended": is_suspended, "tenant": tenant_id},
+            )
+            if done.rowcount:
+                _audit(connection, tenant_id, "tenant.suspend" if is_suspended else "tenant.resume", str(tenant_id))
+
+    def add_operator(self, issuer: str, subject: str, email: str | None) -> UUID:
+        """Make a person an operator, who belongs to no other tenant then. Raises Conflict for a person of a tenant."""
+        return self.add_user(OPERATORS_NAME, SeedUser(issuer=issuer, subject=subject, role=Role.OPERATOR, email=email))
 
     def add_user(self, tenant: str, user: SeedUser) -> UUID:
         """Add a user, or change a known user's role; a disabled user may sign in again. Raises NotFound, Conflict."""
@@ -200,72 +235,11 @@ class Administration:
         with self._transaction() as connection:
             return _quotas(connection, _tenant(connection, tenant) if tenant is not None else None)
 
-    def register_model(self, model: ModelVersion, *, tenant: str | None = None) -> None:
-        """Register a model of the installation, or of a tenant; the audit log of either records it. Raises NotFound,
-        and Conflict for another digest."""
-        owner = None
-        if tenant is not None:
-            with self._transaction() as connection:
-                owner = _tenant(connection, tenant)
-        with self._connections() as connections:
-            PostgresSystemLedger(connections).register_model(replace(model, owner=owner))
-        with self._transaction() as connection:
-            self._audit(connection, owner, "model.register", f"{model.name}@{model.version}", {"digest": model.digest})
-
-    def list_models(self) -> tuple[ModelSummary, ...]:
-        """List the versions of all owners: first the installation's, then by tenant."""
-        with self._connections() as connections:
-            return PostgresModelAdministration(connections).list_models()
-
-    def choose_default_model(self, name: str, version: str) -> None:
-        """Make this version the one that a job uses if it names only the installation's model. Raises NotFound."""
-        with self._connections() as connections:
-            PostgresModelAdministration(connections).choose_default(name, version)
-
-    def share_model(self, tenant: str, name: str, version: str) -> None:
-        """Make a tenant's version the installation's, so that all tenants may use it; the tenant's jobs go on with it.
-        Raises NotFound, and Conflict if the installation has such a version."""
-        with self._transaction() as connection:
-            tenant_id = _tenant(connection, tenant)
-        with self._connections() as connections:
-            PostgresModelAdministration(connections).share_model(tenant_id, name, version, actor=self._actor)
-
-    def set_retention(self, tenant: str, changes: Mapping[str, int | None]) -> Retention:
-        """Change the named periods of a tenant, and return those that then hold for it. None for a period: nothing is
-        deleted for its age. Raises NotFound."""
-        with self._transaction() as connection:
-            tenant_id = _tenant(connection, tenant)
-            if changes:
-                self._audit(connection, tenant_id, "retention.set", str(tenant_id), dict(changes))
-            return change_retention(connection, tenant_id, changes)
-
-    def get_retention(self, tenant: str) -> Retention:
-        """Return the periods after which the sweep deletes for a tenant. Raises NotFound."""
-        with self._transaction() as connection:
-            return read_retention(connection, _tenant(connection, tenant))
-
-    def list_dead_letters(self, *, queue: str | None, only_open: bool, limit: int) -> tuple[DeadLetter, ...]:
-        """Return dead letters, the oldest first."""
-        with begin_as_system(self._owner_dsn()) as cursor:
-            return redriving.list_letters(cursor, queue=queue, only_open=only_open, limit=limit)
-
-    def redrive_dead_letters(self, *, queue: str | None, limit: int) -> tuple[DeadLetter, ...]:
-        """Redrive the oldest open letters, each in a transaction of its own, and return those that were. Repeating it
-        changes nothing."""
-        letters = self.list_dead_letters(queue=queue, only_open=True, limit=limit)
-        redriven: list[DeadLetter] = []
-        for letter in letters:
-            try:
-                with begin_as_system(self._owner_dsn()) as cursor:
-                    done = redriving.redrive_letter(cursor, letter.id)
-            except Exception:  # whatever it is: this letter stays open, and the others go on
-                logger.exception("a dead letter could not be redriven", extra={"letter": letter.id})
-            else:
-                redriven += [done] if done is not None else []
-        return tuple(redriven)
-
-    @contextmanager
-    def _connections(self) -> Generator[Connections]:
+    def register_model(self, model: ModelVersion) -> None:
+        """Register a model. Models belong to the installation, so no tenant's audit log records it. Raises Conflict for
+        another digest."""
+        with self._transaction():
+            pass  # which refuses anybody but an operator
         connections = Connections(self._owner_dsn())
         try:
             yield connections
@@ -307,7 +281,12 @@ class Administration:
 
     @contextmanager
     def _transaction(self) -> Generator[psycopg.Connection]:
-        with psycopg.connect(self._owner_dsn(), connect_timeout=CONNECT_SECONDS, prepare_threshold=None) as connection:
+        with (
+            translate_refusals(),
+            psycopg.connect(self._owner_dsn(), connect_timeout=CONNECT_SECONDS, prepare_threshold=None) as connection,
+        ):
+            if self._operator is not None:
+                connection.execute("SELECT tessera.check_operator(%s)", (self._operator,))
             yield connection
 
 
@@ -317,6 +296,11 @@ def _tenant(connection: psycopg.Connection, name: str) -> UUID:
     if row is None:
         raise NotFound("There is no tenant of this name; add_tenant makes it, list_tenants lists all.")
     return row[0]
+
+
+def _refuse_operators(tenant: UUID) -> None:
+    if tenant == OPERATORS:
+        raise Conflict("The operators' tenant stays as it is.")
 
 
 def _quotas(connection: psycopg.Connection, tenant: UUID | None) -> Quotas:
@@ -338,6 +322,22 @@ def _user(connection: psycopg.Connection, issuer: str, subject: str) -> tuple[UU
 
 def _working_keys(connection: psycopg.Connection, tenant: UUID, name: str) -> list[UUID]:
     found = connection.execute(
-        "SELECT id FROM api_keys WHERE tenant = %s AND name = %s AND revoked_at IS NULL", (tenant, name)
+        """
+        SELECT id FROM api_keys
+        WHERE tenant = %s AND name = %s AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())
+        """,
+        (tenant, name),
     )
     return [row[0] for row in found]
+
+
+def _audit(
+    connection: psycopg.Connection, tenant: UUID, action: str, subject: str, detail: dict[str, Any] | None = None
+) -> None:
+    connection.execute(
+        """
+        INSERT INTO audit_log (tenant, actor, action, subject, detail)
+        VALUES (%s, coalesce(nullif(current_setting('tessera.actor', true), ''), %s), %s, %s, %s)
+        """,
+        (tenant, OWNER, action, subject, Jsonb(detail or {})),
+    )

@@ -17,6 +17,8 @@ from wsi.records.identity import Role
 from wsi.records.models import ModelVersion
 from wsi.sources.source import Source
 
+OPERATORS_NAME = "(operators)"  #: of the operators' tenant, which the schema holds from the start
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SeedUser:

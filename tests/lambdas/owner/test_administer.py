@@ -33,7 +33,7 @@ def test_first_tenant_person_key_and_model(administer):
     assert administer(add_key={"tenant": "hospital", "name": "scanner", "role": "analyst"})["key"].startswith("tsk_")
     registered = {"model": "stain-density", "version": STAIN_DENSITY.version, "digest": STAIN_DENSITY.digest}
     assert administer(register_builtin={"name": "stain-density"}) == registered
-    summary = {"id": tenant, "name": "hospital", "users": 1, "keys": 1}
+    summary = {"id": tenant, "name": "hospital", "users": 1, "keys": 1, "is_suspended": False}
     assert administer(list_tenants={}) == {"tenants": [summary]}
 
 

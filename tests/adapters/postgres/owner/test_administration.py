@@ -99,7 +99,7 @@ def test_who_is_disabled_is_locked_out_until_added_again(
     database: Database, administration: Administration, identities: PostgresIdentities
 ) -> None:
     tenant = administration.add_tenant("hospital")
-    administration.add_user("hospital", person())
+    administration.add_user("hospital", person(role=Role.ANALYST))
     for _ in range(2):
         administration.disable_user(ISSUER, "sub")
     assert identities.find_user(ISSUER, "sub") is None

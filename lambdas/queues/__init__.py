@@ -1,0 +1,1 @@
+"""Events of queues, which wake functions."""

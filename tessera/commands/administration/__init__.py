@@ -1,0 +1,1 @@
+"""`tessera admin tenants|people|keys|models|quotas`: commands over the API's routes of admins and operators."""
