@@ -148,7 +148,8 @@ def _read_membership(claims: Mapping[str, Any]) -> Membership | None:
 
 def _read_verified_email(claims: Mapping[str, Any]) -> str | None:
     """Return the address if the issuer vouches that it is this person's; some issuers write the claim as text."""
-    return claims.get("email") if claims.get("email_verified") in (True, "true") else None
+    is_verified = claims.get("email_verified")
+    return claims.get("email") if is_verified is True or is_verified == "true" else None
 
 
 def _flat(actor: Actor) -> dict[str, str]:

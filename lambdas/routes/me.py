@@ -5,7 +5,7 @@ from __future__ import annotations
 from aws_lambda_powertools.event_handler.router import APIGatewayRouter
 from pydantic import Field
 
-from lambdas.http.requests import Caller
+from lambdas.http.requests import Caller, Wiring
 from lambdas.schemas.common import Answer
 from wsi.records.identity import Role
 
@@ -15,9 +15,14 @@ router = APIGatewayRouter()
 class MeAnswer(Answer):
     tenant: str = Field(description="The id of the organisation whose slides and jobs the caller sees.")
     subject: str = Field(description="As the audit log names the caller: user:… or key:….")
-    role: Role = Field(description="viewer reads; analyst also uploads, analyses and deletes; admin everything.")
+    name: str | None = Field(description="The person's e-mail address, or the key's name, if it is known.")
+    role: Role = Field(
+        description="viewer reads; analyst also uploads, analyses and deletes; admin everything of the tenant. "
+        "operator administers tenants and has no slides."
+    )
 
 
 @router.get("/me", tags=["me"], summary="Who is calling, and in which role")
-def me(caller: Caller) -> MeAnswer:
-    return MeAnswer(tenant=str(caller.tenant), subject=caller.subject, role=caller.role)
+def me(caller: Caller, wiring: Wiring) -> MeAnswer:
+    names = wiring.ledger.list_names(caller, {caller.subject})
+    return MeAnswer(tenant=str(caller.tenant), subject=caller.subject, name=names.get(caller.subject), role=caller.role)

@@ -54,6 +54,12 @@ class AdministrationApi:
         ]
         return _get_only(found, "person with this address or id")
 
+    def find_invitation(self, named: str, tenant: str | None) -> str:
+        """Return the id of the invitation with this id or address. Raises Invalid unless there is exactly one."""
+        pending = self.list_items("invitations", tenant=tenant)
+        found = [one["invitation_id"] for one in pending if named.lower() in (one["invitation_id"], one["email"])]
+        return _get_only(found, "invitation of this address or id that can be accepted")
+
     def find_key(self, named: str, tenant: str | None) -> str:
         """Return the id of the key with this id or prefix, or of the only one of this name that works. Raises
         Invalid."""

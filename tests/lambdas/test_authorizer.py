@@ -27,6 +27,8 @@ CLIENT = "client-1"
 TENANT = UUID("11111111-1111-4111-8111-111111111111")
 ARN = "arn:aws:execute-api:eu-central-1:123456789012:abcdef/v1/GET/api/v1/wsi/jobs"
 PERSON = Actor(tenant=TENANT, subject="user:7", role=Role.ANALYST)
+INVITED = Actor(tenant=TENANT, subject="user:8", role=Role.VIEWER)
+SUSPENDED = Actor(tenant=UUID(int=9), subject="user:9", role=Role.ADMIN)
 SERVICE = Actor(tenant=TENANT, subject="key:9", role=Role.VIEWER)
 
 KEY = rsa.generate_private_key(public_exponent=65537, key_size=2048)
@@ -47,13 +49,19 @@ class Known:
         self.refusals.append((reason, claimed))
 
     def find_user(self, issuer: str, subject: str) -> Actor | None:
-        return PERSON if (issuer, subject) == (ISSUER, "sub-7") else None
+        return {"sub-7": PERSON, "sub-9": SUSPENDED}.get(subject) if issuer == ISSUER else None
 
     def admit_member(self, issuer: str, subject: str, membership: Membership) -> Actor | None:
         return replace(PERSON, role=membership.role) if (issuer, membership.tenant) == (ISSUER, "one") else None
 
     def find_api_key(self, prefix: str, secret_sha256: str) -> Actor | None:
         return SERVICE if (prefix, secret_sha256) == ("abc", hashlib.sha256(b"s3cr_et-1").hexdigest()) else None
+
+    def accept_invitation(self, issuer: str, subject: str, email: str | None) -> Actor | None:
+        return INVITED if subject == "sub-8" and email == "ada@hospital.example" else None
+
+    def is_suspended(self, tenant: UUID) -> bool:
+        return tenant == SUSPENDED.tenant
 
 
 def jwk(key_id: str, key: rsa.RSAPrivateKey) -> dict[str, str]:
@@ -144,6 +152,25 @@ def test_appsync_gets_the_same_context(authorize):
     assert answer["isAuthorized"] is True
     assert answer["resolverContext"] == {"tenant": str(TENANT), "subject": "user:7", "role": "analyst"}
     assert answer["ttlOverride"] == 0, "a kept answer would admit somebody who was revoked meanwhile"
+
+
+@pytest.mark.parametrize("verified", [True, "true"])
+def test_an_invited_person_is_let_in_by_an_address_that_the_issuer_vouches_for(authorize, verified):
+    claims = {"sub": "sub-8", "email": "ada@hospital.example", "email_verified": verified}
+    assert authorize(gateway(id_token(**claims)), None)["context"]["subject"] == "user:8"
+
+
+@pytest.mark.parametrize("verified", [False, "false", None, 1, "yes"])
+def test_an_address_that_nobody_vouches_for_lets_nobody_in(authorize, verified):
+    claims = {"sub": "sub-8", "email": "ada@hospital.example", "email_verified": verified}
+    with pytest.raises(Exception, match="Unauthorized"):
+        authorize(gateway(id_token(**claims)), None)
+
+
+def test_people_of_a_suspended_tenant_reach_the_api_which_says_why_and_no_push(authorize):
+    suspended = token(sub="sub-9")
+    assert authorize(gateway(suspended), None)["context"]["subject"] == "user:9"
+    assert authorize(appsync(suspended), None)["isAuthorized"] is False
 
 
 def test_an_api_key_is_known_by_its_hash(authorize):

@@ -17,8 +17,9 @@ from wsi.records.identity import Actor
 class ActingTransactions(Transactions):
     @contextmanager
     def _acting(self, actor: Actor) -> Generator[Cursor]:
-        """Yield the cursor of a transaction of this actor. Raises Forbidden unless the actor administers a tenant."""
-        with self._transaction() as cursor:
+        """Yield the cursor of a transaction of this actor. Raises Forbidden unless the actor administers a tenant;
+        nobody of a suspended tenant does."""
+        with self._transaction(actor.tenant) as cursor:
             cursor.execute("SELECT tessera.act(%s)", (actor.subject,))
             yield cursor
 
@@ -41,8 +42,10 @@ def note_change(
 
 
 def find_tenant_of(cursor: Cursor, query: str, id: UUID, sentence: str) -> UUID:
-    """Return the tenant of a row that the actor administers. Raises NotFound with the sentence."""
+    """Return the tenant of a row that the actor administers. Raises NotFound with the sentence, and Forbidden for an
+    actor who ceased to administer anything in this moment."""
     row = cursor.execute(query.encode(), (id,)).fetchone()
     if row is None:
+        cursor.execute("SELECT tessera.act(current_setting('tessera.actor'))")
         raise NotFound(sentence)
     return row["tenant"]

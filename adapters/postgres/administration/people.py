@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import datetime
 from uuid import UUID
 
 from adapters.postgres import rows
@@ -42,19 +44,24 @@ class PostgresPeople(ActingTransactions):
         with self._acting(actor) as cursor:
             begin_change(cursor, find_tenant_of(cursor, _TENANT, member, _UNKNOWN))
             before = _get(cursor, member)
-            if role is not None and role is not before.role:
-                if Role.OPERATOR in (role, before.role):
-                    raise Conflict("Operators become one, and cease to be one, by moving to another tenant.")
-                cursor.execute("UPDATE users SET role = %s WHERE id = %s", (role, member))
-                detail = {"role": role, "before": before.role}
-                note_change(cursor, actor, before.tenant, "user.role", f"user:{member}", detail)
+            after = replace(before, role=role or before.role)
             if is_disabled is not None and is_disabled is not (before.disabled_at is not None):
-                cursor.execute(
-                    "UPDATE users SET disabled_at = CASE WHEN %s THEN now() END WHERE id = %s", (is_disabled, member)
-                )
-                action = "user.disable" if is_disabled else "user.enable"
+                after = replace(after, disabled_at=_read_clock(cursor) if is_disabled else None)
+            if after == before:
+                return before
+            if after.role is not before.role and Role.OPERATOR in (after.role, before.role):
+                raise Conflict("Operators become one, and cease to be one, by moving to another tenant.")
+            # One statement: an actor who changes himself sees nothing of the tenant after it.
+            cursor.execute(
+                "UPDATE users SET role = %s, disabled_at = %s WHERE id = %s", (after.role, after.disabled_at, member)
+            )
+            if after.role is not before.role:
+                detail = {"role": after.role, "before": before.role}
+                note_change(cursor, actor, before.tenant, "user.role", f"user:{member}", detail)
+            if after.disabled_at != before.disabled_at:
+                action = "user.enable" if after.disabled_at is None else "user.disable"
                 note_change(cursor, actor, before.tenant, action, f"user:{member}")
-            return _get(cursor, member)
+            return after
 
     def move_member(self, actor: Actor, member: UUID, tenant: UUID, role: Role) -> Member:
         with self._acting(actor) as cursor:
@@ -63,12 +70,14 @@ class PostgresPeople(ActingTransactions):
                 raise Conflict("The person is in this tenant already.")
             for one in sorted((before, tenant)):  # in one order, so that two moves never wait for each other
                 begin_change(cursor, one)
-            cursor.execute("UPDATE users SET tenant = %s, role = %s WHERE id = %s", (tenant, role, member))
+            moved = replace(_get(cursor, member), tenant=tenant, role=role)
+            # The lines come first: an operator who moves himself administers nothing after it.
             for one, action in ((before, "user.leave"), (tenant, "user.join")):
                 begin_change(cursor, one)  # whose log the line is for
                 detail = {"role": role} if one == tenant else {}
                 note_change(cursor, actor, one, action, f"user:{member}", detail)
-            return _get(cursor, member)
+            cursor.execute("UPDATE users SET tenant = %s, role = %s WHERE id = %s", (tenant, role, member))
+            return moved
 
     def hand_over(self, actor: Actor, member: UUID, to: UUID) -> HandedOver:
         with self._acting(actor) as cursor:
@@ -95,6 +104,12 @@ class PostgresPeople(ActingTransactions):
             done = {"to": moved[0], "slides": slides, "jobs": jobs}
             note_change(cursor, actor, tenant, "user.hand_over", f"user:{member}", done)
             return HandedOver(slides=slides, jobs=jobs)
+
+
+def _read_clock(cursor: Cursor) -> datetime:
+    row = cursor.execute("SELECT now() AS now").fetchone()
+    assert row is not None, "a value is asked for"
+    return row["now"]
 
 
 def _get(cursor: Cursor, member: UUID) -> Member:

@@ -40,7 +40,9 @@ def show_items(items: list[Item], columns: Columns, *, as_json: bool) -> None:
     if as_json:
         print_json({"items": items})
         return
-    table = Table(*columns, box=box.SIMPLE_HEAD)
+    table = Table(box=box.SIMPLE_HEAD)
+    for head in columns:
+        table.add_column(head, overflow="fold")  # an id that is cut short names nothing
     for item in items:
         table.add_row(*(escape_text(read(item)) for read in columns.values()))
     Console(highlight=False).print(table if items else "none")

@@ -8,7 +8,16 @@ from typing import Annotated, Any
 import typer
 
 from tessera.api.administration import Item
-from tessera.commands.administration.asking import ApiUrl, AsJson, OfTenant, connect, describe_time, show, show_items
+from tessera.commands.administration.asking import (
+    ApiUrl,
+    AsJson,
+    Columns,
+    OfTenant,
+    connect,
+    describe_time,
+    show,
+    show_items,
+)
 from tessera.commands.options import ApiKey
 from tessera.local_run.inputs import UsageError
 from wsi.records.identity import Role
@@ -34,14 +43,13 @@ def list_all(
     """List the keys of a tenant, and when each was last used."""
     with connect(api, api_key) as administration:
         items = [one for one in administration.list_items("keys", tenant=tenant) if every or one["works"]]
-    columns = {
+    columns: Columns = {
         "key": lambda one: one["name"],
         "begins with": lambda one: f"tsk_{one['prefix']}_",
         "role": lambda one: one["role"],
         "last used": lambda one: describe_time(one["last_used_at"], "never"),
         "expires": lambda one: describe_time(one["expires_at"], ""),
-        "revoked": lambda one: describe_time(one["revoked_at"], ""),
-    }
+    } | ({"revoked": lambda one: describe_time(one["revoked_at"], "")} if every else {})
     show_items(items, columns, as_json=as_json)
 
 

@@ -77,15 +77,16 @@ def invite(
 
 @app.command()
 def withdraw(
-    invitation: Annotated[str, typer.Argument(metavar="ID", help="Of the list of invitations.")],
+    email: Annotated[str, typer.Argument(metavar="EMAIL", help="Who was invited: e-mail address, or the id.")],
     *,
     api: ApiUrl,
     api_key: ApiKey,
+    tenant: OfTenant = None,
 ) -> None:
     """Withdraw an invitation."""
     with connect(api, api_key) as administration:
-        administration.delete(f"invitations/{invitation}")
-    show({}, ["the invitation is withdrawn"], as_json=False)
+        administration.delete(f"invitations/{administration.find_invitation(email, tenant)}")
+    show({}, [f"the invitation of {email} is withdrawn"], as_json=False)
 
 
 @app.command("role")
