@@ -15,7 +15,7 @@ from tests.fakes.slides import MemorySlideStore
 from wsi import keys
 from wsi.models.builtin import STAIN_DENSITY
 from wsi.records.expectations import WorkerScaling
-from wsi.records.identity import Actor, Role
+from wsi.records.identity import OPERATORS, Actor, Role
 from wsi.records.models import ModelVersion
 from wsi.records.slides import Choice, Inspection, LevelInfo, Slide
 from wsi.sources.source import Source
@@ -30,6 +30,7 @@ ALLOWED_BUCKET = "customer-slides"
 VIEWER = Actor(tenant=HOSPITAL, subject="user:viewer", role=Role.VIEWER)
 ANALYST = Actor(tenant=HOSPITAL, subject="user:analyst", role=Role.ANALYST)
 ADMIN = Actor(tenant=HOSPITAL, subject="user:admin", role=Role.ADMIN)
+OPERATOR = Actor(tenant=OPERATORS, subject="user:operator", role=Role.OPERATOR)
 STRANGER = Actor(tenant=RIVAL, subject="user:stranger", role=Role.ADMIN)
 
 INSPECTION = Inspection(

@@ -30,7 +30,7 @@ WITH_SLIDES = {"inspect", "plan", "submit", "tiles"}
 BEHIND_QUEUES = {function.name for function in WOKEN.values()}
 #: What a function of that asset imports first.
 HANDLERS = {
-    AssetKind.API: {"api", "authorizer", "sweep", "webhook_send", "administer"}
+    AssetKind.API: {"api", "authorizer", "sweep", "webhook_send", "administer", "operate"}
     | WITH_CODEBUILD
     | WITH_SIGN_ON
     | (BEHIND_QUEUES - WITH_SLIDES - {"stitch"}),

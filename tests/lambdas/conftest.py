@@ -6,9 +6,16 @@ from types import SimpleNamespace
 
 import pytest
 
-from lambdas.wiring import ApiWiring
-from tests.installation import ADMIN, ANALYST, SCALING, STRANGER, VIEWER, Installation
+from lambdas.wiring import AdministrationPorts, ApiWiring
+from tests.installation import ADMIN, ALLOWED_BUCKET, ANALYST, SCALING, STRANGER, VIEWER, Installation
 from tests.lambdas.rest import Caller, whole_handler
+
+
+class Unreached:
+    """Ports of administration that no request may reach: `tests/lambdas/administration` has real ones."""
+
+    def __getattr__(self, name):
+        raise AssertionError(f"{name} was called for somebody who may not")
 
 
 @pytest.fixture
@@ -28,6 +35,7 @@ def wiring(installation):
         scaling=SCALING,
         realtime_url="wss://push.example/graphql/realtime",
         clock=installation.clock,
+        administration=AdministrationPorts(directory=Unreached(), operations=Unreached()),
     )
 
 

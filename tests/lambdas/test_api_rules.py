@@ -17,7 +17,7 @@ import pytest
 from lambdas import api, submit
 from lambdas.api import make_whole_api
 from lambdas.http.openapi import make_openapi_json
-from tests.installation import ANALYST, STRANGER
+from tests.installation import ANALYST, OPERATOR, STRANGER
 from tests.lambdas.rest import Caller, rest_event, whole_handler
 from wsi import errors
 from wsi.errors import RejectReason
@@ -44,7 +44,31 @@ WRITES = [
     ("POST", "/models/net/versions/1/complete", None),
     ("PUT", "/models/net/default", {"version": "1"}),
 ]
-READS = ["/slides", f"/slides/{SOME}", "/jobs", f"/jobs/{SOME}", f"/jobs/{SOME}/events", "/models", "/usage", "/me"]
+ADMINISTRATION = [
+    ("GET", "/admin/people", None),
+    ("PATCH", f"/admin/people/{SOME}", {"disabled": True}),
+    ("POST", f"/admin/people/{SOME}/hand-over", {"to": SOME}),
+    ("GET", "/admin/invitations", None),
+    ("POST", "/admin/invitations", {"email": "ada@hospital.example", "role": "viewer"}),
+    ("DELETE", f"/admin/invitations/{SOME}", None),
+    ("GET", "/admin/keys", None),
+    ("POST", "/admin/keys", {"name": "a", "role": "viewer"}),
+    ("POST", f"/admin/keys/{SOME}/rotate", {}),
+    ("PATCH", f"/admin/keys/{SOME}", {"expires_at": None}),
+    ("DELETE", f"/admin/keys/{SOME}", None),
+    ("GET", "/admin/quotas", None),
+]
+OPERATION = [
+    ("GET", "/admin/tenants", None),
+    ("POST", "/admin/tenants", {"name": "a"}),
+    *(("POST", f"/admin/tenants/{action}", {"tenant": "a"}) for action in ("suspend", "resume")),
+    ("POST", "/admin/tenants/rename", {"tenant": "a", "name": "b"}),
+    ("POST", f"/admin/people/{SOME}/move", {"tenant": "a", "role": "viewer"}),
+    ("POST", "/admin/models", {"card": {}, "package_uri": "s3://bucket/package/"}),
+    ("POST", "/admin/models/builtin", {"name": "stain-density"}),
+    ("PATCH", "/admin/quotas", {"tiles_a_day": 1}),
+]
+READS = ["/slides", f"/slides/{SOME}", "/jobs", f"/jobs/{SOME}", f"/jobs/{SOME}/events", "/models", "/me"]
 
 
 @pytest.mark.parametrize(("method", "path", "body"), WRITES)
@@ -54,7 +78,29 @@ def test_a_viewer_writes_nothing(callers, method, path, body):
     assert "Your role is viewer" in reply.body["detail"]
 
 
-@pytest.mark.parametrize(("method", "path", "body"), [*WRITES, *(("GET", path, None) for path in READS)])
+@pytest.mark.parametrize(("method", "path", "body"), [*ADMINISTRATION, *OPERATION])
+def test_viewers_and_analysts_administer_nothing(callers, method, path, body):
+    for caller in (callers.viewer, callers.analyst):
+        reply = caller(method, path, body)
+        assert (reply.status, reply.body["type"]) == (403, "/problems/forbidden")
+
+
+@pytest.mark.parametrize(("method", "path", "body"), OPERATION)
+def test_admins_do_nothing_of_operators(callers, method, path, body):
+    reply = callers.admin(method, path, body)
+    assert (reply.status, reply.body["type"]) == (403, "/problems/forbidden")
+
+
+@pytest.mark.parametrize(("method", "path", "body"), WRITES)
+def test_an_operator_does_nothing_to_slides_jobs_and_models_of_tenants(callers, method, path, body):
+    reply = callers.of(OPERATOR)(method, path, body)
+    assert (reply.status, reply.body["type"]) == (403, "/problems/forbidden")
+    assert "You are an operator" in reply.body["detail"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"), [*WRITES, *ADMINISTRATION, *OPERATION, *(("GET", path, None) for path in READS)]
+)
 def test_nobody_gets_in_without_the_authorizers_word(callers, method, path, body):
     reply = callers.nobody(method, path, body)
     assert (reply.status, reply.body["type"]) == (401, "/problems/unauthenticated")
@@ -325,6 +371,27 @@ def test_the_description_has_exactly_the_routes_of_this_version():
         ("GET", "/models"),
         ("GET", "/models/{name}"),
         ("GET", "/me"),
+        ("GET", "/admin/people"),
+        ("PATCH", "/admin/people/{person_id}"),
+        ("POST", "/admin/people/{person_id}/move"),
+        ("POST", "/admin/people/{person_id}/hand-over"),
+        ("GET", "/admin/invitations"),
+        ("POST", "/admin/invitations"),
+        ("DELETE", "/admin/invitations/{invitation_id}"),
+        ("GET", "/admin/keys"),
+        ("POST", "/admin/keys"),
+        ("POST", "/admin/keys/{key_id}/rotate"),
+        ("PATCH", "/admin/keys/{key_id}"),
+        ("DELETE", "/admin/keys/{key_id}"),
+        ("GET", "/admin/quotas"),
+        ("PATCH", "/admin/quotas"),
+        ("GET", "/admin/tenants"),
+        ("POST", "/admin/tenants"),
+        ("POST", "/admin/tenants/rename"),
+        ("POST", "/admin/tenants/suspend"),
+        ("POST", "/admin/tenants/resume"),
+        ("POST", "/admin/models"),
+        ("POST", "/admin/models/builtin"),
         ("GET", "/health"),
         ("GET", "/openapi.json"),
     }

@@ -31,7 +31,20 @@ def test_the_first_event_builds_what_all_events_share(monkeypatch):
 
 @pytest.mark.parametrize(
     "name",
-    ["api", "submit", "tiles", "authorizer", "inspect", "plan", "stitch", "relay", "sweep", "notify", "administer"],
+    [
+        "api",
+        "submit",
+        "tiles",
+        "authorizer",
+        "inspect",
+        "plan",
+        "stitch",
+        "relay",
+        "sweep",
+        "notify",
+        "administer",
+        "operate",
+    ],
 )
 def test_a_lambda_without_its_settings_names_those_that_lack(monkeypatch, name):
     monkeypatch.delenv("TESSERA_DATABASE_DSN", raising=False)

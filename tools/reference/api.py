@@ -23,7 +23,7 @@ GROUPS = {
     "usage": "Usage",
     "models": "Models",
     "webhooks": "Webhooks",
-    "audit": "Audit log",
+    "administration": "Administration",
 }
 
 

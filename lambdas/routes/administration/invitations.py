@@ -42,7 +42,7 @@ def add(body: NewInvitation, caller: Caller, ports: Administering) -> InvitedAns
     summary="Withdraw an invitation",
     status_code=HTTPStatus.NO_CONTENT,
 )
-def withdraw(invitation_id: UUID, caller: Caller, ports: Administering) -> Response[str]:
+def withdraw(invitation_id: UUID, caller: Caller, ports: Administering) -> Response[None]:
     require_administrator(caller)
     ports.directory.withdraw_invitation(caller, invitation_id)
     return Response(status_code=HTTPStatus.NO_CONTENT)

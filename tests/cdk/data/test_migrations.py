@@ -80,7 +80,7 @@ def test_the_asset_holds_all_that_they_import(tmp_path: Path) -> None:
     assert {path.name for path in (tmp_path / "adapters/migrations/versions").glob("*.py")} == revisions
 
 
-@pytest.mark.parametrize("name", ["migrate", "administer", "recover"])
+@pytest.mark.parametrize("name", ["migrate", "administer", "operate", "recover"])
 def test_the_owner_goes_past_the_proxy_with_a_password_that_only_its_functions_read(
     templates: Templates, name: str
 ) -> None:
@@ -93,7 +93,7 @@ def test_the_owner_goes_past_the_proxy_with_a_password_that_only_its_functions_r
     assert [s["Resource"] for s in read] == [secret]
 
 
-@pytest.mark.parametrize("name", ["migrate", "administer", "recover"])
+@pytest.mark.parametrize("name", ["migrate", "administer", "operate", "recover"])
 def test_reading_the_password_includes_decrypting_it_F41(templates: Templates, name: str) -> None:
     [key] = templates.resources("AWS::KMS::Key", "data")
     [decrypt] = [s for s in statements(templates, name) if s["Action"] == "kms:Decrypt"]
@@ -106,7 +106,7 @@ def test_no_other_role_reads_the_owners_password(templates: Templates) -> None:
     readers = [
         id for id, policy in templates.resources("AWS::IAM::Policy").items() if "MasterUserSecret" in json.dumps(policy)
     ]
-    assert len(readers) == 3
+    assert len(readers) == 4
 
 
 @pytest.mark.parametrize("name", ["administer", "recover"])

@@ -4,17 +4,277 @@
  */
 
 export interface paths {
-    "/api/v1/wsi/audit": {
+    "/api/v1/wsi/admin/invitations": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        /** The audit log, newest first */
-        get: operations["list_lines_api_v1_wsi_audit_get"];
+        /** The invitations that nobody has accepted yet */
+        get: operations["list_all_api_v1_wsi_admin_invitations_get"];
+        put?: never;
+        /** Invite a person */
+        post: operations["add_api_v1_wsi_admin_invitations_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/wsi/admin/invitations/{invitation_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
         put?: never;
         post?: never;
+        /** Withdraw an invitation */
+        delete: operations["withdraw_api_v1_wsi_admin_invitations__invitation_id__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/wsi/admin/keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The API keys of a tenant, and when each was last used */
+        get: operations["list_all_api_v1_wsi_admin_keys_get"];
+        put?: never;
+        /** Make a key, which is shown once */
+        post: operations["add_api_v1_wsi_admin_keys_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/wsi/admin/keys/{key_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Revoke a key */
+        delete: operations["revoke_api_v1_wsi_admin_keys__key_id__delete"];
+        options?: never;
+        head?: never;
+        /** Set when a key expires */
+        patch: operations["expire_api_v1_wsi_admin_keys__key_id__patch"];
+        trace?: never;
+    };
+    "/api/v1/wsi/admin/keys/{key_id}/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Make a key's successor; the old one works on for some hours */
+        post: operations["rotate_api_v1_wsi_admin_keys__key_id__rotate_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/wsi/admin/models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Register a package that is in the models bucket */
+        post: operations["add_api_v1_wsi_admin_models_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/wsi/admin/models/builtin": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Register a built-in model */
+        post: operations["add_builtin_api_v1_wsi_admin_models_builtin_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/wsi/admin/people": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The people of a tenant */
+        get: operations["list_all_api_v1_wsi_admin_people_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/wsi/admin/people/{person_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** Another role; disable or enable */
+        patch: operations["change_api_v1_wsi_admin_people__person_id__patch"];
+        trace?: never;
+    };
+    "/api/v1/wsi/admin/people/{person_id}/hand-over": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Make a person's slides and unfinished jobs another person's */
+        post: operations["hand_over_api_v1_wsi_admin_people__person_id__hand_over_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/wsi/admin/people/{person_id}/move": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Move a person to another tenant */
+        post: operations["move_api_v1_wsi_admin_people__person_id__move_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/wsi/admin/quotas": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The quotas of a tenant; for operators also those of all */
+        get: operations["get_api_v1_wsi_admin_quotas_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** Set quotas of a tenant, or of all */
+        patch: operations["change_api_v1_wsi_admin_quotas_patch"];
+        trace?: never;
+    };
+    "/api/v1/wsi/admin/tenants": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** All tenants */
+        get: operations["list_all_api_v1_wsi_admin_tenants_get"];
+        put?: never;
+        /** Create a tenant */
+        post: operations["add_api_v1_wsi_admin_tenants_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/wsi/admin/tenants/rename": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Give a tenant another name */
+        post: operations["rename_api_v1_wsi_admin_tenants_rename_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/wsi/admin/tenants/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Let a suspended tenant resume */
+        post: operations["resume_api_v1_wsi_admin_tenants_resume_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/wsi/admin/tenants/suspend": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Refuse a tenant's people and keys */
+        post: operations["suspend_api_v1_wsi_admin_tenants_suspend_post"];
         delete?: never;
         options?: never;
         head?: never;
@@ -677,88 +937,25 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
-         * AuditFormat
-         * @enum {string}
+         * AccountOfPerson
+         * @description An account at a sign-in that Tessera does not manage.
          */
-        AuditFormat: "json" | "csv";
-        /** AuditLineAnswer */
-        AuditLineAnswer: {
-            /** Action */
-            action: string;
+        AccountOfPerson: {
             /**
-             * Actor
-             * @description user:…, key:…, an operator's ARN, or a part of Tessera.
+             * Issuer
+             * @description `iss` of the person's tokens.
              */
-            actor: string;
-            /**
-             * Actor Name
-             * @description A person's e-mail address or a key's name. Not part of the hash.
-             */
-            actor_name: string | null;
-            /**
-             * At
-             * Format: date-time
-             */
-            at: string;
-            /**
-             * Detail
-             * @description Counts and words of a fixed set; no names.
-             */
-            detail: {
-                [key: string]: unknown;
-            };
-            /**
-             * Hash
-             * @description SHA-256 over the hash of the line before and this line's content, in hex.
-             */
-            hash: string;
-            /**
-             * Number
-             * @description In the organisation's log, from 1 and without gaps.
-             */
-            number: number;
+            issuer: string;
             /**
              * Subject
-             * @description The id of what it was done to.
+             * @description `sub` of the person's tokens.
              */
             subject: string;
-            /** Tenant */
-            tenant: string | null;
         };
-        /** AuditList */
-        AuditList: {
-            /** Items */
-            items: components["schemas"]["AuditLineAnswer"][];
-            /** Next Cursor */
-            next_cursor: string | null;
-        /** BudgetAnswer */
-        BudgetAnswer: {
-            /**
-             * Dollars
-             * @description What is used of it.
-             */
-            dollars: number;
-            /**
-             * Dollars A Month
-             * @description The budget that the operator set.
-             */
-            dollars_a_month: number;
-            /**
-             * Month
-             * Format: date
-             * @description The first day of the month in UTC.
-             */
-            month: string;
-            /**
-             * Share
-             * @description dollars / dollars_a_month; null for a budget of 0.
-             */
-            share: number | null;
-            /**
-             * Stops
-             * @description New jobs are refused once it is used.
-             */
-            stops: boolean;
+        /** AddTenant */
+        AddTenant: {
+            /** Name */
+            name: string;
         };
         /** DefaultVersion */
         DefaultVersion: {
@@ -897,6 +1094,16 @@ export interface components {
             /** Parts */
             parts: components["schemas"]["GrantedPart"][];
         };
+        /** HandedOverAnswer */
+        HandedOverAnswer: {
+            /**
+             * Jobs
+             * @description That had not ended. Finished jobs still name who requested them.
+             */
+            jobs: number;
+            /** Slides */
+            slides: number;
+        };
         /** Health */
         Health: {
             /**
@@ -906,6 +1113,58 @@ export interface components {
             realtime_url: string | null;
             /** Status */
             status: string;
+        };
+        /** InvitationAnswer */
+        InvitationAnswer: {
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Email */
+            email: string;
+            /**
+             * Expires At
+             * Format: date-time
+             */
+            expires_at: string;
+            /**
+             * Invitation Id
+             * Format: uuid
+             */
+            invitation_id: string;
+            role: components["schemas"]["Role"];
+        };
+        /** InvitationList */
+        InvitationList: {
+            /** Items */
+            items: components["schemas"]["InvitationAnswer"][];
+        };
+        /** InvitedAnswer */
+        InvitedAnswer: {
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Email */
+            email: string;
+            /**
+             * Expires At
+             * Format: date-time
+             */
+            expires_at: string;
+            /**
+             * Invitation Id
+             * Format: uuid
+             */
+            invitation_id: string;
+            /**
+             * Password
+             * @description For the first sign-in, where no mail brings it. It is shown once.
+             */
+            password: string | null;
+            role: components["schemas"]["Role"];
         };
         /** JobAnswer */
         JobAnswer: {
@@ -1145,17 +1404,71 @@ export interface components {
              */
             worker_seconds: number;
         };
-        /** LegalHold */
-        LegalHold: {
+        /** KeyAnswer */
+        KeyAnswer: {
             /**
-             * Held
-             * @description True: neither the slide nor its jobs can be deleted, by anybody or by age. Why is not recorded here: keep the reason with your case.
+             * Created At
+             * Format: date-time
              */
-            held: boolean;
+            created_at: string;
+            /** Expires At */
+            expires_at: string | null;
+            /**
+             * Key Id
+             * Format: uuid
+             */
+            key_id: string;
+            /**
+             * Last Used At
+             * @description To the hour; null: never.
+             */
+            last_used_at: string | null;
+            /** Name */
+            name: string;
+            /**
+             * Prefix
+             * @description The key begins with tsk_<prefix>_.
+             */
+            prefix: string;
+            /** Revoked At */
+            revoked_at: string | null;
+            role: components["schemas"]["Role"];
+            /**
+             * Works
+             * @description Neither revoked nor expired.
+             */
+            works: boolean;
+        };
+        /** KeyExpiry */
+        KeyExpiry: {
+            /**
+             * Expires At
+             * @description null: the key does not expire.
+             */
+            expires_at: string | null;
+        };
+        /** KeyList */
+        KeyList: {
+            /** Items */
+            items: components["schemas"]["KeyAnswer"][];
+        };
+        /** KeyRotation */
+        KeyRotation: {
+            /**
+             * Hours
+             * @description How long the old key works on.
+             * @default 24
+             */
+            hours?: number;
         };
         /** MeAnswer */
         MeAnswer: {
-            /** @description viewer reads; analyst also uploads, analyses and deletes; admin everything. */
+            /**
+             * Name
+             * @description The person's e-mail address, or the key's name, if it is known.
+             */
+            name: string | null;
+            /** @description viewer reads; analyst also uploads, analyses and deletes; admin everything of the tenant. operator administers tenants and has no slides. */
             role: components["schemas"]["Role"];
             /**
              * Subject
@@ -1291,6 +1604,23 @@ export interface components {
             /** Version */
             version: string;
         };
+        /** NewInvitation */
+        NewInvitation: {
+            /** @description The account that may accept; left out, the sign-in makes one or vouches for `email`. */
+            account?: components["schemas"]["AccountOfPerson"] | null;
+            /**
+             * Email
+             * @description Where the mail goes, and what others of the tenant see.
+             */
+            email: string;
+            /** @description operator is for the operators' tenant alone. */
+            role: components["schemas"]["Role"];
+            /**
+             * Tenant
+             * @description For operators: the tenant's name. Left out, it is your own.
+             */
+            tenant?: string | null;
+        };
         /** NewJobBody */
         NewJobBody: {
             /**
@@ -1359,6 +1689,66 @@ export interface components {
              */
             slide_id: string;
         };
+        /** NewKeyAnswer */
+        NewKeyAnswer: {
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Expires At */
+            expires_at: string | null;
+            /**
+             * Key
+             * @description The key. Nobody can read it again.
+             */
+            key: string;
+            /**
+             * Key Id
+             * Format: uuid
+             */
+            key_id: string;
+            /**
+             * Last Used At
+             * @description To the hour; null: never.
+             */
+            last_used_at: string | null;
+            /** Name */
+            name: string;
+            /**
+             * Prefix
+             * @description The key begins with tsk_<prefix>_.
+             */
+            prefix: string;
+            /** Revoked At */
+            revoked_at: string | null;
+            role: components["schemas"]["Role"];
+            /**
+             * Works
+             * @description Neither revoked nor expired.
+             */
+            works: boolean;
+        };
+        /** NewKeyRequest */
+        NewKeyRequest: {
+            /**
+             * Expires At
+             * @description Left out, the key does not expire.
+             */
+            expires_at?: string | null;
+            /**
+             * Name
+             * @description What lists and jobs call the key.
+             */
+            name: string;
+            /** @description operator is for the operators' tenant alone. */
+            role: components["schemas"]["Role"];
+            /**
+             * Tenant
+             * @description For operators: the tenant's name. Left out, it is your own.
+             */
+            tenant?: string | null;
+        };
         /** NewModelVersion */
         NewModelVersion: {
             /**
@@ -1372,6 +1762,14 @@ export interface components {
              * @description All files of the package.
              */
             files: components["schemas"]["PackageFileToSend"][];
+        };
+        /** NewTenantAnswer */
+        NewTenantAnswer: {
+            /**
+             * Tenant
+             * Format: uuid
+             */
+            tenant: string;
         };
         /** NewUpload */
         NewUpload: {
@@ -1534,6 +1932,53 @@ export interface components {
              */
             parts: components["schemas"]["PartToUpload"][];
         };
+        /** PersonAnswer */
+        PersonAnswer: {
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /**
+             * Disabled
+             * @description Refused since `disabled_at`.
+             */
+            disabled: boolean;
+            /** Disabled At */
+            disabled_at: string | null;
+            /** Email */
+            email: string | null;
+            /**
+             * Person Id
+             * Format: uuid
+             */
+            person_id: string;
+            role: components["schemas"]["Role"];
+        };
+        /** PersonChange */
+        PersonChange: {
+            /**
+             * Disabled
+             * @description true: sessions end, and the person is refused.
+             */
+            disabled?: boolean | null;
+            role?: components["schemas"]["Role"] | null;
+        };
+        /** PersonList */
+        PersonList: {
+            /** Items */
+            items: components["schemas"]["PersonAnswer"][];
+        };
+        /** PersonMove */
+        PersonMove: {
+            /** @description operator is for the operators' tenant alone. */
+            role: components["schemas"]["Role"];
+            /**
+             * Tenant
+             * @description The tenant that the person belongs to from now on.
+             */
+            tenant: string;
+        };
         /**
          * Priority
          * @enum {string}
@@ -1667,11 +2112,68 @@ export interface components {
             width: number;
         };
         /**
+         * QuotasAnswer
+         * @description What holds for the tenant. null: no limit.
+         */
+        QuotasAnswer: {
+            /**
+             * Bytes Stored
+             * @description Of uploaded slides that are not deleted.
+             */
+            bytes_stored: number | null;
+            /**
+             * Jobs Waiting
+             * @description That no worker has begun.
+             */
+            jobs_waiting: number | null;
+            /**
+             * Tiles A Day
+             * @description Of the jobs that are requested on a day in UTC.
+             */
+            tiles_a_day: number | null;
+            /** @description The most urgent that members may ask for. */
+            top_priority: components["schemas"]["Priority"] | null;
+            /** Uploads Open */
+            uploads_open: number | null;
+        };
+        /**
          * ReadLevel
          * @description The level of the slide's pyramid that a model's tiles are read from.
          * @enum {string}
          */
         ReadLevel: "suitable" | "finest";
+        /** RegisterBuiltin */
+        RegisterBuiltin: {
+            /** Name */
+            name: string;
+        };
+        /**
+         * RegisterModel
+         * @description The registration of a package that is in the models bucket already; `card` is what `read_package` returned for
+         *     it.
+         */
+        RegisterModel: {
+            /** Card */
+            card: {
+                [key: string]: unknown;
+            };
+            /**
+             * Is Default
+             * @default false
+             */
+            is_default?: boolean;
+            /** Package Uri */
+            package_uri: string;
+        };
+        /** RegisteredModelAnswer */
+        RegisteredModelAnswer: {
+            /** Digest */
+            digest: string;
+            /** Model */
+            model: string;
+            /** Version */
+            version: string;
+        };
         /**
          * RegistrationState
          * @description The state of a model package that is being registered.
@@ -1695,6 +2197,18 @@ export interface components {
              * @description Values taken away, blanked or replaced.
              */
             tags: number;
+        };
+        /** RenameTenant */
+        RenameTenant: {
+            /** Name */
+            name: string;
+            /** Tenant */
+            tenant: string;
+        };
+        /** RenamedAnswer */
+        RenamedAnswer: {
+            /** Name */
+            name: string;
         };
         /**
          * RestoreTier
@@ -1725,11 +2239,33 @@ export interface components {
             /** Next Cursor */
             next_cursor: string | null;
         };
+        /** ResumeTenant */
+        ResumeTenant: {
+            /** Tenant */
+            tenant: string;
+        };
         /**
          * Role
          * @enum {string}
          */
-        Role: "viewer" | "analyst" | "admin";
+        Role: "viewer" | "analyst" | "admin" | "operator";
+        /**
+         * SetQuotas
+         * @description Quotas that are left out stay; null gives way to what holds for all, and there it means no limit.
+         */
+        SetQuotas: {
+            /** Bytes Stored */
+            bytes_stored?: number | null;
+            /** Jobs Waiting */
+            jobs_waiting?: number | null;
+            /** Tenant */
+            tenant?: string | null;
+            /** Tiles A Day */
+            tiles_a_day?: number | null;
+            top_priority?: components["schemas"]["Priority"] | null;
+            /** Uploads Open */
+            uploads_open?: number | null;
+        };
         /** SlideAnswer */
         SlideAnswer: {
             /**
@@ -1889,87 +2425,51 @@ export interface components {
             /** Part Size */
             part_size: number;
         };
-        /** UsageAnswer */
-        UsageAnswer: {
-            /** @description Of the organisation in this month. Null without one, and with `mine`. */
-            budget: components["schemas"]["BudgetAnswer"] | null;
-            by: components["schemas"]["UsageBy"];
-            /** Dollars */
-            dollars: number;
-            /**
-             * First
-             * Format: date
-             */
-            first: string;
-            /**
-             * Items
-             * @description Days by date; models and people by worker time, the most first. A line without model and requester in such a report is work from before an upgrade.
-             */
-            items: components["schemas"]["UsageLineAnswer"][];
-            /**
-             * Last
-             * Format: date
-             */
-            last: string;
-            /**
-             * Tiles
-             * @description Of all lines.
-             */
-            tiles: number;
-            /** Worker Seconds */
-            worker_seconds: number;
+        /** SuspendTenant */
+        SuspendTenant: {
+            /** Tenant */
+            tenant: string;
         };
-        /**
-         * UsageBy
-         * @description The key of a usage report's lines.
-         * @enum {string}
-         */
-        UsageBy: "day" | "model" | "person";
-        /**
-         * UsageFormat
-         * @description The form of the answer.
-         * @enum {string}
-         */
-        UsageFormat: "json" | "csv";
-        /** UsageLineAnswer */
-        UsageLineAnswer: {
+        /** SuspensionAnswer */
+        SuspensionAnswer: {
+            /** Suspended */
+            suspended: boolean;
+        };
+        /** Taker */
+        Taker: {
             /**
-             * Day
-             * @description In UTC; null unless the report is by day.
+             * To
+             * Format: uuid
+             * @description The `person_id` of the one who takes over: an analyst or admin of the same tenant.
              */
-            day: string | null;
+            to: string;
+        };
+        /** TenantAnswer */
+        TenantAnswer: {
             /**
-             * Dollars
-             * @description What they cost at the installation's price.
+             * Id
+             * Format: uuid
              */
-            dollars: number;
+            id: string;
+            /** Is Suspended */
+            is_suspended: boolean;
             /**
-             * Model
-             * @description Null unless the report is by model.
+             * Keys
+             * @description Keys that work.
              */
-            model: string | null;
-            /** Model Version */
-            model_version: string | null;
+            keys: number;
+            /** Name */
+            name: string;
             /**
-             * Person
-             * @description The requester's e-mail address or the key's name. Null where it was never told.
+             * Users
+             * @description People who may sign in.
              */
-            person: string | null;
-            /**
-             * Requester
-             * @description user:… or key:…; null unless the report is by person.
-             */
-            requester: string | null;
-            /**
-             * Tiles
-             * @description Of finished parts of slides, also of jobs that failed later.
-             */
-            tiles: number;
-            /**
-             * Worker Seconds
-             * @description Of the workers' attempts that finished them.
-             */
-            worker_seconds: number;
+            users: number;
+        };
+        /** TenantList */
+        TenantList: {
+            /** Items */
+            items: components["schemas"]["TenantAnswer"][];
         };
         /** WebhookSecretAnswer */
         WebhookSecretAnswer: {
@@ -1988,22 +2488,11 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
-    list_lines_api_v1_wsi_audit_get: {
+    list_all_api_v1_wsi_admin_invitations_get: {
         parameters: {
             query?: {
-                /** @description As a line has it. */
-                actor?: string | null;
-                action?: string | null;
-                subject?: string | null;
-                /** @description The earliest time. */
-                from?: string | null;
-                /** @description The first time after them. */
-                to?: string | null;
-                format?: components["schemas"]["AuditFormat"];
-                /** @description `next_cursor` of the page before. */
-                cursor?: string | null;
-                /** @description Most items of the page. */
-                limit?: number;
+                /** @description For operators: the tenant's name. Left out, it is your own. */
+                tenant?: string | null;
             };
             header?: never;
             path?: never;
@@ -2011,14 +2500,672 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page of the log. In CSV, the header Tessera-Next-Cursor holds the next page's cursor. */
+            /** @description Successful Response */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["AuditList"];
-                    "text/csv": string;
+                    "application/json": components["schemas"]["InvitationList"];
+                };
+            };
+            /** @description What went wrong, in one sentence. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    add_api_v1_wsi_admin_invitations_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewInvitation"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvitedAnswer"];
+                };
+            };
+            /** @description What went wrong, in one sentence. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    withdraw_api_v1_wsi_admin_invitations__invitation_id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                invitation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": null;
+                };
+            };
+            /** @description What went wrong, in one sentence. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_all_api_v1_wsi_admin_keys_get: {
+        parameters: {
+            query?: {
+                /** @description For operators: the tenant's name. Left out, it is your own. */
+                tenant?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KeyList"];
+                };
+            };
+            /** @description What went wrong, in one sentence. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    add_api_v1_wsi_admin_keys_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewKeyRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewKeyAnswer"];
+                };
+            };
+            /** @description What went wrong, in one sentence. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    revoke_api_v1_wsi_admin_keys__key_id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                key_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KeyAnswer"];
+                };
+            };
+            /** @description What went wrong, in one sentence. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    expire_api_v1_wsi_admin_keys__key_id__patch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                key_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["KeyExpiry"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KeyAnswer"];
+                };
+            };
+            /** @description What went wrong, in one sentence. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    rotate_api_v1_wsi_admin_keys__key_id__rotate_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                key_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["KeyRotation"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewKeyAnswer"];
+                };
+            };
+            /** @description What went wrong, in one sentence. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    add_api_v1_wsi_admin_models_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RegisterModel"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RegisteredModelAnswer"];
+                };
+            };
+            /** @description What went wrong, in one sentence. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    add_builtin_api_v1_wsi_admin_models_builtin_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RegisterBuiltin"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RegisteredModelAnswer"];
+                };
+            };
+            /** @description What went wrong, in one sentence. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_all_api_v1_wsi_admin_people_get: {
+        parameters: {
+            query?: {
+                /** @description For operators: the tenant's name. Left out, it is your own. */
+                tenant?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PersonList"];
+                };
+            };
+            /** @description What went wrong, in one sentence. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    change_api_v1_wsi_admin_people__person_id__patch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                person_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PersonChange"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PersonAnswer"];
+                };
+            };
+            /** @description What went wrong, in one sentence. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    hand_over_api_v1_wsi_admin_people__person_id__hand_over_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                person_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Taker"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HandedOverAnswer"];
+                };
+            };
+            /** @description What went wrong, in one sentence. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    move_api_v1_wsi_admin_people__person_id__move_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                person_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PersonMove"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PersonAnswer"];
+                };
+            };
+            /** @description What went wrong, in one sentence. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_api_v1_wsi_admin_quotas_get: {
+        parameters: {
+            query?: {
+                /** @description For operators: the tenant's name. Left out, it is your own. */
+                tenant?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QuotasAnswer"];
+                };
+            };
+            /** @description What went wrong, in one sentence. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    change_api_v1_wsi_admin_quotas_patch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SetQuotas"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QuotasAnswer"];
+                };
+            };
+            /** @description What went wrong, in one sentence. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_all_api_v1_wsi_admin_tenants_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TenantList"];
+                };
+            };
+            /** @description What went wrong, in one sentence. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    add_api_v1_wsi_admin_tenants_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AddTenant"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewTenantAnswer"];
+                };
+            };
+            /** @description What went wrong, in one sentence. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    rename_api_v1_wsi_admin_tenants_rename_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RenameTenant"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RenamedAnswer"];
+                };
+            };
+            /** @description What went wrong, in one sentence. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    resume_api_v1_wsi_admin_tenants_resume_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ResumeTenant"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SuspensionAnswer"];
+                };
+            };
+            /** @description What went wrong, in one sentence. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    suspend_api_v1_wsi_admin_tenants_suspend_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SuspendTenant"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SuspensionAnswer"];
                 };
             };
             /** @description What went wrong, in one sentence. */

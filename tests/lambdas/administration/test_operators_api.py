@@ -1,0 +1,92 @@
+"""Tenants, quotas and models by the API, for operators."""
+
+from __future__ import annotations
+
+import psycopg
+import pytest
+
+from lambdas import operate
+from tests.lambdas.administration.conftest import Site
+from tests.lambdas.rest import Caller
+from tests.postgres import Database
+
+SENTENCE = "Your organisation is suspended here; ask the operator of this installation."
+
+
+def test_a_suspended_tenant_is_refused_at_once_with_the_reason(site: Site, operator: Caller, admin: Caller) -> None:
+    key = admin("POST", "/admin/keys", {"name": "robot", "role": "analyst"}).body["key"]
+    robot = site.use_key(key)
+    assert operator("POST", "/admin/tenants/suspend", {"tenant": "hospital"}).body == {"suspended": True}
+    for caller, paths in ((admin, ("/me", "/slides", "/jobs", "/admin/people")), (robot, ("/me", "/slides"))):
+        for path in paths:
+            reply = caller("GET", path)
+            assert (reply.status, reply.body["detail"]) == (403, SENTENCE), path
+    assert site.sign_in("admin@rival.example")("GET", "/slides").status == 200
+    states = {one["name"]: one["is_suspended"] for one in operator("GET", "/admin/tenants").body["items"]}
+    assert states == {"hospital": True, "rival": False}
+    assert len(operator("GET", "/admin/people", query={"tenant": "hospital"}).body["items"]) == 2
+    operator("POST", "/admin/tenants/resume", {"tenant": "hospital"})
+    assert admin("GET", "/slides").status == 200
+
+
+def test_each_action_is_in_the_audit_log_of_its_tenant_with_the_operators_name(
+    site: Site, operator: Caller, database: Database
+) -> None:
+    tenant = operator("POST", "/admin/tenants", {"name": "clinic"}).body["tenant"]
+    operator("POST", "/admin/tenants/rename", {"tenant": "clinic", "name": "institute"})
+    for action in ("suspend", "suspend", "resume"):
+        operator("POST", f"/admin/tenants/{action}", {"tenant": "institute"})
+    operator("PATCH", "/admin/quotas", {"tenant": "institute", "tiles_a_day": 5})
+    with psycopg.connect(database.api_dsn) as connection:
+        connection.execute("SELECT tessera.enter(%s)", (tenant,))
+        lines = connection.execute("SELECT actor, action FROM audit_log ORDER BY seq").fetchall()
+    assert [action for _, action in lines] == [
+        *("tenant.add", "tenant.rename", "tenant.suspend", "tenant.resume", "quotas.set")
+    ]
+    assert {actor for actor, _ in lines} == {operator.actor.subject}
+
+
+def test_quotas_are_set_by_operators_and_read_by_the_admin(operator: Caller, admin: Caller) -> None:
+    assert operator("PATCH", "/admin/quotas", {"uploads_open": 9}).body["uploads_open"] == 9
+    set_now = operator("PATCH", "/admin/quotas", {"tenant": "hospital", "tiles_a_day": 5, "top_priority": "normal"})
+    assert set_now.status == 200
+    expected = {
+        "tiles_a_day": 5,
+        "bytes_stored": None,
+        "uploads_open": 9,
+        "jobs_waiting": None,
+        "top_priority": "normal",
+    }
+    assert admin("GET", "/admin/quotas").body == expected
+    assert operator("GET", "/admin/quotas", query={"tenant": "hospital"}).body == expected
+    assert operator("GET", "/admin/quotas").body["tiles_a_day"] is None
+    assert operator("PATCH", "/admin/quotas", {"tenant": "hospital", "tiles_a_day": None}).body["tiles_a_day"] is None
+
+
+def test_refusals_of_the_function_keep_their_kind(operator: Caller) -> None:
+    assert operator("POST", "/admin/tenants/suspend", {"tenant": "unknown"}).status == 404
+    assert operator("POST", "/admin/tenants/rename", {"tenant": "rival", "name": "hospital"}).status == 409
+    assert operator("POST", "/admin/tenants/suspend", {"tenant": "(operators)"}).status == 409
+    assert operator("POST", "/admin/models/builtin", {"name": "unknown"}).status == 404
+    registered = operator("POST", "/admin/models/builtin", {"name": "stain-density"})
+    assert (registered.status, registered.body["model"]) == (201, "stain-density")
+
+
+@pytest.mark.parametrize("operator", [None, "owner", "user:", "user:0198a3c4-5d6e-7f80-9a1b-2c3d4e5f6071"])
+def test_the_function_does_nothing_for_nobody(site: Site, operator: str | None) -> None:
+    handle = operate.make_handler(site.owner)
+    named = {"operator": operator} if operator is not None else {}
+    for action in ({"add_tenant": {"name": "mine"}}, {"register_builtin": {"name": "stain-density"}}):
+        answer = handle({**named, "action": action}, None)
+        assert answer["code"] in ("invalid", "forbidden")
+    assert handle({"add_tenant": {"name": "mine"}}, None)["code"] == "invalid"
+    assert [one.name for one in site.owner.list_tenants()] == ["hospital", "rival"]
+
+
+def test_somebody_who_is_no_operator_any_more_operates_nothing(site: Site, operator: Caller) -> None:
+    operator("POST", "/admin/keys", {"name": "robot", "role": "operator"})
+    key = operator("POST", "/admin/keys", {"name": "second", "role": "operator"}).body
+    robot = site.use_key(key["key"])
+    assert robot("GET", "/admin/tenants").status == 200
+    operator("DELETE", f"/admin/keys/{key['key_id']}")
+    assert robot("GET", "/admin/tenants").status == 403
