@@ -4,7 +4,8 @@ import type { Schema } from '../api/routes';
 
 export type Role = Schema<'Role'>;
 
-const RANK: Record<Role, number> = { viewer: 0, analyst: 1, admin: 2 };
+/** Operators administer tenants and have no role in one. */
+const RANK: Record<Role, number> = { operator: -1, viewer: 0, analyst: 1, admin: 2 };
 
 /** Whether a role includes another one, as in wsi/access.py: each role includes those below it. */
 export function hasRole(has: Role | undefined, needed: Role): boolean {
