@@ -9,8 +9,8 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from adapters.aws_clients import AwsClients
-from wsi.administration.records import Account
 from wsi.errors import Invalid, SourceUnavailable, TesseraError
+from wsi.records.administration.people import SignInAccount
 
 _SILENT = "The sign-in does not answer; try again in a minute."
 
@@ -24,17 +24,19 @@ class CognitoAccounts:
         self._issuer = issuer
         self._mails = mails
 
-    def invite(self, email: str) -> Account:
+    def invite(self, email: str) -> SignInAccount:
         verified = [{"Name": "email", "Value": email}, {"Name": "email_verified", "Value": "true"}]
         how: dict[str, Any] = {} if self._mails else {"MessageAction": "SUPPRESS"}
         try:
             made = self._call("admin_create_user", Username=email, UserAttributes=verified, **how)
         except ClientError as error:
             if _code(error) == "UsernameExistsException":
-                return Account(issuer=self._issuer, subject=self._remind(email))
+                return SignInAccount(issuer=self._issuer, subject=self._remind(email))
             raise _explain(error) from error
         subject = _read_subject(made["User"]["Attributes"])
-        return Account(issuer=self._issuer, subject=subject, password=None if self._mails else self._choose(email))
+        return SignInAccount(
+            issuer=self._issuer, subject=subject, password=None if self._mails else self._choose(email)
+        )
 
     def disable(self, subject: str) -> None:
         for call in ("admin_disable_user", "admin_user_global_sign_out"):

@@ -29,7 +29,7 @@ from adapters.settings.reads import ReadLimits
 from adapters.settings.scaling import SHARDS_A_WORKER
 from adapters.sqs import SqsQueues
 from adapters.tracing.choosing import make_tracer
-from wsi.ports.administration import Accounts, Directory, Operations
+from wsi.ports.administration import Accounts, MemberDirectory, Operations
 from wsi.ports.ledger import TenantLedger
 from wsi.ports.objects import MultipartStore, Objects, SlideStore
 from wsi.ports.queues import Queues
@@ -125,7 +125,7 @@ class SubmitWiring:
 class AdministrationPorts:
     """The ports of the routes of admins and operators."""
 
-    directory: Directory
+    directory: MemberDirectory
     operations: Operations
     accounts: Accounts | None = None  #: None: the sign-in's accounts are not ours to make or to end
 

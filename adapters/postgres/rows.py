@@ -10,7 +10,8 @@ from uuid import UUID
 from psycopg import sql
 
 from adapters.postgres.connections import Row
-from wsi.administration.records import Invitation, Member, StoredKey
+from wsi.records.administration.keys import StoredKey
+from wsi.records.administration.people import Invitation, Member
 from wsi.records.deliveries import Delivery, NoticeChannel
 from wsi.records.fields import select_known_fields
 from wsi.records.identity import Actor, Role

@@ -11,7 +11,8 @@ from pydantic import AwareDatetime, Field
 from lambdas.schemas.common import STORABLE, Answer, Body, Email
 from wsi.administration.keys import NewKey
 from wsi.administration.people import Invited
-from wsi.administration.records import Account, Invitation, Member, StoredKey
+from wsi.records.administration.keys import StoredKey
+from wsi.records.administration.people import Invitation, Member, SignInAccount
 from wsi.records.identity import Role
 from wsi.records.jobs import Priority
 
@@ -71,8 +72,8 @@ class AccountOfPerson(Body):
     issuer: Annotated[str, Field(min_length=1, max_length=500, description="`iss` of the person's tokens."), STORABLE]
     subject: Annotated[str, Field(min_length=1, max_length=500, description="`sub` of the person's tokens."), STORABLE]
 
-    def to_account(self) -> Account:
-        return Account(issuer=self.issuer, subject=self.subject)
+    def to_account(self) -> SignInAccount:
+        return SignInAccount(issuer=self.issuer, subject=self.subject)
 
 
 class NewInvitation(Body):
@@ -182,7 +183,7 @@ class RegisteredModelAnswer(Answer):
 
 
 class QuotasAnswer(Answer):
-    """What holds for the tenant. null: no limit."""
+    """The quotas that hold for the tenant. null: no limit."""
 
     tiles_a_day: int | None = Field(description="Of the jobs that are requested on a day in UTC.")
     bytes_stored: int | None = Field(description="Of uploaded slides that are not deleted.")

@@ -36,14 +36,14 @@ class AdministrationApi:
         query = {"tenant": tenant} if tenant is not None else None
         return self._transport.call("GET", "/admin/quotas", query=query, repeatable=True)
 
-    def post(self, path: str, fields: Mapping[str, Any]) -> Item:
+    def create(self, path: str, fields: Mapping[str, Any]) -> Item:
         """Send a new thing or an action. It is sent once, since some make a key."""
         return self._transport.call("POST", f"/admin/{path}", body=fields, repeatable=False)
 
-    def patch(self, path: str, fields: Mapping[str, Any]) -> Item:
+    def change(self, path: str, fields: Mapping[str, Any]) -> Item:
         return self._transport.call("PATCH", f"/admin/{path}", body=fields, repeatable=True)
 
-    def delete(self, path: str) -> Item | None:
+    def remove(self, path: str) -> Item | None:
         return self._transport.call("DELETE", f"/admin/{path}", repeatable=True)
 
     def find_person(self, named: str, tenant: str | None) -> str:

@@ -8,9 +8,9 @@ from uuid import UUID
 
 from wsi.access import make_api_key, require_administrator
 from wsi.administration.people import check_role, choose_tenant
-from wsi.administration.records import StoredKey
 from wsi.errors import Invalid
-from wsi.ports.administration import Directory
+from wsi.ports.administration import MemberDirectory
+from wsi.records.administration.keys import StoredKey
 from wsi.records.identity import Actor, Role
 
 
@@ -28,7 +28,7 @@ def add(
     *,
     expires_at: datetime | None,
     now: datetime,
-    directory: Directory,
+    directory: MemberDirectory,
 ) -> NewKey:
     """Make a key."""
     tenant = choose_tenant(actor, tenant_name, directory)
@@ -38,7 +38,7 @@ def add(
     return NewKey(stored=directory.add_key(actor, tenant, name, role, key, expires_at=expires_at), key=key)
 
 
-def rotate(actor: Actor, key_id: UUID, *, hours: float, directory: Directory) -> NewKey:
+def rotate(actor: Actor, key_id: UUID, *, hours: float, directory: MemberDirectory) -> NewKey:
     """Make the successor of a key, which works for `hours` more."""
     require_administrator(actor)
     key = make_api_key()
@@ -46,7 +46,7 @@ def rotate(actor: Actor, key_id: UUID, *, hours: float, directory: Directory) ->
 
 
 def expire(
-    actor: Actor, key_id: UUID, expires_at: datetime | None, *, now: datetime, directory: Directory
+    actor: Actor, key_id: UUID, expires_at: datetime | None, *, now: datetime, directory: MemberDirectory
 ) -> StoredKey:
     """Set when a key expires; None: never."""
     require_administrator(actor)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from wsi.access import require_administrator, require_operator
-from wsi.administration.records import Account, HandedOver, Invitation, Member
 from wsi.errors import Forbidden, Invalid
-from wsi.ports.administration import Accounts, Directory
+from wsi.ports.administration import Accounts, MemberDirectory
+from wsi.records.administration.people import HandedOver, Invitation, Member, SignInAccount
 from wsi.records.identity import OPERATORS, Actor, Role
 
 #: As long as the password in Cognito's mail works.
@@ -21,7 +21,7 @@ class Invited:
     password: str | None = None  #: for the first sign-in, where no mail brings it: shown once
 
 
-def choose_tenant(actor: Actor, name: str | None, directory: Directory) -> UUID:
+def choose_tenant(actor: Actor, name: str | None, directory: MemberDirectory) -> UUID:
     """Return the tenant that the actor administers: the own one, or for operators the named one, by default their own.
     Raises Forbidden and NotFound."""
     require_administrator(actor)
@@ -44,8 +44,8 @@ def invite(
     email: str,
     role: Role,
     *,
-    account: Account | None,
-    directory: Directory,
+    account: SignInAccount | None,
+    directory: MemberDirectory,
     accounts: Accounts | None,
 ) -> Invited:
     """Invite a person into a tenant. The account is the given one, or one that the sign-in makes; without either, it is
@@ -66,7 +66,7 @@ def change(
     *,
     role: Role | None,
     is_disabled: bool | None,
-    directory: Directory,
+    directory: MemberDirectory,
     accounts: Accounts | None,
 ) -> Member:
     """Change a person's role, or disable or enable the person. The ledger decides, and refuses from then on; the
@@ -80,7 +80,7 @@ def change(
     return member
 
 
-def move(actor: Actor, member_id: UUID, tenant_name: str, role: Role, *, directory: Directory) -> Member:
+def move(actor: Actor, member_id: UUID, tenant_name: str, role: Role, *, directory: MemberDirectory) -> Member:
     """Move a person to another tenant."""
     require_operator(actor)
     tenant = directory.find_tenant(actor, tenant_name)
@@ -88,7 +88,7 @@ def move(actor: Actor, member_id: UUID, tenant_name: str, role: Role, *, directo
     return directory.move_member(actor, member_id, tenant, role)
 
 
-def hand_over(actor: Actor, member_id: UUID, to: UUID, *, directory: Directory) -> HandedOver:
+def hand_over(actor: Actor, member_id: UUID, to: UUID, *, directory: MemberDirectory) -> HandedOver:
     """Make a person's slides and unfinished jobs another person's of the tenant."""
     require_administrator(actor)
     if member_id == to:

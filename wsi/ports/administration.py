@@ -7,12 +7,13 @@ from datetime import datetime
 from typing import Any, Protocol
 from uuid import UUID
 
-from wsi.administration.records import Account, HandedOver, Invitation, Member, StoredKey
+from wsi.records.administration.keys import StoredKey
+from wsi.records.administration.people import HandedOver, Invitation, Member, SignInAccount
 from wsi.records.identity import Actor, Role
 from wsi.records.quotas import Quotas
 
 
-class Directory(Protocol):
+class MemberDirectory(Protocol):
     """The people, invitations and keys of tenants.
 
     Every call asks the database what the actor is now: an admin of a tenant finds what is in that tenant, an operator
@@ -37,7 +38,7 @@ class Directory(Protocol):
         """Invite a person. An earlier invitation of the same address is withdrawn. Raises Conflict for a member."""
         ...
 
-    def bind_invitation(self, actor: Actor, invitation: UUID, account: Account) -> None:
+    def bind_invitation(self, actor: Actor, invitation: UUID, account: SignInAccount) -> None:
         """Let this account alone accept the invitation. Raises Conflict if the account belongs to a tenant."""
         ...
 
@@ -87,7 +88,7 @@ class Directory(Protocol):
 class Accounts(Protocol):
     """The accounts at the sign-in of the installation, by `sub`. They raise SourceUnavailable if it does not answer."""
 
-    def invite(self, email: str) -> Account:
+    def invite(self, email: str) -> SignInAccount:
         """Make an account and have its owner told, or send the mail of an account again that nobody has used yet."""
         ...
 

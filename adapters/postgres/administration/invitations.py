@@ -11,8 +11,8 @@ from adapters.postgres.administration.acting import (
     find_tenant_of,
     note_change,
 )
-from wsi.administration.records import Account, Invitation
 from wsi.errors import Conflict
+from wsi.records.administration.people import Invitation, SignInAccount
 from wsi.records.identity import Actor, Role
 
 _COLUMNS = "id, tenant, email, role, expires_at, created_at"
@@ -55,7 +55,7 @@ class PostgresInvitations(ActingTransactions):
             note_change(cursor, actor, tenant, "invitation.add", f"invitation:{row['id']}", {"role": role})
             return rows.read_invitation(row)
 
-    def bind_invitation(self, actor: Actor, invitation: UUID, account: Account) -> None:
+    def bind_invitation(self, actor: Actor, invitation: UUID, account: SignInAccount) -> None:
         with self._acting(actor) as cursor:
             begin_change(cursor, find_tenant_of(cursor, _TENANT, invitation, _UNKNOWN))
             row = cursor.execute(

@@ -14,8 +14,8 @@ from adapters.postgres.administration.acting import (
 )
 from adapters.postgres.connections import Cursor
 from wsi.access import split_api_key
-from wsi.administration.records import StoredKey
 from wsi.errors import Conflict, Forbidden, NotFound
+from wsi.records.administration.keys import StoredKey
 from wsi.records.identity import Actor, Role
 
 _WORKS = "revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())"

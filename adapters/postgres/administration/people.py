@@ -14,8 +14,8 @@ from adapters.postgres.administration.acting import (
     note_change,
 )
 from adapters.postgres.connections import Cursor
-from wsi.administration.records import HandedOver, Member
 from wsi.errors import Conflict, NotFound
+from wsi.records.administration.people import HandedOver, Member
 from wsi.records.identity import Actor, Role
 
 _COLUMNS = "id, tenant, subject, role, email, disabled_at, created_at"

@@ -114,7 +114,7 @@ class Administration:
             return tenant
 
     def rename_tenant(self, tenant: str, name: str) -> None:
-        """Raises NotFound, and Conflict for a name that another tenant has."""
+        """Give a tenant another name. Raises NotFound, and Conflict for a name that another tenant has."""
         with self._transaction() as connection:
             tenant_id = _tenant(connection, tenant)
             _refuse_operators(tenant_id)

@@ -1,4 +1,4 @@
-"""What the commands of administration share: their options, a connection, and how answers are printed."""
+"""Options, connection and tables of the commands of administration."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def add(
     if tenant is not None:
         fields["tenant"] = tenant
     with connect(api, api_key) as administration:
-        made = administration.post("keys", fields)
+        made = administration.create("keys", fields)
     _show_new(made, as_json=as_json)
 
 
@@ -87,7 +87,7 @@ def rotate(
 ) -> None:
     """Make a key's successor and print it. It has the same name, role and expiry."""
     with connect(api, api_key) as administration:
-        made = administration.post(f"keys/{administration.find_key(key, tenant)}/rotate", {"hours": hours})
+        made = administration.create(f"keys/{administration.find_key(key, tenant)}/rotate", {"hours": hours})
     _show_new(made, as_json=as_json)
 
 
@@ -107,7 +107,7 @@ def expire(
         raise UsageError("give --at with a time, or --never")
     fields = {"expires_at": at.astimezone().isoformat() if at is not None else None}
     with connect(api, api_key) as administration:
-        changed = administration.patch(f"keys/{administration.find_key(key, tenant)}", fields)
+        changed = administration.change(f"keys/{administration.find_key(key, tenant)}", fields)
     show(changed, [f"{_name(changed)} expires: {describe_time(changed['expires_at'], 'never')}"], as_json=as_json)
 
 
@@ -115,7 +115,7 @@ def expire(
 def revoke(key: Named, *, api: ApiUrl, api_key: ApiKey, tenant: OfTenant = None, as_json: AsJson = False) -> None:
     """Revoke a key. It is refused within a minute."""
     with connect(api, api_key) as administration:
-        revoked = administration.delete(f"keys/{administration.find_key(key, tenant)}") or {}
+        revoked = administration.remove(f"keys/{administration.find_key(key, tenant)}") or {}
     show(revoked, [f"{_name(revoked)} is revoked"], as_json=as_json)
 
 

@@ -39,7 +39,7 @@ def builtin(
 ) -> None:
     """Register a built-in model, for operators. Repeating it changes nothing."""
     with connect(api, api_key) as administration:
-        answer = administration.post("models/builtin", {"name": name})
+        answer = administration.create("models/builtin", {"name": name})
     show(answer, [f"model {answer['model']} {answer['version']}"], as_json=as_json)
 
 
@@ -62,5 +62,5 @@ def register(
         raise UsageError(f"{card} is not JSON") from error
     with connect(api, api_key) as administration:
         fields = {"card": read, "package_uri": package, "is_default": default}
-        answer = administration.post("models", fields)
+        answer = administration.create("models", fields)
     show(answer, [f"model {answer['model']} {answer['version']}"], as_json=as_json)

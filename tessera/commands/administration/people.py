@@ -67,7 +67,7 @@ def invite(
     if issuer is not None:
         fields["account"] = {"issuer": issuer, "subject": subject}
     with connect(api, api_key) as administration:
-        invited = administration.post("invitations", fields | _name_tenant(tenant))
+        invited = administration.create("invitations", fields | _name_tenant(tenant))
     until = describe_time(invited["expires_at"], "")
     sentences = [f"{invited['email']} is invited as {invited['role']} until {until}"]
     if invited["password"] is not None:
@@ -85,7 +85,7 @@ def withdraw(
 ) -> None:
     """Withdraw an invitation."""
     with connect(api, api_key) as administration:
-        administration.delete(f"invitations/{administration.find_invitation(email, tenant)}")
+        administration.remove(f"invitations/{administration.find_invitation(email, tenant)}")
     show({}, [f"the invitation of {email} is withdrawn"], as_json=False)
 
 
@@ -129,7 +129,7 @@ def move(
     """Move a person to another tenant, for operators. Slides and jobs stay where they are."""
     with connect(api, api_key) as administration:
         found = administration.find_person(person, tenant)
-        answer = administration.post(f"people/{found}/move", {"tenant": to, "role": role.value})
+        answer = administration.create(f"people/{found}/move", {"tenant": to, "role": role.value})
     show(answer, [f"{person} is now {answer['role']} of {to}"], as_json=as_json)
 
 
@@ -146,13 +146,13 @@ def hand_over(
     """Make a person's slides and unfinished jobs another person's of the same tenant."""
     with connect(api, api_key) as administration:
         giver, taker = (administration.find_person(one, tenant) for one in (person, to))
-        done = administration.post(f"people/{giver}/hand-over", {"to": taker})
+        done = administration.create(f"people/{giver}/hand-over", {"to": taker})
     show(done, [f"{to} has taken over {done['slides']} slides and {done['jobs']} unfinished jobs"], as_json=as_json)
 
 
 def _change(person: str, fields: dict[str, Any], *, api: str, api_key: str, tenant: str | None, as_json: bool) -> None:
     with connect(api, api_key) as administration:
-        changed = administration.patch(f"people/{administration.find_person(person, tenant)}", fields)
+        changed = administration.change(f"people/{administration.find_person(person, tenant)}", fields)
     show(changed, [_describe(changed)], as_json=as_json)
 
 

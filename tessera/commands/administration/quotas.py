@@ -63,7 +63,7 @@ def set_quotas(
     if tenant is not None:
         fields["tenant"] = tenant
     with connect(api, api_key) as administration:
-        found = administration.patch("quotas", fields)
+        found = administration.change("quotas", fields)
     _show(found, as_json=as_json)
 
 

@@ -32,7 +32,7 @@ def list_all(*, api: ApiUrl, api_key: ApiKey, as_json: AsJson = False) -> None:
 def add(name: Tenant, *, api: ApiUrl, api_key: ApiKey, as_json: AsJson = False) -> None:
     """Create a tenant. Then invite its first admin: `tessera admin people invite --tenant NAME --role admin`."""
     with connect(api, api_key) as administration:
-        made = administration.post("tenants", {"name": name})
+        made = administration.create("tenants", {"name": name})
     show(made, [f"tenant {name} {made['tenant']}"], as_json=as_json)
 
 
@@ -47,7 +47,7 @@ def rename(
 ) -> None:
     """Give a tenant another name. Nothing else changes."""
     with connect(api, api_key) as administration:
-        answer = administration.post("tenants/rename", {"tenant": name, "name": new_name})
+        answer = administration.create("tenants/rename", {"tenant": name, "name": new_name})
     show(answer, [f"tenant {name} is now {new_name}"], as_json=as_json)
 
 
@@ -55,7 +55,7 @@ def rename(
 def suspend(name: Tenant, *, api: ApiUrl, api_key: ApiKey, as_json: AsJson = False) -> None:
     """Refuse a tenant's people and keys from the next request on. Its jobs run to their end, and its data stays."""
     with connect(api, api_key) as administration:
-        answer = administration.post("tenants/suspend", {"tenant": name})
+        answer = administration.create("tenants/suspend", {"tenant": name})
     show(answer, [f"tenant {name} is suspended"], as_json=as_json)
 
 
@@ -63,5 +63,5 @@ def suspend(name: Tenant, *, api: ApiUrl, api_key: ApiKey, as_json: AsJson = Fal
 def resume(name: Tenant, *, api: ApiUrl, api_key: ApiKey, as_json: AsJson = False) -> None:
     """Let the people and keys of a suspended tenant in again."""
     with connect(api, api_key) as administration:
-        answer = administration.post("tenants/resume", {"tenant": name})
+        answer = administration.create("tenants/resume", {"tenant": name})
     show(answer, [f"tenant {name} has resumed"], as_json=as_json)

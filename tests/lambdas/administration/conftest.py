@@ -20,7 +20,7 @@ from local.postgres import OWNER
 from tests.installation import SCALING, Installation
 from tests.lambdas.rest import Caller, whole_handler
 from tests.postgres import Database, database, postgres
-from wsi.administration.records import Account
+from wsi.records.administration.people import SignInAccount
 from wsi.records.identity import Actor, Role
 
 __all__ = ["database", "postgres"]
@@ -34,9 +34,9 @@ class KnownAccounts:
 
     asked: list[tuple[str, str]] = field(default_factory=list)
 
-    def invite(self, email: str) -> Account:
+    def invite(self, email: str) -> SignInAccount:
         self.asked.append(("invite", email))
-        return Account(issuer=ISSUER, subject=f"sub of {email}", password="first")
+        return SignInAccount(issuer=ISSUER, subject=f"sub of {email}", password="first")
 
     def disable(self, subject: str) -> None:
         self.asked.append(("disable", subject))

@@ -11,8 +11,8 @@ import pytest
 
 from tests.adapters.postgres.administration.conftest import ISSUER, Administered, id_of
 from wsi.access import make_api_key
-from wsi.administration.records import Account, Member
 from wsi.errors import Conflict, Forbidden, NotFound
+from wsi.records.administration.people import Member, SignInAccount
 from wsi.records.identity import Actor, Role
 
 NEW = "bo@hospital.example"
@@ -64,7 +64,8 @@ def test_of_many_requests_of_a_first_sign_in_one_accepts_and_all_are_let_in(admi
 
 def test_a_bound_invitation_is_for_its_account_alone(administered: Administered) -> None:
     invitation = administered.directory.add_invitation(*hospital(administered), NEW, Role.VIEWER, days=3)
-    administered.directory.bind_invitation(administered.admin, invitation.id, Account(issuer=ISSUER, subject="bo"))
+    account = SignInAccount(issuer=ISSUER, subject="bo")
+    administered.directory.bind_invitation(administered.admin, invitation.id, account)
     assert administered.identities.accept_invitation(ISSUER, "thief", NEW) is None
     assert administered.identities.accept_invitation(ISSUER, "bo", None) is not None
 
@@ -95,7 +96,7 @@ def test_inviting_again_replaces_the_role_and_a_member_is_not_invited(administer
 
 def test_a_person_of_another_tenant_is_told_at_once(administered: Administered) -> None:
     invitation = administered.directory.add_invitation(*hospital(administered), NEW, Role.VIEWER, days=3)
-    account = Account(issuer=ISSUER, subject="analyst@rival.example")
+    account = SignInAccount(issuer=ISSUER, subject="analyst@rival.example")
     with pytest.raises(Conflict, match="one tenant only"):
         administered.directory.bind_invitation(administered.admin, invitation.id, account)
     assert administered.directory.list_invitations(*hospital(administered)) == ()

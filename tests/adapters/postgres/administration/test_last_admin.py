@@ -13,8 +13,8 @@ import pytest
 from local.postgres import OWNER
 from tests.adapters.postgres.administration.conftest import ISSUER, Administered, id_of
 from wsi.access import make_api_key
-from wsi.administration.records import Member
 from wsi.errors import Conflict, RequestError
+from wsi.records.administration.people import Member
 from wsi.records.identity import OPERATORS, Actor, Role
 
 Change = Callable[[Administered, Actor, UUID], object]

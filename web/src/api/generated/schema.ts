@@ -2113,7 +2113,7 @@ export interface components {
         };
         /**
          * QuotasAnswer
-         * @description What holds for the tenant. null: no limit.
+         * @description The quotas that hold for the tenant. null: no limit.
          */
         QuotasAnswer: {
             /**

@@ -1,4 +1,4 @@
-"""People, invitations and keys, as those who administer them see them."""
+"""People of a tenant, and those who are invited."""
 
 from __future__ import annotations
 
@@ -35,22 +35,6 @@ class Invitation:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class StoredKey:
-    """An API key without its secret, which nobody can read again."""
-
-    id: UUID
-    tenant: UUID
-    name: str
-    prefix: str  #: the key begins with tsk_<prefix>_
-    role: Role
-    created_at: datetime
-    expires_at: datetime | None = None
-    revoked_at: datetime | None = None
-    last_used_at: datetime | None = None  #: to the hour
-    works: bool  #: neither revoked nor expired
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class HandedOver:
     """Numbers of what one person left to another."""
 
@@ -59,7 +43,7 @@ class HandedOver:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Account:
+class SignInAccount:
     """An account at the sign-in."""
 
     issuer: str

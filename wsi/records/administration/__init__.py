@@ -1,0 +1,1 @@
+"""People, invitations and keys, as those who administer them see them."""
