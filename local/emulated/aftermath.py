@@ -11,7 +11,7 @@ from local.emulated.report import Report
 from local.emulated.synthesis import QUEUE_PREFIX
 
 ON_THE_WAY = (
-    *("migrate", "administer", "authorizer", "api", "submit", "relay"),
+    *("migrate", "administer", "operate", "authorizer", "api", "submit", "relay"),
     *("inspect", "plan", "stitch", "tiles", "sweep"),
 )
 SETTLE_SECONDS = 15.0  #: until the last wake-ups are gone

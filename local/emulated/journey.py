@@ -28,6 +28,7 @@ from wsi.results.summary import NAME as SUMMARY
 MODEL = "stain-density"
 TENANT, RIVAL = "first", "second"
 PERSON, PASSWORD = "viewer@first.example", "Emulated-viewer-1"
+INVITED = "invited@first.example"
 UNKNOWN_KEY = f"tsk_00000000_{'0' * 43}"
 
 
@@ -46,6 +47,7 @@ class Journey:
             self._administer({"register_builtin": {"name": MODEL}})
         self._knock()
         self._sign_in()
+        self._operate()
         worker = HostWorker(self._installation)
         worker.start()
         try:
@@ -111,6 +113,20 @@ class Journey:
             shown = [{"Authorization": f"Bearer {one}"} for one in (token, forged)]
             codes = [self._http.get("/models", headers=headers).status_code for headers in shown]
         self._report.check("their token is let in, one with another signature is not", codes == [200, 401], str(codes))
+
+    def _operate(self) -> None:
+        """Check that an operator reaches the owner's actions and people's accounts through the API, and nobody else."""
+        with self._report.step("an operator lists the tenants, and invites a person"):
+            operator = self._administer({"add_operator_key": {"name": "emulated operator"}})["key"]
+            shown = {"Authorization": f"Bearer {operator}"}
+            listed = self._http.get("/admin/tenants", headers=shown)
+            refused = self._http.get("/admin/tenants", headers=self._as(TENANT))
+            person = {"email": INVITED, "role": "analyst", "tenant": TENANT}
+            invited = self._http.post("/admin/invitations", headers=shown, json=person)
+        check = self._report.check
+        check("an operator's action is carried out by operate", RIVAL in listed.text, listed.text)
+        check("nobody else's is", _is_problem(refused, 403), refused.text)
+        check("the API may make the account of who is invited", invited.status_code == 201, invited.text)
 
     # --- the way
 

@@ -71,6 +71,7 @@ def test_keys_of_both_tenants_and_every_person_get_in(stack):
         ("first", Role.ANALYST),
         ("first", Role.ADMIN),
         ("second", Role.ANALYST),
+        ("(operators)", Role.OPERATOR),
     }
     for user in stack.access.users:
         assert get(stack, "/models", token(stack, user)).status_code == 200
