@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import secrets
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -11,6 +12,8 @@ from botocore.exceptions import BotoCoreError, ClientError
 from adapters.aws_clients import AwsClients
 from wsi.errors import Invalid, SourceUnavailable, TesseraError
 from wsi.records.administration.people import SignInAccount
+
+logger = logging.getLogger(__name__)
 
 _SILENT = "The sign-in does not answer; try again in a minute."
 
@@ -94,6 +97,7 @@ def _code(error: ClientError) -> str:
 
 
 def _explain(error: ClientError) -> TesseraError:
+    logger.warning("the user pool refused a call", extra={"operation": error.operation_name, "code": _code(error)})
     if _code(error) == "InvalidParameterException":
         return Invalid("The sign-in does not accept this address.")
     return SourceUnavailable(_SILENT)
