@@ -36,7 +36,9 @@ BUNDLES = ROOT / ".bundles"
 #: Files that no function imports: tests that packages ship, and files to compile their sources.
 _LEFT_OUT = ("tests", "test", "__pycache__", "bin", "*.pyi")
 #: botocore describes 400 services in 28 MB, a tenth of what Lambda takes; these are the ones that functions call.
-SERVICES = frozenset({"codebuild", "ecr", "lambda", "rds", "s3", "secretsmanager", "sesv2", "sqs", "sts", "xray"})
+SERVICES = frozenset(
+    {"codebuild", "cognito-idp", "ecr", "lambda", "rds", "s3", "secretsmanager", "sesv2", "sqs", "sts", "xray"}
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
