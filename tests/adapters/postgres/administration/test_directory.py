@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import psycopg
 import pytest
@@ -49,7 +49,7 @@ def test_an_invitation_is_accepted_once_by_whoever_proves_the_address(administer
     assert actions == [(administered.admin.subject, "invitation.add"), (accepted.subject, "invitation.accept")]
 
 
-def hospital(world: Administered) -> tuple[Actor, object]:
+def hospital(world: Administered) -> tuple[Actor, UUID]:
     return world.admin, world.tenants["hospital"]
 
 
