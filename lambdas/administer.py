@@ -18,7 +18,8 @@ from adapters.operators import PROOF, TokenService, read_operator
 from adapters.postgres.owner.administration import Administration
 from adapters.postgres.owner.connection import make_owner_dsn
 from adapters.postgres.owner.seeding import OPERATORS_NAME, SeedUser
-from adapters.settings.processes import OwnerSettings
+from adapters.settings.processes import AdministrationSettings, OwnerSettings
+from adapters.sqs import SqsQueues
 from lambdas.cold_start import Handler, make_entry
 from lambdas.logs import make_logger
 from lambdas.schemas.actions import describe_faults
@@ -26,6 +27,7 @@ from lambdas.schemas.administration import (
     Action,
     AddKey,
     AddOperator,
+    AddSource,
     AddTenant,
     AddUser,
     ChooseDefaultModel,
@@ -40,9 +42,12 @@ from lambdas.schemas.administration import (
     Person,
     RegisterBuiltin,
     RegisterModel,
+    RemoveSource,
     RenameTenant,
     ResumeTenant,
     SetQuotas,
+    SetRetention,
+    ShareModel,
     SuspendTenant,
     TenantOrAll,
     VerifyAudit,
@@ -53,6 +58,9 @@ from lambdas.schemas.dead_letters import ListDeadLetters, RedriveDeadLetters, de
 from lambdas.wiring import get_utc_now, make_aws_clients
 from wsi.errors import Invalid, NotFound, TesseraError
 from wsi.models.builtin import BUILTIN
+from wsi.notices.outbox import wake
+from wsi.ports.queues import Queues
+from wsi.records.audit.lines import AuditFilter
 from wsi.records.identity import Role
 from wsi.records.model_card import ModelCard
 from wsi.records.models import ModelVersion
@@ -70,8 +78,12 @@ def make_handler(owner: Administration, identify: Identify | None = None) -> Han
 
     def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
         try:
-            action = Action.model_validate(event)
-            answer = carry_out(action.asked, owner)
+            action = Action.model_validate({name: value for name, value in event.items() if name != PROOF})
+            if identify is None:
+                answer = carry_out(action.asked, owner)
+            else:
+                by_operator = owner.as_operator(identify(event, context), context.aws_request_id)
+                answer = carry_out(action.asked, by_operator)
         except ValidationError as error:
             return {"error": describe_faults(error)}
         except TesseraError as error:
@@ -214,8 +226,16 @@ def _card(value: dict[str, Any]) -> ModelCard:
         raise Invalid("The card is not one that read_package made: a field is missing or has a wrong type.") from error
 
 
-def wire(settings: OwnerSettings) -> Handler:
-    return make_handler(make_administration(settings))
+def make_waking(handler: Handler, queues: Queues) -> Handler:
+    """Return the handler with a wake-up of the relay after each action: whoever lost access must not go on listening
+    until the relay's schedule."""
+
+    def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
+        answer = handler(event, context)
+        wake(queues)
+        return answer
+
+    return handle
 
 
 def make_administration(settings: OwnerSettings) -> Administration:
@@ -224,7 +244,6 @@ def make_administration(settings: OwnerSettings) -> Administration:
 
 def wire(settings: AdministrationSettings) -> Handler:
     clients = make_aws_clients(settings)
-    owner_dsn = partial(make_owner_dsn, settings, clients)
     service = TokenService(region=settings.region, endpoint_url=settings.endpoint_url)
 
     def identify(event: dict[str, Any], context: Any) -> str:
@@ -233,7 +252,7 @@ def wire(settings: AdministrationSettings) -> Handler:
         now = get_utc_now()
         return read_operator(event, event.get(PROOF), function=function, account=account, service=service, now=now)
 
-    administering = make_handler(Administration(owner_dsn), identify)
+    administering = make_handler(make_administration(settings), identify)
     return make_waking(administering, SqsQueues(clients, settings.queue_prefix))
 
 

@@ -16,11 +16,23 @@ from adapters.settings.processes import ApiSettings
 from lambdas.cold_start import Handler, make_entry
 from lambdas.http.openapi import make_openapi_json
 from lambdas.http.resolver import make_resolver, make_resolver_handler
-from lambdas.routes import administration, health, jobs, me, models, slides, submission, uploads, webhooks
+from lambdas.routes import (
+    administration,
+    audit,
+    health,
+    jobs,
+    me,
+    models,
+    slides,
+    submission,
+    uploads,
+    usage,
+    webhooks,
+)
 from lambdas.wiring import ApiWiring
 from wsi.ports.administration import Operations
 
-NOUNS = (uploads, slides, jobs, webhooks, models, me, health, *administration.NOUNS)
+NOUNS = (uploads, slides, jobs, usage, webhooks, models, audit, me, health, *administration.NOUNS)
 ROUTERS = tuple(noun.router for noun in NOUNS)
 
 

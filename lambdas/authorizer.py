@@ -10,7 +10,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 import jwt
@@ -52,8 +53,12 @@ def make_handler(wiring: AuthorizerWiring, *, ask_seconds: float = ASK_SECONDS) 
     )
 
     def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
-        credential = read_credential(event)
-        actor = _actor(credential, wiring, keys) if credential else None
+        found = _identify(read_credential(event), wiring, keys)
+        actor = found.actor if isinstance(found, _Session) else None
+        if isinstance(found, _Session):
+            wiring.identities.note_session(found.actor, found.id)
+        else:
+            wiring.identities.note_refusal(found.reason, **found.claimed)
         if actor is not None and "methodArn" not in event and wiring.identities.is_suspended(actor.tenant):
             actor = None  # the API answers with a message; a subscription can only be refused
         logger.info("authorized" if actor else "unauthorized", extra={"subject": actor.subject if actor else None})
@@ -121,9 +126,11 @@ def _hash_session(claims: Mapping[str, Any]) -> str:
 
 
 def _find_person(claims: Mapping[str, Any], identities: Identities, *, issuer: str, subject: str) -> Actor | None:
-    """Return whose verified token it is; people of single sign-on are added, or changed, by its claims."""
+    """Return whose verified token it is: somebody known, or invited; people of single sign-on are added, or changed,
+    by its claims."""
     if CLAIM_TENANT not in claims:
-        return identities.find_user(issuer, subject)
+        known = identities.find_user(issuer, subject)
+        return known or identities.accept_invitation(issuer, subject, _read_verified_email(claims))
     membership = _read_membership(claims)
     return membership and identities.admit_member(issuer, subject, membership)
 
@@ -139,11 +146,7 @@ def _read_membership(claims: Mapping[str, Any]) -> Membership | None:
         )
     except (KeyError, ValueError):
         return None
-    client = {"id": claims.get("aud"), "access": claims.get("client_id")}.get(claims["token_use"])
-    if client != wiring.client_id:
         return None
-    known = wiring.identities.find_user(wiring.issuer, claims["sub"])
-    return known or wiring.identities.accept_invitation(wiring.issuer, claims["sub"], _read_verified_email(claims))
 
 
 def _read_verified_email(claims: Mapping[str, Any]) -> str | None:

@@ -11,7 +11,7 @@ from adapters.settings.processes import SlideJobSettings
 from lambdas.cold_start import Handler, make_entry
 from lambdas.logs import make_logger
 from lambdas.queues.events import make_queue_handler
-from lambdas.wiring import SCRATCH, make_aws_clients, make_function_tracer, make_system_ledger
+from lambdas.wiring import SCRATCH, make_aws_clients, make_function_tracer, make_slide_store, make_system_ledger
 from wsi.errors import RejectReason
 from wsi.inspection.inspecting import inspect_slide
 from wsi.ledger_rules import UNINSPECTED_SENTENCE

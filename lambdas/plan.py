@@ -12,7 +12,7 @@ from adapters.sqs import SqsQueues
 from lambdas.cold_start import Handler, make_entry
 from lambdas.logs import make_logger
 from lambdas.queues.events import make_queue_handler
-from lambdas.wiring import SCRATCH, make_aws_clients, make_function_tracer, make_system_ledger
+from lambdas.wiring import SCRATCH, make_aws_clients, make_function_tracer, make_slide_store, make_system_ledger
 from wsi.jobs.planning import give_up_plan, plan_job
 from wsi.notices.outbox import wake
 from wsi.ports.ledger import SystemLedger

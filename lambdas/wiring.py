@@ -144,9 +144,10 @@ class ApiWiring(SubmitWiring):
     def of_api(settings: ApiSettings, operations: Operations | None = None) -> ApiWiring:
         """Return the wiring; `operations` in place of the function that the settings name."""
         clients, connections = make_aws_clients(settings), make_connections(settings)
+        submitting = SubmitWiring.of(settings, clients, connections)
         return ApiWiring(
-            **vars(SubmitWiring.of(settings, clients, connections)),
-            slides=S3SlideStore(clients, settings.slides_bucket, settings.allowed),
+            **vars(submitting),
+            slides=make_slide_store(settings, clients, submitting.ledger),
             packages=S3SlideStore(clients, settings.models_bucket),
             realtime_url=settings.realtime_url,
             scaling=WorkerScaling(

@@ -26,6 +26,22 @@ def require(actor: Actor, role: Role) -> None:
         raise Forbidden(f"Your role is {actor.role.value}; this needs the role {role.value}. Ask an admin for it.")
 
 
+def may_see_name(actor: Actor, subject: str) -> bool:
+    """Return whether the actor may see what this subject is called: viewers see no e-mail address of others."""
+    return actor.role is not Role.VIEWER or not subject.startswith("user:") or subject == actor.subject
+
+
+def may_see_receivers(actor: Actor, requester: str, *, is_retry: bool) -> bool:
+    """Return whether the actor may see where the notices of a job go: its requester and admins. A webhook's URL often
+    holds a secret, so a viewer never sees one. A retry has the receivers of a job that may be somebody else's."""
+    return actor.role is Role.ADMIN or (actor.role is Role.ANALYST and actor.subject == requester and not is_retry)
+
+
+def get_highest(roles: Iterable[Role]) -> Role:
+    """Return the role that includes the others. Raises ValueError if there is none."""
+    return max(roles, key=lambda role: _RANK[role])
+
+
 def require_administrator(actor: Actor) -> None:
     """Raise Forbidden unless the actor administers people and keys: those of the own tenant, or of every tenant."""
     if actor.role is not Role.OPERATOR:

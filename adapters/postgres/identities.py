@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Final
 from uuid import UUID
 
 from adapters.postgres import rows
-from adapters.postgres.audit import note
+from adapters.postgres.audit import note, note_once
 from adapters.postgres.connections import Connections
 from wsi.ports.audit import Refusal
 from wsi.records.identity import Actor, Membership
@@ -34,6 +35,19 @@ class PostgresIdentities:
         with self._connections.begin_transaction() as cursor:
             found = cursor.execute("SELECT * FROM tessera.identify_api_key(%s, %s)", (prefix, secret_sha256))
             return rows.read_actor(found.fetchone())
+
+    def note_session(self, actor: Actor, session: str) -> None:
+        is_key = actor.subject.startswith("key:")
+        seconds = _DAY if is_key else _SESSION_SECONDS
+        detail = {"by": "key" if is_key else "token"}
+        with self._connections.begin_transaction() as cursor:
+            note_once(cursor, actor, "session.begin", actor.subject, mark=session, seconds=seconds, detail=detail)
+
+    def note_refusal(
+        self, reason: Refusal, *, issuer: str | None = None, subject: str | None = None, prefix: str | None = None
+    ) -> None:
+        with self._connections.begin_transaction() as cursor:
+            cursor.execute("SELECT tessera.note_refusal(%s, %s, %s, %s)", (reason.value, issuer, subject, prefix))
 
     def accept_invitation(self, issuer: str, subject: str, email: str | None) -> Actor | None:
         with self._connections.begin_transaction() as cursor:

@@ -21,8 +21,11 @@ from cdk.python_function import PythonFunction
 
 
 class OwnerFunctions(Construct):
-    """`operate`, which the API may invoke; `migrations`, done once the schema is the newest. CloudFormation waits for
-    them, and a failed migration fails the deployment before any function or pod has changed (F-52)."""
+    """`migrations`, done once the schema is the newest; `operate`, which the API may invoke; `invoked_by_hand`, the
+    functions of operators.
+
+    CloudFormation waits for the migrations, and a failed one fails the deployment before any function or pod has
+    changed (F-52)."""
 
     def __init__(
         self,

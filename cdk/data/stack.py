@@ -21,8 +21,9 @@ from cdk.network.stack import NetworkStack
 
 class DataStack(cdk.Stack):
     """`key`, of database and audit; `objects_key`, of the buckets `slides`, `results` and `models`; `queues`;
-    `database`; `operate`, the owner's function for operators; `migrations`, which every function and pod that reads SQL
-    must come after (`x.node.add_dependency(data.migrations)`)."""
+    `database`; `source_role`, the ARN of the role that reads tenants' sources; `operate`, the owner's function for
+    operators; `migrations`, which every function and pod that reads SQL must come after
+    (`x.node.add_dependency(data.migrations)`)."""
 
     def __init__(
         self,
@@ -71,13 +72,6 @@ class DataStack(cdk.Stack):
             watched=[self.slides, self.results],
             functions=owner.invoked_by_hand,
         )
-        self.queues = JobQueues(self, "Queues", prefix=deployment.queue_prefix)
-        self.database = Database(
-            self, "Database", deployment=deployment, network=network, key=self.key, recovery=recovery
-        )
-        owner = OwnerFunctions(
-            self, "Owner", deployment=deployment, network=network, database=self.database, objects=objects
-        )
-        self.migrations: Construct = owner.migrations
+        self.source_role = SourceRole(self, "Sources", deployment=deployment).arn
         self.operate: lambda_.Function = owner.operate
         cdk.CfnOutput(self, "ModelsBucket", value=self.models.bucket_name)

@@ -43,6 +43,9 @@ AUDITED: Final[Mapping[tuple[str, str], AuditedRoute]] = {
     ("GET", "/webhooks/secret"): AuditedRoute("webhook_secret.read", each_time=True),
     ("GET", "/usage"): AuditedRoute("usage.view"),
     ("GET", "/audit"): AuditedRoute("audit.view"),
+    ("GET", "/admin/people"): AuditedRoute("people.list"),
+    ("GET", "/admin/invitations"): AuditedRoute("invitation.list"),
+    ("GET", "/admin/keys"): AuditedRoute("key.list"),
 }
 
 

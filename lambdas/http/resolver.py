@@ -23,6 +23,8 @@ from lambdas.http.side_by_side import SideBySideResolver
 from lambdas.wiring import SubmitWiring
 from wsi.audit.views import RecordedViews
 from wsi.errors import Invalid
+from wsi.notices.outbox import wake
+from wsi.ports.queues import Queues
 from wsi.records.spans import SpanKind
 from wsi.spans import OpenSpan, with_span
 
@@ -30,7 +32,7 @@ from wsi.spans import OpenSpan, with_span
 def make_resolver(*routers: APIGatewayRouter) -> APIGatewayRestResolver:
     """Return a resolver of the routers' routes, without what they work on."""
     app = SideBySideResolver(enable_validation=True, json_body_deserializer=read_json)
-    app.use(middlewares=[refuse_unknown_queries, audit_route])
+    app.use(middlewares=[refuse_unknown_queries, wake_after_administration, audit_route])
     for router in routers:
         app.include_router(router, prefix=BASE_PATH)
     handle_problems(app)
@@ -59,6 +61,17 @@ def make_resolver_handler(app: APIGatewayRestResolver, wiring: SubmitWiring) -> 
 def forbid_storing(answer: dict[str, Any]) -> dict[str, Any]:
     """Return the answer, with the header by which no browser keeps it: answers name slides and people."""
     return {**answer, "multiValueHeaders": {**(answer.get("multiValueHeaders") or {}), "Cache-Control": ["no-store"]}}
+
+
+def wake_after_administration(app: APIGatewayRestResolver, next_middleware: NextMiddleware) -> Response[Any]:
+    """Wake the relay after a change under /admin: whoever lost access by it must not go on listening until the relay's
+    schedule."""
+    answer = next_middleware(app)
+    route: Route = app.context["_route"]
+    if route.method != "GET" and route.path.startswith(f"{BASE_PATH}/admin/") and answer.status_code < 300:
+        queues: Queues = app.context[WIRING].queues
+        wake(queues)
+    return answer
 
 
 def refuse_unknown_queries(app: APIGatewayRestResolver, next_middleware: NextMiddleware) -> Response[Any]:

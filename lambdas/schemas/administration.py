@@ -8,11 +8,14 @@ from pydantic import AwareDatetime, Field
 
 from lambdas.schemas.actions import OneAction
 from lambdas.schemas.common import STORABLE, Body, Email
+from lambdas.schemas.dead_letters import ListDeadLetters, RedriveDeadLetters
 from wsi.records.jobs import Priority
 
 Name = Annotated[str, Field(min_length=1, max_length=100), STORABLE]
 Limit = Annotated[int, Field(ge=0, lt=2**63)]
 SmallLimit = Annotated[int, Field(ge=0, lt=2**31)]
+Days = Annotated[int, Field(ge=1, le=36_500)]
+Dollars = Annotated[float, Field(ge=0, le=1e12, allow_inf_nan=False)]
 TenantRole = Literal["viewer", "analyst", "admin"]
 Claim = Annotated[str, Field(min_length=1, max_length=500), STORABLE]
 
@@ -77,10 +80,6 @@ class AddKey(KeyName):
 
 class TenantOrAll(Body):
     tenant: Name | None = None  #: None: what holds for all tenants without a value of their own
-
-
-class TenantName(Body):
-    tenant: Name
 
 
 class ListSources(TenantName):
@@ -219,6 +218,9 @@ class Action(OneAction):
     redrive: RedriveDeadLetters | None = None
     register_builtin: RegisterBuiltin | None = None
     register_model: RegisterModel | None = None
+    list_models: ListModels | None = None
+    choose_default_model: ChooseDefaultModel | None = None
+    share_model: ShareModel | None = None
 
 
 class OperatorRequest(Body):

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import typer
 
+from tessera.commands import audit
 from tessera.commands.administration import keys, models, people, quotas, tenants
 from tessera.commands.cost import cost
 from tessera.commands.trace import trace
 
 app = typer.Typer(name="admin", no_args_is_help=True)
 
-for noun in (tenants, people, keys, models, quotas):
+for noun in (tenants, people, keys, models, quotas, audit):
     app.add_typer(noun.app)
 app.command()(cost)
 app.command()(trace)
-app.add_typer(audit.app)
 
 
 @app.callback(help="For admins of a tenant, and for operators of an installation.")

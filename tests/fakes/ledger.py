@@ -53,6 +53,12 @@ class MemoryLedger(MemoryTenantLedger, MemorySystemLedger, MemoryAudit):
     def is_suspended(self, tenant: UUID) -> bool:
         return False
 
+    # --- sources
+
+    def list_sources(self, tenant: UUID) -> tuple[Source, ...]:
+        with self.books.lock:
+            return self.books.sources.get(tenant, ())
+
     # --- what seeding does to a database
 
     def set_sources(self, tenant: UUID, *sources: Source) -> None:

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from lambdas.wiring import AdministrationPorts, ApiWiring
-from tests.installation import ADMIN, ALLOWED_BUCKET, ANALYST, SCALING, STRANGER, VIEWER, Installation
+from tests.installation import ADMIN, ANALYST, SCALING, STRANGER, VIEWER, Installation
 from tests.lambdas.rest import Caller, whole_handler
 
 

@@ -44,7 +44,7 @@ WRITES = [
     ("POST", "/models/net/versions/1/complete", None),
     ("PUT", "/models/net/default", {"version": "1"}),
 ]
-READS = ["/slides", f"/slides/{SOME}", "/jobs", f"/jobs/{SOME}", f"/jobs/{SOME}/events", "/models", "/me"]
+READS = ["/slides", f"/slides/{SOME}", "/jobs", f"/jobs/{SOME}", f"/jobs/{SOME}/events", "/models", "/usage", "/me"]
 
 
 @pytest.mark.parametrize(("method", "path", "body"), WRITES)

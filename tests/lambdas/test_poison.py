@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from lambdas.queue_events import make_queue_handler
 
 from adapters.settings.queues import QUEUES, WOKEN
 from lambdas import inspect, notify, plan, relay, stitch
 from lambdas.logs import make_logger
-from lambdas.queue_events import make_queue_handler
 from lambdas.sweep import make_handler as make_sweep
 from local.lambda_context import LambdaContext
 from tests.fakes.notices import MemoryMail, MemoryWebhooks

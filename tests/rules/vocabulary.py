@@ -28,8 +28,8 @@ VERBS: Final = _words(
     select send serialize serve set settle shard share show sign simulate skip sleep slice sort split spread stack
     stage start state step stitch stop store stream strip submit subscribe sum summarise sweep synthesize take tell
     terminate thin throttle
-    transform translate try turn undo unfollow unpack unwrap update upgrade upload view wait wake walk warm watch
-    wire wrap write yield
+    transform translate try turn undo unfollow unpack unwrap update upgrade upload verify view wait wake walk warm warn
+    watch wire wrap write yield
     bind carry enable hand invite suspend withdraw
     """
 )

@@ -23,6 +23,7 @@ GROUPS = {
     "usage": "Usage",
     "models": "Models",
     "webhooks": "Webhooks",
+    "audit": "Audit log",
     "administration": "Administration",
 }
 

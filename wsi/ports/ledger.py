@@ -180,31 +180,6 @@ class TenantLedger(TenantRegistrations, TenantSpending, TenantErasure, TenantAud
         tenant and people without a known address are left out."""
         ...
 
-    def audit(self, actor: Actor, action: str, subject: str, detail: Mapping[str, Any] | None = None) -> None:
-        """Write one line of the audit log, for an action that no other method records (a result link that was
-        issued)."""
-        ...
-
-
-class Identities(Protocol):
-    """The queries of the authorizer."""
-
-    def find_user(self, issuer: str, subject: str) -> Actor | None:
-        """Return the person behind a verified token; None if unknown or disabled."""
-        ...
-
-    def find_api_key(self, prefix: str, secret_sha256: str) -> Actor | None:
-        """Return the service behind a key "tsk_<prefix>_<secret>"; None if the key is unknown, revoked or expired, or
-        has another secret. The key's last use is recorded, to the hour."""
-        ...
-
-    def accept_invitation(self, issuer: str, subject: str, email: str | None) -> Actor | None:
-        """Accept the invitation of a person who signs in for the first time: of this account, or of the address
-        `email`, for which the issuer vouches. Return the person; None if there is no invitation."""
-        ...
-
-    def is_suspended(self, tenant: UUID) -> bool: ...
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PlanningBrief:

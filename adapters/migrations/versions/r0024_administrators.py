@@ -11,7 +11,7 @@ from __future__ import annotations
 from alembic import op
 
 revision = "0024"
-down_revision = "0018"
+down_revision = "0023"
 
 API = "tessera_api"
 #: As `wsi.records.identity.OPERATORS`.

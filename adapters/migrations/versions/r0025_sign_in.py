@@ -5,7 +5,7 @@ from __future__ import annotations
 from alembic import op
 
 revision = "0025"
-down_revision = "0023"
+down_revision = "0024"
 
 # Triggers, so that no way of taking access away forgets it. They run as the owner, whoever fires them. Each revocation
 # is sent twice: AppSync can miss a subscription that begins in the same moment, as it misses updates (F-32).
@@ -32,6 +32,14 @@ CREATE FUNCTION tessera.announce_api_key() RETURNS trigger
 SECURITY DEFINER SET search_path = public, pg_temp LANGUAGE plpgsql AS $$
 BEGIN PERFORM tessera.announce_revocation(OLD.tenant, 'key:' || OLD.id); RETURN NULL; END $$;
 
+CREATE FUNCTION tessera.announce_expiry() RETURNS trigger
+SECURITY DEFINER SET search_path = public, pg_temp LANGUAGE plpgsql AS $$
+BEGIN PERFORM tessera.announce_revocation(NEW.tenant, 'key:' || NEW.id, NEW.expires_at); RETURN NULL; END $$;
+
+CREATE FUNCTION tessera.announce_tenant() RETURNS trigger
+SECURITY DEFINER SET search_path = public, pg_temp LANGUAGE plpgsql AS $$
+BEGIN PERFORM tessera.announce_revocation(NEW.id, '*'); RETURN NULL; END $$;
+
 CREATE TRIGGER revoked AFTER UPDATE ON users FOR EACH ROW
 WHEN (OLD.disabled_at IS NULL AND (
     NEW.disabled_at IS NOT NULL
@@ -49,7 +57,13 @@ WHEN (OLD.revoked_at IS NULL AND (
 CREATE TRIGGER removed AFTER DELETE ON api_keys FOR EACH ROW
 WHEN (OLD.revoked_at IS NULL) EXECUTE FUNCTION tessera.announce_api_key();
 
-REVOKE ALL ON FUNCTION tessera.announce_revocation, tessera.announce_user, tessera.announce_api_key FROM PUBLIC;
+CREATE TRIGGER expires AFTER INSERT OR UPDATE OF expires_at ON api_keys FOR EACH ROW
+WHEN (NEW.expires_at IS NOT NULL AND NEW.revoked_at IS NULL) EXECUTE FUNCTION tessera.announce_expiry();
+CREATE TRIGGER suspended AFTER UPDATE OF suspended_at ON tenants FOR EACH ROW
+WHEN (OLD.suspended_at IS NULL AND NEW.suspended_at IS NOT NULL) EXECUTE FUNCTION tessera.announce_tenant();
+
+REVOKE ALL ON FUNCTION tessera.announce_revocation, tessera.announce_user, tessera.announce_api_key,
+    tessera.announce_expiry, tessera.announce_tenant FROM PUBLIC;
 """
 
 # For the authorizer, after it has verified the token's signature and issuer. Of two tokens the newer one decides, so
@@ -68,7 +82,7 @@ DECLARE
     known users%ROWTYPE;
     is_changed boolean := false;
 BEGIN
-    SELECT tenants.id INTO into_tenant FROM tenants WHERE tenants.name = of_tenant;
+    SELECT tenants.id INTO into_tenant FROM tenants WHERE tenants.name = of_tenant AND suspended_at IS NULL;
     IF into_tenant IS NULL THEN RETURN; END IF;
     SELECT * INTO known FROM users WHERE users.issuer = of_issuer AND users.subject = of_subject;
     IF NOT FOUND THEN
@@ -79,10 +93,14 @@ BEGIN
     END IF;
     IF known.tenant <> into_tenant OR known.disabled_at IS NOT NULL THEN RETURN; END IF;
     IF known.signed_on_at IS NULL OR known.signed_on_at < issued_at THEN
-        UPDATE users SET role = of_role, email = coalesce(of_email, users.email), signed_on_at = issued_at
-        WHERE users.id = known.id AND users.tenant = into_tenant AND users.disabled_at IS NULL
-            AND (users.signed_on_at IS NULL OR users.signed_on_at < issued_at);
-        is_changed := FOUND AND known.role <> of_role;
+        BEGIN
+            UPDATE users SET role = of_role, email = coalesce(of_email, users.email), signed_on_at = issued_at
+            WHERE users.id = known.id AND users.tenant = into_tenant AND users.disabled_at IS NULL
+                AND (users.signed_on_at IS NULL OR users.signed_on_at < issued_at);
+            is_changed := FOUND AND known.role <> of_role;
+        EXCEPTION WHEN SQLSTATE 'TS409' THEN  -- the last admin stays one, until another one comes
+            is_changed := false;
+        END;
     END IF;
     IF is_changed THEN
         INSERT INTO audit_log (tenant, actor, action, subject, detail) VALUES

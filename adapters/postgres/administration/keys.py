@@ -41,7 +41,7 @@ class PostgresKeys(ActingTransactions):
             if cursor.execute(named.encode(), (tenant, name)).fetchone() is not None:
                 raise Conflict("A key of this name works already; rotate or revoke it, or choose another name.")
             added = _insert(cursor, tenant, name, role, key, expires_at)
-            detail = {"name": name, "role": role} | _describe_expiry(expires_at)
+            detail = {"role": role} | _describe_expiry(expires_at)
             note_change(cursor, actor, tenant, "key.add", f"key:{added.id}", detail)
             return added
 
@@ -77,7 +77,7 @@ class PostgresKeys(ActingTransactions):
             )
             found = _get(cursor, key_id)
             if done.rowcount:
-                note_change(cursor, actor, tenant, "key.revoke", f"key:{key_id}", {"name": found.name})
+                note_change(cursor, actor, tenant, "key.revoke", f"key:{key_id}")
             return found
 
 

@@ -1,22 +1,17 @@
-"""Administration by the owner: tenants, people, keys and sources. Each change to a tenant is written into its audit
-log."""
+"""Administration by the owner: tenants, people and keys. Each change to a tenant is written into its audit log."""
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import date
-from typing import Any
 from uuid import UUID
 
 import psycopg
 from psycopg import errors, sql
 from psycopg.rows import class_row, dict_row
-from psycopg.types.json import Jsonb
 
-from adapters.postgres.connections import CONNECT_SECONDS, Connections, translate_refusals
+from adapters.postgres.owner.holdings import HoldingsAdministration
 from adapters.postgres.owner.seeding import (
     OPERATORS_NAME,
     SeedKey,
@@ -26,21 +21,16 @@ from adapters.postgres.owner.seeding import (
     ensure_user,
     split_key,
 )
+from adapters.postgres.owner.transactions import OwnerTransactions, lock_tenant
+from adapters.postgres.owner.upkeep import Upkeep
 from adapters.postgres.quotas import NAMES as QUOTA_NAMES
 from adapters.postgres.quotas import READ as READ_QUOTAS
 from adapters.postgres.quotas import read_quotas
-from adapters.postgres.system_ledger import PostgresSystemLedger
 from wsi.access import make_api_key
-from wsi.audit.chain import ChainReport
 from wsi.errors import Conflict, NotFound
+from wsi.records.audit.lines import INSTALLATION
 from wsi.records.identity import OPERATORS, Role
-from wsi.records.models import ModelVersion
-from wsi.records.operations.dead_letters import DeadLetter
-from wsi.records.pages import Page
-from wsi.records.quotas import Quotas, Retention
-from wsi.sources.source import Source
-
-OWNER = "owner"  #: the actor in the audit log, unless an operator asked
+from wsi.records.quotas import Quotas
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,21 +51,8 @@ class DailyUsage:
     worker_seconds: float  #: of finished shards
 
 
-class Administration:
-    """The owner's actions. Repeating one changes nothing, except `add_key`. A tenant is named by its name.
-
-    `owner_dsn` is called for each transaction, since the owner's password changes while a process lives. With
-    `operator`, the subject of a person or key, each transaction begins by checking that this is an operator, and the
-    audit log names it. Raises Forbidden otherwise.
-    """
-
-    def __init__(self, owner_dsn: Callable[[], str], *, operator: str | None = None) -> None:
-        self._owner_dsn = owner_dsn
-        self._operator = operator
-
-    def on_behalf_of(self, operator: str) -> Administration:
-        """Return the same actions for an operator."""
-        return Administration(self._owner_dsn, operator=operator)
+class Administration(HoldingsAdministration, Upkeep, OwnerTransactions):
+    """The owner's actions. Repeating one changes nothing, except `add_key`. A tenant is named by its name."""
 
     def list_tenants(self) -> tuple[TenantSummary, ...]:
         with self._transaction() as connection, connection.cursor(row_factory=class_row(TenantSummary)) as cursor:
@@ -116,20 +93,20 @@ class Administration:
     def rename_tenant(self, tenant: str, name: str) -> None:
         """Give a tenant another name. Raises NotFound, and Conflict for a name that another tenant has."""
         with self._transaction() as connection:
-            tenant_id = _tenant(connection, tenant)
+            tenant_id = lock_tenant(connection, tenant)
             _refuse_operators(tenant_id)
             try:
                 connection.execute("UPDATE tenants SET name = %s WHERE id = %s", (name, tenant_id))
             except errors.UniqueViolation as error:
                 raise Conflict("Another tenant has this name.") from error
             if name != tenant:
-                _audit(connection, tenant_id, "tenant.rename", str(tenant_id), {"name": name, "before": tenant})
+                self._audit(connection, tenant_id, "tenant.rename", str(tenant_id))
 
     def suspend_tenant(self, tenant: str, *, is_suspended: bool) -> None:
         """Suspend a tenant, or let it resume. The next request of its people and keys is answered with the reason. Jobs
         that it has started run to their end, and its data stays. Raises NotFound."""
         with self._transaction() as connection:
-            tenant_id = _tenant(connection, tenant)
+            tenant_id = lock_tenant(connection, tenant)
             _refuse_operators(tenant_id)
             done = connection.execute(
                 """
@@ -139,7 +116,8 @@ class Administration:
                 {"is_suspended": is_suspended, "tenant": tenant_id},
             )
             if done.rowcount:
-                _audit(connection, tenant_id, "tenant.suspend" if is_suspended else "tenant.resume", str(tenant_id))
+                done_to_it = "tenant.suspend" if is_suspended else "tenant.resume"
+                self._audit(connection, tenant_id, done_to_it, str(tenant_id))
 
     def add_operator(self, issuer: str, subject: str, email: str | None) -> UUID:
         """Make a person an operator, who belongs to no other tenant then. Raises Conflict for a person of a tenant."""
@@ -148,7 +126,7 @@ class Administration:
     def add_user(self, tenant: str, user: SeedUser) -> UUID:
         """Add a user, or change a known user's role; a disabled user may sign in again. Raises NotFound, Conflict."""
         with self._transaction() as connection:
-            tenant_id = _tenant(connection, tenant)
+            tenant_id = lock_tenant(connection, tenant)
             changed = ensure_user(connection, tenant_id, user)
             theirs, user_id = _user(connection, user.issuer, user.subject)
             if theirs != tenant_id:
@@ -173,7 +151,7 @@ class Administration:
         works."""
         key = make_api_key()
         with self._transaction() as connection:
-            tenant_id = _tenant(connection, tenant)
+            tenant_id = lock_tenant(connection, tenant)
             if _working_keys(connection, tenant_id, name):
                 raise Conflict("A key of this name works already; revoke it first or choose another name.")
             ensure_key(connection, tenant_id, SeedKey(key=key, role=role, name=name))
@@ -186,40 +164,18 @@ class Administration:
         """Revoke the keys of this name and return their number; they stop working within a minute. Raises NotFound for
         an unknown tenant."""
         with self._transaction() as connection:
-            tenant_id = _tenant(connection, tenant)
+            tenant_id = lock_tenant(connection, tenant)
             keys = _working_keys(connection, tenant_id, name)
             connection.execute("UPDATE api_keys SET revoked_at = now() WHERE id = ANY(%s)", (keys,))
             for key in keys:
                 self._audit(connection, tenant_id, "key.revoke", f"key:{key}")
             return len(keys)
 
-    def list_sources(self, tenant: str) -> tuple[Source, ...]:
-        """Return where the tenant's slides by reference may lie. Raises NotFound."""
-        with self._transaction() as connection:
-            return sources.list_sources(connection, _tenant(connection, tenant))
-
-    def add_source(self, tenant: str, source: Source) -> None:
-        """Let a tenant register and read the objects of a source. Raises NotFound."""
-        with self._transaction() as connection:
-            tenant_id = _tenant(connection, tenant)
-            if sources.add_source(connection, tenant_id, source):
-                self._audit(connection, tenant_id, "source.add", source.uri)
-
-    def remove_source(self, tenant: str, source: Source) -> bool:
-        """Remove a source, and return whether the tenant had it. Slides that no other source covers can be read no
-        more, and can again once it is added. Raises NotFound."""
-        with self._transaction() as connection:
-            tenant_id = _tenant(connection, tenant)
-            is_removed = sources.remove_source(connection, tenant_id, source)
-            if is_removed:
-                self._audit(connection, tenant_id, "source.remove", source.uri)
-            return is_removed
-
     def set_quotas(self, tenant: str | None, changes: Mapping[str, int | float | str | None]) -> Quotas:
         """Change the named quotas of a tenant, and return those that then hold for it. None for a quota: that of all
         holds. `tenant` None: change those of all tenants without a value of their own. Raises NotFound."""
         with self._transaction() as connection:
-            tenant_id = _tenant(connection, tenant) if tenant is not None else None
+            tenant_id = lock_tenant(connection, tenant) if tenant is not None else None
             connection.execute("INSERT INTO quotas (tenant) VALUES (%s) ON CONFLICT DO NOTHING", (tenant_id,))
             for name, value in changes.items():
                 if name not in QUOTA_NAMES:
@@ -233,69 +189,7 @@ class Administration:
     def get_quotas(self, tenant: str | None) -> Quotas:
         """Return the quotas that hold for a tenant; None: for all without a value of their own. Raises NotFound."""
         with self._transaction() as connection:
-            return _quotas(connection, _tenant(connection, tenant) if tenant is not None else None)
-
-    def register_model(self, model: ModelVersion) -> None:
-        """Register a model. Models belong to the installation, so no tenant's audit log records it. Raises Conflict for
-        another digest."""
-        with self._transaction():
-            pass  # which refuses anybody but an operator
-        connections = Connections(self._owner_dsn())
-        try:
-            yield connections
-        finally:
-            connections.close()
-
-    def list_audit(self, tenant: str | None, wanted: AuditFilter, *, before: int | None, limit: int) -> Page[AuditLine]:
-        """Return a page of a tenant's audit log, newest first; None: of the installation's. Raises NotFound."""
-        page = OwnerAudit(self._owner_dsn).list_lines(tenant, wanted, cursor=before, limit=limit)
-        self._note_audit_reading(tenant, "audit.view")
-        return page
-
-    def verify_audit(self, tenant: str | None, heads: Mapping[int, str]) -> ChainReport:
-        """Verify a whole audit log, also against the hashes that lines had when somebody kept them, by number. Raises
-        NotFound."""
-        report = OwnerAudit(self._owner_dsn).verify(tenant, heads)
-        self._note_audit_reading(tenant, "audit.verify")
-        return report
-
-    def _note_audit_reading(self, tenant: str | None, action: str) -> None:
-        with self._transaction() as connection:
-            tenant_id = _tenant(connection, tenant) if tenant is not None else None
-            self._audit(connection, tenant_id, action, str(tenant_id or INSTALLATION))
-
-    def _audit(
-        self,
-        connection: psycopg.Connection,
-        tenant: UUID | None,
-        action: str,
-        subject: str,
-        detail: dict[str, Any] | None = None,
-    ) -> None:
-        """Add a line to the tenant's audit log; None: to the installation's own."""
-        known = {"request": self._request} if self._request is not None else {}
-        connection.execute(
-            "INSERT INTO audit_log (tenant, actor, action, subject, detail) VALUES (%s, %s, %s, %s, %s)",
-            (tenant, self._actor, action, subject, Jsonb({**(detail or {}), **known})),
-        )
-
-    @contextmanager
-    def _transaction(self) -> Generator[psycopg.Connection]:
-        with (
-            translate_refusals(),
-            psycopg.connect(self._owner_dsn(), connect_timeout=CONNECT_SECONDS, prepare_threshold=None) as connection,
-        ):
-            if self._operator is not None:
-                connection.execute("SELECT tessera.check_operator(%s)", (self._operator,))
-            yield connection
-
-
-def _tenant(connection: psycopg.Connection, name: str) -> UUID:
-    # The lock makes two callers that add a key of the same name take turns.
-    row = connection.execute("SELECT id FROM tenants WHERE name = %s FOR UPDATE", (name,)).fetchone()
-    if row is None:
-        raise NotFound("There is no tenant of this name; add_tenant makes it, list_tenants lists all.")
-    return row[0]
+            return _quotas(connection, lock_tenant(connection, tenant) if tenant is not None else None)
 
 
 def _refuse_operators(tenant: UUID) -> None:
@@ -329,15 +223,3 @@ def _working_keys(connection: psycopg.Connection, tenant: UUID, name: str) -> li
         (tenant, name),
     )
     return [row[0] for row in found]
-
-
-def _audit(
-    connection: psycopg.Connection, tenant: UUID, action: str, subject: str, detail: dict[str, Any] | None = None
-) -> None:
-    connection.execute(
-        """
-        INSERT INTO audit_log (tenant, actor, action, subject, detail)
-        VALUES (%s, coalesce(nullif(current_setting('tessera.actor', true), ''), %s), %s, %s, %s)
-        """,
-        (tenant, OWNER, action, subject, Jsonb(detail or {})),
-    )

@@ -189,6 +189,12 @@ _RULES = (
         *("POST", "/webhooks/secret/rotate", "webhook_secret.rotate"),
         lambda scene: ask(scene.admin, "POST", "/webhooks/secret/rotate"),
     ),
+    (
+        *("PUT", "/slides/{slide_id}/legal-hold", "slide.hold"),
+        of("PUT", "/slides/{}/legal-hold", "slide", {"held": True}, by="admin"),
+    ),
+    ("DELETE", "/jobs/{job_id}", "job.delete", of("DELETE", "/jobs/{}", "finished")),
+    ("GET", "/usage", "usage.view", lambda scene: ask(scene.admin, "GET", "/usage")),
     ("GET", "/audit", "audit.view", lambda scene: ask(scene.admin, "GET", "/audit")),
 )
 #: By method and path: the action of the line, and what prepares the request.
@@ -204,4 +210,17 @@ UNRECORDED = {
     ("GET", "/models/{name}/versions/{version}"): "models are of the installation, and hold nothing of patients",
     ("GET", "/models/{name}/versions/{version}/parts"): "sizes and digests of parts, for resuming an upload",
     ("GET", "/uploads/{slide_id}/parts"): "sizes and digests of parts, for resuming an upload",
+}
+#: Routes whose lines are looked for on a real Postgres, in tests/lambdas/administration/test_recorded.py.
+ON_POSTGRES = {
+    *(("GET", f"/admin/{noun}") for noun in ("people", "invitations", "keys", "quotas", "tenants")),
+    *(("POST", f"/admin/{noun}") for noun in ("invitations", "keys", "tenants", "models")),
+    *(("POST", f"/admin/tenants/{action}") for action in ("rename", "suspend", "resume")),
+    ("DELETE", "/admin/invitations/{invitation_id}"),
+    ("PATCH", "/admin/people/{person_id}"),
+    *(("POST", f"/admin/people/{{person_id}}/{action}") for action in ("move", "hand-over")),
+    ("POST", "/admin/keys/{key_id}/rotate"),
+    *((method, "/admin/keys/{key_id}") for method in ("PATCH", "DELETE")),
+    ("PATCH", "/admin/quotas"),
+    ("POST", "/admin/models/builtin"),
 }

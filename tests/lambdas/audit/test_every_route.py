@@ -9,7 +9,7 @@ import pytest
 from lambdas.api import make_whole_api
 from lambdas.http.auditing import AUDITED
 from lambdas.http.openapi import make_openapi_json
-from tests.lambdas.audit.calls import CALLS, UNRECORDED, Scene
+from tests.lambdas.audit.calls import CALLS, ON_POSTGRES, UNRECORDED, Scene
 from tests.lambdas.rest import BASE
 
 DESCRIBED = json.loads(make_openapi_json(make_whole_api()))["paths"]
@@ -22,14 +22,16 @@ def scene(installation, wiring, tmp_path):
 
 
 def test_every_route_is_recorded_or_says_why_not():
-    assert CALLS.keys() | UNRECORDED.keys() == set(ROUTES), "give a new route a row in tests/lambdas/audit/calls.py"
+    assert CALLS.keys() | UNRECORDED.keys() | ON_POSTGRES == set(ROUTES), (
+        "give a new route a row in tests/lambdas/audit/calls.py"
+    )
     assert not CALLS.keys() & UNRECORDED.keys()
     assert all(UNRECORDED.values())
 
 
 def test_every_audited_route_exists():
     recorded = {(method, path.replace("<", "{").replace(">", "}")) for method, path in AUDITED}
-    assert recorded <= CALLS.keys()
+    assert recorded <= CALLS.keys() | ON_POSTGRES
 
 
 @pytest.mark.parametrize("route", sorted(CALLS), ids=" ".join)

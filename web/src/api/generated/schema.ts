@@ -281,6 +281,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/wsi/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The audit log, newest first */
+        get: operations["list_lines_api_v1_wsi_audit_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/wsi/health": {
         parameters: {
             query?: never;
@@ -957,6 +974,91 @@ export interface components {
             /** Name */
             name: string;
         };
+        /**
+         * AuditFormat
+         * @enum {string}
+         */
+        AuditFormat: "json" | "csv";
+        /** AuditLineAnswer */
+        AuditLineAnswer: {
+            /** Action */
+            action: string;
+            /**
+             * Actor
+             * @description user:…, key:…, an operator's ARN, or a part of Tessera.
+             */
+            actor: string;
+            /**
+             * Actor Name
+             * @description A person's e-mail address or a key's name. Not part of the hash.
+             */
+            actor_name: string | null;
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /**
+             * Detail
+             * @description Counts and words of a fixed set; no names.
+             */
+            detail: {
+                [key: string]: unknown;
+            };
+            /**
+             * Hash
+             * @description SHA-256 over the hash of the line before and this line's content, in hex.
+             */
+            hash: string;
+            /**
+             * Number
+             * @description In the organisation's log, from 1 and without gaps.
+             */
+            number: number;
+            /**
+             * Subject
+             * @description The id of what it was done to.
+             */
+            subject: string;
+            /** Tenant */
+            tenant: string | null;
+        };
+        /** AuditList */
+        AuditList: {
+            /** Items */
+            items: components["schemas"]["AuditLineAnswer"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+        };
+        /** BudgetAnswer */
+        BudgetAnswer: {
+            /**
+             * Dollars
+             * @description What is used of it.
+             */
+            dollars: number;
+            /**
+             * Dollars A Month
+             * @description The budget that the operator set.
+             */
+            dollars_a_month: number;
+            /**
+             * Month
+             * Format: date
+             * @description The first day of the month in UTC.
+             */
+            month: string;
+            /**
+             * Share
+             * @description dollars / dollars_a_month; null for a budget of 0.
+             */
+            share: number | null;
+            /**
+             * Stops
+             * @description New jobs are refused once it is used.
+             */
+            stops: boolean;
+        };
         /** DefaultVersion */
         DefaultVersion: {
             /** Version */
@@ -1460,6 +1562,14 @@ export interface components {
              * @default 24
              */
             hours?: number;
+        };
+        /** LegalHold */
+        LegalHold: {
+            /**
+             * Held
+             * @description True: neither the slide nor its jobs can be deleted, by anybody or by age. Why is not recorded here: keep the reason with your case.
+             */
+            held: boolean;
         };
         /** MeAnswer */
         MeAnswer: {
@@ -2164,6 +2274,8 @@ export interface components {
             is_default?: boolean;
             /** Package Uri */
             package_uri: string;
+            /** Tenant */
+            tenant?: string | null;
         };
         /** RegisteredModelAnswer */
         RegisteredModelAnswer: {
@@ -2256,8 +2368,12 @@ export interface components {
         SetQuotas: {
             /** Bytes Stored */
             bytes_stored?: number | null;
+            /** Dollars A Month */
+            dollars_a_month?: number | null;
             /** Jobs Waiting */
             jobs_waiting?: number | null;
+            /** Stops At Budget */
+            stops_at_budget?: boolean | null;
             /** Tenant */
             tenant?: string | null;
             /** Tiles A Day */
@@ -2470,6 +2586,88 @@ export interface components {
         TenantList: {
             /** Items */
             items: components["schemas"]["TenantAnswer"][];
+        };
+        /** UsageAnswer */
+        UsageAnswer: {
+            /** @description Of the organisation in this month. Null without one, and with `mine`. */
+            budget: components["schemas"]["BudgetAnswer"] | null;
+            by: components["schemas"]["UsageBy"];
+            /** Dollars */
+            dollars: number;
+            /**
+             * First
+             * Format: date
+             */
+            first: string;
+            /**
+             * Items
+             * @description Days by date; models and people by worker time, the most first. A line without model and requester in such a report is work from before an upgrade.
+             */
+            items: components["schemas"]["UsageLineAnswer"][];
+            /**
+             * Last
+             * Format: date
+             */
+            last: string;
+            /**
+             * Tiles
+             * @description Of all lines.
+             */
+            tiles: number;
+            /** Worker Seconds */
+            worker_seconds: number;
+        };
+        /**
+         * UsageBy
+         * @description The key of a usage report's lines.
+         * @enum {string}
+         */
+        UsageBy: "day" | "model" | "person";
+        /**
+         * UsageFormat
+         * @description The form of the answer.
+         * @enum {string}
+         */
+        UsageFormat: "json" | "csv";
+        /** UsageLineAnswer */
+        UsageLineAnswer: {
+            /**
+             * Day
+             * @description In UTC; null unless the report is by day.
+             */
+            day: string | null;
+            /**
+             * Dollars
+             * @description What they cost at the installation's price.
+             */
+            dollars: number;
+            /**
+             * Model
+             * @description Null unless the report is by model.
+             */
+            model: string | null;
+            /** Model Version */
+            model_version: string | null;
+            /**
+             * Person
+             * @description The requester's e-mail address or the key's name. Null where it was never told.
+             */
+            person: string | null;
+            /**
+             * Requester
+             * @description user:… or key:…; null unless the report is by person.
+             */
+            requester: string | null;
+            /**
+             * Tiles
+             * @description Of finished parts of slides, also of jobs that failed later.
+             */
+            tiles: number;
+            /**
+             * Worker Seconds
+             * @description Of the workers' attempts that finished them.
+             */
+            worker_seconds: number;
         };
         /** WebhookSecretAnswer */
         WebhookSecretAnswer: {
@@ -3166,6 +3364,50 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SuspensionAnswer"];
+                };
+            };
+            /** @description What went wrong, in one sentence. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_lines_api_v1_wsi_audit_get: {
+        parameters: {
+            query?: {
+                /** @description As a line has it. */
+                actor?: string | null;
+                action?: string | null;
+                subject?: string | null;
+                /** @description The earliest time. */
+                from?: string | null;
+                /** @description The first time after them. */
+                to?: string | null;
+                format?: components["schemas"]["AuditFormat"];
+                /** @description `next_cursor` of the page before. */
+                cursor?: string | null;
+                /** @description Most items of the page. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of the log. In CSV, the header Tessera-Next-Cursor holds the next page's cursor. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditList"];
+                    "text/csv": string;
                 };
             };
             /** @description What went wrong, in one sentence. */
