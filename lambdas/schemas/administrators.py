@@ -190,6 +190,8 @@ class QuotasAnswer(Answer):
     uploads_open: int | None
     jobs_waiting: int | None = Field(description="That no worker has begun.")
     top_priority: Priority | None = Field(description="The most urgent that members may ask for.")
+    dollars_a_month: float | None = Field(description="The budget: of workers' time in a month of UTC.")
+    stops_at_budget: bool | None = Field(description="New jobs are refused once the month's budget is used.")
 
 
 def _describe_invitation(invitation: Invitation) -> dict[str, Any]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from lambdas.queue_events import make_queue_handler
 
 from adapters.settings.queues import QUEUES, WOKEN
 from lambdas import inspect, notify, plan, relay, stitch
 from lambdas.logs import make_logger
+from lambdas.queues.events import make_queue_handler
 from lambdas.sweep import make_handler as make_sweep
 from local.lambda_context import LambdaContext
 from tests.fakes.notices import MemoryMail, MemoryWebhooks
@@ -72,6 +72,7 @@ def test_the_sweep_collects_the_dead_letters_of_every_queue(installation):
     sweep = make_sweep(
         ledger=installation.ledger,
         slides=installation.slides,
+        objects=installation.objects,
         queues=installation.queues,
         upload_days=3,
         stuck_seconds=900,

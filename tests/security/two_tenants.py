@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from lambdas import tiles
+from adapters.postgres.administration.directory import PostgresDirectory
+from lambdas import operate, tiles
 from lambdas.cold_start import Handler
-from lambdas.wiring import ApiWiring
+from lambdas.wiring import AdministrationPorts, ApiWiring
+from local.operations import OperationsInProcess
 from tests.adapters.postgres.world import PostgresWorld
 from tests.contracts.ledger_world import commit, lease, new_job, ready_slide, submit, uploading_slide
 from tests.fakes.objects import MemoryObjects
 from tests.fakes.queues import MemoryQueues
 from tests.fakes.slides import MemorySlideStore
-from tests.installation import ALLOWED_BUCKET, INSPECTION, SCALING, Clock
+from tests.installation import INSPECTION, SCALING, Clock
 from tests.lambdas.rest import rest_event, whole_handler
 from wsi.models.builtin import STAIN_DENSITY
 from wsi.records.identity import Actor, Role
@@ -51,7 +53,7 @@ class TwoTenants:
 
     def __init__(self, world: PostgresWorld) -> None:
         clock = Clock()
-        self.slides = MemorySlideStore(allowed_buckets=[ALLOWED_BUCKET], clock=clock)
+        self.slides = MemorySlideStore(list_sources=world.tenants.list_sources, clock=clock)
         self.objects = MemoryObjects()
         wiring = ApiWiring(
             ledger=world.tenants,
@@ -59,10 +61,13 @@ class TwoTenants:
             packages=MemorySlideStore("tessera-models", clock=clock),
             objects=self.objects,
             queues=MemoryQueues(clock),
-            allowed_buckets=frozenset({ALLOWED_BUCKET}),
             dollars_per_gpu_hour=1.0,
             scaling=SCALING,
             clock=clock,
+            administration=AdministrationPorts(
+                directory=PostgresDirectory(world.api),
+                operations=OperationsInProcess(operate.make_handler(world.administration)),
+            ),
         )
         self.world = world
         world.system.register_model(

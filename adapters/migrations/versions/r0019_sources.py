@@ -57,6 +57,7 @@ FOR EACH ROW EXECUTE FUNCTION tessera.refuse_outside_sources();
 CREATE TRIGGER moved_within_sources BEFORE UPDATE ON slide_files FOR EACH ROW
 WHEN (
     current_user = '{API}'
+    AND NEW.uri <> ''  -- erased
     AND (OLD.tenant, OLD.slide_id, OLD.uri) IS DISTINCT FROM (NEW.tenant, NEW.slide_id, NEW.uri)
 )
 EXECUTE FUNCTION tessera.refuse_outside_sources();

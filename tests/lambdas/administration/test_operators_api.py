@@ -56,6 +56,8 @@ def test_quotas_are_set_by_operators_and_read_by_the_admin(operator: Caller, adm
         "uploads_open": 9,
         "jobs_waiting": None,
         "top_priority": "normal",
+        "dollars_a_month": None,
+        "stops_at_budget": None,
     }
     assert admin("GET", "/admin/quotas").body == expected
     assert operator("GET", "/admin/quotas", query={"tenant": "hospital"}).body == expected

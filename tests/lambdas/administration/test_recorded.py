@@ -29,13 +29,13 @@ def test_lists_of_people_invitations_and_keys_are_recorded(site: Site, admin: Ca
 def test_each_change_of_an_admin_is_recorded_without_a_name(site: Site, admin: Caller) -> None:
     before = len(read_actions(site, admin))
     invited = admin("POST", "/admin/invitations", {"email": "zoe@hospital.example", "role": "viewer"}).body
-    assert admin("DELETE", f"/admin/invitations/{invited['id']}").status == 204
+    assert admin("DELETE", f"/admin/invitations/{invited['invitation_id']}").status == 204
     key = admin("POST", "/admin/keys", {"name": "scanner of Zoe", "role": "analyst"}).body
-    assert admin("PATCH", f"/admin/keys/{key['id']}", {"expires_at": "2099-01-01T00:00:00Z"}).status == 200
-    successor = admin("POST", f"/admin/keys/{key['id']}/rotate", {"hours": 1}).body
-    assert admin("DELETE", f"/admin/keys/{successor['id']}").status == 200
+    assert admin("PATCH", f"/admin/keys/{key['key_id']}", {"expires_at": "2099-01-01T00:00:00Z"}).status == 200
+    successor = admin("POST", f"/admin/keys/{key['key_id']}/rotate", {"hours": 1}).body
+    assert admin("DELETE", f"/admin/keys/{successor['key_id']}").status == 200
     person = next(one for one in admin("GET", "/admin/people").body["items"] if one["role"] == "analyst")
-    assert admin("PATCH", f"/admin/people/{person['id']}", {"role": "viewer"}).status == 200
+    assert admin("PATCH", f"/admin/people/{person['person_id']}", {"role": "viewer"}).status == 200
     done = read_actions(site, admin)[before:]
     changes = ["invitation.add", "invitation.withdraw", "key.add", "key.expire", "key.rotate", "key.revoke"]
     assert done == [*changes, "people.list", "user.role"]

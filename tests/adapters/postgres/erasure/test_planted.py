@@ -7,6 +7,8 @@ there; `tests/stack/erasure` shows the same of what people and files say, throug
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from uuid import uuid4
 
 import psycopg
 import pytest
@@ -39,6 +41,7 @@ PLANTED = {
     "results": ("name", "key", "sha256", "media_type"),
     "deliveries": ("target", "error"),
     "idempotency_keys": ("key", "body_digest"),
+    "job_followers": ("target",),
 }
 _OURS = "a word of ours, from a list"
 _ID = "an id that we made"
@@ -85,6 +88,20 @@ WITH_REASON = {
     "model_registrations": dict.fromkeys(
         ("name", "version", "state", "files", "reason", "sentence", "measured", "created_by"), _MODEL
     ),
+    "invitations": dict.fromkeys(("email", "role", "issuer", "subject"), _CALLER),
+    "sources": dict.fromkeys(("bucket", "prefix"), "where an operator lets slides lie"),
+    "job_followers": {"channel": _OURS},
+    "usage_details": {**dict.fromkeys(("model", "model_version"), _MODEL), "requester": _ID},
+    "budget_notices": dict.fromkeys(("target", "error"), _CALLER),
+    "dead_letters": {
+        **dict.fromkeys(("queue", "outcome", "redrive"), _OURS),
+        "message_id": "of SQS",
+        "body": "a message of ours: ids and numbers; or what nobody can read, which is not shown",
+    },
+    "audit_links": {"hash": "of a line of the audit log"},
+    "audit_anchors": {"hash": "of a line of the audit log"},
+    "audit_marks": dict.fromkeys(("actor", "action", "subject"), "as in the audit log"),
+    "refused_sign_ins": dict.fromkeys(("subject", "reason"), _CALLER),
     "alembic_version": {"version_num": "of the schema"},
 }
 #: What the ledger itself demands of a value.
@@ -146,6 +163,10 @@ def make_slide_with_jobs(world: PostgresWorld) -> Slide:
     assert commit(world, lease(world, job, 0))
     world.system.commit_results(job.id, (RESULT,))
     assert world.system.claim_deliveries(job.id, seconds=60)
+    under_way = new_job(slide, identity="under way")
+    submit(world, under_way, reuse=False)
+    submit(world, replace(under_way, id=uuid4(), notify_email="b@hospital.example"))
+    world.tenants.cancel_job(world.actor, under_way.id)
     completed_job(world, slide=slide)
     return slide
 
