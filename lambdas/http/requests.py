@@ -64,6 +64,7 @@ TenantQuery = Annotated[
     Query(max_length=100, description="For operators: the tenant's name. Left out, it is your own."),
     STORABLE,
 ]
+NamedTenant = Annotated[str, Query(min_length=1, max_length=100, description="The tenant's name."), STORABLE]
 Cursor = Annotated[str | None, Query(max_length=4096, description="`next_cursor` of the page before.")]
 Limit = Annotated[int, Query(ge=1, le=100, description="Most items of the page.")]
 Search = Annotated[str | None, Query(max_length=200, description="Text to look for."), STORABLE]

@@ -1,7 +1,7 @@
 """The resolver of functions that answer routes of the API, and their handler: each function has routers of its own."""
 
 # Powertools types its contexts as bare dicts.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ from lambdas.wiring import SubmitWiring
 from wsi.audit.views import RecordedViews
 from wsi.errors import Invalid
 from wsi.notices.outbox import wake
-from wsi.ports.queues import Queues
 from wsi.records.spans import SpanKind
 from wsi.spans import OpenSpan, with_span
 
@@ -69,8 +68,8 @@ def wake_after_administration(app: APIGatewayRestResolver, next_middleware: Next
     answer = next_middleware(app)
     route: Route = app.context["_route"]
     if route.method != "GET" and route.path.startswith(f"{BASE_PATH}/admin/") and answer.status_code < 300:
-        queues: Queues = app.context[WIRING].queues
-        wake(queues)
+        wiring: SubmitWiring = app.context[WIRING]
+        wake(wiring.queues)
     return answer
 
 

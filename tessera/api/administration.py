@@ -36,6 +36,14 @@ class AdministrationApi:
         query = {"tenant": tenant} if tenant is not None else None
         return self._transport.call("GET", "/admin/quotas", query=query, repeatable=True)
 
+    def get(self, noun: str, tenant: str) -> Item:
+        """Return what there is one of for each tenant."""
+        return self._transport.call("GET", f"/admin/{noun}", query={"tenant": tenant}, repeatable=True)
+
+    def list_dead_letters(self, queue: str | None) -> list[Item]:
+        query = {"queue": queue} if queue is not None else None
+        return self._transport.call("GET", "/admin/dead-letters", query=query, repeatable=True)["items"]
+
     def create(self, path: str, fields: Mapping[str, Any]) -> Item:
         """Send a new thing or an action. It is sent once, since some make a key."""
         return self._transport.call("POST", f"/admin/{path}", body=fields, repeatable=False)

@@ -24,7 +24,6 @@ from wsi.records.operations.dead_letters import (
 from wsi.states import JobState, SlideState
 from wsi.tracing import make_traceparent
 
-OWNER = "owner"  #: the actor in the audit log
 NOT_WANTED = "nobody waits for it any more"
 SENT_AGAIN = "its message was sent again"
 UNREADABLE = "it cannot be read"
@@ -44,8 +43,9 @@ def list_letters(cursor: Cursor, *, queue: str | None, only_open: bool, limit: i
     return tuple(map(_read_letter, found))
 
 
-def redrive_letter(cursor: Cursor, letter_id: int) -> DeadLetter | None:
-    """Have what the letter was about go on, and return the letter; None if it was settled already."""
+def redrive_letter(cursor: Cursor, letter_id: int, *, actor: str) -> DeadLetter | None:
+    """Have what the letter was about go on, and return the letter; None if it was settled already. The audit log names
+    the actor."""
     row = cursor.execute(
         "SELECT * FROM dead_letters WHERE id = %s AND settled_at IS NULL FOR UPDATE", (letter_id,)
     ).fetchone()
@@ -53,7 +53,7 @@ def redrive_letter(cursor: Cursor, letter_id: int) -> DeadLetter | None:
         return None
     try:
         with cursor.connection.transaction():
-            done = _redrive(cursor, row)
+            done = _redrive(cursor, row, actor)
     except TesseraError as error:
         done = error.sentence
     settled = cursor.execute(
@@ -63,21 +63,21 @@ def redrive_letter(cursor: Cursor, letter_id: int) -> DeadLetter | None:
     return _read_letter(settled)
 
 
-def _redrive(cursor: Cursor, row: Row) -> str:
+def _redrive(cursor: Cursor, row: Row, actor: str) -> str:
     """Return what was done, in a few words. Raises Conflict."""
     about = read_subject(row["queue"], row["body"])
     if about is None:
         return UNREADABLE
     if about.slide_id is not None:
-        return _redrive_slide(cursor, about.slide_id)
+        return _redrive_slide(cursor, about.slide_id, actor)
     if about.registration is not None:
         return _redrive_package(cursor, about.registration)
     if about.job_id is not None and row["queue"] != "notify" and (job := lock_job(cursor, about.job_id)):
-        return _redrive_job(cursor, row["queue"], about, job)
+        return _redrive_job(cursor, row["queue"], about, job, actor)
     return NOT_WANTED
 
 
-def _redrive_slide(cursor: Cursor, slide_id: UUID) -> str:
+def _redrive_slide(cursor: Cursor, slide_id: UUID, actor: str) -> str:
     slide = slides.lock(cursor, slide_id)
     is_left = slide.state is SlideState.REJECTED and needs_deidentification(slide)
     if slide.state is SlideState.UPLOADED or is_left:
@@ -88,7 +88,7 @@ def _redrive_slide(cursor: Cursor, slide_id: UUID) -> str:
     check_restatable(slide, datetime.now(UTC))
     slides.move(cursor, slide_id, SlideState.UPLOADED, source=SlideState.REJECTED, reason=None, sentence=None)
     slides.send_to_inspection(cursor, slide)
-    _note(cursor, slide.tenant, "slide.redrive", slide_id)
+    _note(cursor, slide.tenant, actor, "slide.redrive", slide_id)
     return INSPECTED_AGAIN
 
 
@@ -102,9 +102,9 @@ def _redrive_package(cursor: Cursor, registration_id: UUID) -> str:
     return SENT_AGAIN
 
 
-def _redrive_job(cursor: Cursor, queue: str, about: LetterSubject, job: Job) -> str:
+def _redrive_job(cursor: Cursor, queue: str, about: LetterSubject, job: Job, actor: str) -> str:
     if job.state is JobState.FAILED and job.reason in REDRIVEN_REASONS:
-        return _retry(cursor, job)
+        return _retry(cursor, job, actor)
     if about.shard is not None and job.state is JobState.RUNNING and _waits(cursor, job, about.shard):
         wake_shards(cursor, job, [about.shard])
         return SENT_AGAIN
@@ -115,7 +115,7 @@ def _redrive_job(cursor: Cursor, queue: str, about: LetterSubject, job: Job) -> 
     return NOT_WANTED
 
 
-def _retry(cursor: Cursor, failed: Job) -> str:
+def _retry(cursor: Cursor, failed: Job, actor: str) -> str:
     """Add a retry of the job, unless somebody was faster. A final state stays final: the retry's plan takes over the
     finished shards, and only the remaining ones are computed."""
     slide = slides.lock_shared(cursor, failed.slide_id)
@@ -126,7 +126,7 @@ def _retry(cursor: Cursor, failed: Job) -> str:
         return f"{NOT_WANTED}: job {equal.id} answers it"
     requester = Actor(tenant=failed.tenant, subject=failed.created_by, role=Role.ANALYST)
     created = jobs.add(cursor, requester, retry)
-    _note(cursor, failed.tenant, "job.redrive", failed.id, {"by": str(created.id)})
+    _note(cursor, failed.tenant, actor, "job.redrive", failed.id, {"by": str(created.id)})
     return f"job {created.id} computes the rest"
 
 
@@ -136,8 +136,10 @@ def _waits(cursor: Cursor, job: Job, index: int) -> bool:
     return cursor.execute(query, (job.id, index)).fetchone() is not None
 
 
-def _note(cursor: Cursor, tenant: UUID, action: str, subject: UUID, detail: dict[str, str] | None = None) -> None:
-    note(cursor, Actor(tenant=tenant, subject=OWNER, role=Role.ADMIN), action, subject, detail)
+def _note(
+    cursor: Cursor, tenant: UUID, actor: str, action: str, subject: UUID, detail: dict[str, str] | None = None
+) -> None:
+    note(cursor, Actor(tenant=tenant, subject=actor, role=Role.ADMIN), action, subject, detail)
 
 
 def _read_letter(row: Row) -> DeadLetter:

@@ -34,7 +34,7 @@ class Upkeep(OwnerTransactions):
         for letter in letters:
             try:
                 with begin_as_system(self._owner_dsn()) as cursor:
-                    done = redriving.redrive_letter(cursor, letter.id)
+                    done = redriving.redrive_letter(cursor, letter.id, actor=self._actor)
             except Exception:  # whatever it is: this letter stays open, and the others go on
                 logger.exception("a dead letter could not be redriven", extra={"letter": letter.id})
             else:

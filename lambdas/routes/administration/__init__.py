@@ -6,6 +6,16 @@ schema of `lambdas/schemas/administration.py` and the name of the action.
 
 from __future__ import annotations
 
-from lambdas.routes.administration import invitations, keys, models, people, quotas, tenants
+from lambdas.routes.administration import (
+    dead_letters,
+    invitations,
+    keys,
+    models,
+    people,
+    quotas,
+    retention,
+    sources,
+    tenants,
+)
 
-NOUNS = (tenants, people, invitations, keys, models, quotas)
+NOUNS = (tenants, people, invitations, keys, models, quotas, sources, retention, dead_letters)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import psycopg
 import pytest
 
+from adapters.postgres.connections import Connections
+from adapters.postgres.system_ledger import PostgresSystemLedger
 from lambdas import operate
 from tests.lambdas.administration.conftest import Site
 from tests.lambdas.rest import Caller
 from tests.postgres import Database
+from wsi.records.operations.dead_letters import ArrivedLetter
 
 SENTENCE = "Your organisation is suspended here; ask the operator of this installation."
 
@@ -92,3 +97,36 @@ def test_somebody_who_is_no_operator_any_more_operates_nothing(site: Site, opera
     assert robot("GET", "/admin/tenants").status == 200
     operator("DELETE", f"/admin/keys/{key['key_id']}")
     assert robot("GET", "/admin/tenants").status == 403
+
+
+def test_sources_and_periods_are_an_operators_to_set(operator: Caller, admin: Caller) -> None:
+    asked = {"tenant": "hospital", "bucket": "their-slides", "prefix": "labs/"}
+    assert operator("POST", "/admin/sources", asked).status == 201
+    assert operator("POST", "/admin/sources", {**asked, "prefix": "labs"}).status == 422
+    listed = operator("GET", "/admin/sources", query={"tenant": "hospital"}).body["items"]
+    assert listed == [{"bucket": "their-slides", "prefix": "labs/"}]
+    assert operator("POST", "/admin/sources/remove", asked).body == {"removed": True}
+    assert operator("POST", "/admin/sources/remove", asked).body == {"removed": False}
+    kept = operator("PATCH", "/admin/retention", {"tenant": "hospital", "result_days": 30}).body
+    assert kept == {"slide_days": None, "result_days": 30, "key_days": None}
+    assert operator("GET", "/admin/retention", query={"tenant": "hospital"}).body == kept
+    assert operator("GET", "/admin/retention", query={"tenant": "nobody"}).status == 404
+    for method, path in (("POST", "/admin/sources"), ("POST", "/admin/sources/remove"), ("PATCH", "/admin/retention")):
+        assert admin(method, path, asked if "sources" in path else {"tenant": "hospital", "key_days": 1}).status == 403
+
+
+def test_dead_letters_are_redriven_by_an_operator_alone(
+    site: Site, operator: Caller, admin: Caller, database: Database
+) -> None:
+    connections = Connections(database.system_dsn)
+    sent_at = datetime(2026, 11, 30, 12, tzinfo=UTC)
+    letter = ArrivedLetter(message_id="1", queue="plan", text="Jane Doe", receives=6, sent_at=sent_at)
+    PostgresSystemLedger(connections).settle_letter(letter)
+    connections.close()
+    assert admin("GET", "/admin/dead-letters").status == 403
+    assert admin("POST", "/admin/dead-letters/redrive", {}).status == 403
+    (found,) = operator("GET", "/admin/dead-letters", query={"queue": "plan"}).body["items"]
+    assert (found["queue"], found["outcome"], "Jane" in str(found)) == ("plan", "unreadable", False)
+    assert operator("GET", "/admin/dead-letters", query={"queue": "stitch"}).body == {"items": []}
+    assert [one["id"] for one in operator("POST", "/admin/dead-letters/redrive", {}).body["items"]] == [found["id"]]
+    assert operator("POST", "/admin/dead-letters/redrive", {}).body == {"items": []}

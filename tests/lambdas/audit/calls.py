@@ -233,4 +233,7 @@ ON_POSTGRES = {
     *((method, "/admin/keys/{key_id}") for method in ("PATCH", "DELETE")),
     ("PATCH", "/admin/quotas"),
     ("POST", "/admin/models/builtin"),
+    *(("GET", f"/admin/{noun}") for noun in ("sources", "retention", "dead-letters")),
+    *(("POST", f"/admin/{action}") for action in ("sources", "sources/remove", "dead-letters/redrive")),
+    ("PATCH", "/admin/retention"),
 }

@@ -4,6 +4,40 @@
  */
 
 export interface paths {
+    "/api/v1/wsi/admin/dead-letters": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Dead letters that wait for an operator */
+        get: operations["list_open_api_v1_wsi_admin_dead_letters_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/wsi/admin/dead-letters/redrive": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Have what they were about go on, once */
+        post: operations["redrive_api_v1_wsi_admin_dead_letters_redrive_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/wsi/admin/invitations": {
         parameters: {
             query?: never;
@@ -210,6 +244,59 @@ export interface paths {
         head?: never;
         /** Set quotas of a tenant, or of all */
         patch: operations["change_api_v1_wsi_admin_quotas_patch"];
+        trace?: never;
+    };
+    "/api/v1/wsi/admin/retention": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How long a tenant's slides and results are kept */
+        get: operations["get_api_v1_wsi_admin_retention_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** Set how long; what is older is deleted at once */
+        patch: operations["change_api_v1_wsi_admin_retention_patch"];
+        trace?: never;
+    };
+    "/api/v1/wsi/admin/sources": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The sources of a tenant */
+        get: operations["list_all_api_v1_wsi_admin_sources_get"];
+        put?: never;
+        /** Let a tenant register and read the objects of a bucket or prefix */
+        post: operations["add_api_v1_wsi_admin_sources_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/wsi/admin/sources/remove": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Remove a source; its slides can be read no more */
+        post: operations["remove_api_v1_wsi_admin_sources_remove_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/api/v1/wsi/admin/tenants": {
@@ -969,6 +1056,18 @@ export interface components {
              */
             subject: string;
         };
+        /** AddSource */
+        AddSource: {
+            /** Bucket */
+            bucket: string;
+            /**
+             * Prefix
+             * @default
+             */
+            prefix?: string;
+            /** Tenant */
+            tenant: string;
+        };
         /** AddTenant */
         AddTenant: {
             /** Name */
@@ -1058,6 +1157,48 @@ export interface components {
              * @description New jobs are refused once it is used.
              */
             stops: boolean;
+        };
+        /** DeadLetterAnswer */
+        DeadLetterAnswer: {
+            /**
+             * Arrived At
+             * Format: date-time
+             */
+            arrived_at: string;
+            /** Id */
+            id: number;
+            /** Job Id */
+            job_id: string | null;
+            /**
+             * Outcome
+             * @description What its arrival did.
+             */
+            outcome: string;
+            /** Queue */
+            queue: string;
+            /**
+             * Receives
+             * @description How often the message was received before it was given up.
+             */
+            receives: number;
+            /**
+             * Redrive
+             * @description What redriving it did.
+             */
+            redrive: string | null;
+            /** Sent At */
+            sent_at: string | null;
+            /** Settled At */
+            settled_at: string | null;
+            /** Shard */
+            shard: number | null;
+            /** Slide Id */
+            slide_id: string | null;
+        };
+        /** DeadLetterList */
+        DeadLetterList: {
+            /** Items */
+            items: components["schemas"]["DeadLetterAnswer"][];
         };
         /** DefaultVersion */
         DefaultVersion: {
@@ -2232,10 +2373,20 @@ export interface components {
              */
             bytes_stored: number | null;
             /**
+             * Dollars A Month
+             * @description The budget: of workers' time in a month of UTC.
+             */
+            dollars_a_month: number | null;
+            /**
              * Jobs Waiting
              * @description That no worker has begun.
              */
             jobs_waiting: number | null;
+            /**
+             * Stops At Budget
+             * @description New jobs are refused once the month's budget is used.
+             */
+            stops_at_budget: boolean | null;
             /**
              * Tiles A Day
              * @description Of the jobs that are requested on a day in UTC.
@@ -2252,6 +2403,19 @@ export interface components {
          * @enum {string}
          */
         ReadLevel: "suitable" | "finest";
+        /**
+         * RedriveDeadLetters
+         * @description Have what open letters were about go on, if anybody still wants it.
+         */
+        RedriveDeadLetters: {
+            /**
+             * Limit
+             * @default 100
+             */
+            limit?: number;
+            /** Queue */
+            queue?: string | null;
+        };
         /** RegisterBuiltin */
         RegisterBuiltin: {
             /** Name */
@@ -2292,6 +2456,18 @@ export interface components {
          * @enum {string}
          */
         RegistrationState: "UPLOADING" | "CHECKING" | "READY" | "REJECTED";
+        /** RemoveSource */
+        RemoveSource: {
+            /** Bucket */
+            bucket: string;
+            /**
+             * Prefix
+             * @default
+             */
+            prefix?: string;
+            /** Tenant */
+            tenant: string;
+        };
         /** RemovedParts */
         RemovedParts: {
             /**
@@ -2309,6 +2485,14 @@ export interface components {
              * @description Values taken away, blanked or replaced.
              */
             tags: number;
+        };
+        /** RemovedSourceAnswer */
+        RemovedSourceAnswer: {
+            /**
+             * Removed
+             * @description Whether the tenant had it.
+             */
+            removed: boolean;
         };
         /** RenameTenant */
         RenameTenant: {
@@ -2357,6 +2541,27 @@ export interface components {
             tenant: string;
         };
         /**
+         * RetentionAnswer
+         * @description Days after which the sweep deletes. null: never for its age.
+         */
+        RetentionAnswer: {
+            /**
+             * Key Days
+             * @description Since a request had an Idempotency-Key.
+             */
+            key_days: number | null;
+            /**
+             * Result Days
+             * @description Since a job ended.
+             */
+            result_days: number | null;
+            /**
+             * Slide Days
+             * @description Since a slide was made.
+             */
+            slide_days: number | null;
+        };
+        /**
          * Role
          * @enum {string}
          */
@@ -2381,6 +2586,20 @@ export interface components {
             top_priority?: components["schemas"]["Priority"] | null;
             /** Uploads Open */
             uploads_open?: number | null;
+        };
+        /**
+         * SetRetention
+         * @description Periods that are left out stay; null deletes nothing for its age. A legal hold comes before each of them.
+         */
+        SetRetention: {
+            /** Key Days */
+            key_days?: number | null;
+            /** Result Days */
+            result_days?: number | null;
+            /** Slide Days */
+            slide_days?: number | null;
+            /** Tenant */
+            tenant: string;
         };
         /** SlideAnswer */
         SlideAnswer: {
@@ -2517,6 +2736,21 @@ export interface components {
              * @default standard
              */
             tier?: components["schemas"]["RestoreTier"];
+        };
+        /** SourceAnswer */
+        SourceAnswer: {
+            /** Bucket */
+            bucket: string;
+            /**
+             * Prefix
+             * @description Of keys, with a slash at its end. Empty: the whole bucket.
+             */
+            prefix: string;
+        };
+        /** SourceList */
+        SourceList: {
+            /** Items */
+            items: components["schemas"]["SourceAnswer"][];
         };
         /** StoredPart */
         StoredPart: {
@@ -2686,6 +2920,71 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    list_open_api_v1_wsi_admin_dead_letters_get: {
+        parameters: {
+            query?: {
+                /** @description Of this queue alone. */
+                queue?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeadLetterList"];
+                };
+            };
+            /** @description What went wrong, in one sentence. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    redrive_api_v1_wsi_admin_dead_letters_redrive_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RedriveDeadLetters"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeadLetterList"];
+                };
+            };
+            /** @description What went wrong, in one sentence. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_all_api_v1_wsi_admin_invitations_get: {
         parameters: {
             query?: {
@@ -3203,6 +3502,169 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["QuotasAnswer"];
+                };
+            };
+            /** @description What went wrong, in one sentence. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_api_v1_wsi_admin_retention_get: {
+        parameters: {
+            query: {
+                /** @description The tenant's name. */
+                tenant: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RetentionAnswer"];
+                };
+            };
+            /** @description What went wrong, in one sentence. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    change_api_v1_wsi_admin_retention_patch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SetRetention"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RetentionAnswer"];
+                };
+            };
+            /** @description What went wrong, in one sentence. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_all_api_v1_wsi_admin_sources_get: {
+        parameters: {
+            query: {
+                /** @description The tenant's name. */
+                tenant: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SourceList"];
+                };
+            };
+            /** @description What went wrong, in one sentence. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    add_api_v1_wsi_admin_sources_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AddSource"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SourceAnswer"];
+                };
+            };
+            /** @description What went wrong, in one sentence. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    remove_api_v1_wsi_admin_sources_remove_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RemoveSource"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RemovedSourceAnswer"];
                 };
             };
             /** @description What went wrong, in one sentence. */
