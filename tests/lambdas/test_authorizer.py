@@ -205,11 +205,6 @@ def test_claims_that_the_trigger_did_not_write_admit_nobody(authorize, claims):
     assert authorize(appsync(token(sub="new", **claims)), None)["isAuthorized"] is False
 
 
-def unsigned() -> str:
-    header = base64.urlsafe_b64encode(b'{"alg":"none","kid":"k1"}').decode().rstrip("=")
-    return f"{header}.{token().split('.')[1]}."
-
-
 BAD = {
     "nothing": "",
     "not a token": "hello",
@@ -226,7 +221,6 @@ BAD = {
     "forged": token(key=FORGED),
     "unknown key id": token(key_id="k2"),
     "no person of ours": token(sub="sub-8"),
-    "unsigned": unsigned(),
     "signed with a shared secret": token(key="x" * 64, algorithm="HS256"),
     "API key with another secret": "tsk_abc_s3cr_et-2",
     "API key with another prefix": "tsk_abd_s3cr_et-1",

@@ -9,6 +9,8 @@ from pathlib import Path, PurePosixPath
 
 ROOT = Path(__file__).parents[2]
 LIMIT = 20
+#: Revisions are numbered, one for each change of the schema, and nobody reads them side by side.
+NUMBERED = "adapters/migrations/versions"
 FOLDERS = ("wsi", "adapters", "lambdas", "inference", "gpu_worker", "tessera", "local", "cdk", "web/src", "tests")
 
 
@@ -19,7 +21,7 @@ def is_module(path: PurePosixPath) -> bool:
 
 def too_large(names: Iterable[str]) -> dict[str, int]:
     sizes = Counter(path.parent.as_posix() for path in map(PurePosixPath, names) if is_module(path))
-    return {folder: size for folder, size in sizes.items() if size > LIMIT}
+    return {folder: size for folder, size in sizes.items() if size > LIMIT and folder != NUMBERED}
 
 
 def test_the_rule_finds_a_folder_that_is_too_large() -> None:

@@ -1,4 +1,4 @@
-"""What each shipped part contains: packages with their versions, licences and the hashes of their files."""
+"""The contents of each shipped part: packages with their versions, licences and the hashes of their files."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from tools.locks.environments import SETS
 from tools.security.advisories import (
     EXCEPTIONS,
     KnownFault,
-    NotAnswered,
+    NoAdvisories,
     read_exceptions,
     read_npm_report,
     read_pip_report,
@@ -37,18 +37,18 @@ _FILES_A_CALL = 2000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Audit:
+class LockAudit:
     lock: Path
     list_faults: Callable[[], list[KnownFault]]
 
 
-def list_audits() -> Iterator[Audit]:
+def list_audits() -> Iterator[LockAudit]:
     """Yield an audit for each lock of Python's and of npm's packages."""
     for path in (*(worker.LOCKS / f"{part}.lock" for part in worker.PARTS), *(one.path for one in SETS)):
-        yield Audit(lock=path, list_faults=partial(_ask_pip, path))
+        yield LockAudit(lock=path, list_faults=partial(_ask_pip, path))
     for folder in ("web", "tools"):
         path = ROOT / folder / "package-lock.json"
-        yield Audit(lock=path, list_faults=partial(_ask_npm, path.parent))
+        yield LockAudit(lock=path, list_faults=partial(_ask_npm, path.parent))
 
 
 def find_secrets(root: Path, names: list[str]) -> str:
@@ -88,7 +88,7 @@ def main() -> int:
         name = audit.lock.relative_to(ROOT).as_posix()
         try:
             faults = select_open(audit.list_faults(), exceptions, datetime.now(UTC).date())
-        except NotAnswered as error:
+        except NoAdvisories as error:
             sys.stdout.write(f"{name:36} not audited: {error}\n")
             failed |= is_required
             continue

@@ -1,4 +1,4 @@
-"""What two indexes of advisories answer: pip-audit's report on a lock, and npm's on a package-lock.json."""
+"""The reports of two indexes of advisories: pip-audit's on a lock, and npm's on a package-lock.json."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 EXCEPTIONS = Path(__file__).with_name("exceptions.toml")
 
 
-class NotAnswered(Exception):
+class NoAdvisories(Exception):
     """The index gave no answer, so that nothing is known."""
 
 
@@ -36,13 +36,13 @@ class FaultException:
 
 
 def read_pip_report(report: str) -> list[KnownFault]:
-    """Return the faults of pip-audit's JSON. Raises NotAnswered when a package was not looked up."""
+    """Return the faults of pip-audit's JSON. Raises NoAdvisories when a package was not looked up."""
     try:
         packages: list[dict[str, Any]] = json.loads(report)["dependencies"]
     except (ValueError, KeyError) as error:
-        raise NotAnswered("pip-audit gave no report.") from error
+        raise NoAdvisories("pip-audit gave no report.") from error
     if skipped := [one["name"] for one in packages if "vulns" not in one]:
-        raise NotAnswered(f"The index answered for {len(packages) - len(skipped)} of {len(packages)} packages.")
+        raise NoAdvisories(f"The index answered for {len(packages) - len(skipped)} of {len(packages)} packages.")
     return [
         KnownFault(
             package=package["name"],
@@ -56,11 +56,11 @@ def read_pip_report(report: str) -> list[KnownFault]:
 
 
 def read_npm_report(report: str) -> list[KnownFault]:
-    """Return the faults of `npm audit --json`. Raises NotAnswered."""
+    """Return the faults of `npm audit --json`. Raises NoAdvisories."""
     try:
         packages: dict[str, dict[str, Any]] = json.loads(report)["vulnerabilities"]
     except (ValueError, KeyError) as error:
-        raise NotAnswered("The index of advisories did not answer npm.") from error
+        raise NoAdvisories("The index of advisories did not answer npm.") from error
     # A `via` that is a text names another package, which is listed itself.
     return [
         KnownFault(

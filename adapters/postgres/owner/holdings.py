@@ -1,4 +1,4 @@
-"""What tenants and the installation hold: sources, models, periods of retention."""
+"""Administration of what tenants and the installation hold: sources, models, periods of retention."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What operators look after: dead letters, and the audit logs of all tenants."""
+"""Administration of what operators look after: dead letters, and the audit logs of all tenants."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ import pytest
 
 from tools.security.advisories import (
     EXCEPTIONS,
-    NotAnswered,
+    NoAdvisories,
     read_exceptions,
     read_npm_report,
     read_pip_report,
@@ -71,13 +71,13 @@ def test_a_known_fault_is_told_with_its_names_and_its_remedy() -> None:
     ],
 )
 def test_packages_that_nobody_looked_up_do_not_count_as_safe(report: str) -> None:
-    with pytest.raises(NotAnswered):
+    with pytest.raises(NoAdvisories):
         read_pip_report(report)
 
 
 @pytest.mark.parametrize("report", ["", json.dumps({"message": "405 Method Not Allowed", "error": {"summary": ""}})])
 def test_an_index_that_refuses_npm_does_not_count_as_safe(report: str) -> None:
-    with pytest.raises(NotAnswered):
+    with pytest.raises(NoAdvisories):
         read_npm_report(report)
 
 

@@ -52,9 +52,9 @@ describe('the page', () => {
     expect(sessionStorage).toHaveLength(0);
   });
 
-  it('shows what the API says to somebody whom it does not know', async () => {
+  it('says that somebody whom the API does not know is not signed in', async () => {
     renderPage('/slides', new FakeApi({ 'GET /me': REFUSED, 'GET /slides': REFUSED }));
-    expect(await screen.findByRole('alert')).toHaveTextContent('The token is unknown.');
+    expect(await screen.findByRole('alert')).toHaveTextContent('You are not signed in.');
   });
 
   it('has a page for addresses that lead nowhere', async () => {

@@ -7,7 +7,6 @@ const makeMe = (subject: string, role: Schema<'Role'>): Reply => ({ body: { tena
 export const ME = makeMe('user:1', 'analyst');
 export const ADMIN = makeMe('user:3', 'admin');
 export const VIEWER = makeMe('user:2', 'viewer');
-export const ADMIN = makeMe('user:3', 'admin');
 
 export const makePage = (items: readonly unknown[], next_cursor: string | null = null): Reply => ({
   body: { items, next_cursor },
