@@ -9,6 +9,7 @@
     |   +-- SourceTruncated  fewer bytes than the requested range
     |   +-- SourceChanged    another version of the object answered (ETag)
     |   +-- SourceUnavailable  the store did not answer; try again
+    +-- LedgerUnavailable    the database did not answer, or hung up in the middle; try again
     +-- ModelError           the model package is unknown, damaged or refused
     |   +-- ModelFailed      its network crashed, or gave a value that cannot be a score
     +-- UnsuitableDevice     this machine's device cannot hold the model's one batch shape; another machine's may
@@ -120,6 +121,12 @@ class SourceTruncated(SourceError):
 class SourceChanged(SourceError):
     code = "source_changed"
     status = 409
+
+
+class LedgerUnavailable(TesseraError):
+    code = "ledger_unavailable"
+    status = 503
+    retryable = True
 
 
 class SourceUnavailable(SourceError):

@@ -67,13 +67,14 @@ class Connections:
     @contextmanager
     def begin_transaction(self, tenant: UUID | None = None) -> Generator[Cursor]:
         """Yield the cursor of one transaction, which commits at the end and rolls back on an exception. With `tenant`,
-        only that tenant's rows exist in it. Raises what our functions and triggers in the database refuse: Forbidden
-        for a suspended tenant, for example."""
-        connection = self._connection()
-        with translate_refusals(), connection.transaction(), connection.cursor() as cursor:
-            if tenant is not None:
-                cursor.execute("SELECT tessera.enter(%s)", (tenant,))
-            yield cursor
+        only that tenant's rows exist in it. Raises LedgerUnavailable, and what our functions and triggers in the
+        database refuse: Forbidden for a suspended tenant, for example."""
+        with translate_refusals():
+            connection = self._connection()
+            with connection.transaction(), connection.cursor() as cursor:
+                if tenant is not None:
+                    cursor.execute("SELECT tessera.enter(%s)", (tenant,))
+                yield cursor
 
     def close(self) -> None:
         """Close the connections of all threads. The next transaction opens a new one."""
@@ -117,7 +118,8 @@ class Transactions:
 
 @contextmanager
 def translate_refusals() -> Generator[None]:
-    """Raise Forbidden or Conflict where a function, trigger or check of ours in the database refused."""
+    """Raise Forbidden or Conflict where a function, trigger or check of ours in the database refused, and
+    LedgerUnavailable where the server is gone, hung up, or let others go first: whoever asked may try again."""
     try:
         yield
     except psycopg.Error as error:

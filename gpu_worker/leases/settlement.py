@@ -11,6 +11,7 @@ from wsi.errors import (
     FailReason,
     JobFailed,
     LeaseLost,
+    LedgerUnavailable,
     ModelError,
     ModelFailed,
     NewerSchema,
@@ -78,7 +79,7 @@ def decide_settlement(error: Exception | None) -> Settlement:
             return Settlement(
                 outcome=ShardOutcome.LOST, message=MessageAction.LEAVE, reason=error.sentence, code=error.code
             )
-        case SourceUnavailable():
+        case SourceUnavailable() | LedgerUnavailable():
             return replace(_return_shard(ShardOutcome.UNAVAILABLE, error), later=True)
         case UnsuitableDevice():
             return replace(_return_shard(ShardOutcome.UNSUITABLE, error), refuse=True, reason=error.code)

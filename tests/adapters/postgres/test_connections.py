@@ -10,6 +10,7 @@ import pytest
 
 from adapters.postgres.connections import Connections, make_token_source
 from tests.postgres import Database
+from wsi.errors import LedgerUnavailable
 
 
 @pytest.fixture
@@ -55,7 +56,7 @@ def test_a_connection_that_the_server_closed_is_replaced(connections: Connection
 
 
 def test_a_connection_lost_inside_a_transaction_is_an_error_once(connections: Connections) -> None:
-    with pytest.raises(psycopg.OperationalError), connections.begin_transaction() as cursor:
+    with pytest.raises(LedgerUnavailable), connections.begin_transaction() as cursor:
         cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
     backend(connections)
 

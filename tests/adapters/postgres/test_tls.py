@@ -5,7 +5,6 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-import psycopg
 import pytest
 
 from adapters.postgres.connections import Connections, locate_public_authorities
@@ -13,6 +12,7 @@ from adapters.postgres.owner.migrate import migrate
 from local.postgres import EmbeddedPostgres
 from tests.adapters.postgres.tls_front import self_signed, tls_front
 from tests.postgres import Database
+from wsi.errors import LedgerUnavailable
 
 PROXY = "tessera.proxy.example"
 
@@ -66,18 +66,21 @@ def test_a_process_signs_in_where_an_authority_vouches_for_the_proxy(
 
 
 def test_no_token_goes_to_a_server_that_nobody_vouches_for(database: Database, port: int) -> None:
-    with pytest.raises(psycopg.OperationalError, match="certificate verify failed"):
+    with pytest.raises(LedgerUnavailable) as refused:
         ask(database, port, PROXY, None)
+    assert "certificate verify failed" in str(refused.value.__cause__)
 
 
 def test_no_token_goes_to_a_server_of_another_name(database: Database, port: int, certificate: Path) -> None:
-    with pytest.raises(psycopg.OperationalError, match="does not match host name"):
+    with pytest.raises(LedgerUnavailable) as refused:
         ask(database, port, "other.proxy.example", certificate)
+    assert "does not match host name" in str(refused.value.__cause__)
 
 
 def test_no_token_goes_out_in_the_clear(database: Database, certificate: Path) -> None:
-    with pytest.raises(psycopg.OperationalError, match="does not support SSL"):
+    with pytest.raises(LedgerUnavailable) as refused:
         ask(database, database.server.port, PROXY, certificate)
+    assert "does not support SSL" in str(refused.value.__cause__)
 
 
 def test_amazon_whose_certificates_proxies_have_is_among_the_public_authorities() -> None:

@@ -103,7 +103,7 @@ class MemoryErasure:
                 self.books.note(Actor(tenant=job.tenant, subject=SWEEP, role=Role.ADMIN), "job.delete", job.id)
             # When keys came is not in the books: they are as old as the jobs that they were first given with.
             keys = [
-                key for key, (_, job_id, _) in self.books.idempotency.items() if self._is_expired_key(key[0], job_id)
+                key for key, (_, given) in self.books.idempotency.items() if self._is_expired_key(key[0], given.job.id)
             ]
             for key in keys:
                 del self.books.idempotency[key]
@@ -137,7 +137,8 @@ class MemoryErasure:
         self.books.woken_at[job.id, None] = now
         self.books.results.pop(job.id, None)
         self.books.deliveries = {k: v for k, v in self.books.deliveries.items() if v.delivery.job_id != job.id}
-        self.books.idempotency = {k: v for k, v in self.books.idempotency.items() if v[1] != job.id}
+        self.books.idempotency = {k: v for k, v in self.books.idempotency.items() if v[1].job.id != job.id}
+        self.books.followers.pop(job.id, None)
         for shard in list(self.books.shards.get(job.id, ())):
             self.books.put_shard(replace(shard, reason=None))
 

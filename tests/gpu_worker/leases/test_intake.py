@@ -10,6 +10,7 @@ from gpu_worker.leases.intake import Intake
 from tests.gpu_worker.installation import Installation
 from wsi.models.builtin import STAIN_DENSITY
 from wsi.records.jobs import Job, Priority
+from wsi.records.models import ModelVersion
 from wsi.states import ShardState
 
 
@@ -54,7 +55,11 @@ def test_one_poll_hides_one_refused_shard_from_workers_that_could_take_it(instal
 
 def test_a_worker_that_refuses_a_model_takes_the_shards_of_others_behind_them(installation):
     refused, _ = installation.planned_job(priority=Priority.HIGH, shard_tiles=None)
-    other, _ = installation.planned_job(card=replace(STAIN_DENSITY, digest="f" * 64), shard_tiles=None)
+    newer = replace(STAIN_DENSITY, version="2", digest="f" * 64)
+    installation.ledger.register_model(
+        ModelVersion(name=newer.name, version="2", digest=newer.digest, card=newer.as_json(), package_uri=None)
+    )
+    other, _ = installation.planned_job(card=newer, shard_tiles=None)
     small = intake_of(installation)
     small.refuse(refused)
     held = small.take()

@@ -11,6 +11,7 @@ from wsi.errors import (
     FailReason,
     JobFailed,
     LeaseLost,
+    LedgerUnavailable,
     ModelError,
     ModelFailed,
     NewerSchema,
@@ -35,6 +36,13 @@ SETTLED: tuple[tuple[Exception | None, ShardOutcome, MessageAction, str, set[str
         ShardOutcome.UNAVAILABLE,
         MessageAction.RETURN,
         "source_unavailable",
+        {"release", "later"},
+    ),
+    (
+        LedgerUnavailable("It hung up."),
+        ShardOutcome.UNAVAILABLE,
+        MessageAction.RETURN,
+        "ledger_unavailable",
         {"release", "later"},
     ),
     (
