@@ -23,6 +23,7 @@ from wsi.states import JobState, SlideState
 
 Answer = TypeVar("Answer")
 TILES = {"broad": (16, 12), "narrow": (8, 8)}  #: columns and rows of model tiles: three shards, and one
+MOST_LIVE = 16  #: jobs at a time: what waits when the faults end is done within the calm time
 WEBHOOK = "https://receiver.example:8443/hook"
 
 
@@ -145,6 +146,8 @@ class Load:
         number = 1000
         try:
             while not self.stopping.wait(self.pause * chance.uniform(0.5, 1.5)):
+                if self.world.sql("SELECT count(*) AS live FROM jobs WHERE finished_at IS NULL")[0]["live"] >= MOST_LIVE:
+                    continue
                 number += 1
                 kind, priority = chance.choice(sorted(TILES)), chance.choice(list(Priority))
                 is_equal, is_cancelled = chance.random() < 0.15, chance.random() < 0.15

@@ -17,7 +17,7 @@ from tests.chaos.schedule import Schedule
 from tests.chaos.world import World
 from wsi.states import JobState
 
-CALM_SECONDS = 90.0  #: after the last fault, everything has come to its end
+CALM_SECONDS = 120.0  #: after the last fault, everything has come to its end
 HANDLER_SECONDS = 12.0  #: a message that was in hand for longer is not worked on any more, once it is calm
 LIVE = [state.value for state in JobState if not state.is_final]
 
