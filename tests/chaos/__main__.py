@@ -23,7 +23,9 @@ def main() -> int:
     parser.add_argument("--keep", type=Path, help="a new folder for logs, which stays")
     asked = parser.parse_args()
     seed = asked.seed if asked.seed is not None else int(time.time())
-    schedule = make_schedule(seed, asked.minutes * 60, {name: fault.weight for name, fault in FAULTS.items()}, pause=PAUSE)
+    schedule = make_schedule(
+        seed, asked.minutes * 60, {name: fault.weight for name, fault in FAULTS.items()}, pause=PAUSE
+    )
     if asked.plan:
         sys.stdout.write(f"{schedule}\n")
         return 0

@@ -176,7 +176,8 @@ FAULTS: Mapping[str, Fault] = {
         do=let_happen(SWALLOWED, r"SQS\.DeleteMessage", share=0.5, lasts=4),
     ),
     "delay messages": Fault(
-        does="answers of SQS come seconds late", do=let_happen(HELD, r"SQS\.ReceiveMessage", share=0.5, lasts=5, seconds=2)
+        does="answers of SQS come seconds late",
+        do=let_happen(HELD, r"SQS\.ReceiveMessage", share=0.5, lasts=5, seconds=2),
     ),
     "expire visibility": Fault(
         does="every message in hand becomes visible to others while it is worked on",
@@ -204,7 +205,9 @@ FAULTS: Mapping[str, Fault] = {
         weight=2,
     ),
     "hang SQL": Fault(does="statements wait for 3 s", do=let_happen(HELD, r"SQL$", share=0.02, lasts=5, seconds=3)),
-    "refuse S3": Fault(does="503 SlowDown to half of S3's requests", do=let_happen(REFUSED, r"S3\.", share=0.5, lasts=4)),
+    "refuse S3": Fault(
+        does="503 SlowDown to half of S3's requests", do=let_happen(REFUSED, r"S3\.", share=0.5, lasts=4)
+    ),
     "slow S3": Fault(does="S3 answers a second late", do=let_happen(SLOW, r"S3\.", share=0.4, lasts=5, seconds=1)),
     "short answers": Fault(does="half of a body, then the end", do=let_happen(SHORT, r"S3\.GET", share=0.4, lasts=4)),
     "short requests": Fault(does="half of a PUT arrives", do=let_happen(CUT, r"S3\.PUT", share=0.4, lasts=4)),

@@ -1,6 +1,6 @@
-"""Some functions of a stack in a process of their own, so that it can be killed. `python -m tests.chaos.functions FILE`:
-a JSON file with `addresses` and `options` of the stack, the queues and schedules to serve, and `ready`, the file for the
-API's URL, where it is served here. It runs the code of the folder that it is started in."""
+"""Some functions of a stack in a process of their own, so that it can be killed: `python -m tests.chaos.functions FILE`.
+The file is JSON: `addresses` and `options` of the stack, the queues and schedules to serve, and `ready`, the file for
+the API's URL, where it is served here. It runs the code of the folder that it is started in."""
 
 from __future__ import annotations
 
@@ -30,7 +30,11 @@ def run(given: dict[str, Any]) -> None:
     queues = SqsQueues(AwsClients(at.region, at.endpoint_url), QUEUE_PREFIX)
     mapped = functions.make_queue_functions(at, options, graphql_url=given["graphql_url"])
     waking = [
-        *(QueuePoller(queues, _with_receiver(at, one, given["receiver"])) for one in mapped if one.queue in given["queues"]),
+        *(
+            QueuePoller(queues, _with_receiver(at, one, given["receiver"]))
+            for one in mapped
+            if one.queue in given["queues"]
+        ),
         *(functions.make_schedules(at, options, graphql_url=given["graphql_url"]) if given["schedules"] else ()),
     ]
     server = None
@@ -62,12 +66,16 @@ def _with_receiver(at: Addresses, one: Mapped, receiver: str) -> Mapped:
     if one.queue != "notify":
         return one
     settings = processes.NotifySettings(
-        **at.make_traced_settings(at.system_dsn), webhook_function="webhook_send", mail_from="tessera@localhost.localdomain"
+        **at.make_traced_settings(at.system_dsn),
+        webhook_function="webhook_send",
+        mail_from="tessera@localhost.localdomain",
     )
     send = webhook_send.make_handler(
         processes.WebhookSendSettings(), resolve=lambda host, port: [receiver], allowed=lambda _: True
     )
-    return Mapped(queue=one.queue, function=one.function, handler=notify.wire(settings, webhooks=WebhooksInProcess(send)))
+    return Mapped(
+        queue=one.queue, function=one.function, handler=notify.wire(settings, webhooks=WebhooksInProcess(send))
+    )
 
 
 if __name__ == "__main__":

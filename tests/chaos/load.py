@@ -113,7 +113,12 @@ class Load:
         for seed, (kind, (columns, rows)) in enumerate(TILES.items()):
             width, height = columns * 256, rows * 256
             path = write_svs(
-                folder / f"{kind}.svs", width=width, height=height, levels=(1, 4), tissue=(0, 0, width, height), seed=seed
+                folder / f"{kind}.svs",
+                width=width,
+                height=height,
+                levels=(1, 4),
+                tissue=(0, 0, width, height),
+                seed=seed,
             )
             stack.clients.s3.put_object(Bucket=SHARED, Key=path.name, Body=path.read_bytes())
             for tenant in self.tenants:
@@ -146,14 +151,15 @@ class Load:
         number = 1000
         try:
             while not self.stopping.wait(self.pause * chance.uniform(0.5, 1.5)):
-                if self.world.sql("SELECT count(*) AS live FROM jobs WHERE finished_at IS NULL")[0]["live"] >= MOST_LIVE:
+                if (
+                    self.world.sql("SELECT count(*) AS live FROM jobs WHERE finished_at IS NULL")[0]["live"]
+                    >= MOST_LIVE
+                ):
                     continue
                 number += 1
                 kind, priority = chance.choice(sorted(TILES)), chance.choice(list(Priority))
                 is_equal, is_cancelled = chance.random() < 0.15, chance.random() < 0.15
-                job = tenant.submit(
-                    kind, number, priority=priority, force=not is_equal, notified=chance.random() < 0.1
-                )
+                job = tenant.submit(kind, number, priority=priority, force=not is_equal, notified=chance.random() < 0.1)
                 if is_cancelled and not is_equal and not self.stopping.wait(chance.uniform(0, 2)):
                     tenant.cancel(job)
                 if chance.random() < 0.1 and not is_equal:  # the answer was lost, and the client asks again

@@ -74,7 +74,9 @@ class Parts:
     def add_functions(
         self, name: str, at: Addresses, *, queues: tuple[str, ...] = (), schedules: bool = False, api: bool = False
     ) -> None:
-        options = {one: getattr(self.stack.options, one) for one in ("shard_tiles", "schedule_seconds", "stuck_seconds")}
+        options = {
+            one: getattr(self.stack.options, one) for one in ("shard_tiles", "schedule_seconds", "stuck_seconds")
+        }
         given: dict[str, Any] = {
             "addresses": asdict(at),
             "options": options,

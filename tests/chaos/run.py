@@ -108,7 +108,9 @@ def _make_faults(
             done[planned.fault] += 1
         if now - told > 10:
             told = now
-            states = Counter({row["state"]: row["n"] for row in world.sql("SELECT state, count(*) AS n FROM jobs GROUP BY 1")})
+            states = Counter(
+                {row["state"]: row["n"] for row in world.sql("SELECT state, count(*) AS n FROM jobs GROUP BY 1")}
+            )
             tell(f"{now - began:5.0f} s  {done.total()} faults, {states.total()} jobs, {states['COMPLETED']} completed")
         time.sleep(0.1)
 

@@ -49,7 +49,5 @@ def plan_again(names: Sequence[str], *, seconds: float, pause: float) -> Schedul
     return Schedule(
         seed=0,
         seconds=seconds,
-        planned=tuple(
-            Planned(at=at, fault=names[place % len(names)], draw=place) for place, at in enumerate(times)
-        ),
+        planned=tuple(Planned(at=at, fault=names[place % len(names)], draw=place) for place, at in enumerate(times)),
     )

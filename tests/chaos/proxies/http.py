@@ -10,7 +10,9 @@ from typing import Any
 
 from tests.chaos.proxies.weather import CUT, HELD, REFUSED, SHORT, SLOW, SWALLOWED, Weather
 
-_REFUSAL = b"<?xml version='1.0'?><Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>"
+_REFUSAL = (
+    b"<?xml version='1.0'?><Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>"
+)
 
 
 @dataclass
@@ -112,14 +114,17 @@ class HttpProxy:
             return False
         if spell := weather.find_spell(name, (REFUSED, CUT, SLOW, SWALLOWED)):
             if spell.what == REFUSED:
-                head = f"HTTP/1.1 503 Slow Down\r\ncontent-type: application/xml\r\ncontent-length: {len(_REFUSAL)}\r\n\r\n"
+                length = f"content-length: {len(_REFUSAL)}\r\n\r\n"
+                head = f"HTTP/1.1 503 Slow Down\r\ncontent-type: application/xml\r\n{length}"
                 writer.write(head.encode() + (b"" if name.startswith("S3.HEAD") else _REFUSAL))
                 return True
             if spell.what == CUT:  # half a request arrives, then nothing
                 back.write(_write(asked)[: -max(1, len(asked.body) // 2)])
                 return False
             if spell.what == SWALLOWED:
-                writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: application/x-amz-json-1.0\r\ncontent-length: 2\r\n\r\n{}")
+                writer.write(
+                    b"HTTP/1.1 200 OK\r\ncontent-type: application/x-amz-json-1.0\r\ncontent-length: 2\r\n\r\n{}"
+                )
                 return True
             await asyncio.sleep(spell.seconds)
         back.write(_write(asked))

@@ -17,6 +17,8 @@ class ProxyThread:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="proxies", daemon=True)
         self._servers: list[asyncio.Server] = []
+        #: asyncio itself forgets the task of a connection that its client ended, in the middle of its work.
+        self._serving: set[asyncio.Task[Any]] = set()
 
     def start(self) -> None:
         self._thread.start()
@@ -26,10 +28,19 @@ class ProxyThread:
         return asyncio.run_coroutine_threadsafe(self._open(serve), self._loop).result(10)
 
     async def _open(self, serve: Serve) -> int:
+        async def serve_kept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            task = asyncio.current_task()
+            assert task is not None
+            self._serving.add(task)
+            try:
+                await serve(reader, writer)
+            finally:
+                self._serving.discard(task)
+
         for _ in range(5):
             port = choose_free_port()
             try:
-                server = await asyncio.start_server(serve, "127.0.0.1", port, limit=1 << 20)
+                server = await asyncio.start_server(serve_kept, "127.0.0.1", port, limit=1 << 20)
             except OSError:
                 continue  # another process took it meanwhile
             self._servers.append(server)
