@@ -56,7 +56,7 @@ CODE_FAULTS: Mapping[str, CodeFault] = {
 """,
             ),
         ),
-        faults=("pause worker", "pause worker", "slow commits"),
+        faults=("pause worker at result",),
     ),
     "delete before commit": CodeFault(
         file="local/pollers.py",

@@ -40,6 +40,27 @@ def pause_worker(world: World, chance: random.Random) -> None:
     threading.Timer(chance.uniform(5, 9), lambda: part.signal(signal.SIGCONT)).start()
 
 
+def pause_worker_at_result(world: World, chance: random.Random) -> None:
+    """Stop a worker that has stored a shard and not committed it, until another one has its lease."""
+
+    def spring(name: str) -> None:
+        part = world.parts.by_name[name]
+        part.signal(signal.SIGSTOP)
+        threading.Timer(7.0, lambda: part.signal(signal.SIGCONT)).start()
+
+    for name in WORKERS:
+        world.weather.lay(
+            Trap(
+                sender=name,
+                request=re.compile(r"S3\.PUT .*/result\.npz"),
+                after=True,
+                spring=spring,
+                name="paused worker before its commit",
+                passes=True,
+            )
+        )
+
+
 def kill_at(sender: str, request: str, *, after: bool) -> Do:
     def do(world: World, chance: random.Random) -> None:
         name = chance.choice(WORKERS) if sender == "worker" else sender
@@ -117,6 +138,9 @@ FAULTS: Mapping[str, Fault] = {
     "kill": Fault(does="SIGKILL to any process, with all that it started", do=kill_any(signal.SIGKILL), weight=3),
     "terminate": Fault(does="SIGTERM to any process", do=kill_any(signal.SIGTERM), weight=2),
     "pause worker": Fault(does="SIGSTOP to a worker, past the end of its lease, then SIGCONT", do=pause_worker),
+    "pause worker at result": Fault(
+        does="SIGSTOP between a shard's object and its commit, past the end of its lease", do=pause_worker_at_result
+    ),
     "kill worker at checkpoint": Fault(
         does="SIGKILL when S3 has a shard's object and SQL does not know it",
         do=kill_at("worker", r"S3\.PUT .*/shards/", after=True),

@@ -112,7 +112,7 @@ class World:
                 with psycopg.connect(dsn, row_factory=dict_row, connect_timeout=5) as connection:
                     cursor = connection.execute(query.encode(), values)
                     return cursor.fetchall() if cursor.description else []
-            except psycopg.OperationalError:
+            except psycopg.Error:
                 if time.monotonic() > end:
                     raise
                 time.sleep(0.2)

@@ -136,7 +136,8 @@ class HttpProxy:
         self._on_exchange(self.sender, asked)
         if trap := weather.find_trap(self.sender, name, after=True):
             trap.spring(self.sender)
-            return False
+            if not trap.passes:
+                return False
         if spell := weather.find_spell(name, (SHORT, HELD)):
             if spell.what == SHORT and len(answer.body) > 1:
                 writer.write(_write(answer)[: -(len(answer.body) // 2)])

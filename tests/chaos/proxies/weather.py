@@ -34,6 +34,7 @@ class Trap:
     after: bool
     spring: Callable[[str], None]  #: gets the sender
     name: str
+    passes: bool = False  #: the request or its answer goes on all the same
 
 
 @dataclass
