@@ -32,7 +32,11 @@ LOCKED := --require-hashes -r requirements/locks
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 --dist loadscope --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help demo drill up down setup web check check-lint check-types check-infra-types check-page check-infra check-security sbom check-lock image-check format test test-all test-long synth deploy deploy-emulated openapi reference docs notices release lock platforms clean
+# Faults over the embedded stack: MINUTES=60 SEED=2026.
+MINUTES ?= 3
+CHAOS_SEED := $(if $(SEED),--seed $(SEED))
+
+.PHONY: help chaos demo drill up down setup web check check-lint check-types check-infra-types check-page check-infra check-security sbom check-lock image-check format test test-all test-long synth deploy deploy-emulated openapi reference docs notices release lock platforms clean
 
 help:  ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
@@ -45,6 +49,9 @@ up: $(VENV)/.ready $(MINISTACK)/.ready web/dist/index.html  ## start the embedde
 
 drill: $(VENV)/.ready $(MINISTACK)/.ready  ## lose a stack on this machine with all of its data, and restore it
 	@$(BIN)/python -m local.drill $(SLIDES)
+
+chaos: $(VENV)/.ready-all $(MINISTACK)/.ready  ## kill, cut and double at random on an embedded stack, and count what is lost: MINUTES=60 SEED=2026
+	@$(BIN)/python -m tests.chaos --minutes $(MINUTES) $(CHAOS_SEED)
 
 down: $(VENV)/.ready  ## stop it
 	@$(BIN)/python -m local down
@@ -101,7 +108,7 @@ test-all: setup  ## the whole test-suite
 	@failed=0; $(PYTEST) || failed=1; $(PAGE_TESTS) || failed=1; exit $$failed
 
 test-long: setup  ## what takes too long for each change: every package, every encoder with weights of its true size
-	@TESSERA_LONG_TESTS=1 $(BIN)/python -m pytest tests/inference/models/test_many_packages.py tests/inference/models/test_encoders.py tests/inference/models/test_networks.py
+	@TESSERA_LONG_TESTS=1 $(BIN)/python -m pytest tests/inference/models/test_many_packages.py tests/inference/models/test_encoders.py tests/inference/models/test_networks.py tests/chaos
 
 synth: $(VENV)/.ready-all $(TOOLS)/.ready $(WHEELS)/.ready-lambda web/dist/index.html  ## CloudFormation templates into cdk.out/, or of CONTEXT="-c environment=prod …"
 	@$(BIN)/python tools/synth.py $(CONTEXT)

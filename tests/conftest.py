@@ -23,7 +23,10 @@ pytest_plugins = [
 
 #: Folders whose tests share a stack, a browser, a synthesized app or a wheel (whose build writes into the tree). They
 #: come first, so that what is left at the end is small.
-TOGETHER = ("tests/web/", "tests/emulated/", "tests/stack/", "tests/upgrades/", "tests/cdk/", "tests/wheel/")
+TOGETHER = (
+    *("tests/chaos/", "tests/web/", "tests/emulated/", "tests/stack/"),
+    *("tests/upgrades/", "tests/cdk/", "tests/wheel/"),
+)
 
 #: Modules and folders that `make test` leaves out: many cases of what another test shows by one, or more than 15 s
 #: each in a whole run (`pytest --junitxml`). What is left covers each folder, the embedded stack with one job

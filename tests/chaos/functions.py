@@ -1,6 +1,8 @@
-"""Some functions of a stack in a process of their own, so that it can be killed:
-`python -m tests.chaos.functions FILE`. The file is JSON: `addresses` and `options` of the stack, the queues and schedules to serve, and `ready`, the file for
-the API's URL, where it is served here. It runs the code of the folder that it is started in."""
+"""Some functions of a stack in a process of their own, so that it can be killed.
+
+`python -m tests.chaos.functions FILE`: JSON with `addresses` and `options` of the stack, the queues and schedules to
+serve, and `ready`, the file for the API's URL, where it is served here. It runs the code of the folder that it is
+started in."""
 
 from __future__ import annotations
 
