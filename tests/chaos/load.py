@@ -158,12 +158,13 @@ class Load:
                     continue
                 number += 1
                 kind, priority = chance.choice(sorted(TILES)), chance.choice(list(Priority))
+                is_notified = chance.random() < 0.1
                 is_equal, is_cancelled = chance.random() < 0.15, chance.random() < 0.15
-                job = tenant.submit(kind, number, priority=priority, force=not is_equal, notified=chance.random() < 0.1)
+                job = tenant.submit(kind, number, priority=priority, force=not is_equal, notified=is_notified)
                 if is_cancelled and not is_equal and not self.stopping.wait(chance.uniform(0, 2)):
                     tenant.cancel(job)
                 if chance.random() < 0.1 and not is_equal:  # the answer was lost, and the client asks again
-                    again = tenant.submit(kind, number, priority=priority, force=not is_equal)
+                    again = tenant.submit(kind, number, priority=priority, force=True, notified=is_notified)
                     assert again == job, "one key, one job"
         except Exception as error:  # noqa: BLE001 - the run tells it, and fails
             self.errors.append(f"{tenant.name}: {type(error).__name__}: {error}")
