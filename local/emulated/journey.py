@@ -11,11 +11,10 @@ from typing import Any
 import httpx
 
 from adapters.cognito import sign_in
-from adapters.deploying import DeploymentFailed
-from adapters.operators import PROOF, TokenService, make_proof
 from adapters.provisioning import ensure_confirmed_user
 from adapters.settings.gateway_routes import PICTURE
 from adapters.settings.problems import BASE_PATH
+from local.emulated.administering import administer
 from local.emulated.browser import upload_from_a_page
 from local.emulated.command import describe_exit, run_tessera
 from local.emulated.host_worker import HostWorker
@@ -79,13 +78,7 @@ class Journey:
         return self._administer({"add_key": {"tenant": tenant, "name": f"emulated {role}", "role": role}})["key"]
 
     def _administer(self, action: Mapping[str, Any]) -> dict[str, Any]:
-        function, clients = self._installation.functions["administer"], self._installation.clients
-        service = TokenService(region=clients.region, endpoint_url=clients.endpoint_url)
-        proof = make_proof(action, function=function, service=service, credentials=clients.get_credentials())
-        answer = self._installation.deploying.invoke(function, {**action, PROOF: proof})
-        if "error" in answer:
-            raise DeploymentFailed(f"administer {next(iter(action))}: {answer['error']}")
-        return answer
+        return administer(self._installation, action)
 
     def _knock(self) -> None:
         """Check who gets in through the gateway and its authorizer."""

@@ -49,6 +49,13 @@ ORDINARY = {
     "trace_share": 0.1,
     "unusual_costs": "nobody",
     "worker_image": "111122223333.dkr.ecr.eu-central-1.amazonaws.com/worker:2",
+    "sign_on": {
+        "name": "Hospital",
+        "metadata_url": "https://sign-in.example.org/metadata.xml",
+        "groups": "groups",
+        "roles": {"readers": {"tenant": "pathology", "role": "viewer"}},
+    },
+    "demands_second_factor": False,
     "worker_base": f"public.ecr.aws/docker/library/python:3.11-slim@sha256:{'0' * 64}",
 }
 
