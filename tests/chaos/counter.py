@@ -42,6 +42,10 @@ def count(world: World, load: Load, calm: Mapping[str, str]) -> Count:
     _count_tiles(world, load, jobs, calm, found)
     _count_usage(world, found)
     found.lost += [f"outbox row {row['id']} ({row['topic']}) was not sent" for row in unsent(world)]
+    found.lost += [
+        f"dead letter {row['id']} of {row['queue']} was collected: {row['outcome']}"
+        for row in world.sql("SELECT id, queue, outcome FROM dead_letters WHERE settled_at IS NULL")
+    ]
     if dead := world.messages.redrive():
         found.lost.append(f"{dead} messages are dead letters")
     _count_views(world, load, jobs, found)

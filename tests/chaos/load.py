@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import TypeVar
 from uuid import UUID
 
+from adapters.postgres.owner.administration import Administration
+from adapters.settings.database_roles import OWNER
 from local.access import FIRST, SECOND
-from local.options import SHARED
+from local.options import DATABASE, SHARED
 from tessera.api.rest import Api, RemoteSlide
 from tessera.api.transport import Transport
 from tests.chaos.world import World
@@ -19,6 +21,7 @@ from tests.slides import write_svs
 from tests.stack.lab import eventually
 from wsi.errors import Conflict, NotFound, SourceUnavailable, TooManyRequests
 from wsi.records.jobs import JobTerms, Priority
+from wsi.sources.source import Source
 from wsi.states import JobState, SlideState
 
 Answer = TypeVar("Answer")
@@ -110,6 +113,9 @@ class Load:
         stack = self.world.stack
         keys = {FIRST: stack.api_key, SECOND: stack.other_api_key}
         self.tenants = tuple(Tenant(name, key, self.world, self.stopping) for name, key in keys.items())
+        owner = Administration(lambda: stack.postgres.make_dsn(OWNER, DATABASE))
+        for name in keys:
+            owner.add_source(name, Source(SHARED))
         for seed, (kind, (columns, rows)) in enumerate(TILES.items()):
             width, height = columns * 256, rows * 256
             path = write_svs(
