@@ -242,6 +242,7 @@ class TenancyContract:
             said = Membership(tenant=tenant, role=role, email=None, issued_at=issued_at)
             return world.identities.admit_member(ISSUER, "new", said)
 
+        world.add_admin(world.actor, "boss@hospital.example")  # who stays: the last admin remains one
         added = admit(Role.ADMIN, 0)
         assert added is not None
         assert (added.tenant, added.role) == (world.actor.tenant, Role.ADMIN)

@@ -44,7 +44,7 @@ def test_a_new_person_is_added_once_with_the_role_of_the_token(world: PostgresWo
 
 
 def test_another_role_holds_from_the_next_token_on_and_ends_subscriptions(world: PostgresWorld) -> None:
-    person = admitted(world, says(Role.ADMIN))
+    person = admitted(world, says(Role.ANALYST))
     assert admitted(world, says(Role.VIEWER, after=60)).role is Role.VIEWER
     assert sign_on_lines(world) == [("sign-on", "user.sign_on", person.subject)] * 2
     ended = {body["subject"] for topic, body in world.outbox() if topic == REVOCATION}
@@ -52,12 +52,19 @@ def test_another_role_holds_from_the_next_token_on_and_ends_subscriptions(world:
 
 
 def test_an_older_token_that_is_still_valid_takes_no_role_back(world: PostgresWorld) -> None:
-    admitted(world, says(Role.ADMIN))
+    admitted(world, says(Role.ANALYST))
     admitted(world, says(Role.VIEWER, after=60))
     admitted(world, says(Role.VIEWER, after=600))
     for after in (0, 300):
-        assert admitted(world, says(Role.ADMIN, after=after)).role is Role.VIEWER
+        assert admitted(world, says(Role.ANALYST, after=after)).role is Role.VIEWER
     assert len(sign_on_lines(world)) == 2
+
+
+def test_a_token_takes_the_role_of_the_last_admin_from_nobody(world: PostgresWorld) -> None:
+    person = admitted(world, says(Role.ADMIN))
+    assert admitted(world, says(Role.VIEWER, after=60)) == person
+    world.add_admin(world.actor, "boss@hospital.example")
+    assert admitted(world, says(Role.VIEWER, after=90)).role is Role.VIEWER
 
 
 def test_a_disabled_person_stays_out_whatever_the_token_says(world: PostgresWorld, database: Database) -> None:
