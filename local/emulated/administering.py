@@ -10,7 +10,7 @@ from adapters.operators import PROOF, TokenService, make_proof
 from local.emulated.installation import EmulatedInstallation
 
 
-def administer(installation: EmulatedInstallation, action: Mapping[str, Any]) -> dict[str, Any]:
+def carry_out(installation: EmulatedInstallation, action: Mapping[str, Any]) -> dict[str, Any]:
     """Carry out an action of `lambdas/administer.py` and return its answer. Raises DeploymentFailed."""
     function, clients = installation.functions["administer"], installation.clients
     service = TokenService(region=clients.region, endpoint_url=clients.endpoint_url)

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from adapters.settings.queues import DEAD_LETTERS
-from local.emulated.administering import administer
+from local.emulated.administering import carry_out
 from local.emulated.installation import EmulatedInstallation
 from local.emulated.report import Report
 from local.emulated.synthesis import QUEUE_PREFIX
@@ -29,7 +29,7 @@ def look_around(installation: EmulatedInstallation, report: Report) -> None:
     dead = {name: count for name, count in waiting.items() if count and name.endswith(DEAD_LETTERS)}
     left = {name: count for name, count in waiting.items() if count and not name.endswith(DEAD_LETTERS)}
     report.check(f"no message is left in {len(waiting)} queues", waiting != {} and not left, str(left))
-    kept = administer(installation, {"list_dead_letters": {"which": "all"}})
+    kept = carry_out(installation, {"list_dead_letters": {"which": "all"}})
     report.check("no dead letter", not dead and kept == {"dead_letters": []}, f"{dead} {kept}")
 
 

@@ -14,7 +14,7 @@ from adapters.cognito import sign_in
 from adapters.provisioning import ensure_confirmed_user
 from adapters.settings.gateway_routes import PICTURE
 from adapters.settings.problems import BASE_PATH
-from local.emulated.administering import administer
+from local.emulated.administering import carry_out
 from local.emulated.browser import upload_from_a_page
 from local.emulated.command import describe_exit, run_tessera
 from local.emulated.host_worker import HostWorker
@@ -78,7 +78,7 @@ class Journey:
         return self._administer({"add_key": {"tenant": tenant, "name": f"emulated {role}", "role": role}})["key"]
 
     def _administer(self, action: Mapping[str, Any]) -> dict[str, Any]:
-        return administer(self._installation, action)
+        return carry_out(self._installation, action)
 
     def _knock(self) -> None:
         """Check who gets in through the gateway and its authorizer."""

@@ -346,6 +346,13 @@ def test_the_description_has_exactly_the_routes_of_this_version():
         ("POST", "/admin/tenants/resume"),
         ("POST", "/admin/models"),
         ("POST", "/admin/models/builtin"),
+        ("GET", "/admin/sources"),
+        ("POST", "/admin/sources"),
+        ("POST", "/admin/sources/remove"),
+        ("GET", "/admin/retention"),
+        ("PATCH", "/admin/retention"),
+        ("GET", "/admin/dead-letters"),
+        ("POST", "/admin/dead-letters/redrive"),
         ("GET", "/health"),
         ("GET", "/openapi.json"),
     }

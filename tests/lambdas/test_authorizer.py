@@ -108,7 +108,7 @@ def token(key=KEY, key_id="k1", algorithm="RS256", **changes) -> str:
         "token_use": "access",
         "client_id": CLIENT,
         "iat": now,
-        "exp": now + 300,
+        "exp": now + 86_400,  # tokens of parameters are made long before their tests
         **changes,
     }
     claims = {name: value for name, value in claims.items() if value is not None}
@@ -210,7 +210,7 @@ BAD = {
     "not a token": "hello",
     "expired": token(exp=int(time.time()) - 60),
     "without expiry": token(exp=None),
-    "not yet valid": token(nbf=int(time.time()) + 600),
+    "not yet valid": token(nbf=int(time.time()) + 80_000),
     "another issuer": token(iss=ISSUER + "2"),
     "another client": token(client_id="client-2"),
     "another audience": id_token(aud="client-2"),

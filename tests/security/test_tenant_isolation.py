@@ -46,7 +46,7 @@ def test_no_answer_holds_anything_of_another_tenant(tenants: TwoTenants) -> None
         answered += heard.status < 400
 
     check()
-    assert asked_for > 100
+    assert asked_for > 60
     assert answered > 50, "else the requests were refused for other reasons"
 
 

@@ -133,7 +133,7 @@ def test_a_slide_in_a_bucket_of_the_organisation_is_registered_where_it_lies(lab
     expect(dialog.get_by_label("Address")).to_be_visible()
     dialog.get_by_label("Address").fill(f"s3://{SLIDES}/2026/archive-044.svs")
     page.keyboard.press("Enter")
-    expect(dialog.get_by_role("alert")).to_contain_text("This bucket is not on the list of buckets")
+    expect(dialog.get_by_role("alert")).to_contain_text("This address lies outside the buckets and prefixes")
     assert analyst.violations() == []
     analyst.look("slides-register")
     dialog.get_by_label("Address").fill(f"s3://{SHARED}/2026/archive-044.svs")

@@ -196,4 +196,6 @@ def _identity(world: PostgresWorld, job: Job) -> str:
     """Return the identity that a retry of the job has."""
 
     slide = world.tenants.get_slide(world.actor, job.slide_id)
-    return make_retry(job, slide, world.tenants.get_model(world.actor, job.model, job.model_version), make_traceparent()).identity
+    return make_retry(
+        job, slide, world.tenants.get_model(world.actor, job.model, job.model_version), make_traceparent()
+    ).identity
