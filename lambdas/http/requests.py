@@ -61,7 +61,7 @@ Trace = Annotated[str, Depends(get_traceparent)]
 
 TenantQuery = Annotated[
     str | None,
-    Query(max_length=100, description="For operators: the tenant's name. Left out, it is your own."),
+    Query(min_length=1, max_length=100, description="For operators: the tenant's name. Left out, it is your own."),
     STORABLE,
 ]
 NamedTenant = Annotated[str, Query(min_length=1, max_length=100, description="The tenant's name."), STORABLE]
