@@ -219,14 +219,15 @@ def test_who_cancels_leaves_nothing_on_the_server(uploading, parts, large, lab, 
     parts.last = 2
     choose(page, cancelled)
     wait_for(page, lambda: sorted(parts.sent) == [1, 2])
+    (slide,) = uploads_of(lab, cancelled.name)
     page.get_by_role("button", name="Cancel cancelled.svs").click()
     assert uploading.violations() == []
     uploading.look("upload-cancel")
     page.get_by_role("button", name="Cancel the upload").click()
     expect(row(page, cancelled.name)).to_contain_text("Cancelled")
     expect(page.get_by_role("region", name="Uploads", exact=True)).to_be_focused()
-    wait_for(page, lambda: [slide["state"] for slide in uploads_of(lab, cancelled.name)] == [SlideState.DELETED])
-    (slide,) = uploads_of(lab, cancelled.name)
+    wait_for(page, lambda: uploads_of(lab, cancelled.name) == [])  # its name is erased with it
+    assert lab.sql("SELECT state FROM slides WHERE id = %s", slide["id"]) == [{"state": SlideState.DELETED}]
     open_ones = stack.clients.s3.list_multipart_uploads(Bucket="tessera-slides").get("Uploads", [])
     assert [upload["Key"] for upload in open_ones if str(slide["id"]) in upload["Key"]] == []
     wait_for(page, lambda: page.evaluate("localStorage.getItem('tessera.uploads')") is None)
