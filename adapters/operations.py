@@ -9,10 +9,12 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from adapters.aws_clients import AwsClients
-from wsi.errors import Conflict, Forbidden, Invalid, NotFound, RequestError, SourceUnavailable
+from wsi.errors import Conflict, Forbidden, Invalid, LedgerUnavailable, NotFound, SourceUnavailable, TesseraError
 from wsi.records.identity import Actor
 
-_KINDS: dict[str, type[RequestError]] = {kind.code: kind for kind in (Conflict, Forbidden, Invalid, NotFound)}
+_KINDS: dict[str, type[TesseraError]] = {
+    kind.code: kind for kind in (Conflict, Forbidden, Invalid, LedgerUnavailable, NotFound)
+}
 
 
 def make_request(actor: Actor, action: str, fields: Mapping[str, Any]) -> dict[str, Any]:

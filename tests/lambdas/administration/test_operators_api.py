@@ -8,11 +8,14 @@ import psycopg
 import pytest
 
 from adapters.postgres.connections import Connections
+from adapters.postgres.owner.administration import Administration
 from adapters.postgres.system_ledger import PostgresSystemLedger
 from lambdas import operate
+from local.operations import OperationsInProcess
 from tests.lambdas.administration.conftest import Site
 from tests.lambdas.rest import Caller
 from tests.postgres import Database
+from wsi.errors import LedgerUnavailable
 from wsi.records.operations.dead_letters import ArrivedLetter
 
 SENTENCE = "Your organisation is suspended here; ask the operator of this installation."
@@ -130,3 +133,12 @@ def test_dead_letters_are_redriven_by_an_operator_alone(
     assert operator("GET", "/admin/dead-letters", query={"queue": "stitch"}).body == {"items": []}
     assert [one["id"] for one in operator("POST", "/admin/dead-letters/redrive", {}).body["items"]] == [found["id"]]
     assert operator("POST", "/admin/dead-letters/redrive", {}).body == {"items": []}
+
+
+def test_a_database_that_hangs_up_on_the_function_is_no_refusal(site: Site) -> None:
+    away = Administration(lambda: "host=127.0.0.1 port=1 dbname=none")
+    operations = OperationsInProcess(operate.make_handler(away))
+    operator = site.find("operator")
+    assert operator is not None
+    with pytest.raises(LedgerUnavailable):
+        operations.carry_out(operator, "list_tenants", {})
