@@ -44,8 +44,9 @@ class OwnerTransactions:
 
     def _check_actor(self) -> None:
         """Raise Forbidden unless the actor may act; for what happens in a transaction of another kind."""
-        with self._transaction():
-            pass
+        if self._must_be_operator:
+            with self._transaction():
+                pass
 
     @contextmanager
     def _transaction(self) -> Generator[psycopg.Connection]:
