@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Any
 
 from tessera.api.rest import Api
@@ -15,6 +17,16 @@ def make_transport(api: str, api_key: str) -> Transport:
     if not (api_key.isascii() and api_key.isprintable()):
         raise UsageError("the API key holds characters that no key has")
     return Transport(api, api_key)
+
+
+@contextmanager
+def open_transport(api: str, api_key: str) -> Generator[Transport]:
+    """Yield a transport with a key, and close it. Raises UsageError for a key that cannot be one."""
+    transport = make_transport(api, api_key)
+    try:
+        yield transport
+    finally:
+        transport.close()
 
 
 def drop_unset(**values: Any) -> dict[str, Any]:

@@ -6,8 +6,7 @@ import itertools
 import json
 import re
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -17,7 +16,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from tessera.api.connection import drop_unset, make_transport
+from tessera.api.connection import drop_unset, open_transport
 from tessera.api.rest import Api
 from tessera.commands.options import ApiKey
 from tessera.local_run.inputs import UsageError
@@ -52,8 +51,8 @@ def list_lines(
 ) -> None:
     """List lines of the audit log, newest first. Only admins may."""
     wanted = drop_unset(actor=actor, action=action, subject=subject, **_format_times(since, until))
-    with _open(api, api_key) as opened:
-        lines = list(itertools.islice(opened.list_audit(**wanted), limit))
+    with open_transport(api, api_key) as transport:
+        lines = list(itertools.islice(Api(transport).list_audit(**wanted), limit))
     if as_csv:
         sys.stdout.write(write_csv(lines, {}))
         return
@@ -87,8 +86,8 @@ def verify(
     if file is not None:
         lines = read_lines(file.read_text(encoding="utf-8"))
     elif api is not None and api_key is not None:
-        with _open(api, api_key) as opened:
-            lines = list(opened.list_audit())[::-1]
+        with open_transport(api, api_key) as transport:
+            lines = list(Api(transport).list_audit())[::-1]
     else:
         raise UsageError("give a file, or --api and --api-key")
     if not lines:
@@ -116,15 +115,6 @@ def _report(report: ChainReport) -> None:
     out.print(f"{report.lines:,} lines, none of them changed")
     out.print(f"--head {report.head.number}:{report.head.hash}")
     out.print("Keep this head outside of the installation: with it, the next verification notices a cut end.")
-
-
-@contextmanager
-def _open(api: str, api_key: str) -> Iterator[Api]:
-    transport = make_transport(api, api_key)
-    try:
-        yield Api(transport)
-    finally:
-        transport.close()
 
 
 def _format_times(since: datetime | None, until: datetime | None) -> dict[str, str]:

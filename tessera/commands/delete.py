@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from tessera.api.connection import make_transport
+from tessera.api.connection import open_transport
 from tessera.api.rest import Api
 from tessera.commands.options import ApiKey
 from tessera.local_run.outcomes import FAILED, OK
@@ -56,8 +56,8 @@ def hold(
 
 def _do_each(url: str, key: str, ids: list[str], act: Callable[[Api, str], str]) -> int:
     """Call `act` for each id, print what it returns, and return the exit code."""
-    transport, code = make_transport(url, key), OK
-    try:
+    code = OK
+    with open_transport(url, key) as transport:
         for one in ids:
             try:
                 said = act(Api(transport), one)
@@ -66,6 +66,4 @@ def _do_each(url: str, key: str, ids: list[str], act: Callable[[Api, str], str])
                 code = FAILED
             else:
                 Console(soft_wrap=True, highlight=False, markup=False).print(f"{one} {said}")
-    finally:
-        transport.close()
     return code

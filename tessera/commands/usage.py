@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from tessera.api.connection import make_transport
+from tessera.api.connection import open_transport
 from tessera.api.rest import Api
 from tessera.commands.options import ApiKey
 from tessera.terminal import escape_text, print_json
@@ -35,13 +35,10 @@ def usage(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
 ) -> None:
     """Print what analyses took: tiles, workers' time and dollars, and what is used of the month's budget."""
-    transport = make_transport(api, api_key)
-    try:
+    with open_transport(api, api_key) as transport:
         report = Api(transport).read_usage(
             by, first=first.date() if first else None, last=last.date() if last else None, mine=mine
         )
-    finally:
-        transport.close()
     if as_json:
         print_json(report)
         return

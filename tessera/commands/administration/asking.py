@@ -13,7 +13,8 @@ from rich.console import Console
 from rich.table import Table
 
 from tessera.api.administration import AdministrationApi, Item
-from tessera.api.connection import make_transport
+from tessera.api.connection import open_transport
+from tessera.local_run.inputs import UsageError
 from tessera.terminal import escape_text, print_json
 
 ApiUrl = Annotated[str, typer.Option("--api", metavar="URL", envvar="TESSERA_API", help="The installation.")]
@@ -22,17 +23,16 @@ OfTenant = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="The API's answer as one JSON object on stdout.")]
 
+NONE = "none"  #: of an option that takes a value back
+
 #: Heads of a table, and how a cell is read from an item.
 Columns = Mapping[str, Callable[[Item], str]]
 
 
 @contextmanager
 def connect(api: str, api_key: str) -> Generator[AdministrationApi]:
-    transport = make_transport(api, api_key)
-    try:
+    with open_transport(api, api_key) as transport:
         yield AdministrationApi(transport)
-    finally:
-        transport.close()
 
 
 def show_items(items: list[Item], columns: Columns, *, as_json: bool) -> None:
@@ -60,3 +60,12 @@ def show(answer: Mapping[str, Any], sentences: Iterable[str], *, as_json: bool) 
 def describe_time(value: str | None, otherwise: str) -> str:
     """Return a time of the API in the local zone, to the minute."""
     return datetime.fromisoformat(value).astimezone().strftime("%Y-%m-%d %H:%M") if value is not None else otherwise
+
+
+def read_number(name: str, value: str) -> int | None:
+    """Return an option's whole number; None where it says NONE. Raises UsageError."""
+    if value == NONE:
+        return None
+    if not (value.isascii() and value.isdigit()):
+        raise UsageError(f"--{name.replace('_', '-')} takes a whole number, or {NONE}")
+    return int(value)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from tessera.api.administration import Item
-from tessera.commands.administration.asking import ApiUrl, AsJson, connect, show_items
+from tessera.commands.administration.asking import NONE, ApiUrl, AsJson, connect, read_number, show_items
 from tessera.commands.options import ApiKey
 from tessera.local_run.inputs import UsageError
 from tessera.terminal import print_json
@@ -15,7 +15,6 @@ from wsi.records.jobs import Priority
 
 app = typer.Typer(name="quotas", help="What a tenant may use and ask for.", no_args_is_help=True)
 
-NONE = "none"
 Tenant = Annotated[
     str | None,
     typer.Option(
@@ -55,7 +54,7 @@ def set_quotas(
         "uploads_open": uploads_open,
         "jobs_waiting": jobs_waiting,
     }
-    fields: dict[str, Any] = {name: _read_limit(name, value) for name, value in given.items() if value is not None}
+    fields: dict[str, Any] = {name: read_number(name, value) for name, value in given.items() if value is not None}
     if top_priority is not None:
         fields["top_priority"] = None if top_priority == NONE else top_priority
     if not fields:
@@ -65,14 +64,6 @@ def set_quotas(
     with connect(api, api_key) as administration:
         found = administration.change("quotas", fields)
     _show(found, as_json=as_json)
-
-
-def _read_limit(name: str, value: str) -> int | None:
-    if value == NONE:
-        return None
-    if not (value.isascii() and value.isdigit()):
-        raise UsageError(f"--{name.replace('_', '-')} takes a whole number, or {NONE}")
-    return int(value)
 
 
 def _show(quotas: Item, *, as_json: bool) -> None:

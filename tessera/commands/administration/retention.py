@@ -7,14 +7,13 @@ from typing import Annotated, Any
 import typer
 
 from tessera.api.administration import Item
-from tessera.commands.administration.asking import ApiUrl, AsJson, connect, show_items
+from tessera.commands.administration.asking import NONE, ApiUrl, AsJson, connect, read_number, show_items
 from tessera.commands.options import ApiKey
 from tessera.local_run.inputs import UsageError
 from tessera.terminal import print_json
 
 app = typer.Typer(name="retention", help="How long slides and results are kept, for operators.", no_args_is_help=True)
 
-NONE = "none"
 Tenant = Annotated[str, typer.Argument(metavar="TENANT", help="The tenant's name.")]
 Days = Annotated[str | None, typer.Option(metavar="DAYS", help=f"A whole number, or {NONE} to keep them.")]
 
@@ -40,20 +39,12 @@ def set_retention(
 ) -> None:
     """Set periods; those that are left out stay. What is older is deleted within minutes, but for legal holds."""
     given = {"slide_days": slide_days, "result_days": result_days, "key_days": key_days}
-    fields: dict[str, Any] = {name: _read_days(name, value) for name, value in given.items() if value is not None}
+    fields: dict[str, Any] = {name: read_number(name, value) for name, value in given.items() if value is not None}
     if not fields:
         raise UsageError("name at least one period to set")
     with connect(api, api_key) as administration:
         found = administration.change("retention", {"tenant": tenant, **fields})
     _show(found, as_json=as_json)
-
-
-def _read_days(name: str, value: str) -> int | None:
-    if value == NONE:
-        return None
-    if not (value.isascii() and value.isdigit()):
-        raise UsageError(f"--{name.replace('_', '-')} takes a whole number of days, or {NONE}")
-    return int(value)
 
 
 def _show(retention: Item, *, as_json: bool) -> None:
