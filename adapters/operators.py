@@ -21,6 +21,7 @@ from botocore.auth import SigV4QueryAuth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
+from adapters.aws_clients import AwsClients
 from wsi.errors import Forbidden, SourceUnavailable
 
 PROOF: Final = "proof"  #: name of the proof in the event of an invocation
@@ -59,6 +60,13 @@ def make_proof(action: Mapping[str, Any], *, function: str, service: TokenServic
     )
     SigV4QueryAuth(credentials, "sts", service.region, expires=PROOF_SECONDS).add_auth(request)
     return request.url
+
+
+def add_proof(action: Mapping[str, Any], *, function: str, clients: AwsClients) -> dict[str, Any]:
+    """Return the event of an action with the proof of the clients' credentials, as `administer` takes it."""
+    service = TokenService(region=clients.region, endpoint_url=clients.endpoint_url)
+    proof = make_proof(action, function=function, service=service, credentials=clients.get_credentials())
+    return {**action, PROOF: proof}
 
 
 def read_operator(

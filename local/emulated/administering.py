@@ -6,16 +6,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from adapters.deploying import DeploymentFailed
-from adapters.operators import PROOF, TokenService, make_proof
+from adapters.operators import add_proof
 from local.emulated.installation import EmulatedInstallation
 
 
 def carry_out(installation: EmulatedInstallation, action: Mapping[str, Any]) -> dict[str, Any]:
     """Carry out an action of `lambdas/administer.py` and return its answer. Raises DeploymentFailed."""
-    function, clients = installation.functions["administer"], installation.clients
-    service = TokenService(region=clients.region, endpoint_url=clients.endpoint_url)
-    proof = make_proof(action, function=function, service=service, credentials=clients.get_credentials())
-    answer = installation.deploying.invoke(function, {**action, PROOF: proof})
+    function = installation.functions["administer"]
+    event = add_proof(action, function=function, clients=installation.clients)
+    answer = installation.deploying.invoke(function, event)
     if "error" in answer:
         raise DeploymentFailed(f"administer {next(iter(action))}: {answer['error']}")
     return answer

@@ -15,7 +15,7 @@ from typing import Any, Final
 from botocore.exceptions import BotoCoreError, ClientError
 
 from adapters.aws_clients import AwsClients
-from adapters.operators import PROOF, TokenService, make_proof
+from adapters.operators import add_proof
 
 USAGE: Final = "usage: scripts/administer.sh ENVIRONMENT ACTION_AS_JSON"
 _OUTPUT: Final = "AdministerFunction"
@@ -24,9 +24,7 @@ _OUTPUT: Final = "AdministerFunction"
 def invoke_action(clients: AwsClients, environment: str, action: dict[str, Any]) -> tuple[int, str]:
     """Invoke the action, and return the exit code and the answer as JSON. Raises LookupError without the function."""
     function = _find_function(clients, environment)
-    service = TokenService(region=clients.region, endpoint_url=clients.endpoint_url)
-    proof = make_proof(action, function=function, service=service, credentials=clients.get_credentials())
-    payload = json.dumps({**action, PROOF: proof}).encode()
+    payload = json.dumps(add_proof(action, function=function, clients=clients)).encode()
     answer = clients.get_client("lambda").invoke(FunctionName=function, Payload=payload)
     body: dict[str, Any] = json.loads(answer["Payload"].read())
     return int("FunctionError" in answer or "error" in body), json.dumps(body)
