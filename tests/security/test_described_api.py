@@ -23,9 +23,9 @@ def test_every_answer_is_described_and_every_error_is_a_problem(operation: Any, 
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )
-    @given(asked=make_requests_to(operation, tenants.first.ids), is_known=st.booleans())
-    def check(asked: Asked, is_known: bool) -> None:
-        actor = tenants.first.actor if is_known else tenants.second.actor
+    @given(asked=make_requests_to(operation, tenants.first.ids), is_first=st.booleans())
+    def check(asked: Asked, is_first: bool) -> None:
+        actor = tenants.first.actor if is_first else tenants.second.actor
         judge(asked, tenants.ask(actor, asked.route[0], asked.path, query=asked.query, body=asked.body))
 
     check()

@@ -36,9 +36,7 @@ class ShippedPart:
 def list_parts() -> Iterator[ShippedPart]:
     """Yield the worker's image, each bundle of the functions, and the page."""
     locked = read_entries(worker.read_lock())
-    yield ShippedPart(
-        name="worker", is_image=True, packages=_read_python(locked, frozenset(locked)), base=read_base(ROOT)
-    )
+    yield ShippedPart(name="worker", is_image=True, packages=_read_python(locked, set(locked)), base=read_base(ROOT))
     [functions] = [one for one in SETS if one.name == "functions"]
     for name in FUNCTIONS:
         wanted = resolve_requirements((f"requirements/lambda-{name}.txt",))
@@ -55,12 +53,13 @@ def read_base(root: Path) -> str:
     return base
 
 
-def _read_python(locked: Locked, wanted: frozenset[str] | set[str]) -> tuple[ShippedPackage, ...]:
+def _read_python(locked: Locked, wanted: set[str]) -> tuple[ShippedPackage, ...]:
     entries = {canonicalize_name(name): entry for name, entry in locked.items()}
+    names = {canonicalize_name(name) for name in wanted}
     return tuple(
         ShippedPackage(kind="pypi", name=name, version=version, licence=find_licence(name), hashes=hashes)
         for name, (version, hashes) in sorted(entries.items())
-        if name in {canonicalize_name(one) for one in wanted}
+        if name in names
     )
 
 

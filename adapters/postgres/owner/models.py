@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from psycopg import errors
-from psycopg.types.json import Jsonb
 
 from adapters.postgres import models
+from adapters.postgres.audit import note
 from adapters.postgres.connections import Cursor, Transactions
 from wsi.errors import Conflict, NotFound
+from wsi.records.identity import Actor, Role
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,10 +57,7 @@ class PostgresModelAdministration(Transactions):
             except errors.UniqueViolation as error:
                 raise Conflict("The installation has a model of this name and version already.") from error
             _choose_newest(cursor, tenant, name)
-            cursor.execute(
-                "INSERT INTO audit_log (tenant, actor, action, subject, detail) VALUES (%s, %s, 'model.share', %s, %s)",
-                (tenant, actor, f"{name}@{version}", Jsonb({})),
-            )
+            note(cursor, Actor(tenant=tenant, subject=actor, role=Role.ADMIN), "model.share", f"{name}@{version}")
 
 
 def _check_exists(cursor: Cursor, owner: UUID | None, name: str, version: str) -> None:
