@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Annotated
 
 from aws_lambda_powertools.event_handler import Response
@@ -12,7 +11,7 @@ from pydantic import AwareDatetime
 
 from lambdas.http.requests import Caller, Cursor, Wiring
 from lambdas.schemas.audit import AuditList
-from lambdas.schemas.common import STORABLE
+from lambdas.schemas.common import STORABLE, AnswerFormat
 from wsi.access import require
 from wsi.audit.export import write_csv
 from wsi.errors import Invalid
@@ -23,11 +22,6 @@ router = APIGatewayRouter()
 
 CSV = "text/csv"
 NEXT_CURSOR = "Tessera-Next-Cursor"  #: header of a page in CSV, which has no other place for it
-
-
-class AuditFormat(StrEnum):
-    JSON = "json"
-    CSV = "csv"
 
 
 @router.get(
@@ -49,7 +43,7 @@ def list_lines(
     subject: Annotated[str | None, Query(max_length=300), STORABLE] = None,
     since: Annotated[AwareDatetime | None, Query(alias="from", description="The earliest time.")] = None,
     until: Annotated[AwareDatetime | None, Query(alias="to", description="The first time after them.")] = None,
-    form: Annotated[AuditFormat, Query(alias="format")] = AuditFormat.JSON,
+    form: Annotated[AnswerFormat, Query(alias="format")] = AnswerFormat.JSON,
     cursor: Cursor = None,
     limit: Annotated[int, Query(ge=1, le=1000, description="Most items of the page.")] = 100,
 ) -> Response[AuditList | str]:
@@ -60,7 +54,7 @@ def list_lines(
     before = int(cursor) if cursor is not None else None
     page = wiring.ledger.list_audit(caller, wanted, cursor=before, limit=limit)
     names = wiring.ledger.list_names(caller, {line.actor for line in page.items})
-    if form is AuditFormat.CSV:
+    if form is AnswerFormat.CSV:
         headers = {NEXT_CURSOR: page.next_cursor} if page.next_cursor else {}
         return Response(status_code=200, content_type=CSV, body=write_csv(page.items, names), headers=headers)
     return Response(status_code=200, content_type="application/json", body=AuditList.of(page, names))

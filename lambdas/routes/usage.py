@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 from datetime import date
-from enum import StrEnum
 from http import HTTPStatus
 from typing import Annotated
 
@@ -14,6 +13,7 @@ from aws_lambda_powertools.event_handler.openapi.params import Query
 from aws_lambda_powertools.event_handler.router import APIGatewayRouter
 
 from lambdas.http.requests import Caller, Wiring
+from lambdas.schemas.common import AnswerFormat
 from lambdas.schemas.usage import UsageAnswer, UsageLineAnswer
 from wsi.records.operations.usage import UsageBy
 from wsi.results.csv_text import quote_cells
@@ -22,13 +22,6 @@ from wsi.spending.reading import read_usage
 router = APIGatewayRouter()
 
 JSON, CSV = "application/json", "text/csv; charset=utf-8"
-
-
-class UsageFormat(StrEnum):
-    """The form of the answer."""
-
-    JSON = "json"
-    CSV = "csv"
 
 
 @router.get(
@@ -51,8 +44,8 @@ def usage(
     ] = None,
     last: Annotated[date | None, Query(alias="to", description="Last day in UTC; without it, today.")] = None,
     mine: Annotated[bool, Query(description="Only what the caller asked for; all else is for admins.")] = False,
-    form: Annotated[UsageFormat, Query(alias="format", description="csv: a table for spreadsheets.")] = (
-        UsageFormat.JSON
+    form: Annotated[AnswerFormat, Query(alias="format", description="csv: a table for spreadsheets.")] = (
+        AnswerFormat.JSON
     ),
 ) -> Response[UsageAnswer | str]:
     report = read_usage(
@@ -66,7 +59,7 @@ def usage(
         now=wiring.clock(),
     )
     answer = UsageAnswer.of(report)
-    if form is UsageFormat.JSON:
+    if form is AnswerFormat.JSON:
         return Response(status_code=HTTPStatus.OK, content_type=JSON, body=answer)
     return Response(status_code=HTTPStatus.OK, content_type=CSV, body=_write_table(answer))
 

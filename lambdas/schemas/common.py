@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
@@ -43,3 +44,10 @@ class Problem(Answer):
     traceparent: str = Field(description="W3C trace context; quote it when asking for help.")
     reason: str | None = Field(default=None, description="Why a slide cannot be analysed.")
     errors: list[dict[str, Any]] | None = Field(default=None, description="Which fields are wrong, one entry each.")
+
+
+class AnswerFormat(StrEnum):
+    """The form of an answer: an object, or a table for spreadsheets."""
+
+    JSON = "json"
+    CSV = "csv"

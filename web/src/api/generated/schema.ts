@@ -1074,10 +1074,11 @@ export interface components {
             name: string;
         };
         /**
-         * AuditFormat
+         * AnswerFormat
+         * @description The form of an answer: an object, or a table for spreadsheets.
          * @enum {string}
          */
-        AuditFormat: "json" | "csv";
+        AnswerFormat: "json" | "csv";
         /** AuditLineAnswer */
         AuditLineAnswer: {
             /** Action */
@@ -2857,12 +2858,6 @@ export interface components {
          * @enum {string}
          */
         UsageBy: "day" | "model" | "person";
-        /**
-         * UsageFormat
-         * @description The form of the answer.
-         * @enum {string}
-         */
-        UsageFormat: "json" | "csv";
         /** UsageLineAnswer */
         UsageLineAnswer: {
             /**
@@ -3850,7 +3845,7 @@ export interface operations {
                 from?: string | null;
                 /** @description The first time after them. */
                 to?: string | null;
-                format?: components["schemas"]["AuditFormat"];
+                format?: components["schemas"]["AnswerFormat"];
                 /** @description `next_cursor` of the page before. */
                 cursor?: string | null;
                 /** @description Most items of the page. */
@@ -5087,7 +5082,7 @@ export interface operations {
                 /** @description Only what the caller asked for; all else is for admins. */
                 mine?: boolean;
                 /** @description csv: a table for spreadsheets. */
-                format?: components["schemas"]["UsageFormat"];
+                format?: components["schemas"]["AnswerFormat"];
             };
             header?: never;
             path?: never;
