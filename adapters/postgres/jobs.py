@@ -298,7 +298,7 @@ def _insert(cursor: Cursor, actor: Actor, job: NewJob) -> Job:
         "id": job.id,
         "tenant": actor.tenant,
         "slide_id": job.slide_id,
-        "model": models.find_key(cursor, job.model, job.model_version, job.model_digest),
+        "model": models.find_key(cursor, actor.tenant, job.model, job.model_version, job.model_digest),
         "model_version": job.model_version,
         "model_digest": job.model_digest,
         "options": Jsonb(job.options.as_json()),

@@ -30,16 +30,16 @@ class PostgresTenantModels(Transactions):
         self, actor: Actor, name: str, version: str | None = None, *, digest: str | None = None
     ) -> ModelVersion:
         with self._transaction(actor.tenant) as cursor:
-            return rows.read_model_version(_find(cursor, name, version, digest))
+            return rows.read_model_version(_find(cursor, actor.tenant, name, version, digest))
 
     def choose_default(self, actor: Actor, name: str, version: str) -> ModelVersion:
         with self._transaction(actor.tenant) as cursor:
-            chosen = rows.read_model_version(_find(cursor, name, version, None))
+            chosen = rows.read_model_version(_find(cursor, actor.tenant, name, version, None))
             if chosen.owner is None:
                 raise make_not_own_model_error(name)
             make_default(cursor, actor.tenant, name, version)
             note(cursor, actor, "model.default", f"{name}@{version}")
-            return rows.read_model_version(_find(cursor, name, version, None))
+            return rows.read_model_version(_find(cursor, actor.tenant, name, version, None))
 
 
 class PostgresSystemModels(Transactions):
@@ -61,9 +61,9 @@ class PostgresSystemModels(Transactions):
 _OF_OWNER = "owner IS NOT DISTINCT FROM %(owner)s AND given_name = %(name)s"
 
 
-def find_key(cursor: Cursor, name: str, version: str, digest: str) -> str:
+def find_key(cursor: Cursor, tenant: UUID, name: str, version: str, digest: str) -> str:
     """Return the key by which jobs of this tenant name the model version. Raises NotFound."""
-    return _find(cursor, name, version, digest)["name"]
+    return _find(cursor, tenant, name, version, digest)["name"]
 
 
 def get_of_job(cursor: Cursor, job_id: UUID) -> ModelVersion:
@@ -133,16 +133,18 @@ def _take_default_away(cursor: Cursor, owner: UUID | None, name: str) -> None:
     )
 
 
-def _find(cursor: Cursor, name: str, version: str | None, digest: str | None) -> Row:
-    """Return the row that a name and version mean to the tenant: its own before the installation's."""
+def _find(cursor: Cursor, tenant: UUID, name: str, version: str | None, digest: str | None) -> Row:
+    """Return the row that a name and version mean to the tenant: its own before the installation's. The query names the
+    tenant, since the system's role sees the models of all."""
     row = cursor.execute(
         """
         SELECT * FROM model_versions
-        WHERE given_name = %(name)s AND (%(digest)s::text IS NULL OR digest = %(digest)s)
+        WHERE given_name = %(name)s AND (owner IS NULL OR owner = %(tenant)s)
+            AND (%(digest)s::text IS NULL OR digest = %(digest)s)
             AND CASE WHEN %(version)s::text IS NULL THEN is_default ELSE version = %(version)s END
         ORDER BY owner NULLS LAST LIMIT 1
         """,
-        {"name": name, "version": version, "digest": digest},
+        {"tenant": tenant, "name": name, "version": version, "digest": digest},
     ).fetchone()
     if row is None:
         raise make_unknown_model_error()

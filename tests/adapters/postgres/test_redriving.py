@@ -18,8 +18,10 @@ from tests.contracts.ledger_world import (
     new_job,
     plan,
     queued_job,
+    ready_slide,
     running_job,
     stitching_job,
+    submit,
     topics,
     uploaded_slide,
 )
@@ -152,6 +154,21 @@ def test_a_job_over_a_deleted_slide_says_so_and_holds_up_no_other(world: Postgre
     assert (first, second) == ("The slide was deleted.", f"job {retry.id} computes the rest")
     assert third == "it cannot be read"
     assert find_jobs(world, gone) == []
+
+
+def test_a_job_goes_on_with_its_own_tenants_model_where_another_tenant_has_the_same_one(world: PostgresWorld) -> None:
+    for tenant in (world.other.tenant, world.actor.tenant):
+        card = {**STAIN_DENSITY.as_json(), "name": "own"}
+        own = ModelVersion(name="own", version="1", digest="e" * 64, card=card, package_uri=None, owner=tenant)
+        world.system.register_model(own)
+    pins = {"model": "own", "model_version": "1", "model_digest": "e" * 64}
+    for actor in (world.actor, world.other):
+        job = submit(world, new_job(ready_slide(world, actor=actor), **pins), actor=actor).job
+        end(world, "plan", of_job(job))
+        page = JobFilter(slide_id=job.slide_id)
+        (answer,) = redrive(world)
+        (retry,) = (one for one in world.tenants.list_jobs(actor, page, cursor=None, limit=10).items if one.retry_of)
+        assert answer == f"job {retry.id} computes the rest"
 
 
 def test_a_letter_that_breaks_redriving_stays_open_and_holds_up_no_other(world: PostgresWorld) -> None:
