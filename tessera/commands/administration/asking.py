@@ -62,10 +62,10 @@ def describe_time(value: str | None, otherwise: str) -> str:
     return datetime.fromisoformat(value).astimezone().strftime("%Y-%m-%d %H:%M") if value is not None else otherwise
 
 
-def read_number(name: str, value: str) -> int | None:
+def read_number(name: str, value: str, *, what: str = "a whole number") -> int | None:
     """Return an option's whole number; None where it says NONE. Raises UsageError."""
     if value == NONE:
         return None
     if not (value.isascii() and value.isdigit()):
-        raise UsageError(f"--{name.replace('_', '-')} takes a whole number, or {NONE}")
+        raise UsageError(f"--{name.replace('_', '-')} takes {what}, or {NONE}")
     return int(value)

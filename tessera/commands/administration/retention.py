@@ -39,7 +39,11 @@ def set_retention(
 ) -> None:
     """Set periods; those that are left out stay. What is older is deleted within minutes, but for legal holds."""
     given = {"slide_days": slide_days, "result_days": result_days, "key_days": key_days}
-    fields: dict[str, Any] = {name: read_number(name, value) for name, value in given.items() if value is not None}
+    fields: dict[str, Any] = {
+        name: read_number(name, value, what="a whole number of days")
+        for name, value in given.items()
+        if value is not None
+    }
     if not fields:
         raise UsageError("name at least one period to set")
     with connect(api, api_key) as administration:
