@@ -111,6 +111,14 @@ def test_adapters_come_as_far_as_they_are_imported(tree: Path) -> None:
     assert "tessera/facts.json" in names
 
 
+def test_what_python_writes_beside_the_code_stays_out(tree: Path) -> None:
+    """Also while it writes: a compiled file has another suffix until it is whole."""
+    (tree / "tessera/__pycache__").mkdir()
+    for name in ("cli.cpython-313.pyc", "cli.cpython-313.pyc.140234"):
+        (tree / "tessera/__pycache__" / name).write_bytes(b"")
+    assert not [name for name in staged(tree) if "pyc" in name]
+
+
 def test_a_name_in_a_file_of_data_fails_the_build(tree: Path) -> None:
     (tree / "tessera/facts.json").write_text('{"module": "wsi.errors"}')
     with pytest.raises(Unrenamable, match=r"tessera/facts.json names wsi\.e"):

@@ -15,8 +15,9 @@ from .renaming import INTERNAL, MOVED, Unrenamable, list_data_faults, list_impor
 WHOLE = ("tessera", "wsi", "inference")
 #: The package of which only imported modules are copied: the rest is the installation's, for its database and queues.
 REACHED = "adapters"
-#: Compiled files, which a used tree has and no package contains.
-_COMPILED = ".pyc"
+#: The folder of compiled files, which a used tree has and no package contains. While Python writes one, it has another
+#: suffix for a moment (`a.cpython-313.pyc.140234`).
+_COMPILED = "__pycache__"
 
 
 def stage(root: Path, target: Path) -> None:
@@ -72,7 +73,7 @@ def _follow_imports(sources: Iterable[Path], modules: dict[str, Path]) -> set[st
 def _data(root: Path) -> Iterator[Path]:
     for package in WHOLE:
         for path in sorted((root / package).rglob("*")):
-            if path.is_file() and path.suffix not in {".py", _COMPILED}:
+            if path.is_file() and path.suffix != ".py" and path.parent.name != _COMPILED:
                 yield path
 
 

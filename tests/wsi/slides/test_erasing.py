@@ -110,8 +110,7 @@ def test_a_customers_object_stays_and_its_address_goes(installation: Installatio
     uri = f"s3://{ALLOWED_BUCKET}/Smith_John.svs"
     installation.slides.put_object(uri, b"slide")
     at = {"ledger": installation.ledger, "slides": installation.slides, "queues": installation.queues}
-    trace = {"mpp": None, "allowed_buckets": {ALLOWED_BUCKET}, "traceparent": make_traceparent()}
-    slide = register_slide(ANALYST, uri, **trace, **at)
+    slide = register_slide(ANALYST, uri, mpp=None, traceparent=make_traceparent(), **at)
     delete(installation, slide.id)
     sweep(installation, after=2 * LATE_SECONDS)
     assert installation.slides.held == {uri}
