@@ -1,22 +1,25 @@
 """New jobs at a steady rate: how long the API's function takes for each, in process, on a real Postgres.
 
-    python -m benchmarks.job_rate [--rate 200] [--seconds 60] [--threads 16]
+    python -m benchmarks.job_rate [--rate 200] [--seconds 60] [--processes 8] [--as-behind-proxy]
 
 Requests come at fixed times, whether or not the ones before were answered (an open loop), so that a slow answer delays
 those behind it and counts for them. All of them are different jobs, of two tenants in turn. The database keeps its data
-(fsync), and each thread has one connection, as each running Lambda has.
+(fsync). Each process has one connection and one request at a time, as each running Lambda has. Statements are prepared,
+as on the embedded stack; `--as-behind-proxy` does without, as on AWS.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
 import tempfile
-import threading
 import time
 from collections import Counter
-from itertools import count
+from dataclasses import dataclass
+from multiprocessing.context import ForkContext
 from pathlib import Path
+from typing import Any
 
 import psycopg
 
@@ -32,24 +35,43 @@ WARM_UP = 200  #: requests that are not counted
 EDGE = 512  #: level-0 pixels of a job's region
 
 
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """One request; its times are seconds of one clock."""
+
+    status: int
+    due: float
+    called: float
+    ended: float
+
+
+@dataclass(frozen=True, slots=True)
+class Worked:
+    """What one process did."""
+
+    answers: list[Answered]
+    cpu_seconds: float
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rate", type=float, default=200.0)
     parser.add_argument("--seconds", type=float, default=60.0)
-    parser.add_argument("--threads", type=int, default=16)
+    parser.add_argument("--processes", type=int, default=8)
+    parser.add_argument("--as-behind-proxy", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         server = EmbeddedPostgres(Path(folder) / "postgres", durable=True)
         server.start()
         try:
             migrate(server.create_database("rate"))
-            world = PostgresWorld(Database("rate", server))
+            world = PostgresWorld(Database("rate", server), prepares=not options.as_behind_proxy)
             tenants = TwoTenants(world)
             for number in range(WARM_UP):
                 ask(tenants, number)
+            world.close()  # each process opens a connection of its own
             print(f"{options.rate:.0f} jobs a second for {options.seconds:.0f} s, {describe_machine()}", flush=True)
-            measure(tenants, server, options.rate, options.seconds, options.threads)
-            world.close()
+            measure(tenants, server, options.rate, options.seconds, options.processes)
         finally:
             server.stop()
 
@@ -62,46 +84,48 @@ def ask(tenants: TwoTenants, number: int) -> int:
     return tenants.ask(by.actor, "post", "/api/v1/wsi/jobs", query={}, body=body).status
 
 
-def measure(tenants: TwoTenants, server: EmbeddedPostgres, rate: float, seconds: float, threads: int) -> None:
-    numbers = count(WARM_UP)
+def measure(tenants: TwoTenants, server: EmbeddedPostgres, rate: float, seconds: float, processes: int) -> None:
+    forking: ForkContext = multiprocessing.get_context("fork")  # what main() built is theirs, without a second copy
     total = int(rate * seconds)
-    began = time.perf_counter() + 0.5
-    waited: list[float] = []
-    served: list[float] = []
-    statuses: Counter[int] = Counter()
-    lock = threading.Lock()
+    begins = time.perf_counter() + 1.0
+    counter = forking.Value("q", 0)
 
-    def work() -> None:
+    def work(sent: Any) -> None:
+        ask(tenants, WARM_UP + total + multiprocessing.current_process()._identity[0])  # opens the connection
+        answers: list[Answered] = []
+        cpu = time.process_time()
         while True:
-            with lock:
-                number = next(numbers)
-            if number - WARM_UP >= total:
-                return
-            due = began + (number - WARM_UP) / rate
+            with counter.get_lock():
+                number = counter.value
+                counter.value += 1
+            if number >= total:
+                break
+            due = begins + number / rate
             time.sleep(max(0.0, due - time.perf_counter()))
-            start = time.perf_counter()
-            status = ask(tenants, number)
-            end = time.perf_counter()
-            with lock:
-                statuses[status] += 1
-                served.append(end - start)
-                waited.append(end - due)
+            called = time.perf_counter()
+            status = ask(tenants, WARM_UP + number)
+            answers.append(Answered(status, due, called, time.perf_counter()))
+        sent.send(Worked(answers, time.process_time() - cpu))
 
-    cpu = time.process_time()
-    working = [threading.Thread(target=work) for _ in range(threads)]
-    for thread in working:
-        thread.start()
+    pipes = [forking.Pipe(duplex=False) for _ in range(processes)]
+    working = [forking.Process(target=work, args=(sent,)) for _, sent in pipes]
+    for process in working:
+        process.start()
     most = 0
     with psycopg.connect(server.make_dsn(SUPERUSER, "rate"), autocommit=True) as connection:
-        while any(thread.is_alive() for thread in working):
+        while not all(received.poll() for received, _ in pipes):
             row = connection.execute("SELECT count(*) FROM pg_stat_activity WHERE usename = 'tessera_api'").fetchone()
             most = max(most, row[0] if row else 0)
             time.sleep(0.5)
-    took = time.perf_counter() - began
-    print(f"answers: {dict(statuses)}; {total / took:.1f} a second; at most {most} connections")
-    print(f"from its call to its answer: {describe(served)}")
-    print(f"from its time to its answer: {describe(waited)}")
-    print(f"CPU of this process: {(time.process_time() - cpu) / total * 1000:.1f} ms a request")
+            assert all(process.exitcode in (None, 0) for process in working), "a process ended by itself"
+    done: list[Worked] = [received.recv() for received, _ in pipes]
+    answers = [answer for worked in done for answer in worked.answers]
+    statuses = dict(Counter(answer.status for answer in answers))
+    took = max(answer.ended for answer in answers) - begins
+    print(f"answers: {statuses}; {len(answers) / took:.1f} a second; at most {most} connections")
+    print(f"from its call to its answer: {describe([answer.ended - answer.called for answer in answers])}")
+    print(f"from its time to its answer: {describe([answer.ended - answer.due for answer in answers])}")
+    print(f"CPU of the functions: {sum(worked.cpu_seconds for worked in done) / total * 1000:.1f} ms a request")
 
 
 def describe(seconds: list[float]) -> str:

@@ -49,7 +49,9 @@ def make_aws_clients(settings: AwsSettings) -> AwsClients:
 
 
 def make_connections(settings: DatabaseSettings) -> Connections:
-    return Connections(settings.database_dsn, iam=settings.database_iam, region=settings.region)
+    # On AWS, where IAM signs in, RDS Proxy stands before the server.
+    iam = settings.database_iam
+    return Connections(settings.database_dsn, iam=iam, prepares=not iam, region=settings.region)
 
 
 def make_tenant_ledger(settings: DatabaseSettings) -> PostgresTenantLedger:

@@ -118,7 +118,7 @@ def wake(cursor: Cursor) -> int:
         (NOTICE_WAKE_SECONDS,),
     ).fetchall()
     for job in map(rows.read_job, due):
-        send(cursor, job, "notify", make_job_message(job.id))
+        send(cursor, job, ("notify", make_job_message(job.id)))
     return len(due)
 
 

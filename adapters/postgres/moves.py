@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeAlias
 from uuid import UUID
 
 from psycopg import sql
@@ -21,6 +21,9 @@ from wsi.planning.plan_queue import PLAN, choose_plan_queue
 from wsi.records.jobs import Job, Priority
 from wsi.records.notices import MESSAGE_SCHEMA, PUSH, SHARD_QUEUES, make_job_update
 from wsi.states import JOB_MOVES, SHARD_MOVES, JobState, ShardState, select_sources
+
+#: A topic of the outbox, and a body.
+Message: TypeAlias = tuple[str, Mapping[str, Any]]
 
 
 def lock_job(cursor: Cursor, job_id: UUID) -> Job | None:
@@ -58,11 +61,12 @@ def move_job(
 def announce(cursor: Cursor, job: Job, detail: Mapping[str, Any] | None = None) -> None:
     """Append the event and send the push and the messages of a job that has just come into its state."""
     append_event(cursor, job, "moved", {"state": job.state.value, **(detail or {})})
-    push(cursor, job)
+    messages = [_make_push(job)]
     if topic := ENTRY_TOPIC.get(job.state):
-        wake_stage(cursor, job, topic)
+        messages.append(_make_wake(cursor, job, topic))
     if select_receivers(job) or (job.state.is_final and has_followers(cursor, job.id)):
-        send(cursor, job, "notify", make_job_message(job.id))
+        messages.append(("notify", make_job_message(job.id)))
+    send(cursor, job, *messages)
 
 
 def has_followers(cursor: Cursor, job_id: UUID) -> bool:
@@ -84,8 +88,7 @@ def raise_priority(cursor: Cursor, job_id: UUID, priority: Priority) -> Job:
 
 def wake_stage(cursor: Cursor, job: Job, topic: str) -> None:
     """Send the message to the stage that works on the job next."""
-    queue = choose_plan_queue(slides.get(cursor, job.slide_id), job.options) if topic == PLAN else topic
-    send(cursor, job, queue, make_job_message(job.id))
+    send(cursor, job, _make_wake(cursor, job, topic))
 
 
 def append_event(cursor: Cursor, job: Job, kind: str, detail: Mapping[str, Any]) -> None:
@@ -95,15 +98,26 @@ def append_event(cursor: Cursor, job: Job, kind: str, detail: Mapping[str, Any])
     )
 
 
-def push(cursor: Cursor, job: Job) -> None:
-    send(cursor, job, PUSH, make_job_update(job).as_json())
-
-
-def send(cursor: Cursor, job: Job, topic: str, body: Mapping[str, Any]) -> None:
+def send(cursor: Cursor, job: Job, *messages: Message) -> None:
+    """Put the messages into the outbox, in this order and by one statement."""
+    topics, bodies = zip(*messages, strict=True)
     cursor.execute(
-        "INSERT INTO outbox (tenant, topic, body, traceparent) VALUES (%s, %s, %s, %s)",
-        (job.tenant, topic, Jsonb(dict(body)), job.traceparent),
+        """
+        INSERT INTO outbox (tenant, topic, body, traceparent)
+        SELECT %s, topic, body, %s
+        FROM unnest(%s::text[], %s::jsonb[]) WITH ORDINALITY AS sent (topic, body, place) ORDER BY place
+        """,
+        (job.tenant, job.traceparent, list(topics), [Jsonb(dict(body)) for body in bodies]),
     )
+
+
+def _make_push(job: Job) -> Message:
+    return PUSH, make_job_update(job).as_json()
+
+
+def _make_wake(cursor: Cursor, job: Job, topic: str) -> Message:
+    queue = choose_plan_queue(slides.get(cursor, job.slide_id), job.options) if topic == PLAN else topic
+    return queue, make_job_message(job.id)
 
 
 def add_progress(
@@ -144,7 +158,7 @@ def add_progress(
     assert row is not None, "the caller holds the job's lock"
     job = rows.read_job(row)
     if row["may_push"]:
-        push(cursor, job)
+        send(cursor, job, _make_push(job))
         cursor.execute("UPDATE jobs SET pushed_at = now() WHERE id = %s", (job_id,))
     return job
 

@@ -1,6 +1,6 @@
 """Parts of a request that any route may need: the caller, the trace, the ports."""
 
-from __future__ import annotations
+# Annotations are no strings here: Powertools evaluates those of a route and of what it depends on at each request.
 
 import json
 from typing import Annotated, Any

@@ -1,6 +1,6 @@
 """Start a job, or estimate what it would take: the route of `lambdas.submit`."""
 
-from __future__ import annotations
+# Annotations are no strings here: Powertools evaluates those of a route and of what it depends on at each request.
 
 from http import HTTPStatus
 from typing import Annotated

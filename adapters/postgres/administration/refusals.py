@@ -15,6 +15,8 @@ def raise_refusal(error: psycopg.Error) -> None:
     is gone or let others go first; return for any other error."""
     if isinstance(error, psycopg.OperationalError):
         raise LedgerUnavailable("The database did not answer, or hung up; try again in a moment.") from error
+    if isinstance(error, psycopg.errors.FeatureNotSupported):  # a plan from before a migration
+        raise LedgerUnavailable("The database's schema has just changed; try again in a moment.") from error
     kind = _KINDS.get(error.diag.sqlstate or "")
     if kind is not None:
         raise kind(error.diag.message_primary or kind.code) from error

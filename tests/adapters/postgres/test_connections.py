@@ -8,7 +8,8 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from adapters.postgres.connections import Connections, make_token_source
+from adapters.postgres.connections import PREPARED_AFTER, Connections, make_token_source
+from local.postgres import SUPERUSER
 from tests.postgres import Database
 from wsi.errors import LedgerUnavailable
 
@@ -65,6 +66,38 @@ def test_an_old_connection_is_replaced(database: Database) -> None:
     connections = Connections(database.api_dsn, recycle_seconds=0)
     assert backend(connections) != backend(connections)
     connections.close()
+
+
+def test_a_statement_that_comes_again_is_prepared_where_no_proxy_is(database: Database) -> None:
+    for prepares in (False, True):
+        connections = Connections(database.api_dsn, prepares=prepares)
+        for _ in range(PREPARED_AFTER + 1):
+            backend(connections)
+        with connections.begin_transaction() as cursor:
+            kept = cursor.execute("SELECT statement FROM pg_prepared_statements").fetchall()
+        assert any("pg_backend_pid" in row["statement"] for row in kept) is prepares
+        connections.close()
+
+
+def test_a_migration_under_a_kept_plan_is_an_error_that_passes(database: Database) -> None:
+    """The server refuses a plan whose result has another column now ("cached plan must not change result type")."""
+    with psycopg.connect(database.server.make_dsn(SUPERUSER, database.name), autocommit=True) as owner:
+        owner.execute("CREATE TABLE migrated (a integer)")
+        owner.execute("GRANT SELECT ON migrated TO tessera_api")
+        connections = Connections(database.api_dsn, prepares=True)
+
+        def read() -> list[dict[str, object]]:
+            with connections.begin_transaction() as cursor:
+                return cursor.execute("SELECT * FROM migrated").fetchall()
+
+        for _ in range(PREPARED_AFTER + 1):
+            read()
+        owner.execute("ALTER TABLE migrated ADD COLUMN b integer")
+        with pytest.raises(LedgerUnavailable, match="schema has just changed"):
+            read()
+        assert read() == []
+        owner.execute("DROP TABLE migrated")
+        connections.close()
 
 
 def test_an_exception_rolls_back_and_the_tenant_ends_with_its_transaction(connections: Connections) -> None:

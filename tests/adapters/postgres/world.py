@@ -21,7 +21,7 @@ from wsi.sources.source import Source
 
 
 class PostgresWorld:
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, *, prepares: bool = False) -> None:
         database.seed(
             tenants=[
                 SeedTenant(
@@ -33,7 +33,7 @@ class PostgresWorld:
             ],
             models=[MODEL],
         )
-        self.api, self.worker = Connections(database.api_dsn), Connections(database.system_dsn)
+        self.api, self.worker = (Connections(dsn, prepares=prepares) for dsn in (database.api_dsn, database.system_dsn))
         self.tenants, self.system = PostgresTenantLedger(self.api), PostgresSystemLedger(self.worker)
         self.identities = PostgresIdentities(self.api)
         self.actor, self.other = self._actor(SUBJECT), self._actor("other")
