@@ -47,7 +47,7 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Worked:
-    """What one process did."""
+    """One process: its answers and its CPU time."""
 
     answers: list[Answered]
     cpu_seconds: float

@@ -36,6 +36,13 @@ def publish(vitals: Vitals, swept: Swept, *, namespace: str) -> None:
     metrics.flush_metrics()
 
 
+def publish_failed_erasures(count: int, *, namespace: str) -> None:
+    """Count the slides and jobs that were deleted and whose objects S3 kept."""
+    metrics = EphemeralMetrics(namespace=namespace, service=names.SERVICE)
+    metrics.add_metric(name=names.ERASURES_FAILED, unit=MetricUnit.Count, value=count)
+    metrics.flush_metrics()
+
+
 def publish_lost_spans(count: int, service: str) -> None:
     """Count spans that a function could not send to X-Ray."""
     metrics = EphemeralMetrics(namespace=NAMESPACE, service=service)

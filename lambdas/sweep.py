@@ -14,7 +14,7 @@ from adapters.settings.queues import DEAD_LETTERS, QUEUES
 from adapters.sqs import SqsQueues
 from lambdas.cold_start import Handler, make_entry
 from lambdas.logs import make_logger
-from lambdas.metrics import publish
+from lambdas.metrics import publish, publish_failed_erasures
 from lambdas.wiring import make_aws_clients, make_system_ledger
 from wsi.jobs.sweeping import sweep
 from wsi.ports.ledger import SystemLedger
@@ -60,6 +60,7 @@ def make_handler(
         expired = ledger.delete_expired(limit=EXPIRED_A_RUN)
         erased = erase(ledger=ledger, slides=slides, objects=objects)
         logger.info("erased", extra={**asdict(expired), **asdict(erased)})
+        publish_failed_erasures(erased.erasures_failed, namespace=metrics_namespace)
         for head in ledger.keep_audit(anchor_seconds=ANCHOR_SECONDS):
             # The log is out of reach of whoever changes the database: docs/how-to/audit.md compares the two.
             logger.info("audit head", extra={"chain": str(head.chain), "number": head.number, "hash": head.hash})

@@ -3,7 +3,7 @@ alarms."""
 
 from __future__ import annotations
 
-#: Sums over the minute, or current values; the last two have a value a job.
+#: Sums over the minute, or current values; the last two have a value for each job.
 JOBS_WAITING = "JobsWaiting"
 JOBS_STALLED = "JobsStalled"
 OUTBOX_AGE = "OutboxAge"
@@ -11,6 +11,7 @@ LEASES_EXPIRED = "LeasesExpired"
 MESSAGES_RESENT = "MessagesResent"
 GIVEN_UP = "GivenUp"
 DEAD_LETTERS = "DeadLetters"
+ERASURES_FAILED = "ErasuresFailed"
 TILES = "Tiles"
 TIME_TO_FIRST_LEASE = "TimeToFirstLease"
 TIME_TO_RESULT = "TimeToResult"

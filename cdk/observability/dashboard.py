@@ -91,6 +91,7 @@ def _jobs(m: Metrics) -> Row:
             ],
         ),
         _graph("Age of the outbox (s)", [m.measure_sweep(names.OUTBOX_AGE, "Maximum")]),
+        _graph("Erasures that S3 refused", [m.measure_sweep(names.ERASURES_FAILED, "Sum", period=FIVE_MINUTES)]),
     ]
 
 

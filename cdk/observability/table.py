@@ -112,6 +112,14 @@ def _jobs(m: Metrics) -> list[Alarm]:
             anchor="outbox-age",
         ),
         Alarm(
+            name="erasures-failed",
+            metric=m.measure_sweep(names.ERASURES_FAILED, "Sum", period=cdk.Duration.minutes(15)),
+            threshold=1,
+            periods=2,
+            why="S3 has kept objects of deleted slides or jobs for half an hour.",
+            anchor="erasures-failed",
+        ),
+        Alarm(
             name="sweep-silent",
             metric=m.measure_sweep(names.OUTBOX_AGE, "SampleCount", period=FIVE_MINUTES),
             threshold=0,

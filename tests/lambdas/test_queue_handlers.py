@@ -14,6 +14,7 @@ from adapters.settings import metrics
 from lambdas import inspect, plan, relay, stitch, sweep
 from lambdas.metrics import publish
 from local.lambda_context import LambdaContext
+from tests.fakes.objects import KeepingObjects
 from tests.installation import ANALYST, Installation
 from tests.slides import write_svs
 from wsi.digests import PART_SIZE
@@ -25,6 +26,7 @@ from wsi.records.slides import RestoreTier
 from wsi.records.vitals import Vitals
 from wsi.slide.files.scratch import ScratchSpace
 from wsi.slides.archiving import LOOK_SECONDS, archive_slide, restore_slide
+from wsi.slides.erasing import PASS_SECONDS, delete_slide
 from wsi.states import JobState, SlideState
 from wsi.tracing import make_traceparent
 
@@ -159,12 +161,11 @@ def test_a_wake_up_and_the_schedule_both_empty_the_outbox(installation, event):
     assert len(installation.publisher.published) == 1
 
 
-@pytest.fixture
-def swept(installation):
+def sweeping(installation, objects=None):
     return sweep.make_handler(
         ledger=installation.ledger,
         slides=installation.slides,
-        objects=installation.objects,
+        objects=objects or installation.objects,
         queues=installation.queues,
         upload_days=3,
         stuck_seconds=900,
@@ -172,6 +173,11 @@ def swept(installation):
         dollars_per_gpu_hour=1.0,
         metrics_namespace="tessera-test",
     )
+
+
+@pytest.fixture
+def swept(installation):
+    return sweeping(installation)
 
 
 def test_the_sweep_tells_what_it_put_right(installation, swept):
@@ -215,7 +221,8 @@ def metric_lines(text):
 def test_the_sweep_tells_how_all_jobs_stand(installation, swept, capsys):
     submitted(installation, installation.ready())
     swept({}, None)
-    (line,) = metric_lines(capsys.readouterr().out)
+    line, erasures = metric_lines(capsys.readouterr().out)
+    assert erasures[metrics.ERASURES_FAILED] == [0]
     (directive,) = line["_aws"]["CloudWatchMetrics"]
     assert (directive["Namespace"], directive["Dimensions"]) == ("tessera-test", [["service"]])
     named = {metric["Name"]: line[metric["Name"]] for metric in directive["Metrics"]}
@@ -227,6 +234,15 @@ def test_the_sweep_tells_how_all_jobs_stand(installation, swept, capsys):
     }
     assert named[metrics.name_jobs_metric("QUEUED")] == [1]
     assert named[metrics.name_jobs_metric("COMPLETED")] == [0]
+
+
+def test_the_sweep_tells_of_what_could_not_be_erased(installation, capsys):
+    slide = installation.ready()
+    at = {"ledger": installation.ledger, "slides": installation.slides, "objects": installation.objects}
+    delete_slide(ANALYST, slide, **at)
+    installation.clock.pass_seconds(PASS_SECONDS + 1)
+    sweeping(installation, KeepingObjects())({}, None)
+    assert metric_lines(capsys.readouterr().out)[-1][metrics.ERASURES_FAILED] == [1]
 
 
 def test_each_job_that_ended_has_its_time_however_many_there_are(capsys):

@@ -16,7 +16,7 @@ from cdk.capacity import CONNECTIONS_PER_PROCESSOR, get_instance_type
 from cdk.observability.costs import TAG
 from cdk.observability.metrics import FINAL_STATES, LIVE_STATES
 from lambdas.authorizer import AuthorizerWiring, make_handler
-from lambdas.metrics import publish
+from lambdas.metrics import publish, publish_failed_erasures
 from lambdas.wiring import get_utc_now
 from tests.cdk.templates import Resource, Templates, synthesized
 from tests.fakes.ledger import MemoryLedger
@@ -147,8 +147,12 @@ def swept_metrics(templates: Templates) -> Iterator[str]:
 
 def test_alarms_and_dashboard_read_what_the_sweep_writes(templates: Templates, capsys: Any) -> None:
     publish(MemoryLedger(get_utc_now).measure_vitals(seconds=60, stalled_seconds=900), Swept(), namespace="x")
-    written = json.loads(capsys.readouterr().out)["_aws"]["CloudWatchMetrics"][0]["Metrics"]
-    known = {metric["Name"] for metric in written} | {names.TIME_TO_RESULT, names.TIME_TO_FIRST_LEASE}
+    publish_failed_erasures(0, namespace="x")
+    written = [json.loads(line)["_aws"]["CloudWatchMetrics"][0] for line in capsys.readouterr().out.splitlines()]
+    known = {metric["Name"] for directive in written for metric in directive["Metrics"]} | {
+        names.TIME_TO_RESULT,
+        names.TIME_TO_FIRST_LEASE,
+    }
     used = {*swept_metrics(templates)} - {"AuthorizerFailures"}
     assert used <= known
     assert {names.name_jobs_metric(state) for state in JobState} <= used

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from tests.fakes.objects import MemoryObjects
+from tests.fakes.objects import KeepingObjects
 from tests.installation import ADMIN, ALLOWED_BUCKET, ANALYST, Installation
 from wsi import keys
 from wsi.errors import Forbidden, SourceUnavailable
@@ -15,13 +15,6 @@ from wsi.ports.objects import Objects
 from wsi.slides.erasing import LATE_SECONDS, PASS_SECONDS, Erased, delete_job, delete_slide, erase, set_legal_hold
 from wsi.slides.slides import register_slide
 from wsi.tracing import make_traceparent
-
-
-class Refusing(MemoryObjects):
-    """A bucket that deletes nothing for a while."""
-
-    def delete_below(self, prefix: str) -> int:
-        raise SourceUnavailable("The object store did not answer; try again in a minute.")
 
 
 @pytest.fixture
@@ -82,9 +75,9 @@ def test_objects_that_the_store_keeps_are_tried_again_until_they_are_gone(instal
     slide_id = installation.ready()
     ended_job(installation, slide_id)
     with pytest.raises(SourceUnavailable):
-        delete(installation, slide_id, objects=Refusing())
+        delete(installation, slide_id, objects=KeepingObjects())
     for _ in range(3):
-        failed = sweep(installation, after=LATE_SECONDS, objects=Refusing())
+        failed = sweep(installation, after=LATE_SECONDS, objects=KeepingObjects())
         assert failed == Erased(erasures_failed=2)
     assert sweep(installation, after=PASS_SECONDS + 1) == Erased(slides_erased=1, jobs_erased=1)
     assert installation.objects.held == {}
