@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tessera.api import model_adding
-from tessera.api.connection import make_transport
+from tessera.api.connection import open_transport
 from tessera.api.rest import Api, RemoteModelVersion
 from tessera.commands.options import ApiKey
 from tessera.local_run.outcomes import FAILED, INTERRUPTED
@@ -39,40 +39,35 @@ def add(
     """Add a model to an installation: send the package, have a worker load, check and measure it, and wait for what it
     says. The model is your tenant's: no other sees it. Only an admin's key may. Exit code 4 when the model is refused.
     Run it again after a break: it resumes."""
-    transport = make_transport(api, api_key)
     try:
-        with model_adding.open_package(package) as files:
-            told = model_adding.hash_files(files)
-            name = name or model_adding.name_model(package)
-            version = version or model_adding.derive_version(told)
-            with make_bytes_bar() as bar:
-                task = bar.add_task(escape_text(name), total=sum(file.size for file in told))
-                added = model_adding.add(
-                    Api(transport),
-                    files,
-                    told,
-                    name,
-                    version,
-                    becomes_default=default,
-                    on_progress=lambda size: bar.advance(task, size),
-                )
-        with Console(stderr=True).status(f"A worker tries {escape_text(name)}; it may have to start first …"):
-            ready = model_adding.wait_until_checked(Api(transport), added, becomes_default=default)
-        _tell(ready)
+        with open_transport(api, api_key) as transport:
+            with model_adding.open_package(package) as files:
+                told = model_adding.hash_files(files)
+                name = name or model_adding.name_model(package)
+                version = version or model_adding.derive_version(told)
+                with make_bytes_bar() as bar:
+                    task = bar.add_task(escape_text(name), total=sum(file.size for file in told))
+                    added = model_adding.add(
+                        Api(transport),
+                        files,
+                        told,
+                        name,
+                        version,
+                        becomes_default=default,
+                        on_progress=lambda size: bar.advance(task, size),
+                    )
+            with Console(stderr=True).status(f"A worker tries {escape_text(name)}; it may have to start first …"):
+                ready = model_adding.wait_until_checked(Api(transport), added, becomes_default=default)
+            _tell(ready)
     except KeyboardInterrupt:
         complain("interrupted; run the command again, and it goes on where it is")
         raise typer.Exit(INTERRUPTED) from None
-    finally:
-        transport.close()
 
 
 def list_all(*, api: Url, api_key: ApiKey) -> None:
     """List the models that take your jobs: yours, which no other tenant sees, and those of the installation."""
-    transport = make_transport(api, api_key)
-    try:
+    with open_transport(api, api_key) as transport:
         models = Api(transport).list_models()
-    finally:
-        transport.close()
     drawn = Table("model", "version", "default", "owner")
     for model in models:
         owner = OWNERS.get(model.owner or "", "")
@@ -89,11 +84,8 @@ def default(
 ) -> None:
     """Choose the version of your model that a job takes when it names only the model. A newer one never takes its place
     by itself. The installation's models have the default that its operator chose."""
-    transport = make_transport(api, api_key)
-    try:
+    with open_transport(api, api_key) as transport:
         Api(transport).choose_default(name, version)
-    finally:
-        transport.close()
     Console(soft_wrap=True, highlight=False, markup=False).print(f"jobs of {name} take version {version}")
 
 

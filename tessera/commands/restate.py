@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from tessera.api.connection import make_transport
+from tessera.api.connection import open_transport
 from tessera.api.rest import Api, RemoteSlide
 from tessera.api.submission import wait_until_inspected
 from tessera.commands.options import ApiKey, FocalPlane, Mpp, OpticalPath, Picture
@@ -51,17 +51,15 @@ def restate(
         "name": name,
     }
     fields = make_fields(stated, clear or ())
-    transport = make_transport(api, api_key)
     try:
-        code = _restate(Api(transport), slide_id, fields)
+        with open_transport(api, api_key) as transport:
+            code = _restate(Api(transport), slide_id, fields)
     except TesseraError as error:
         complain(f"{slide_id}: {with_options(error.sentence)}")
         code = FAILED
     except KeyboardInterrupt:
         complain("interrupted: the slide is inspected without this command")
         code = INTERRUPTED
-    finally:
-        transport.close()
     raise typer.Exit(code)
 
 

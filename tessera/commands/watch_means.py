@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from tessera.api.connection import make_transport
+from tessera.api.connection import open_transport
 from tessera.api.rest import Api
 from tessera.api.submission import Asked
 from tessera.local_run.devices import Devices
@@ -72,8 +72,7 @@ def open_api_means(
 ) -> Iterator[Means]:
     """Yield the means to have an installation analyse slides. Raises what the API raises for a model that it does not
     have."""
-    transport = make_transport(api, api_key)
-    try:
+    with open_transport(api, api_key) as transport:
         client = Api(transport)
         client.check_model(asked.model)
         task = hash_task(
@@ -90,5 +89,3 @@ def open_api_means(
                 probe=partial(probe_completeness, sources=sources),
                 wait=time.sleep,
             )
-    finally:
-        transport.close()

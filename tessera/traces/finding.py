@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tessera.api.connection import make_transport
+from tessera.api.connection import open_transport
 from tessera.local_run.inputs import UsageError
 from wsi.records.spans import Span
 from wsi.states import JobState
@@ -58,11 +58,8 @@ def find_installation(
 
 def find_job_trace(installation: TracedInstallation, job_id: str) -> JobTrace:
     """Return the job's trace. Raises NotFound for a job that this key does not see."""
-    transport = make_transport(installation.api, installation.api_key)
-    try:
+    with open_transport(installation.api, installation.api_key) as transport:
         job: dict[str, Any] = transport.call("GET", f"/jobs/{job_id}", repeatable=True)
-    finally:
-        transport.close()
     traceparent = str(job["traceparent"])
     if not is_traceparent(traceparent):
         raise UsageError(f"job {job_id} has no trace")
