@@ -8,7 +8,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from adapters.postgres.connections import Connections, make_token_source
+from adapters.postgres.connections import RECYCLE_SECONDS, Connections, make_token_source
 from tests.postgres import Database
 from wsi.errors import LedgerUnavailable
 
@@ -65,6 +65,7 @@ def test_an_old_connection_is_replaced(database: Database) -> None:
     connections = Connections(database.api_dsn, recycle_seconds=0)
     assert backend(connections) != backend(connections)
     connections.close()
+    assert 300 <= RECYCLE_SECONDS < 15 * 60, "as long as an IAM token lives"
 
 
 def test_an_exception_rolls_back_and_the_tenant_ends_with_its_transaction(connections: Connections) -> None:
