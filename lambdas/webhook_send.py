@@ -44,12 +44,14 @@ def make_handler(
     allowed: Callable[[Address], bool] = is_public,
     ports: Collection[int] = PORTS,
     trust: ssl.SSLContext | None = None,
+    seconds: float = SECONDS,
 ) -> Handler:
-    """Return the handler. `trust` None: the authorities that this system trusts."""
+    """Return the handler. `trust` None: the authorities that this system trusts. `seconds`: see SECONDS."""
     context = trust or ssl.create_default_context()
 
     def handle(event: dict[str, Any], _: Any) -> dict[str, Any]:
-        answer = _send(WebhookRequest.from_json(event), resolve=resolve, allowed=allowed, ports=ports, trust=context)
+        request = WebhookRequest.from_json(event)
+        answer = _send(request, resolve=resolve, allowed=allowed, ports=ports, trust=context, seconds=seconds)
         logger.info("sent", extra={"answer": answer})  # not the URL: it may hold a token
         return answer
 
@@ -63,6 +65,7 @@ def _send(
     allowed: Callable[[Address], bool],
     ports: Collection[int],
     trust: ssl.SSLContext,
+    seconds: float,
 ) -> dict[str, Any]:
     try:
         check_url(request.url, ports)
@@ -73,7 +76,7 @@ def _send(
         return {"error": error.sentence}
     except (OSError, ValueError):
         return {"error": "The webhook's host has no address."}
-    connection = _Pinned(host, port, address, trust)
+    connection = _Pinned(host, port, address, trust, seconds)
     try:
         target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         connection.request("POST", target, body=request.body, headers={**request.headers, "user-agent": "Tessera"})
@@ -105,13 +108,13 @@ def _address(found: Sequence[str], allowed: Callable[[Address], bool]) -> str:
 class _Pinned(http.client.HTTPSConnection):
     """A connection to `address` and to no other; the certificate must be the host's."""
 
-    def __init__(self, host: str, port: int, address: str, trust: ssl.SSLContext) -> None:
-        super().__init__(host, port, timeout=SECONDS, context=trust)
+    def __init__(self, host: str, port: int, address: str, trust: ssl.SSLContext, seconds: float) -> None:
+        super().__init__(host, port, timeout=seconds, context=trust)
         self._address = address
         self._trust = trust
 
     def connect(self) -> None:
-        plain = socket.create_connection((self._address, self.port), timeout=SECONDS)
+        plain = socket.create_connection((self._address, self.port), timeout=self.timeout)
         self.sock = self._trust.wrap_socket(plain, server_hostname=self.host)
 
 

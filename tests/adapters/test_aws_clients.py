@@ -22,6 +22,10 @@ def test_all_threads_share_one_client_a_service(credentials):
     assert made.s3 is not made.sqs
 
 
+def test_s3_is_asked_slower_when_it_refuses_by_rate(credentials):
+    assert AwsClients("eu-central-1").s3.meta.config.retries["mode"] == "adaptive"
+
+
 def test_links_are_signed_with_version_4_where_boto3_would_take_version_2(credentials):
     assert "X-Amz-Algorithm=AWS4-HMAC-SHA256" in link(AwsClients("us-east-1")).query
 

@@ -38,6 +38,21 @@ def test_a_mail_leaves_from_the_verified_sender(aws: AwsClients) -> None:
     assert boto3.client("ses", region_name=REGION).get_send_quota()["SentLast24Hours"] == 1
 
 
+def test_a_mail_goes_through_the_configuration_set(aws: AwsClients) -> None:
+    """It demands TLS and hears of bounces."""
+    content = {"Simple": {"Subject": {"Data": "Done"}, "Body": {"Text": {"Data": "Look."}}}}
+    expected = {
+        "FromEmailAddress": SENDER,
+        "Destination": {"ToAddresses": ["a@lab.example"]},
+        "Content": content,
+        "ConfigurationSetName": "set",
+    }
+    with Stubber(aws.get_client("sesv2")) as stub:
+        stub.add_response("send_email", {"MessageId": "1"}, expected)
+        SesMail(aws, SENDER, "set").send(to="a@lab.example", subject="Done", text="Look.")
+        stub.assert_no_pending_responses()
+
+
 def test_a_sender_that_is_not_verified_is_final(aws: AwsClients) -> None:
     with pytest.raises(Invalid, match="MessageRejected"):
         SesMail(aws, SENDER, None).send(to="a@lab.example", subject="Done", text="Look.")

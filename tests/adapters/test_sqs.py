@@ -11,6 +11,7 @@ from adapters.provisioning import create_queues
 from adapters.sqs import SqsQueues
 from tests.contracts.queues import QueuesContract
 from tests.ministack import REGION
+from wsi.records.notices import OutgoingMessage
 
 
 def provisioned(clients: AwsClients, prefix: str) -> SqsQueues:
@@ -57,6 +58,20 @@ def test_shard_queues_outlast_spot_reclaims_and_lambda_queues_outlast_their_func
         assert attributes("shards-normal")[:2] == (180, 10)
         assert attributes("plan")[:2] == (1800, 5)
         assert attributes("plan-dlq")[2] == 14 * 24 * 3600
+
+
+def test_the_group_of_a_message_reaches_sqs_F8(credentials):
+    with mock_aws():
+        clients = AwsClients(REGION)
+        queues = provisioned(clients, "tessera-")
+        queues.send("plan", {"job_id": "alone"}, group="tenant-a", traceparent="")
+        tenants = ("tenant-a", "tenant-b")
+        batch = [OutgoingMessage(body={"job_id": tenant}, group=tenant, traceparent="") for tenant in tenants]
+        assert queues.send_batch("plan", batch) == {}
+        url = clients.sqs.get_queue_url(QueueName="tessera-plan")["QueueUrl"]
+        found = clients.sqs.receive_message(QueueUrl=url, AttributeNames=["All"], MaxNumberOfMessages=10)["Messages"]
+        groups = {json.loads(raw["Body"])["job_id"]: raw["Attributes"]["MessageGroupId"] for raw in found}
+        assert groups == {"alone": "tenant-a", "tenant-a": "tenant-a", "tenant-b": "tenant-b"}
 
 
 @pytest.mark.parametrize("garbage", ["not json", "[1]", '"text"', "{"])

@@ -22,6 +22,9 @@ CUSTOM_RESOURCES = {
 
 def test_no_stack_exports_a_value_F57(templates: Templates) -> None:
     assert "Fn::ImportValue" not in json.dumps(templates.by_noun)
+    outputs = [output for template in templates.by_noun.values() for output in template.get("Outputs", {}).values()]
+    assert outputs
+    assert [output for output in outputs if "Export" in output] == []
 
 
 def test_another_stacks_value_is_only_in_functions_that_take_it(templates: Templates) -> None:

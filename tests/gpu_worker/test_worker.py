@@ -297,7 +297,7 @@ def test_the_lease_taken_ahead_is_given_back_unbegun(installation):
     assert installation.job(job.id).tiles_inferred == len(plan.tiles)
 
 
-def test_a_checkpoint_of_any_attempt_is_resumed_and_a_broken_one_is_not_fatal(installation):
+def test_a_broken_checkpoint_of_an_earlier_attempt_is_not_fatal(installation):
     job, plan = installation.planned_job(shard_tiles=None)
     lease = installation.ledger.lease_shard(job.id, 0, owner="dead", seconds=0)
     key = keys.of_checkpoint(job.tenant, job.id, 0, 1, 1)

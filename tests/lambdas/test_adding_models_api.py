@@ -11,6 +11,7 @@ from tests.installation import HOSPITAL, RIVAL, STRANGER
 from tests.lambdas.rest import Caller
 from wsi.digests import PART_SIZE
 from wsi.errors import FailReason
+from wsi.models.builtin import STAIN_DENSITY
 from wsi.records.models import ModelVersion
 from wsi.records.registrations import ModelMeasurements
 
@@ -53,7 +54,7 @@ def admin_registration(installation, path: str = NET):
 
 
 def accepted(installation, registration_id: UUID, version: str = "1") -> None:
-    card = {"name": "net", "version": version, "tiles_per_second": 12.5}
+    card = {**STAIN_DENSITY.as_json(), "name": "net", "version": version, "tiles_per_second": 12.5}
     model = ModelVersion(name="net", version=version, digest="d" * 64, card=card, package_uri="s3://tessera-models/p/")
     assert installation.ledger.accept_model(registration_id, model, MEASURED)
 
@@ -132,6 +133,17 @@ def test_a_newer_version_is_not_the_default_until_it_is_chosen(callers, installa
     assert callers.admin("PUT", "/models/net/default", {"version": "2"}).body["is_default"]
     assert callers.viewer("GET", "/models/net").body["version"] == "2"
     assert callers.admin("PUT", "/models/net/default", {"version": "3"}).status == 404
+
+
+def test_a_job_keeps_the_version_that_was_the_default_when_it_was_made(callers, installation, slide):
+    accepted(installation, added(callers.admin, installation))
+    accepted(installation, added(callers.admin, installation, "/models/net/versions/2"), "2")
+    job = callers.analyst("POST", "/jobs", {"slide_id": str(slide), "model": "net"}).body["job_id"]
+    assert callers.admin("PUT", "/models/net/default", {"version": "2"}).body["is_default"]
+    assert callers.analyst("GET", f"/jobs/{job}").body["model_version"] == "1"
+    brief = installation.ledger.begin_planning(UUID(job))
+    assert brief is not None
+    assert brief.model.version == "1"
 
 
 def test_a_version_that_is_ready_becomes_the_default_when_it_is_added_again_as_one(callers, installation):

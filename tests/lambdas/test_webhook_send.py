@@ -6,6 +6,7 @@ import base64
 import datetime
 import ssl
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -19,7 +20,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from adapters.settings.processes import WebhookSendSettings
-from lambdas.webhook_send import make_handler
+from lambdas.webhook_send import SECONDS, make_handler
 
 HOST = "lab.example"
 
@@ -54,6 +55,7 @@ class Receiver:
     port: int
     trust: ssl.SSLContext
     status: int = 204
+    pause: float = 0.0  #: s until it answers
     heard: list[tuple[str, dict[str, str], bytes]] = field(default_factory=list)
 
     def send(self, url: str | None = None, *, address: str = "127.0.0.1", **options: Any) -> dict[str, Any]:
@@ -84,6 +86,7 @@ def receiver(tmp_path: Path) -> Iterator[Receiver]:
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["content-length"]))
             found.heard.append((self.path, dict(self.headers), body))
+            time.sleep(found.pause)
             self.send_response(found.status)
             self.send_header("Location", "https://elsewhere.example/")
             self.end_headers()
@@ -122,6 +125,12 @@ def test_a_redirect_is_not_followed(receiver: Receiver) -> None:
     receiver.status = 302
     assert receiver.send() == {"error": "The receiver answered 302: redirects are not followed."}
     assert len(receiver.heard) == 1
+
+
+def test_a_receiver_that_does_not_answer_is_given_up(receiver: Receiver) -> None:
+    receiver.pause = 1.0
+    assert receiver.send(seconds=0.2) == {"error": "The receiver did not answer in time."}
+    assert SECONDS <= 5.0
 
 
 def test_the_address_that_was_checked_is_connected_to(receiver: Receiver) -> None:

@@ -71,12 +71,13 @@ def plan(
     card: ModelCard = STAIN_DENSITY,
     options: JobOptions | None = None,
     shard_tiles: int | None = None,
+    slide_digest: str = "5e" * 32 + "-1",
 ) -> Plan:
     """A plan of a slide that is tissue all over, unless `mask` says otherwise."""
     seen = seen or inspection()
     mask = np.ones((64, 64), dtype=np.bool_) if mask is None else mask
     return make_plan(
-        slide_digest="5e" * 32 + "-1",
+        slide_digest=slide_digest,
         slide_uris=[("a.svs", "s3://slides/t/slides/s/00000", "etag")],
         reader=IndexedSlide(seen),
         examination=Examination(inspection=seen, thumbnail_jpeg=b"", mask=SlideMask(mask)),

@@ -8,7 +8,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from adapters.postgres.connections import PREPARED_AFTER, Connections, make_token_source
+from adapters.postgres.connections import PREPARED_AFTER, RECYCLE_SECONDS, Connections, make_token_source
 from local.postgres import SUPERUSER
 from tests.postgres import Database
 from wsi.errors import LedgerUnavailable
@@ -66,6 +66,7 @@ def test_an_old_connection_is_replaced(database: Database) -> None:
     connections = Connections(database.api_dsn, recycle_seconds=0)
     assert backend(connections) != backend(connections)
     connections.close()
+    assert 300 <= RECYCLE_SECONDS < 15 * 60, "as long as an IAM token lives"
 
 
 def test_a_statement_that_comes_again_is_prepared_where_no_proxy_is(database: Database) -> None:

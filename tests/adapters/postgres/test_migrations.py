@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
 
 import psycopg
 import pytest
+from sqlalchemy.exc import OperationalError
 
 import adapters.migrations.versions
 from adapters.postgres.owner.migrate import migrate
@@ -24,6 +26,19 @@ def test_two_runners_on_an_empty_database_take_turns(postgres: PostgresServer) -
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(migrate, [owner, owner]))
     migrate(owner)
+
+
+def test_a_migration_does_not_wait_long_for_a_lock(postgres: PostgresServer) -> None:
+    """All queries would stand behind it (F-52)."""
+    owner = postgres.empty_database()
+    migrate(owner, "0005")
+    with psycopg.connect(owner) as other:
+        other.execute("LOCK TABLE jobs IN ACCESS SHARE MODE")
+        began = time.monotonic()
+        with pytest.raises(OperationalError, match="lock timeout"):
+            migrate(owner, "0006")
+        assert time.monotonic() - began < 10
+    assert migrate(owner, "0006") == "0006"
 
 
 def test_there_is_no_way_back() -> None:

@@ -126,6 +126,16 @@ class TestOnMoto(_PutsObjects, _Archives, SlideAccessContract, SlideArchiveContr
         s3.put_object(**where(uri), Body=b"slide", StorageClass="GLACIER_IR")
         assert restore(store, uri) == Readable(now=True)
 
+    def test_an_upload_declares_its_checksum_when_it_begins(self, store, s3):
+        """Else S3 refuses the checksums of its parts: "expected checksum Type: null" (F-40)."""
+        uri = store.make_uri("k")
+        with Stubber(s3) as said:
+            said.add_response(
+                "create_multipart_upload", {"UploadId": "u"}, {**where(uri), "ChecksumAlgorithm": "SHA256"}
+            )
+            assert store.begin_upload(uri) == "u"
+            said.assert_no_pending_responses()
+
     def test_the_url_signs_length_and_checksum_with_version_4(self, store):
         uri = store.make_uri("k")
         url = store.presign_part(uri, store.begin_upload(uri), n=1, size=7, sha256="ab" * 32, seconds=60)

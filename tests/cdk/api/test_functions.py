@@ -234,8 +234,12 @@ def test_only_the_relay_sends_work_the_others_only_wake_it(templates: Templates)
 def test_mails_leave_as_the_sender_of_the_deployment_only_F61(prod: Templates) -> None:
     (statement,) = [one for one in allowed(prod, "notify") if "ses:SendEmail" in one.actions]
     assert statement.said["Condition"] == {"StringEquals": {"ses:FromAddress": "tessera@mail.example.org"}}
-    configuration = prod.resource("AWS::SES::ConfigurationSet")
-    assert configuration["Properties"]["DeliveryOptions"]["TlsPolicy"] == "REQUIRE"
+    configuration = prod.resource("AWS::SES::ConfigurationSet")["Properties"]
+    assert configuration["DeliveryOptions"]["TlsPolicy"] == "REQUIRE"
+    assert set(configuration["SuppressionOptions"]["SuppressedReasons"]) == {"BOUNCE", "COMPLAINT"}
+    [heard] = prod.resources("AWS::SES::ConfigurationSetEventDestination").values()
+    matching = {kind.upper() for kind in heard["Properties"]["EventDestination"]["MatchingEventTypes"]}
+    assert matching >= {"BOUNCE", "COMPLAINT"}
 
 
 def test_without_a_sender_there_is_nothing_of_SES(dev: Templates) -> None:

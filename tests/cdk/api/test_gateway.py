@@ -162,7 +162,16 @@ def rate(templates: Templates, name: str) -> dict[str, Any]:
 
 
 def test_the_firewall_stands_before_the_api_and_before_push(templates: Templates) -> None:
-    assert len(templates.resources("AWS::WAFv2::WebACLAssociation", "api")) == 2
+    associations = templates.resources("AWS::WAFv2::WebACLAssociation", "api").values()
+    [of_push, of_stage] = sorted((each["Properties"]["ResourceArn"] for each in associations), key=list)
+    *_, rest_api, _, live = of_stage["Fn::Join"][1]
+    assert "/restapis/" in str(of_stage)
+    assert "/stages/" in str(of_stage)
+    assert rest_api["Ref"] in templates.resources("AWS::ApiGateway::RestApi", "api")
+    assert live["Ref"] in templates.resources("AWS::ApiGateway::Stage", "api")
+    output = templates.by_noun["realtime"]["Outputs"][of_push["Fn::GetStackOutput"]["OutputName"]]
+    [push] = templates.resources("AWS::AppSync::GraphQLApi", "realtime")
+    assert output["Value"] == {"Fn::GetAtt": [push, "Arn"]}
 
 
 def test_large_bodies_are_counted_and_not_blocked_F35(templates: Templates) -> None:

@@ -48,6 +48,13 @@ def test_the_functions_for_kubectl_are_in_the_vpc(templates: Templates) -> None:
     assert [id for id, function in functions.items() if "VpcConfig" not in function["Properties"]] == []
 
 
+def test_the_function_for_kubectl_has_memory_and_time_for_helm_F53(templates: Templates) -> None:
+    functions = templates.resources("AWS::Lambda::Function", "cluster").values()
+    with_kubectl = [function["Properties"] for function in functions if "Layers" in function["Properties"]]
+    assert with_kubectl
+    assert all(function["MemorySize"] >= 1024 and function["Timeout"] >= 900 for function in with_kubectl)
+
+
 def test_nobody_enters_for_having_made_the_cluster(templates: Templates) -> None:
     access = cluster(templates)["AccessConfig"]
     assert access == {"AuthenticationMode": "API", "BootstrapClusterCreatorAdminPermissions": False}

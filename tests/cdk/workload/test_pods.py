@@ -75,13 +75,15 @@ def allocatable(processors: int, gib: int) -> tuple[float, float]:
 
 
 def test_a_worker_fits_on_the_smallest_node_beside_its_daemons(templates: Templates) -> None:
-    asked = container(one_object(templates, "ScaledJob", "gpu-worker"))["resources"]["requests"]
+    resources = container(one_object(templates, "ScaledJob", "gpu-worker"))["resources"]
+    asked = resources["requests"]
     for name in templates.deployment.gpu_instance_types:
         processors, gib, _ = INSTANCES[name]
         free_processors, free_memory = allocatable(processors, gib)
         assert amount(asked["cpu"]) + DAEMONS_PROCESSORS <= free_processors, name
         assert amount(asked["memory"]) + DAEMONS_MEMORY <= free_memory, name
     assert asked["nvidia.com/gpu"] == "1", "a number crashes readers of KEDA's schema"
+    assert resources["limits"]["nvidia.com/gpu"] == "1", "DCGM names the pods of such limits alone (F-25)"
 
 
 def test_disk_is_bounded_and_not_asked_for(templates: Templates) -> None:

@@ -5,7 +5,9 @@ from collections.abc import Iterator
 import pytest
 
 from gpu_worker.leases.heartbeat import Heartbeats, LeasedShard
+from tests.fakes.queues import MemoryQueues
 from tests.gpu_worker.installation import Installation, now
+from tests.installation import Clock
 from wsi.records.shards import Lease
 
 LEASE = 180.0
@@ -44,13 +46,27 @@ class Answers:
         return answer
 
 
-def test_a_beat_extends_the_lease_in_sql_and_the_message_in_sqs(installation, held):
+def test_a_beat_extends_the_lease_in_sql(installation, held):
     beats = heartbeats(installation)
     beats.add(held)
     beats.beat()
     shard = installation.ledger.books.shards[held.lease.job.id][0]
     assert (shard.lease_until - now()).total_seconds() > LEASE - 5
     assert not held.stop.is_set()
+
+
+def test_a_beat_keeps_the_message_hidden(installation):
+    clock = Clock()
+    installation.queues = MemoryQueues(clock)
+    job, _ = installation.planned_job(shard_tiles=None)
+    [message] = installation.queues.receive("shards-normal", limit=1, wait_seconds=0, visibility_seconds=1)
+    lease = installation.ledger.lease_shard(job.id, 0, owner="me", seconds=5)
+    assert isinstance(lease, Lease)
+    beats = heartbeats(installation)
+    beats.add(LeasedShard(lease=lease, queue="shards-normal", message=message))
+    beats.beat()
+    clock.pass_seconds(2)
+    assert installation.queues.receive("shards-normal", limit=1, wait_seconds=0, visibility_seconds=1) == ()
 
 
 def test_a_refused_beat_stops_the_work_and_is_not_asked_again(installation, held):

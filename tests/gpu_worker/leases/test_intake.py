@@ -5,9 +5,11 @@ from dataclasses import replace
 import pytest
 
 from gpu_worker.drain import Drain
-from gpu_worker.leases.heartbeat import Heartbeats
+from gpu_worker.leases.heartbeat import Heartbeats, LeasedShard
 from gpu_worker.leases.intake import Intake
+from tests.fakes.queues import MemoryQueues
 from tests.gpu_worker.installation import Installation
+from tests.installation import Clock
 from wsi.models.builtin import STAIN_DENSITY
 from wsi.records.jobs import Job, Priority
 from wsi.records.models import ModelVersion
@@ -81,3 +83,20 @@ def test_another_job_of_a_refused_model_is_given_back_at_once_without_a_failure(
     held = large.take()
     assert held is not None
     assert held.lease.job.id == later.id
+
+
+def test_a_message_that_somebody_received_again_is_not_deleted_by_the_older_receipt(installation):
+    clock = Clock()
+    installation.queues = MemoryQueues(clock)
+    installation.planned_job(shard_tiles=None)
+    slow = intake_of(installation)  # its heartbeats do not run
+    held = slow.take()
+    assert isinstance(held, LeasedShard)
+    clock.pass_seconds(61)
+    [again] = installation.queues.receive("shards-normal", limit=1, wait_seconds=0, visibility_seconds=60)
+    slow.give_back(held)
+    slow.finish(held)
+    assert installation.queues.receive("shards-normal", limit=1, wait_seconds=0, visibility_seconds=60) == ()
+    assert installation.queues.depth("shards-normal") == 1
+    installation.queues.delete("shards-normal", again.receipt)
+    assert installation.queues.depth("shards-normal") == 0

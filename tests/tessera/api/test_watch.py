@@ -119,6 +119,18 @@ def test_what_happened_before_the_subscription_stood_is_read_on_start_ack() -> N
     assert last == DONE
 
 
+def test_an_event_that_is_lost_after_start_ack_is_read_soon() -> None:
+    job = Job()
+
+    async def lose(push: Push) -> None:
+        await asyncio.sleep(0.1)  # the read on start_ack is over
+        job.truth = DONE
+
+    pace = PollingPace(poll=60.0, reread=60.0, settle=0.3)
+    last, _ = watched(job, RealtimeServer(lose), pace)
+    assert last == DONE
+
+
 def test_after_a_lost_connection_it_subscribes_and_reads_again() -> None:
     job = Job()
 

@@ -149,8 +149,10 @@ def test_what_changes_a_number_changes_the_digest():
         plan(inspection(), options=JobOptions(region=(0, 0, 300, 300))).digest,
         plan(inspection(mpp=0.25, downsamples=(1, 2))).digest,
         plan(inspection(mpp=0.25)).digest,
+        plan(inspection(), slide_digest="0f" * 32 + "-1").digest,
+        plan(inspection(), card=replace(STAIN_DENSITY, digest="f" * 64)).digest,
     }
-    assert len(digests) == 5
+    assert len(digests) == 7
 
 
 def test_a_coarse_slide_is_refused_and_with_leave_planned_with_a_warning():

@@ -28,6 +28,22 @@ def test_messages_go_in_batches_of_one_queue():
     assert sorted(outgoing.sent) == sorted(names)
 
 
+def test_a_message_is_of_the_group_of_its_tenant():
+    """So that the queue is fair between tenants (F-8)."""
+    groups: list[tuple[str, str]] = []
+
+    class Grouped(Outgoing):
+        def send_batch(self, queue, messages):
+            groups.extend((queue, message.group) for message in messages)
+            return super().send_batch(queue, messages)
+
+    outgoing = Grouped()
+    for topic in ("plan", "plan", "stitch"):
+        outgoing.write(topic)
+    assert outgoing.run() == Relayed(sent=3)
+    assert sorted(groups) == [("plan", str(HOSPITAL)), ("plan", str(HOSPITAL)), ("stitch", str(HOSPITAL))]
+
+
 def test_a_message_does_not_wait_for_pushes_that_were_written_before_it():
     is_planned = threading.Event()
 

@@ -112,6 +112,7 @@ def test_a_part_is_granted_with_the_checksum_that_its_url_signs(installation):
     data = b"12345"
     asked = PartAsked(file=0, n=2, size=5, sha256=hashlib.sha256(data).hexdigest())
     (granted,) = grant_parts(ANALYST, slide.id, [asked], ledger=installation.ledger, slides=installation.slides)
+    assert "seconds=900" in granted.url
     assert granted.headers == {"x-amz-checksum-sha256": base64.b64encode(hashlib.sha256(data).digest()).decode()}
     with pytest.raises(Forbidden):
         installation.slides.put_part(granted.url, b"54321")
