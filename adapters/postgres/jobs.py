@@ -32,6 +32,7 @@ from wsi.records.jobs import Idempotency, Job, JobEvent, JobFilter, JobTerms, Ne
 from wsi.records.pages import Page, make_cursor, read_cursor
 from wsi.records.results import ResultFile
 from wsi.records.shards import ShardOutput
+from wsi.records.slides import Slide
 from wsi.states import JobState
 
 _PAGE = sql.SQL(
@@ -96,7 +97,7 @@ class PostgresTenantJobs(Transactions):
             if equal := find_equal(cursor, actor.tenant, job.identity, finished=reuse_finished, live=share_live):
                 return _answer_with(cursor, actor, job, equal, idempotency)
             quotas.check_new_job(cursor, actor, job, dollars_per_gpu_hour=dollars_per_gpu_hour)
-            created = add(cursor, actor, job)
+            created = add(cursor, actor, job, slide)
             note(cursor, actor, "job.submit", created.id, {"reused": False})
             return Submission(job=created)
 
@@ -284,10 +285,10 @@ def _answer_with(
     return submission
 
 
-def add(cursor: Cursor, actor: Actor, job: NewJob) -> Job:
-    """Add a QUEUED job that the actor asked for, and tell of it."""
+def add(cursor: Cursor, actor: Actor, job: NewJob, slide: Slide) -> Job:
+    """Add a QUEUED job over the slide that the actor asked for, and tell of it."""
     created = _insert(cursor, actor, job)
-    announce(cursor, created)
+    announce(cursor, created, slide=slide)
     if job.retry_of:
         append_event(cursor, get(cursor, job.retry_of), "retried", {"by": str(job.id)})
     return created

@@ -8,7 +8,7 @@ from uuid import UUID
 from psycopg import errors
 from psycopg.types.json import Jsonb
 
-from adapters.postgres import rows
+from adapters.postgres import rows, slides
 from adapters.postgres.audit import note
 from adapters.postgres.connections import Cursor, Row, Transactions
 from wsi.ledger_rules import make_other_digest_error, make_unknown_model_error
@@ -16,6 +16,7 @@ from wsi.models.owners import check_name, make_not_own_model_error, select_usabl
 from wsi.models.registration_rules import make_version_taken_error, mark_default
 from wsi.records.identity import Actor
 from wsi.records.models import ModelVersion
+from wsi.records.slides import Slide
 
 
 class PostgresTenantModels(Transactions):
@@ -31,6 +32,14 @@ class PostgresTenantModels(Transactions):
     ) -> ModelVersion:
         with self._transaction(actor.tenant) as cursor:
             return rows.read_model_version(_find(cursor, actor.tenant, name, version, digest))
+
+    def find_inputs(
+        self, actor: Actor, slide_id: UUID, model: str, version: str | None
+    ) -> tuple[Slide, ModelVersion | None]:
+        with self._transaction(actor.tenant) as cursor:
+            slide = slides.get(cursor, slide_id)
+            row = _look_up(cursor, actor.tenant, model, version, None)
+            return slide, rows.read_model_version(row) if row is not None else None
 
     def choose_default(self, actor: Actor, name: str, version: str) -> ModelVersion:
         with self._transaction(actor.tenant) as cursor:
@@ -134,9 +143,16 @@ def _take_default_away(cursor: Cursor, owner: UUID | None, name: str) -> None:
 
 
 def _find(cursor: Cursor, tenant: UUID, name: str, version: str | None, digest: str | None) -> Row:
+    row = _look_up(cursor, tenant, name, version, digest)
+    if row is None:
+        raise make_unknown_model_error()
+    return row
+
+
+def _look_up(cursor: Cursor, tenant: UUID, name: str, version: str | None, digest: str | None) -> Row | None:
     """Return the row that a name and version mean to the tenant: its own before the installation's. The query names the
     tenant, since the system's role sees the models of all."""
-    row = cursor.execute(
+    return cursor.execute(
         """
         SELECT * FROM model_versions
         WHERE given_name = %(name)s AND (owner IS NULL OR owner = %(tenant)s)
@@ -146,6 +162,3 @@ def _find(cursor: Cursor, tenant: UUID, name: str, version: str | None, digest: 
         """,
         {"tenant": tenant, "name": name, "version": version, "digest": digest},
     ).fetchone()
-    if row is None:
-        raise make_unknown_model_error()
-    return row

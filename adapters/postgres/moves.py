@@ -20,6 +20,7 @@ from wsi.ledger_rules import ENTRY_TOPIC, PUSH_SECONDS, make_job_message, select
 from wsi.planning.plan_queue import PLAN, choose_plan_queue
 from wsi.records.jobs import Job, Priority
 from wsi.records.notices import MESSAGE_SCHEMA, PUSH, SHARD_QUEUES, make_job_update
+from wsi.records.slides import Slide
 from wsi.states import JOB_MOVES, SHARD_MOVES, JobState, ShardState, select_sources
 
 #: A topic of the outbox, and a body.
@@ -58,12 +59,13 @@ def move_job(
     return job
 
 
-def announce(cursor: Cursor, job: Job, detail: Mapping[str, Any] | None = None) -> None:
-    """Append the event and send the push and the messages of a job that has just come into its state."""
+def announce(cursor: Cursor, job: Job, detail: Mapping[str, Any] | None = None, *, slide: Slide | None = None) -> None:
+    """Append the event and send the push and the messages of a job that has just come into its state. `slide` is the
+    job's, where it has been read in this transaction."""
     append_event(cursor, job, "moved", {"state": job.state.value, **(detail or {})})
     messages = [_make_push(job)]
     if topic := ENTRY_TOPIC.get(job.state):
-        messages.append(_make_wake(cursor, job, topic))
+        messages.append(_make_wake(cursor, job, topic, slide))
     if select_receivers(job) or (job.state.is_final and has_followers(cursor, job.id)):
         messages.append(("notify", make_job_message(job.id)))
     send(cursor, job, *messages)
@@ -88,7 +90,7 @@ def raise_priority(cursor: Cursor, job_id: UUID, priority: Priority) -> Job:
 
 def wake_stage(cursor: Cursor, job: Job, topic: str) -> None:
     """Send the message to the stage that works on the job next."""
-    send(cursor, job, _make_wake(cursor, job, topic))
+    send(cursor, job, _make_wake(cursor, job, topic, None))
 
 
 def append_event(cursor: Cursor, job: Job, kind: str, detail: Mapping[str, Any]) -> None:
@@ -115,8 +117,8 @@ def _make_push(job: Job) -> Message:
     return PUSH, make_job_update(job).as_json()
 
 
-def _make_wake(cursor: Cursor, job: Job, topic: str) -> Message:
-    queue = choose_plan_queue(slides.get(cursor, job.slide_id), job.options) if topic == PLAN else topic
+def _make_wake(cursor: Cursor, job: Job, topic: str, slide: Slide | None) -> Message:
+    queue = choose_plan_queue(slide or slides.get(cursor, job.slide_id), job.options) if topic == PLAN else topic
     return queue, make_job_message(job.id)
 
 

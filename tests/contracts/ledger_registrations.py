@@ -212,6 +212,17 @@ class RegistrationLedgerContract:
             found = world.tenants.list_jobs(actor, JobFilter(model="net"), cursor=None, limit=9).items
             assert [one.id for one in found] == [job.id]
 
+    def test_a_jobs_slide_and_model_are_those_of_the_tenant_that_asks(self, world: LedgerWorld) -> None:
+        mine, theirs = ready(world), ready(world, actor=world.other, digest="f")
+        for actor, model in ((world.actor, mine), (world.other, theirs)):
+            slide = ready_slide(world, actor=actor)
+            assert world.tenants.find_inputs(actor, slide.id, "net", None) == (slide, model)
+            assert world.tenants.find_inputs(actor, slide.id, "net", "1") == (slide, model)
+            assert world.tenants.find_inputs(actor, slide.id, "net", "9") == (slide, None)
+            assert world.tenants.find_inputs(actor, slide.id, "unknown", None) == (slide, None)
+        with pytest.raises(NotFound, match="slide"):
+            world.tenants.find_inputs(world.actor, slide.id, "net", None)
+
     def test_a_job_with_another_tenants_model_is_refused(self, world: LedgerWorld) -> None:
         model = ready(world)
         slide = ready_slide(world, actor=world.other)

@@ -14,6 +14,7 @@ from tests.fakes.ledger_books import Books
 from tests.fakes.ledger_restatement import MemoryRestatement
 from tests.fakes.spending.usage import MemoryTenantSpending
 from tests.fakes.vitals import measure_queue
+from wsi.errors import NotFound
 from wsi.ledger_rules import (
     REUSABLE,
     check_readable,
@@ -223,6 +224,15 @@ class MemoryTenantLedger(MemoryRestatement, MemoryTenantSpending, MemoryErasure)
                 if model.name == name and is_meant and digest in (None, model.digest):
                     return model
             raise make_unknown_model_error()
+
+    def find_inputs(
+        self, actor: Actor, slide_id: UUID, model: str, version: str | None
+    ) -> tuple[Slide, ModelVersion | None]:
+        slide = self.get_slide(actor, slide_id)
+        try:
+            return slide, self.get_model(actor, model, version)
+        except NotFound:
+            return slide, None
 
     def list_names(self, actor: Actor, subjects: Collection[str]) -> Mapping[str, str]:
         with self.books.lock:

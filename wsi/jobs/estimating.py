@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from wsi.errors import Conflict
 from wsi.inspection.stored_mask import find_stored_mask
-from wsi.jobs.jobs import JobRequest, get_ready_model, pin_options
+from wsi.jobs.jobs import JobRequest, get_inputs, pin_options
 from wsi.planning.dry_run import estimate
 from wsi.planning.estimate import Estimate
 from wsi.ports.ledger import TenantLedger
@@ -19,8 +19,7 @@ def estimate_job(
 ) -> Estimate:
     """Return what the job would take. Every role may ask, since a dry run writes nothing. Raises NotFound, Conflict,
     Invalid, SlideRejected."""
-    slide = ledger.get_slide(actor, request.slide_id)
-    model = get_ready_model(actor, request, ledger)
+    slide, model = get_inputs(actor, request, ledger)
     if slide.inspection is None:
         raise Conflict(f"The slide is {slide.state.value}; an estimate needs a slide that is READY.")
     options = pin_options(slide, request.options)

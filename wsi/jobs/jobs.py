@@ -15,7 +15,8 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from wsi.access import require
-from wsi.errors import Conflict, NotFound
+from wsi.errors import Conflict
+from wsi.ledger_rules import make_unknown_model_error
 from wsi.notices.outbox import wake
 from wsi.notices.webhooks import check_url
 from wsi.numerics import NUMERICS_VERSION, PRECISION, TISSUE_VERSION
@@ -73,9 +74,8 @@ def submit_job(
     require(actor, Role.ANALYST)
     if request.notify_webhook is not None:
         check_url(request.notify_webhook)
-    slide = ledger.get_slide(actor, request.slide_id)
+    slide, model = get_inputs(actor, request, ledger)
     traceparent = join_trace(traceparent, slide.traceparent, slide.created_at)
-    model = get_ready_model(actor, request, ledger)
     options = pin_options(slide, request.options)
     tiles_expected = _estimate_tiles(slide, model, options)
     job = NewJob(
@@ -161,18 +161,18 @@ def make_retry(old: Job, slide: Slide, model: ModelVersion, traceparent: str) ->
     )
 
 
-def get_ready_model(actor: Actor, request: JobRequest, ledger: TenantLedger) -> ModelVersion:
-    """Return the model version that the request names. Raises NotFound, and Conflict for one that is not READY yet, or
-    was refused."""
-    try:
-        return ledger.get_model(actor, request.model, request.model_version)
-    except NotFound:
-        if request.model_version is None:
-            raise
-        known = ledger.get_registration(actor, request.model, request.model_version)
-        raise Conflict(
-            f"Version {known.version} of {known.name} is {known.state.value}; a job needs a version that is READY."
-        ) from None
+def get_inputs(actor: Actor, request: JobRequest, ledger: TenantLedger) -> tuple[Slide, ModelVersion]:
+    """Return the slide and the model version that the request names. Raises NotFound, and Conflict for a version that
+    is not READY yet, or was refused."""
+    slide, model = ledger.find_inputs(actor, request.slide_id, request.model, request.model_version)
+    if model is not None:
+        return slide, model
+    if request.model_version is None:
+        raise make_unknown_model_error()
+    known = ledger.get_registration(actor, request.model, request.model_version)
+    raise Conflict(
+        f"Version {known.version} of {known.name} is {known.state.value}; a job needs a version that is READY."
+    )
 
 
 def waits_for_capacity(job: Job, now: datetime) -> bool:

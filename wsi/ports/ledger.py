@@ -175,6 +175,13 @@ class TenantLedger(TenantRegistrations, TenantSpending, TenantErasure, TenantAud
         the installation's. Raises NotFound."""
         ...
 
+    def find_inputs(
+        self, actor: Actor, slide_id: UUID, model: str, version: str | None
+    ) -> tuple[Slide, ModelVersion | None]:
+        """Return a slide and a model version in one transaction; None for a model that `get_model` would not find.
+        Raises NotFound for the slide."""
+        ...
+
     def list_names(self, actor: Actor, subjects: Collection[str]) -> Mapping[str, str]:
         """Return the display names of these subjects: a person's e-mail address, a key's name. Subjects of another
         tenant and people without a known address are left out."""

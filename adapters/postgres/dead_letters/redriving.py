@@ -125,7 +125,7 @@ def _retry(cursor: Cursor, failed: Job, actor: str) -> str:
     if equal is not None:
         return f"{NOT_WANTED}: job {equal.id} answers it"
     requester = Actor(tenant=failed.tenant, subject=failed.created_by, role=Role.ANALYST)
-    created = jobs.add(cursor, requester, retry)
+    created = jobs.add(cursor, requester, retry, slide)
     _note(cursor, failed.tenant, actor, "job.redrive", failed.id, {"by": str(created.id)})
     return f"job {created.id} computes the rest"
 
