@@ -21,6 +21,7 @@ from wsi.errors import FailReason, RejectReason
 from wsi.ports.audit import SystemAudit, TenantAudit
 from wsi.ports.dead_letters import SystemDeadLetters
 from wsi.ports.erasure import SystemErasure, TenantErasure
+from wsi.ports.models import TenantModels
 from wsi.ports.registrations import SystemRegistrations, TenantRegistrations
 from wsi.ports.spending import SystemSpending, TenantSpending
 from wsi.records.deliveries import Delivery, NoticeBrief
@@ -39,7 +40,9 @@ from wsi.sources.source import SourceRecords
 from wsi.states import SlideState
 
 
-class TenantLedger(TenantRegistrations, TenantSpending, TenantErasure, TenantAudit, SourceRecords, Protocol):
+class TenantLedger(
+    TenantModels, TenantRegistrations, TenantSpending, TenantErasure, TenantAudit, SourceRecords, Protocol
+):
     """The API's operations. They raise NotFound for ids of other tenants; the use cases check roles."""
 
     def create_slide(
@@ -161,25 +164,6 @@ class TenantLedger(TenantRegistrations, TenantSpending, TenantErasure, TenantAud
     def get_webhook_secret(self, actor: Actor, *, rotate: bool = False) -> str:
         """Return the secret that signs this tenant's webhooks; it is made at first use. `rotate` replaces it; for a
         day, the previous secret signs them too."""
-        ...
-
-    def list_models(self, actor: Actor) -> tuple[ModelVersion, ...]:
-        """List the versions of the tenant and of the installation, ordered by name and version, as
-        `wsi.models.owners.select_usable` selects them."""
-        ...
-
-    def get_model(
-        self, actor: Actor, name: str, version: str | None = None, *, digest: str | None = None
-    ) -> ModelVersion:
-        """Return the named version, or the default one, with this digest if one is given. The tenant's own comes before
-        the installation's. Raises NotFound."""
-        ...
-
-    def find_inputs(
-        self, actor: Actor, slide_id: UUID, model: str, version: str | None
-    ) -> tuple[Slide, ModelVersion | None]:
-        """Return a slide and a model version in one transaction; None for a model that `get_model` would not find.
-        Raises NotFound for the slide."""
         ...
 
     def list_names(self, actor: Actor, subjects: Collection[str]) -> Mapping[str, str]:
