@@ -67,6 +67,8 @@ def _count_ends(world: World, load: Load, jobs: Mapping[str, dict[str, Any]], fo
                 found.inconsistent.append(f"job {job} is complete with {row['shards_remaining']} shards remaining")
             if row["tiles_inferred"] + row["tiles_unreadable"] != row["tiles_planned"] or row["tiles_unreadable"]:
                 found.inconsistent.append(f"job {job} counts {row['tiles_inferred']} of {row['tiles_planned']} tiles")
+        if row["worker_seconds"] < 0:
+            found.inconsistent.append(f"job {job} took {row['worker_seconds']} s")
     for tenant in load.tenants:
         found.lost += [f"job {job} was accepted and is not in SQL" for job in tenant.jobs if job not in jobs]
         for job in tenant.cancelled & jobs.keys():
@@ -81,6 +83,8 @@ def _count_events(world: World, jobs: Mapping[str, dict[str, Any]], found: Count
     moves: dict[str, list[dict[str, Any]]] = {job: [] for job in jobs}
     commits: dict[str, list[dict[str, Any]]] = {job: [] for job in jobs}
     for event in events:
+        if event["kind"] == "shard_failed" and event["detail"]["reason"] == OSError.__name__:
+            found.inconsistent.append(f"shard {event['detail']['shard']} of job {event['job_id']} is blamed for a disk")
         kept = {"moved": moves, "shard_committed": commits}.get(event["kind"])
         if kept is not None:
             kept[str(event["job_id"])].append(event)
