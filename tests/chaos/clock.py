@@ -1,7 +1,7 @@
-"""The clock of a database's server, moved while it runs: libfaketime adds seconds to it that stand in a file.
+"""Moves the clock of a database's server while it runs: libfaketime adds the seconds in a file to it.
 
-A jump is seen by all sessions at their next look. What is measured and not dated, CLOCK_MONOTONIC, goes on as it does
-when a machine's clock is set.
+All sessions see a jump the next time that they read the clock. CLOCK_MONOTONIC does not jump, as on a machine whose
+clock is set.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ def find_library() -> Path | None:
 
 
 class Clock:
-    """Thread-safe. `environment` is for the server's process."""
+    """The clock of one server. Thread-safe; `environment` is for the server's process."""
 
     def __init__(self, library: Path) -> None:
-        # Where `nobody` may read, as whom the server runs below root.
+        # The server of a root user runs as `nobody`, who cannot read below pytest's folders.
         self._folder = Path(tempfile.mkdtemp(prefix="chaos-clock-", dir="/var/tmp"))
         self._folder.chmod(0o755)
         self._lock = threading.Lock()
@@ -38,7 +38,7 @@ class Clock:
             "FAKETIME_TIMESTAMP_FILE": str(self._file),
             "FAKETIME_NO_CACHE": "1",
             "FAKETIME_DONT_FAKE_MONOTONIC": "1",
-            "NO_FAKE_STAT": "1",  # dates of files are nobody's business here, and each would take a semaphore
+            "NO_FAKE_STAT": "1",  # each change of a file's dates would take a semaphore
         }
         self.jump(0.0)
 
@@ -47,6 +47,7 @@ class Clock:
         return self._folder / "seconds"
 
     def jump(self, seconds: float) -> None:
+        """Move the clock ahead; back, if negative."""
         with self._lock:
             self.ahead += seconds
             staging = self._file.with_suffix(".partial")
@@ -55,13 +56,14 @@ class Clock:
             staging.replace(self._file)  # a server never reads half of it
 
     def jump_back(self, seconds: float, *, lasts: float) -> None:
-        """Go back, and forward again once it has lasted."""
+        """Move the clock back, and forward again after `lasts` seconds."""
         self.jump(-seconds)
         timer = threading.Timer(lasts, self.jump, (seconds,))
         self._timers.append(timer)
         timer.start()
 
     def remove(self) -> None:
+        """Stop moving the clock, and delete the file. The server must have ended."""
         for timer in self._timers:
             timer.cancel()
             timer.join()

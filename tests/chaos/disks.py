@@ -1,4 +1,4 @@
-"""Small disks, in memory, for workers' copies of slides: a file of the harness fills one, and is gone seconds later."""
+"""Mounts a small disk in memory for each worker's copies of slides, and fills it for some seconds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FILLER = "filler"
 
 
 class Disks:
-    """The disks by the name of their worker."""
+    """The mounted disks, by the names of the workers."""
 
     def __init__(self) -> None:
         self._mounted: dict[str, Path] = {}
@@ -27,7 +27,7 @@ class Disks:
         self.happened: Counter[str] = Counter()
 
     def mount(self, name: str, folder: Path) -> str | None:
-        """Mount a disk on a folder. Return why it cannot be, else None."""
+        """Mount a disk on a folder. Return the reason if that is impossible, else None."""
         if os.geteuid() != 0:
             return "only root mounts"
         size = f"size={SIZE},mode=0700"
@@ -40,7 +40,7 @@ class Disks:
         return None
 
     def fill(self, name: str, *, seconds: float, wait: float) -> None:
-        """Fill a worker's disk for `seconds`: at once, or once a copy has begun in the next `wait` seconds."""
+        """Fill a worker's disk for `seconds`: at once, or when a copy begins within `wait` seconds."""
         folder = self._mounted[name]
         known = frozenset(folder.glob(COPY))
         thread = threading.Thread(target=self._fill, args=(folder, known, seconds, wait))
@@ -48,12 +48,13 @@ class Disks:
         thread.start()
 
     def clear(self) -> None:
-        """Free all disks, and return once they are."""
+        """Free all disks for good."""
         self._clear.set()
         for thread in self._threads:
             thread.join()
 
     def remove(self) -> None:
+        """Free and unmount all disks. The workers must have ended."""
         self.clear()
         for folder in self._mounted.values():
             subprocess.run(["umount", folder], check=True)
