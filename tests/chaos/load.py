@@ -154,10 +154,13 @@ class Load:
             thread.start()
             self._threads.append(thread)
 
-    def stop(self) -> None:
+    def stop(self, keep_alive: Callable[[], object]) -> None:
+        """Stop asking for jobs. Requests on their way ask until an API answers, which may have to be started again."""
         self.stopping.set()
         for thread in self._threads:
-            thread.join()
+            while thread.is_alive():
+                keep_alive()
+                thread.join(0.1)
 
     def _ask_for_jobs(self, tenant: Tenant, chance: random.Random) -> None:
         number = 1000

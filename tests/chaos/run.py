@@ -82,7 +82,7 @@ def run(
         try:
             _make_faults(world, schedule, done, restarts, tell)
         finally:
-            load.stop()
+            load.stop(lambda: restarts.update(world.parts.keep_alive()))
         calm_seconds = _become_calm(world, restarts, calm_limit)
         counted = count(world, load, calm)
     finally:
