@@ -42,3 +42,4 @@ class StackOptions:
     page_origins: tuple[str, ...] = ()
     #: Fields of WorkerSettings that differ: lease_seconds, checkpoint_seconds, checkpoint_batches, device …
     worker: Mapping[str, Any] = field(default_factory=dict)
+    postgres_environment: Mapping[str, str] = field(default_factory=dict)  #: further variables of the database's server

@@ -22,6 +22,7 @@ import tempfile
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from adapters.settings.database_roles import OWNER
@@ -44,11 +45,20 @@ class EmbeddedPostgres:
     secret is in the data folder, which its owner alone may enter.
 
     `durable=False` turns fsync off: for tests, whose data may be lost with the machine. `demands_passwords=False` lets
-    anybody in: for the emulated deployment, whose templates hold no passwords.
+    anybody in: for the emulated deployment, whose templates hold no passwords. `environment`: further variables of the
+    server and of what starts it.
     """
 
-    def __init__(self, folder: Path, *, durable: bool, demands_passwords: bool = True) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        durable: bool,
+        demands_passwords: bool = True,
+        environment: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self._demands_passwords = demands_passwords
+        self._environment = environment
         self._durable = durable
         self._nobody = pwd.getpwnam("nobody") if os.geteuid() == 0 else None
         self._data = self._reachable_data(folder.absolute())
@@ -81,7 +91,10 @@ class EmbeddedPostgres:
         end = time.monotonic() + START_SECONDS
         while time.monotonic() < end:
             self.port = choose_free_port()
-            if self._run("pg_ctl", "start", "-w", *self._start_options(), check=False) == 0:
+            started = self._run(
+                "pg_ctl", "start", "-w", *self._start_options(), check=False, environment=self._environment
+            )
+            if started == 0:
                 return
             time.sleep(0.2)
         raise RuntimeError(f"Postgres did not start; its last words: {_tail(self.log)}")
@@ -244,7 +257,14 @@ class EmbeddedPostgres:
             return {}
         return {"user": self._nobody.pw_uid, "group": self._nobody.pw_gid, "extra_groups": [], "cwd": "/"}
 
-    def _run(self, program: str, *arguments: str, check: bool = True, standard_input: str = "") -> int:
+    def _run(
+        self,
+        program: str,
+        *arguments: str,
+        check: bool = True,
+        standard_input: str = "",
+        environment: Mapping[str, str] = MappingProxyType({}),
+    ) -> int:
         # Files, not pipes: the server would inherit a pipe and hold it open.
         with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as given:
             given.write(standard_input.encode())
@@ -255,7 +275,7 @@ class EmbeddedPostgres:
                 stdin=given,
                 stdout=output,
                 stderr=output,
-                env=dict(_ENVIRONMENT),
+                env={**_ENVIRONMENT, **environment},
                 **self._identity(),
             ).returncode
             if check and code:

@@ -59,7 +59,9 @@ class Stack:
     def __init__(self, folder: Path, options: StackOptions | None = None) -> None:
         self.folder = folder.absolute()
         self.options = options or StackOptions()
-        self.postgres = EmbeddedPostgres(self.folder / "postgres", durable=self.options.durable)
+        self.postgres = EmbeddedPostgres(
+            self.folder / "postgres", durable=self.options.durable, environment=self.options.postgres_environment
+        )
         self.credentials = make_credentials()  #: of the emulator, for this run
         self.ministack = MiniStack(
             self.folder / "ministack",

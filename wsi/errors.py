@@ -27,8 +27,11 @@ since all of those can carry patient data.
 
 from __future__ import annotations
 
+import errno
 from enum import StrEnum
-from typing import ClassVar
+from typing import ClassVar, Final
+
+FULL_DISK: Final = frozenset({errno.ENOSPC, errno.EDQUOT})  #: of an OSError: no room on a disk of this machine
 
 
 class RejectReason(StrEnum):

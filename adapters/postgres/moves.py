@@ -134,7 +134,8 @@ def add_progress(
 ) -> Job:
     """Add to the counts of a locked job. This is not a move: progress_seq + 1, and a push at most once a second.
 
-    `finished_since`: when the lease of the shard that has just finished began; the time since then is added too.
+    `finished_since`: when the lease of the shard that has just finished began; the time since then is added too,
+    or nothing if the clock has gone back meanwhile. None adds nothing, as `greatest` passes over NULL.
     """
     row = cursor.execute(
         """
@@ -143,7 +144,7 @@ def add_progress(
             tiles_unreadable = tiles_unreadable + %(unreadable)s,
             shards_remaining = shards_remaining - %(finished)s,
             tiles_per_second = coalesce(%(rate)s, tiles_per_second),
-            worker_seconds = worker_seconds + coalesce(extract(epoch FROM now() - %(since)s::timestamptz), 0)
+            worker_seconds = worker_seconds + greatest(0, extract(epoch FROM now() - %(since)s::timestamptz))
         WHERE id = %(id)s
         RETURNING *, pushed_at <= now() - make_interval(secs => %(pause)s) AS may_push
         """,

@@ -20,9 +20,10 @@ WAITS: Final = (("fetch", "out"), ("decode", "in"), ("decode", "out"), ("forward
 PHASES: Final = ("weights", "warm_up")
 
 #: {outcome=…}, how the work on a shard ended: "committed"; given back since the worker leaves ("drained"), since S3
-#: does not answer ("unavailable"), since this GPU cannot hold the model's batch ("unsuitable") or broke ("device"), or
-#: since a newer release planned it ("newer"); the lease went to another ("lost"); no step for too long ("stuck"); an
-#: error in the worker ("failed"); an error that no attempt can help and that ends the job ("job_failed").
+#: does not answer or this disk is full ("unavailable"), since this GPU cannot hold the model's batch ("unsuitable") or
+#: broke ("device"), or since a newer release planned it ("newer"); the lease went to another ("lost"); no step for too
+#: long ("stuck"); an error in the worker ("failed"); an error that no attempt can help and that ends the job
+#: ("job_failed").
 SHARDS = PREFIX + "shards_total"
 #: {reason=…}: the stable code of the error (`wsi.errors`) for each shard neither committed nor drained.
 SHARDS_FAILED = PREFIX + "shards_failed_total"

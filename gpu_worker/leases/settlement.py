@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from inference.shard_run import Drained
 from wsi.errors import (
+    FULL_DISK,
     DeviceLost,
     FailReason,
     JobFailed,
@@ -81,6 +82,9 @@ def decide_settlement(error: Exception | None) -> Settlement:
             )
         case SourceUnavailable() | LedgerUnavailable():
             return replace(_return_shard(ShardOutcome.UNAVAILABLE, error), later=True)
+        case OSError(errno=number) if number in FULL_DISK:  # of this machine, so no fault of the shard
+            full = SourceUnavailable("The worker's disk is full.")
+            return replace(_return_shard(ShardOutcome.UNAVAILABLE, full), later=True)
         case UnsuitableDevice():
             return replace(_return_shard(ShardOutcome.UNSUITABLE, error), refuse=True, reason=error.code)
         case NewerSchema():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import tempfile
 import traceback
 from collections.abc import Callable, Sequence
@@ -10,10 +9,9 @@ from pathlib import Path
 
 from tessera.local_run.inputs import LeftOut, SlideInput
 from tessera.local_run.outcomes import Outcome, SlideOutcome, check_sum
-from wsi.errors import JobFailed, SlideRejected, SourceMissing, TesseraError
+from wsi.errors import FULL_DISK, JobFailed, SlideRejected, SourceMissing, TesseraError
 
 ERROR_LOG = "error.log"
-_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 FolderOf = Callable[[SlideInput], Path | None]  #: where a slide's files go, if anywhere
 
 
@@ -54,7 +52,7 @@ def run_guarded(slide: SlideInput, run: Callable[[SlideInput], SlideOutcome], fo
     except TesseraError as error:
         return _make_outcome(slide, Outcome.FAILED, error.code, error.sentence)
     except OSError as error:
-        if error.errno not in _FULL:
+        if error.errno not in FULL_DISK:
             return _make_outcome(slide, Outcome.FAILED, type(error).__name__, _write_error_log(folder, error))
         return _make_outcome(
             slide, Outcome.FAILED, "disk_full", "The disk is full: free some space and run the same command again."

@@ -80,6 +80,21 @@ CODE_FAULTS: Mapping[str, CodeFault] = {
         ),
         faults=("slow commits", "kill relay before send"),
     ),
+    "blame the shard for a full disk": CodeFault(
+        file="gpu_worker/leases/settlement.py",
+        changes=((" if number in FULL_DISK:", " if number == 0:"),),
+        faults=("fill scratch in a copy",),
+    ),
+    "trust the clock": CodeFault(
+        file="adapters/postgres/moves.py",
+        changes=(
+            (
+                "greatest(0, extract(epoch FROM now() - %(since)s::timestamptz))",
+                "coalesce(extract(epoch FROM now() - %(since)s::timestamptz), 0)",
+            ),
+        ),
+        faults=("clock back",),
+    ),
 }
 
 

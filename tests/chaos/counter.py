@@ -8,7 +8,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from local.options import RESULTS
+from adapters.postgres.owner.auditing import OwnerAudit
+from adapters.settings.database_roles import OWNER
+from local.options import DATABASE, RESULTS
 from tests.chaos.load import Load
 from tests.chaos.world import World
 from wsi.states import JobState
@@ -49,6 +51,7 @@ def count(world: World, load: Load, calm: Mapping[str, str]) -> Count:
     if dead := world.messages.redrive():
         found.lost.append(f"{dead} messages are dead letters")
     _count_views(world, load, jobs, found)
+    _count_audit_faults(world, load, found)
     return found
 
 
@@ -67,6 +70,8 @@ def _count_ends(world: World, load: Load, jobs: Mapping[str, dict[str, Any]], fo
                 found.inconsistent.append(f"job {job} is complete with {row['shards_remaining']} shards remaining")
             if row["tiles_inferred"] + row["tiles_unreadable"] != row["tiles_planned"] or row["tiles_unreadable"]:
                 found.inconsistent.append(f"job {job} counts {row['tiles_inferred']} of {row['tiles_planned']} tiles")
+        if row["worker_seconds"] < 0:
+            found.inconsistent.append(f"job {job} took {row['worker_seconds']} s")
     for tenant in load.tenants:
         found.lost += [f"job {job} was accepted and is not in SQL" for job in tenant.jobs if job not in jobs]
         for job in tenant.cancelled & jobs.keys():
@@ -81,6 +86,10 @@ def _count_events(world: World, jobs: Mapping[str, dict[str, Any]], found: Count
     moves: dict[str, list[dict[str, Any]]] = {job: [] for job in jobs}
     commits: dict[str, list[dict[str, Any]]] = {job: [] for job in jobs}
     for event in events:
+        if event["kind"] == "shard_failed" and event["detail"]["reason"] == OSError.__name__:
+            found.inconsistent.append(
+                f"shard {event['detail']['shard']} of job {event['job_id']} failed by its worker's disk"
+            )
         kept = {"moved": moves, "shard_committed": commits}.get(event["kind"])
         if kept is not None:
             kept[str(event["job_id"])].append(event)
@@ -150,6 +159,13 @@ def _count_usage(world: World, found: Count) -> None:
         if row["used"] != row["committed"]:
             kept = found.duplicated if row["used"] > row["committed"] else found.lost
             kept.append(f"tenant {row['tenant']} is charged {row['used']} tiles of {row['committed']}")
+
+
+def _count_audit_faults(world: World, load: Load, found: Count) -> None:
+    audit = OwnerAudit(lambda: world.stack.postgres.make_dsn(OWNER, DATABASE))
+    for tenant in load.tenants:
+        faults = audit.verify(tenant.name).faults
+        found.inconsistent += [f"audit log of {tenant.name}: {fault.sentence}" for fault in faults]
 
 
 def _count_views(world: World, load: Load, jobs: Mapping[str, dict[str, Any]], found: Count) -> None:

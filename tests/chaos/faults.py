@@ -15,8 +15,9 @@ import psycopg
 from local.options import DATABASE
 from local.postgres import SUPERUSER
 from tests.chaos.proxies.weather import CUT, HELD, REFUSED, SHORT, SLOW, SWALLOWED, Spell, Trap
-from tests.chaos.world import WORKERS, World
+from tests.chaos.world import CLOCK, DISKS, WORKERS, World
 
+COPIED = re.compile(r"S3\.GET .*\.scn")  #: what only OpenSlide reads, from a copy
 Do = Callable[[World, random.Random], None]
 
 
@@ -25,6 +26,7 @@ class Fault:
     does: str
     do: Do
     weight: int = 1  #: how often it comes, next to the others
+    needs: str = ""  #: of `World.missing`: without it, the fault is left out where it was planned
 
 
 def kill_any(number: signal.Signals) -> Do:
@@ -113,9 +115,26 @@ def end_sessions(world: World, chance: random.Random) -> None:
     )
 
 
-def jump_clock(world: World, chance: random.Random) -> None:
-    """Make all that the database dates older, which is what a clock that jumps ahead does to it."""
+def jump_ahead(world: World, chance: random.Random) -> None:
+    """The server's clock jumps ahead and stays there. Without libfaketime all dates in tables jump back instead, which
+    is nearly the same, but for transactions that are open."""
     seconds = chance.uniform(5, 120)
+    if world.clock is None:
+        age_tables(world, seconds)
+    else:
+        world.clock.jump(seconds)
+        world.weather.happened["clock ahead"] += 1
+
+
+def jump_back(world: World, chance: random.Random) -> None:
+    """The server's clock jumps back, as when a wrong one is set right, and seconds later forward again."""
+    assert world.clock is not None, "the fault needs it"
+    world.clock.jump_back(chance.uniform(3, 60), lasts=chance.uniform(4, 9))
+    world.weather.happened["clock back"] += 1
+
+
+def age_tables(world: World, seconds: float) -> None:
+    """Make all that the database dates older, which is what a clock that jumps ahead does to it."""
     try:
         columns = world.sql(
             "SELECT table_name, array_agg(column_name::text) AS names FROM information_schema.columns"
@@ -131,7 +150,19 @@ def jump_clock(world: World, chance: random.Random) -> None:
                 connection.execute(f"UPDATE {row['table_name']} SET {moved}".encode())
     except psycopg.OperationalError:
         return  # a deadlock with what runs, or the server is away: no jump this time
-    world.weather.happened["clock ahead"] += 1
+    world.weather.happened["tables dated older"] += 1
+
+
+def fill_scratch(*, in_a_copy: bool) -> Do:
+    def do(world: World, chance: random.Random) -> None:
+        names = WORKERS if in_a_copy else (chance.choice(WORKERS),)
+        if in_a_copy:  # copies take long enough to be met
+            until = time.monotonic() + 12
+            world.weather.begin(Spell(what=SLOW, request=COPIED, share=1.0, until=until, seconds=0.6))
+        for name in names:
+            world.disks.fill(name, seconds=chance.uniform(4, 8), wait=10.0 if in_a_copy else 0.0)
+
+    return do
 
 
 FAULTS: Mapping[str, Fault] = {
@@ -236,5 +267,14 @@ FAULTS: Mapping[str, Fault] = {
     "short answers": Fault(does="half of a body, then the end", do=let_happen(SHORT, r"S3\.GET", share=0.4, lasts=4)),
     "short requests": Fault(does="half of a PUT arrives", do=let_happen(CUT, r"S3\.PUT", share=0.4, lasts=4)),
     "refuse SQS": Fault(does="503 to a third of SQS's requests", do=let_happen(REFUSED, r"SQS\.", share=0.3, lasts=3)),
-    "jump clock": Fault(does="the database's clock jumps ahead by up to 2 minutes", do=jump_clock),
+    "clock ahead": Fault(does="the database's clock jumps ahead by up to 2 minutes", do=jump_ahead),
+    "clock back": Fault(
+        does="the database's clock jumps back by up to a minute, and forward again", do=jump_back, needs=CLOCK, weight=2
+    ),
+    "fill scratch": Fault(
+        does="a worker's disk for copies of slides is full for seconds", do=fill_scratch(in_a_copy=False), needs=DISKS
+    ),
+    "fill scratch in a copy": Fault(
+        does="workers' disks become full while a slide is copied to them", do=fill_scratch(in_a_copy=True), needs=DISKS
+    ),
 }

@@ -18,6 +18,7 @@ from tessera.api.rest import Api, RemoteSlide
 from tessera.api.transport import Transport
 from tests.chaos.world import World
 from tests.slides import write_svs
+from tests.slides.scn import write_scn
 from tests.stack.lab import eventually
 from wsi.errors import Conflict, NotFound, SourceUnavailable, TooManyRequests
 from wsi.records.jobs import JobTerms, Priority
@@ -26,6 +27,7 @@ from wsi.states import JobState, SlideState
 
 Answer = TypeVar("Answer")
 TILES = {"broad": (16, 12), "narrow": (8, 8)}  #: columns and rows of model tiles: three shards, and one
+COPIED = "copied"  #: the slide that only OpenSlide reads: each worker copies it to its disk first
 MOST_LIVE = 16  #: jobs at a time: what waits when the faults end is done within the calm time
 WEBHOOK = "https://receiver.example:8443/hook"
 
@@ -126,13 +128,12 @@ class Load:
                 tissue=(0, 0, width, height),
                 seed=seed,
             )
-            stack.clients.s3.put_object(Bucket=SHARED, Key=path.name, Body=path.read_bytes())
-            for tenant in self.tenants:
-                tenant.register(kind, f"s3://{SHARED}/{path.name}")
+            self._add_slide(kind, path)
+        self._add_slide(COPIED, write_scn(folder / f"{COPIED}.scn"))
         calm: dict[str, str] = {}
         for tenant in self.tenants:
             tenant.await_slides(90)
-            for number, kind in enumerate(TILES):
+            for number, kind in enumerate(tenant.slides):
                 calm[kind] = tenant.submit(kind, number, priority=Priority.NORMAL, force=True)
 
         def done() -> bool:
@@ -142,16 +143,24 @@ class Load:
         eventually(done, seconds=120, what="the calm run")
         return calm
 
+    def _add_slide(self, kind: str, path: Path) -> None:
+        self.world.stack.clients.s3.put_object(Bucket=SHARED, Key=path.name, Body=path.read_bytes())
+        for tenant in self.tenants:
+            tenant.register(kind, f"s3://{SHARED}/{path.name}")
+
     def start(self) -> None:
         for place, tenant in enumerate(self.tenants):
             thread = threading.Thread(target=self._ask_for_jobs, args=(tenant, random.Random(self.seed + place)))
             thread.start()
             self._threads.append(thread)
 
-    def stop(self) -> None:
+    def stop(self, keep_alive: Callable[[], object]) -> None:
+        """Stop asking for jobs. Requests on their way ask until an API answers, which may have to be started again."""
         self.stopping.set()
         for thread in self._threads:
-            thread.join()
+            while thread.is_alive():
+                keep_alive()
+                thread.join(0.1)
 
     def _ask_for_jobs(self, tenant: Tenant, chance: random.Random) -> None:
         number = 1000
@@ -163,7 +172,7 @@ class Load:
                 ):
                     continue
                 number += 1
-                kind, priority = chance.choice(sorted(TILES)), chance.choice(list(Priority))
+                kind, priority = chance.choice(sorted(tenant.slides)), chance.choice(list(Priority))
                 is_notified = chance.random() < 0.1
                 is_equal, is_cancelled = chance.random() < 0.15, chance.random() < 0.15
                 job = tenant.submit(kind, number, priority=priority, force=not is_equal, notified=is_notified)

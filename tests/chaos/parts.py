@@ -92,16 +92,18 @@ class Parts:
         path.write_text(json.dumps(given))
         self._add(name, [sys.executable, "-m", "tests.chaos.functions", str(path)], make_child_environ({}))
 
-    def add_worker(self, name: str, at: Addresses) -> None:
-        own = self.folder / name
-        (own / "scratch").mkdir(parents=True)
+    def add_worker(self, name: str, at: Addresses) -> Path:
+        """Return the folder of the worker's copies of slides."""
+        scratch = self.folder / name / "scratch"
+        scratch.mkdir(parents=True)
         values = {
             **self.stack.options.worker,
             "model_cache": str(self.folder / "models"),
-            "scratch": str(own / "scratch"),
+            "scratch": str(scratch),
         }
         settings = make_worker_settings(at, values)
         self._add(name, [sys.executable, "-m", "gpu_worker"], make_child_environ(settings.make_environ()))
+        return scratch
 
     def _add(self, name: str, command: list[str], environ: Mapping[str, str]) -> None:
         self.by_name[name] = Part(name, command, environ, self.folder / f"{name}.log", self.root)

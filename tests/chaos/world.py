@@ -8,7 +8,7 @@ import signal
 import socket
 import time
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,8 @@ from local.options import DATABASE, StackOptions
 from local.postgres import SUPERUSER
 from local.stack import Stack
 from local.workers import ROOT
+from tests.chaos.clock import NO_LIBRARY, Clock, find_library
+from tests.chaos.disks import Disks
 from tests.chaos.messages import Messages
 from tests.chaos.parts import RECEIVER, STAGES, Parts, put_behind
 from tests.chaos.proxies.http import HttpProxy
@@ -28,6 +30,7 @@ from tests.chaos.proxies.postgres import PostgresProxy
 from tests.chaos.proxies.weather import Weather
 
 WORKERS = ("worker-1", "worker-2")
+CLOCK, DISKS = "clock", "disks"  #: what some faults need
 #: Nothing that the sweep would send again after long may hide a message that was lost. Postgres is durable: what it
 #: confirmed must outlast a crash.
 OPTIONS = StackOptions(
@@ -49,10 +52,20 @@ class World:
     weather: Weather = field(init=False)
     messages: Messages = field(init=False)
     parts: Parts = field(init=False)
+    clock: Clock | None = None  #: of the database's server; None without libfaketime
+    disks: Disks = field(default_factory=Disks)
+    missing: dict[str, str] = field(default_factory=dict)  #: what the machine lacks, and the line that says so
     _undo: ExitStack = field(default_factory=ExitStack)
 
     def start(self) -> None:
-        self.stack = Stack(self.folder / "stack", OPTIONS)
+        options = OPTIONS
+        if library := find_library():
+            self.clock = Clock(library)
+            self._undo.callback(self.clock.remove)
+            options = replace(OPTIONS, postgres_environment=self.clock.environment)
+        else:
+            self.missing[CLOCK] = NO_LIBRARY
+        self.stack = Stack(self.folder / "stack", options)
         self._undo.callback(self._remove)
         self.stack.start()
         self.stack.stop_functions()
@@ -64,6 +77,7 @@ class World:
         self._undo.callback(proxies.stop)
         own = self.folder / "parts"
         own.mkdir()
+        self._undo.callback(self.disks.remove)
         self.parts = Parts(self.stack, own, self.root)
         self._undo.callback(self.parts.stop)
         upstream = int(self.stack.ministack.url.rpartition(":")[2])
@@ -81,8 +95,15 @@ class World:
                 case "stages":
                     self.parts.add_functions(name, at, queues=STAGES)
                 case _:
-                    self.parts.add_worker(name, at)
+                    self._add_disk(name, self.parts.add_worker(name, at))
         self.parts.keep_alive()
+
+    def _add_disk(self, name: str, scratch: Path) -> None:
+        """Give a worker a small disk for its copies of slides, where this process may mount one."""
+        if DISKS in self.missing:
+            return
+        if refusal := self.disks.mount(name, scratch):
+            self.missing[DISKS] = f"no disk becomes full, as none can be mounted: {refusal}"
 
     def stop(self) -> None:
         self._undo.close()

@@ -226,6 +226,19 @@ class ShardLedgerContract:
         assert world.usage(world.other) == (0, 0.0)
         assert world.tenants.get_job(world.actor, job.id).worker_seconds == pytest.approx(seconds, abs=0.1)
 
+    def test_a_clock_that_goes_back_takes_no_time_off_what_was_used(self, world: LedgerWorld) -> None:
+        job = running_job(world, (10, 5))
+        held = lease(world, job, 0)
+        world.pass_time(20)
+        assert commit(world, held)
+        held = lease(world, job, 1)
+        world.pass_time(-60)
+        assert commit(world, held)
+        tiles, seconds = world.usage(world.actor)
+        assert tiles == 15
+        assert 20 <= seconds < 25
+        assert 20 <= world.tenants.get_job(world.actor, job.id).worker_seconds < 25
+
     def test_time_of_an_attempt_that_finished_nothing_is_no_part_of_the_jobs(self, world: LedgerWorld) -> None:
         job = running_job(world, (10,))
         lost = lease(world, job, 0)

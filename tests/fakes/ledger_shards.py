@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
 from uuid import UUID
 
 from tests.fakes.ledger_books import Books, Report, Usage
@@ -169,7 +170,7 @@ class MemoryShards:
             unreadable=gained_unreadable,
             finished=int(after.state is ShardState.DONE),
             rate=self._rate(job),
-            seconds=(self.books.now() - report.leased_at).total_seconds() if after.state is ShardState.DONE else 0.0,
+            seconds=self._seconds_since(report.leased_at) if after.state is ShardState.DONE else 0.0,
         )
 
     def _rate(self, job: Job) -> float | None:
@@ -185,9 +186,12 @@ class MemoryShards:
                 newest[shard.lease_owner] = report
         return sum(report.rate or 0.0 for report in newest.values()) if newest else None
 
+    def _seconds_since(self, then: datetime) -> float:
+        return max(0.0, (self.books.now() - then).total_seconds())
+
     def _add_usage(self, job: Job, shard: Shard) -> None:
         now = self.books.now()
-        seconds = (now - self.books.reports[job.id, shard.index].leased_at).total_seconds()
+        seconds = self._seconds_since(self.books.reports[job.id, shard.index].leased_at)
         day = (job.tenant, now.date())
         for usage in (
             self.books.usage.setdefault(day, Usage()),

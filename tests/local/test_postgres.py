@@ -124,3 +124,14 @@ def test_a_cluster_that_let_anybody_in_demands_passwords_after_an_upgrade(folder
             assert connection.execute("SELECT count(*) FROM kept").fetchone() == (0,)
     finally:
         server.stop()
+
+
+def test_the_servers_process_alone_gets_further_variables(folder: Path) -> None:
+    server = EmbeddedPostgres(folder, durable=True, environment={"TESSERA_MARK": "here"})
+    server.start()
+    try:
+        pid = int((folder / "postmaster.pid").read_text().splitlines()[0])
+        assert b"TESSERA_MARK=here" in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+        assert "TESSERA_MARK" not in os.environ
+    finally:
+        server.stop()

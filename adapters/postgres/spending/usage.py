@@ -13,16 +13,18 @@ from wsi.records.identity import Actor
 from wsi.records.jobs import Job
 from wsi.records.operations.usage import BudgetUse, UsageBy, UsageLine
 
-_COUNT = """
+#: The clock may have gone back since: no commit takes time off what was used.
+_SECONDS = "greatest(0, extract(epoch FROM now() - %(since)s))"
+_COUNT = f"""
     INSERT INTO usage AS u (tenant, day, tiles, worker_seconds)
-    VALUES (%(tenant)s, (now() AT TIME ZONE 'UTC')::date, %(tiles)s, extract(epoch FROM now() - %(since)s))
+    VALUES (%(tenant)s, (now() AT TIME ZONE 'UTC')::date, %(tiles)s, {_SECONDS})
     ON CONFLICT (tenant, day) DO UPDATE
     SET tiles = u.tiles + excluded.tiles, worker_seconds = u.worker_seconds + excluded.worker_seconds
 """
-_DIVIDE = """
+_DIVIDE = f"""
     INSERT INTO usage_details AS u (tenant, day, model, model_version, requester, tiles, worker_seconds)
     VALUES (%(tenant)s, (now() AT TIME ZONE 'UTC')::date, %(model)s, %(version)s, %(requester)s, %(tiles)s,
-        extract(epoch FROM now() - %(since)s))
+        {_SECONDS})
     ON CONFLICT (tenant, day, model, model_version, requester) DO UPDATE
     SET tiles = u.tiles + excluded.tiles, worker_seconds = u.worker_seconds + excluded.worker_seconds
 """

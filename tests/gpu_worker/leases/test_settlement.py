@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 from typing import Any
 
 import pytest
@@ -26,18 +27,13 @@ from wsi.errors import (
     UnsuitableDevice,
 )
 
+AWAY = (ShardOutcome.UNAVAILABLE, MessageAction.RETURN, "source_unavailable", {"release", "later"})
 #: error -> outcome, what happens to the message, code in the metrics, and every flag that is set.
 SETTLED: tuple[tuple[Exception | None, ShardOutcome, MessageAction, str, set[str]], ...] = (
     (None, ShardOutcome.COMMITTED, MessageAction.DELETE, "", set()),
     (Drained(), ShardOutcome.DRAINED, MessageAction.RETURN, "", {"release"}),
     (LeaseLost("Lost."), ShardOutcome.LOST, MessageAction.LEAVE, "lease_lost", set()),
-    (
-        SourceUnavailable("Away."),
-        ShardOutcome.UNAVAILABLE,
-        MessageAction.RETURN,
-        "source_unavailable",
-        {"release", "later"},
-    ),
+    (SourceUnavailable("Away."), *AWAY),
     (
         LedgerUnavailable("It hung up."),
         ShardOutcome.UNAVAILABLE,
@@ -56,6 +52,8 @@ SETTLED: tuple[tuple[Exception | None, ShardOutcome, MessageAction, str, set[str
     (DeviceLost("Gone."), ShardOutcome.DEVICE, MessageAction.RETURN, "device_lost", {"release", "leave"}),
     (Stuck("Silent."), ShardOutcome.STUCK, MessageAction.RETURN, "stuck", {"release", "failed"}),
     (SourceTruncated("Ends."), ShardOutcome.FAILED, MessageAction.RETURN, "source_truncated", {"release", "failed"}),
+    (OSError(errno.ENOSPC, "No space", "/scratch/Jane Doe.scn"), *AWAY),
+    (OSError(errno.EDQUOT, "Quota", "/scratch/Jane Doe.scn"), *AWAY),
     (OSError("/slides/Jane Doe.svs"), ShardOutcome.FAILED, MessageAction.RETURN, "internal", {"release", "failed"}),
     (ModelError("Refused."), ShardOutcome.JOB_FAILED, MessageAction.DELETE, "model_error", set()),
 )
