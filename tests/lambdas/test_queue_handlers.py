@@ -165,6 +165,7 @@ def swept(installation):
         ledger=installation.ledger,
         slides=installation.slides,
         objects=installation.objects,
+        locks=None,
         queues=installation.queues,
         upload_days=3,
         stuck_seconds=900,
