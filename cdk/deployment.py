@@ -118,6 +118,9 @@ class Deployment(BaseModel):
     #: Second region, which gets copies of slides, results, models and database backups. Without it a lost region is a
     #: lost installation.
     recovery_region: shapes.Region | None = None
+    #: Whether the buckets of slides and results have S3 Object Lock, by which S3 itself keeps what is under a legal
+    #: hold. Never change it of an installation that exists, since that replaces its buckets with empty ones.
+    object_lock: bool = False
     #: After a loss, in the second region: its buckets of slides, results and models, to go on with.
     adopted_buckets: Annotated[tuple[shapes.Bucket, ...], _LISTED] = ()
     adopted_key_arn: shapes.Key | None = None  #: ARN of those buckets' KMS key.

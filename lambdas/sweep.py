@@ -15,14 +15,15 @@ from adapters.sqs import SqsQueues
 from lambdas.cold_start import Handler, make_entry
 from lambdas.logs import make_logger
 from lambdas.metrics import publish, publish_failed_erasures
-from lambdas.wiring import make_aws_clients, make_system_ledger
+from lambdas.wiring import make_aws_clients, make_slide_locks, make_system_ledger
 from wsi.jobs.sweeping import sweep
 from wsi.ports.ledger import SystemLedger
 from wsi.ports.objects import Objects, SlideStore
 from wsi.ports.queues import Queues
 from wsi.records.audit.lines import ANCHOR_SECONDS
 from wsi.slides.archiving import settle
-from wsi.slides.erasing import EXPIRED_A_RUN, erase
+from wsi.slides.erasing import erase, expire
+from wsi.slides.locking import SlideLocks
 
 logger = make_logger("sweep")
 
@@ -34,6 +35,7 @@ def make_handler(
     ledger: SystemLedger,
     slides: SlideStore,
     objects: Objects,
+    locks: SlideLocks | None,
     queues: Queues,
     upload_days: float,
     stuck_seconds: float,
@@ -57,7 +59,7 @@ def make_handler(
         publish(vitals, swept, namespace=metrics_namespace)
         settled = settle(ledger=ledger, slides=slides)
         logger.info("settled", extra=asdict(settled))
-        expired = ledger.delete_expired(limit=EXPIRED_A_RUN)
+        expired = expire(ledger=ledger, locks=locks)
         erased = erase(ledger=ledger, slides=slides, objects=objects)
         logger.info("erased", extra={**asdict(expired), **asdict(erased)})
         publish_failed_erasures(erased.erasures_failed, namespace=metrics_namespace)
@@ -75,6 +77,7 @@ def wire(settings: SweepSettings) -> Handler:
         ledger=make_system_ledger(settings),
         slides=S3SlideStore(clients, settings.slides_bucket),
         objects=S3Objects(clients, settings.results_bucket),
+        locks=make_slide_locks(settings, clients),
         queues=SqsQueues(clients, settings.queue_prefix),
         upload_days=settings.upload_days,
         stuck_seconds=settings.stuck_seconds,

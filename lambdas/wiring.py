@@ -15,6 +15,7 @@ from adapters.postgres.administration.directory import PostgresDirectory
 from adapters.postgres.connections import Connections
 from adapters.postgres.system_ledger import PostgresSystemLedger
 from adapters.postgres.tenant_ledger import PostgresTenantLedger
+from adapters.s3.locks import S3Locks
 from adapters.s3.objects import S3Objects
 from adapters.s3.slides import S3SlideStore
 from adapters.settings.processes import (
@@ -23,6 +24,7 @@ from adapters.settings.processes import (
     DatabaseSettings,
     SlideBuckets,
     SubmitSettings,
+    SweepSettings,
     TracedSettings,
 )
 from adapters.settings.reads import ReadLimits
@@ -35,6 +37,7 @@ from wsi.ports.objects import MultipartStore, Objects, SlideStore
 from wsi.ports.queues import Queues
 from wsi.ports.tracing import NO_TRACER, Tracer
 from wsi.records.expectations import WorkerScaling
+from wsi.slides.locking import SlideLocks
 from wsi.sources.source import SourceRecords
 
 SCRATCH = Path("/tmp")  #: a Lambda's only writable folder
@@ -73,6 +76,14 @@ def make_slide_store(
         limits,
         list_sources=sources.list_sources,
         source_role=settings.source_role,
+    )
+
+
+def make_slide_locks(settings: ApiSettings | SweepSettings, clients: AwsClients) -> SlideLocks | None:
+    if not settings.object_lock:
+        return None
+    return SlideLocks(
+        slides=S3Locks(clients, settings.slides_bucket), results=S3Locks(clients, settings.results_bucket)
     )
 
 
@@ -138,6 +149,7 @@ class ApiWiring(SubmitWiring):
 
     slides: SlideStore
     packages: MultipartStore  #: model packages
+    locks: SlideLocks | None = None  #: None: the buckets have no S3 Object Lock
     realtime_url: str | None = None
     scaling: WorkerScaling
     administration: AdministrationPorts | None = None  #: None: its routes are not served
@@ -151,6 +163,7 @@ class ApiWiring(SubmitWiring):
             **vars(submitting),
             slides=make_slide_store(settings, clients, submitting.ledger),
             packages=S3SlideStore(clients, settings.models_bucket),
+            locks=make_slide_locks(settings, clients),
             realtime_url=settings.realtime_url,
             scaling=WorkerScaling(
                 start_seconds=settings.worker_start_seconds,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
+from tests.fakes.erasure.locks import MemoryLocks
 from tests.fakes.ledger import MemoryLedger
 from tests.fakes.objects import MemoryObjects
 from tests.fakes.push import MemoryPublisher
@@ -18,6 +19,7 @@ from wsi.records.expectations import WorkerScaling
 from wsi.records.identity import OPERATORS, Actor, Role
 from wsi.records.models import ModelVersion
 from wsi.records.slides import Choice, Inspection, LevelInfo, Slide
+from wsi.slides.locking import SlideLocks
 from wsi.sources.source import Source
 from wsi.tracing import make_traceparent
 from wsi.uploads.rules import NewFile, PartAsked, compute_part_size, count_parts
@@ -74,6 +76,12 @@ class Installation:
         self.slides = MemorySlideStore(
             allowed_buckets=[ALLOWED_BUCKET], clock=self.clock, list_sources=self.ledger.list_sources
         )
+        self.file_locks = MemoryLocks(
+            lambda: [uri.removeprefix(self.slides.make_uri("")) for uri in self.slides.held], self.clock
+        )
+        self.result_locks = MemoryLocks(lambda: self.objects.held, self.clock)
+        #: of an installation with S3 Object Lock
+        self.locks = SlideLocks(slides=self.file_locks, results=self.result_locks)
         self.packages = MemorySlideStore("tessera-models", clock=self.clock)
         self.queues = MemoryQueues(self.clock)
         self.ledger.register_model(

@@ -19,7 +19,9 @@
     +-- JobFailed            a job that cannot be finished; `reason` goes to the user
     +-- LeaseLost            another worker holds the shard now; drop the work
     +-- RequestError         a mistake of a caller of the API
-        +-- Unauthenticated 401, Forbidden 403, NotFound 404, Conflict 409, Invalid 422, TooManyRequests 429
+        +-- Unauthenticated 401, Forbidden 403, NotFound 404, Invalid 422, TooManyRequests 429
+        +-- Conflict 409
+            +-- ObjectLocked  S3 Object Lock keeps an object that was to be deleted
 
 Every message is one sentence that the reader can act on. It never holds a file name, a token or a free-text tag,
 since all of those can carry patient data.
@@ -210,6 +212,10 @@ class NotFound(RequestError):
 class Conflict(RequestError):
     code = "conflict"
     status = 409
+
+
+class ObjectLocked(Conflict):
+    """A `Conflict` that only time, or whoever locked the object, ends."""
 
 
 class Invalid(RequestError):

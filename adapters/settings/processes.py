@@ -113,7 +113,13 @@ class SubmitSettings(DatabaseSettings, QueueNames, Pages, Prices, TracedSettings
     results_bucket: str  #: Bucket of results and of what inspection stores.
 
 
-class ApiSettings(SubmitSettings, SlideBuckets):
+class LockedObjects(Environment):
+    """The locks of uploaded slides and of results."""
+
+    object_lock: bool = False  #: Whether the buckets of slides and results have S3 Object Lock.
+
+
+class ApiSettings(SubmitSettings, SlideBuckets, LockedObjects):
     """The function of the REST API."""
 
     models_bucket: str  #: Bucket of model packages.
@@ -167,7 +173,7 @@ class RelaySettings(DatabaseSettings, QueueNames, TracedSettings):
     shards_in_flight: int = Field(default=compute_shards_in_flight(4), gt=0)
 
 
-class SweepSettings(DatabaseSettings, QueueNames, Prices):
+class SweepSettings(DatabaseSettings, QueueNames, Prices, LockedObjects):
     """The function that repairs, once a minute, what deaths and lost messages left behind, and erases what was
     deleted."""
 

@@ -15,6 +15,8 @@ UPLOADING = ("s3:PutObject", "s3:AbortMultipartUpload", "s3:ListMultipartUploadP
 ARCHIVING = ("s3:GetObject", "s3:PutObjectTagging", "s3:DeleteObjectTagging", "s3:RestoreObject")
 #: For good: our buckets are versioned.
 DELETING = ("s3:DeleteObject", "s3:DeleteObjectVersion")
+#: Of every version. S3 leaves a lock that the caller may not see out of an object's head, and says nothing of it.
+SEEING_LOCKS = ("s3:GetObjectVersion", "s3:GetObjectRetention", "s3:GetObjectLegalHold")
 
 
 class FunctionRights:
@@ -69,6 +71,14 @@ class FunctionRights:
     def delete(self, bucket: s3.IBucket, keys: str = "*") -> None:
         self.may(DELETING, bucket.arn_for_objects(keys))
         self.may(["s3:ListBucketVersions"], bucket.bucket_arn)
+
+    def see_locks(self, *buckets: s3.IBucket) -> None:
+        """Allow reading the heads of all versions, with their locks. Their bytes take a right on the key too."""
+        self.may(SEEING_LOCKS, *(bucket.arn_for_objects("*") for bucket in buckets))
+
+    def hold(self, bucket: s3.IBucket, keys: str) -> None:
+        """Allow placing and clearing legal holds."""
+        self.may(["s3:PutObjectLegalHold"], bucket.arn_for_objects(keys))
 
     def erase(self, slides: s3.IBucket, results: s3.IBucket) -> None:
         """Allow deleting for good all that is stored of a slide or a job, and aborting its uploads."""

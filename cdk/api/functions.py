@@ -89,6 +89,7 @@ class Functions(Construct):
             **self._deployment.traced,
             **self._buckets,
             models_bucket=data.models.bucket_name,
+            object_lock=self._deployment.object_lock,
             queue_prefix=self._deployment.queue_prefix,
             dollars_per_gpu_hour=self._deployment.dollars_per_gpu_hour,
             realtime_url=realtime.realtime_url,
@@ -107,6 +108,10 @@ class Functions(Construct):
         access.archive(data.slides)
         access.delete(data.slides)
         access.delete(data.results)
+        if self._deployment.object_lock:
+            access.see_locks(data.slides, data.results)
+            access.hold(data.slides, "*/slides/*")
+            access.hold(data.results, "*/jobs/*")
         # Packages that admins upload. It sees their heads, which takes the right to read them.
         access.read(data.models)
         access.write(data.models, f"{PACKAGES}*", actions=UPLOADING)
@@ -202,6 +207,7 @@ class Functions(Construct):
             **self._common(SYSTEM_ROLE),
             slides_bucket=self._data.slides.bucket_name,
             results_bucket=self._data.results.bucket_name,
+            object_lock=self._deployment.object_lock,
             queue_prefix=self._deployment.queue_prefix,
             dollars_per_gpu_hour=self._deployment.dollars_per_gpu_hour,
         )
@@ -211,6 +217,8 @@ class Functions(Construct):
         access.collect_dead_letters()
         access.archive(self._data.slides)
         access.erase(self._data.slides, self._data.results)
+        if self._deployment.object_lock:
+            access.see_locks(self._data.slides, self._data.results)
 
     def _make_notices(self) -> None:
         """Make the functions for notices. webhook_send opens URLs of customers: so it runs outside the VPC, and its

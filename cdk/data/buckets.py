@@ -49,6 +49,7 @@ class DataBucket(s3.Bucket):
         methods: Sequence[s3.HttpMethods] = (),
         rules: Sequence[s3.LifecycleRule] = (),
         noncurrent_days: int = NONCURRENT_DAYS,
+        has_locks: bool = False,
         replica: Replica | None = None,
     ) -> None:
         housekeeping = s3.LifecycleRule(
@@ -64,6 +65,7 @@ class DataBucket(s3.Bucket):
             encryption_key=key,
             bucket_key_enabled=True,  # a request to KMS a bucket and hour, not one an object
             versioned=True,
+            object_lock_enabled=has_locks or None,
             server_access_logs_bucket=access_logs,
             server_access_logs_prefix=f"{id.lower()}/",
             lifecycle_rules=[housekeeping, *rules],
@@ -86,6 +88,7 @@ def make_slides_bucket(scope: Construct, id: str, *, deployment: Deployment, **s
         id,
         deployment=deployment,
         methods=(s3.HttpMethods.PUT, *_READS),
+        has_locks=deployment.object_lock,
         rules=[
             s3.LifecycleRule(
                 id="originals",
@@ -115,6 +118,7 @@ def make_results_bucket(scope: Construct, id: str, *, deployment: Deployment, **
         id,
         deployment=deployment,
         methods=_READS,
+        has_locks=deployment.object_lock,
         rules=[
             s3.LifecycleRule(
                 id="shards",

@@ -54,3 +54,5 @@ class ObjectBuckets(Construct):
         self.results = make_results_bucket(scope, "Results", replica=replication.results, **shared)
         self.models = make_models_bucket(scope, "Models", replica=replication.models, **shared)
         replication.allow((self.slides, self.results, self.models), key)
+        if deployment.object_lock:
+            replication.allow_locks((self.slides, self.results))

@@ -43,6 +43,12 @@ class Replication(Construct):
         self._may(["kms:Decrypt"], [key.key_arn], through=cdk.Stack.of(self).region)
         self._may(["kms:Encrypt"], [self._key.key_arn], through=self._region)
 
+    def allow_locks(self, sources: Sequence[s3.IBucket]) -> None:
+        """Allow S3 to read the locks of `sources`, which it sets on replicas too. Their buckets need Object Lock then:
+        S3 copies nothing from a bucket with it into one without."""
+        objects = [source.arn_for_objects("*") for source in sources]
+        self._may(["s3:GetObjectRetention", "s3:GetObjectLegalHold"], objects)
+
     def _may(self, actions: list[str], resources: list[str], *, through: str | None = None) -> None:
         conditions = {"StringEquals": {"kms:ViaService": f"s3.{through}.amazonaws.com"}} if through else None
         self._role.add_to_policy(iam.PolicyStatement(actions=actions, resources=resources, conditions=conditions))

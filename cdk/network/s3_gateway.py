@@ -16,16 +16,27 @@ _EVERYTHING_OURS_NEED = (
     *("s3:AbortMultipartUpload", "s3:ListMultipartUploadParts"),
     *("s3:ListBucket", "s3:ListBucketVersions", "s3:GetBucketLocation"),
 )
+_LOCKS = ("s3:GetObjectRetention", "s3:GetObjectLegalHold", "s3:PutObjectLegalHold")
 
 
 class S3Gateway(ec2.GatewayVpcEndpoint):
     """The S3 gateway endpoint of `subnets`. Its policy is the most that anybody may do through it (F-47)."""
 
-    def __init__(self, scope: cdk.Stack, id: str, *, vpc: ec2.IVpc, subnets: ec2.SubnetSelection, region: str) -> None:
+    def __init__(
+        self,
+        scope: cdk.Stack,
+        id: str,
+        *,
+        vpc: ec2.IVpc,
+        subnets: ec2.SubnetSelection,
+        region: str,
+        has_locks: bool,
+    ) -> None:
         super().__init__(scope, id, vpc=vpc, subnets=[subnets], service=ec2.GatewayVpcEndpointAwsService.S3)
         answers = f"cloudformation-custom-resource-response-{region.replace('-', '')}"
         self._allow(_READS, "*")
-        self._allow(_EVERYTHING_OURS_NEED, "*", {"StringEquals": {"aws:ResourceAccount": scope.account}})
+        ours = (*_EVERYTHING_OURS_NEED, *(_LOCKS if has_locks else ()))
+        self._allow(ours, "*", {"StringEquals": {"aws:ResourceAccount": scope.account}})
         # Custom resources that run in the VPC answer CloudFormation by a presigned put.
         self._allow(("s3:PutObject",), f"arn:{scope.partition}:s3:::{answers}/*")
 

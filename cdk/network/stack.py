@@ -46,7 +46,14 @@ class NetworkStack(cdk.Stack):
         )
         self.private = ec2.SubnetSelection(subnet_type=ec2.SubnetType.PRIVATE_WITH_EGRESS)
         self.isolated = ec2.SubnetSelection(subnet_type=ec2.SubnetType.PRIVATE_ISOLATED)
-        S3Gateway(self, "S3", vpc=self.vpc, subnets=self.private, region=deployment.region)
+        S3Gateway(
+            self,
+            "S3",
+            vpc=self.vpc,
+            subnets=self.private,
+            region=deployment.region,
+            has_locks=deployment.object_lock,
+        )
         self._flow_logs(deployment)
         self.database_clients = ec2.SecurityGroup(
             self, "DatabaseClients", vpc=self.vpc, description="May reach the proxy of the database"

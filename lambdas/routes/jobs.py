@@ -139,7 +139,7 @@ def retry(
     "/jobs/<job_id>", tags=["jobs"], summary="Delete a job that has ended", status_code=HTTPStatus.NO_CONTENT
 )
 def delete(job_id: UUID, caller: Caller, wiring: Wiring) -> Response[None]:
-    erasing.delete_job(caller, job_id, ledger=wiring.ledger, objects=wiring.objects)
+    erasing.delete_job(caller, job_id, ledger=wiring.ledger, objects=wiring.objects, locks=wiring.locks)
     return Response(status_code=HTTPStatus.NO_CONTENT)
 
 

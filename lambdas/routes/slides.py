@@ -94,10 +94,13 @@ def restore(
 
 @router.put("/slides/<slide_id>/legal-hold", tags=["slides"], summary="Begin or end a legal hold")  # pyright: ignore[reportUnknownMemberType]
 def hold(slide_id: UUID, body: LegalHold, caller: Caller, wiring: Wiring) -> SlideAnswer:
-    return SlideAnswer.of(erasing.set_legal_hold(caller, slide_id, held=body.held, ledger=wiring.ledger))
+    slide = erasing.set_legal_hold(caller, slide_id, held=body.held, ledger=wiring.ledger, locks=wiring.locks)
+    return SlideAnswer.of(slide)
 
 
 @router.delete("/slides/<slide_id>", tags=["slides"], summary="Delete the slide", status_code=HTTPStatus.NO_CONTENT)
 def delete(slide_id: UUID, caller: Caller, wiring: Wiring) -> Response[None]:
-    erasing.delete_slide(caller, slide_id, ledger=wiring.ledger, slides=wiring.slides, objects=wiring.objects)
+    erasing.delete_slide(
+        caller, slide_id, ledger=wiring.ledger, slides=wiring.slides, objects=wiring.objects, locks=wiring.locks
+    )
     return Response(status_code=HTTPStatus.NO_CONTENT)

@@ -59,6 +59,7 @@ def furnished() -> Templates:
         availability_zones="us-east-1a,us-east-1b,us-east-1d",
         alarm_email="ops@example.org",
         recovery_region="us-west-2",
+        object_lock="true",
         mail_from="slides@example.org",
         page_origins="https://lab.example.org",
         allowed_buckets="lab-slides",

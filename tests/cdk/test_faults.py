@@ -11,6 +11,7 @@ from tests.cdk.faults import (
     costs,
     data,
     doors,
+    locks,
     network,
     recovery,
     redeploying,
@@ -40,6 +41,7 @@ FAULTS = (
     *traces.FAULTS,
     *sign_in.FAULTS,
     *sources.FAULTS,
+    *locks.FAULTS,
 )
 
 

@@ -6,11 +6,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from tests.contracts.erasure.object_locks import ObjectLocksContract
 from tests.contracts.objects import ObjectsContract
 from tests.contracts.queues import QueuesContract
 from tests.contracts.ranges import RangesContract
 from tests.contracts.slide_archive import ArchivedReadsContract, SlideArchiveContract
 from tests.contracts.slide_store import SlideAccessContract, SlideUploadsContract, list_sources
+from tests.fakes.erasure.locks import MemoryLocks
 from tests.fakes.objects import MemoryObjects
 from tests.fakes.queues import MemoryQueues
 from tests.fakes.slides import MemorySlideStore
@@ -33,6 +35,24 @@ class TestMemoryObjects(ObjectsContract):
     @pytest.fixture
     def objects(self):
         return MemoryObjects()
+
+
+class TestMemoryLocks(ObjectLocksContract):
+    @pytest.fixture
+    def objects(self):
+        return MemoryObjects()
+
+    @pytest.fixture
+    def locks(self, objects):
+        return MemoryLocks(lambda: objects.held)
+
+    @pytest.fixture
+    def put(self, objects):
+        return lambda key: objects.put(key, b"")
+
+    @pytest.fixture
+    def retain(self, locks):
+        return locks.retain
 
 
 class _Store:

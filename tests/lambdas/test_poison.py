@@ -73,6 +73,7 @@ def test_the_sweep_collects_the_dead_letters_of_every_queue(installation):
         ledger=installation.ledger,
         slides=installation.slides,
         objects=installation.objects,
+        locks=None,
         queues=installation.queues,
         upload_days=3,
         stuck_seconds=900,

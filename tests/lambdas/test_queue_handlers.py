@@ -166,6 +166,7 @@ def sweeping(installation, objects=None):
         ledger=installation.ledger,
         slides=installation.slides,
         objects=objects or installation.objects,
+        locks=None,
         queues=installation.queues,
         upload_days=3,
         stuck_seconds=900,
@@ -239,7 +240,7 @@ def test_the_sweep_tells_how_all_jobs_stand(installation, swept, capsys):
 def test_the_sweep_tells_of_what_could_not_be_erased(installation, capsys):
     slide = installation.ready()
     at = {"ledger": installation.ledger, "slides": installation.slides, "objects": installation.objects}
-    delete_slide(ANALYST, slide, **at)
+    delete_slide(ANALYST, slide, **at, locks=None)
     installation.clock.pass_seconds(PASS_SECONDS + 1)
     sweeping(installation, KeepingObjects())({}, None)
     assert metric_lines(capsys.readouterr().out)[-1][metrics.ERASURES_FAILED] == [1]

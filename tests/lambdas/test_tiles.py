@@ -310,7 +310,8 @@ def test_a_rejected_slide_says_why_and_promises_nothing(viewer, installation):
 
 
 def test_a_deleted_slide_is_not_found(viewer, installation, written):
-    delete_slide(ANALYST, written, ledger=installation.ledger, slides=installation.slides, objects=installation.objects)
+    at = {"ledger": installation.ledger, "slides": installation.slides, "objects": installation.objects}
+    delete_slide(ANALYST, written, **at, locks=None)
     for path in ("pyramid", "thumbnail"):
         assert viewer.get(f"/slides/{written}/{path}").status == 404
 

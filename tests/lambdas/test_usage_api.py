@@ -101,6 +101,7 @@ def test_the_sweep_has_admins_told_by_mail_at_80_percent(analysed, installation)
         ledger=ledger,
         slides=installation.slides,
         objects=installation.objects,
+        locks=None,
         queues=installation.queues,
         dollars_per_gpu_hour=1.0,
         metrics_namespace="tessera",

@@ -15,13 +15,14 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from wsi import keys
 from wsi.concurrency import map_concurrently
 from wsi.digests import compute_slide_digest
-from wsi.errors import SourceMissing, SourceUnavailable
+from wsi.errors import ObjectLocked, SourceMissing, SourceUnavailable
 from wsi.inspection.stored_examination import open_slide_source
 from wsi.ledger_rules import make_anonymous_name, needs_deidentification
 from wsi.ports.ledger import SystemLedger
@@ -58,9 +59,12 @@ def deidentify(slide: Slide, *, ledger: SystemLedger, slides: SlideStore) -> Sli
 
 
 def forget_files(slide: Slide, *, slides: SlideStore) -> None:
-    """Delete all versions of the files of a refused slide, and of their copies. Idempotent."""
-    drop_uploads(slide, slides)
-    map_concurrently(slides.delete, [file.uri for file in slide.files])
+    """Delete all versions of the files of a refused slide, and of their copies. Idempotent. What S3 Object Lock keeps
+    is hidden from then on, and the bucket's life cycle deletes it after its lock."""
+    with suppress(ObjectLocked):
+        drop_uploads(slide, slides)
+    with suppress(ObjectLocked):
+        map_concurrently(slides.delete, [file.uri for file in slide.files])
 
 
 def _deidentify(slide: Slide, ledger: SystemLedger, slides: SlideStore) -> Slide | None:

@@ -6,7 +6,15 @@ from contextlib import closing, nullcontext
 from uuid import UUID
 
 from wsi import keys
-from wsi.errors import RejectReason, SlideRejected, SourceChanged, SourceMissing, SourceOutside, SourceTruncated
+from wsi.errors import (
+    ObjectLocked,
+    RejectReason,
+    SlideRejected,
+    SourceChanged,
+    SourceMissing,
+    SourceOutside,
+    SourceTruncated,
+)
 from wsi.inspection.deidentifying import deidentify, forget_files
 from wsi.inspection.examination import Examination, examine
 from wsi.inspection.stored_examination import open_slide_source, store_examination
@@ -52,6 +60,12 @@ def inspect_slide(
         examination = _examine(slide, slides, objects, folder, scratch)
     except SlideRejected as rejection:
         return _reject(ledger, slides, slide, rejection.reason, rejection.sentence)
+    except ObjectLocked:
+        sentence = (
+            "S3 Object Lock keeps the uploaded files, so the slide cannot be de-identified here. "
+            "De-identify it before you upload it."
+        )
+        return _reject(ledger, slides, slide, RejectReason.CAN_NOT_DEIDENTIFY, sentence)
     except SourceOutside as outside:
         return _reject(ledger, slides, slide, RejectReason.MISSING_FILES, outside.sentence)
     except SourceMissing:

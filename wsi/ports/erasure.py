@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Protocol
 from uuid import UUID
 
@@ -52,7 +53,21 @@ class SystemErasure(Protocol):
         """Record the same of a job."""
         ...
 
-    def delete_expired(self, *, limit: int) -> Expired:
-        """Delete for retention at most `limit` slides, `limit` jobs and 100 times as many keys. What a live job needs
-        and what is under a legal hold stays. The audit log names the sweep as the actor."""
+    def claim_expired_slides(self, *, seconds: float, limit: int) -> tuple[Slide, ...]:
+        """Claim slides that `delete_expired` would delete and that nobody has claimed for `seconds`, the longest first
+        (SKIP LOCKED)."""
+        ...
+
+    def claim_expired_jobs(self, *, seconds: float, limit: int) -> tuple[Job, ...]:
+        """Claim jobs in the same way."""
+        ...
+
+    def list_kept_jobs(self, slide_id: UUID) -> tuple[UUID, ...]:
+        """List the jobs of the slide that are not deleted."""
+        ...
+
+    def delete_expired(self, *, limit: int, among: Collection[UUID] | None = None) -> Expired:
+        """Delete for retention at most `limit` slides, `limit` jobs and 100 times as many keys; of slides and jobs,
+        only those `among` these ids, if they are given. What a live job needs and what is under a legal hold stays. The
+        audit log names the sweep as the actor."""
         ...

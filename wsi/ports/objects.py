@@ -58,6 +58,26 @@ class Readable:
     until: datetime | None = None  #: when its copy is removed; None: it needs no copy, or has none yet
 
 
+@dataclass(frozen=True, slots=True)
+class ObjectLock:
+    """The lock of an object's version: nobody can delete it."""
+
+    until: datetime | None  #: end of its retention; None: a legal hold, which has no end of its own
+
+
+class ObjectLocks(Protocol):
+    """The locks of one bucket of ours that has S3 Object Lock."""
+
+    def find_lock(self, *prefixes: str) -> ObjectLock | None:
+        """Return the lock that lasts longest among all versions of the objects whose keys begin with one of `prefixes`,
+        or None if each of them can be deleted now."""
+        ...
+
+    def set_legal_hold(self, *prefixes: str, held: bool) -> None:
+        """Place or clear the legal hold of all versions of these objects. Idempotent."""
+        ...
+
+
 class ObjectHeads(Protocol):
     """The facts about the objects of one bucket of ours."""
 

@@ -8,11 +8,12 @@ stored (thumbnail, index, tissue mask) is deleted after it. A later inspection s
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from uuid import UUID
 
 from wsi import keys
 from wsi.access import require
-from wsi.errors import Invalid
+from wsi.errors import Invalid, ObjectLocked
 from wsi.notices.outbox import wake
 from wsi.ports.ledger import TenantLedger
 from wsi.ports.objects import Objects
@@ -63,7 +64,9 @@ def _check_name(name: str) -> None:
 
 
 def _forget(before: Slide, objects: Objects) -> None:
-    """Delete what the earlier inspection stored. Remains of a crash here are deleted with the slide."""
+    """Delete what the earlier inspection stored. Remains of a crash here, and what S3 keeps locked, are deleted with
+    the slide."""
     if (folder := keys.find_inspection_folder(before.thumbnail_key)) is not None:
         for key in (keys.of_thumbnail(folder), keys.of_slide_index(folder), keys.of_tissue_mask(folder)):
-            objects.delete_below(key)
+            with suppress(ObjectLocked):
+                objects.delete_below(key)

@@ -60,8 +60,8 @@ ORDINARY = {
 }
 
 
-#: Settings that begin an installation after a loss, and stay.
-OF_A_NEW_ONE = {"adopted_buckets", "adopted_key_arn", "restored_from"}
+#: Settings that begin an installation, most of them after a loss, and stay.
+OF_A_NEW_ONE = {"adopted_buckets", "adopted_key_arn", "restored_from", "object_lock"}
 
 
 @pytest.fixture(scope="module")

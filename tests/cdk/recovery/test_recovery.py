@@ -130,9 +130,10 @@ def test_S3_may_decrypt_here_and_encrypt_there_and_nothing_else(furnished: Templ
     assert there == {"Fn::GetAtt": [get_id(furnished, "recovery/Key/Resource"), "Arn"]}
     assert rights["kms:Encrypt"]["Condition"] == {"StringEquals": {"kms:ViaService": "s3.us-west-2.amazonaws.com"}}
     reading = {"s3:GetObjectVersionForReplication", "s3:GetObjectVersionAcl", "s3:GetObjectVersionTagging"}
+    locks = {"s3:GetObjectRetention", "s3:GetObjectLegalHold"}
     listing = {"s3:GetReplicationConfiguration", "s3:ListBucket"}
     writing = {"s3:ReplicateObject", "s3:ReplicateDelete", "s3:ReplicateTags"}
-    assert rights.keys() == reading | listing | writing | {"kms:Decrypt", "kms:Encrypt"}
+    assert rights.keys() == reading | locks | listing | writing | {"kms:Decrypt", "kms:Encrypt"}
 
 
 @pytest.mark.parametrize("name", BUCKETS)

@@ -37,6 +37,11 @@ def claimed(world: LedgerWorld) -> tuple[list[UUID], list[UUID]]:
     return [slide.id for slide in slides], [job.id for job in world.system.claim_deleted_jobs(seconds=300, limit=10)]
 
 
+def claimed_to_expire(world: LedgerWorld) -> tuple[list[UUID], list[UUID]]:
+    slides = world.system.claim_expired_slides(seconds=HOUR, limit=10)
+    return [slide.id for slide in slides], [job.id for job in world.system.claim_expired_jobs(seconds=HOUR, limit=10)]
+
+
 def listed(world: LedgerWorld, **wanted: Any) -> list[UUID]:
     return [job.id for job in world.tenants.list_jobs(world.actor, JobFilter(**wanted), cursor=None, limit=10).items]
 
@@ -284,3 +289,42 @@ class RetentionContract:
         assert world.system.delete_expired(limit=10).keys_expired == 1
         assert submit(world, new_job(slide), key="new", reuse=False).job.id == again.id
         assert submit(world, new_job(slide), key="old", body="another", reuse=False).job.id != again.id
+
+    def test_what_is_to_expire_can_be_claimed_before(self, world: LedgerWorld) -> None:
+        """So that somebody can ask S3 first whether it would be deleted."""
+        world.set_retention(world.actor, Retention(slide_days=30, result_days=7))
+        (slide, job), (held, _) = slide_with_a_job(world), slide_with_a_job(world)
+        world.tenants.set_legal_hold(world.actor, held.id, held=True)
+        assert claimed_to_expire(world) == ([], [])
+        world.pass_time(8 * DAY)
+        assert claimed_to_expire(world) == ([], [job.id])
+        world.pass_time(23 * DAY)
+        assert claimed_to_expire(world) == ([slide.id], [job.id])
+        assert claimed_to_expire(world) == ([], [])
+        world.pass_time(HOUR + 1)
+        assert claimed_to_expire(world) == ([slide.id], [job.id])
+        left = world.tenants.get_slide(world.actor, slide.id), world.tenants.get_job(world.actor, job.id)
+        assert [(one.state, one.version) for one in left] == [(one.state, one.version) for one in (slide, job)]
+
+    def test_those_that_were_claimed_the_longest_ago_come_first(self, world: LedgerWorld) -> None:
+        """So that what is locked for years keeps nothing else from expiring."""
+        world.set_retention(world.actor, Retention(slide_days=1))
+        first, second = ready_slide(world), ready_slide(world)
+        world.pass_time(2 * DAY)
+        for expected in (first, second):
+            (slide,) = world.system.claim_expired_slides(seconds=HOUR, limit=1)
+            assert slide.id == expected.id
+            world.pass_time(1)
+
+    def test_only_what_is_named_expires(self, world: LedgerWorld) -> None:
+        world.set_retention(world.actor, Retention(slide_days=1, result_days=1))
+        (slide, _), (locked, kept) = slide_with_a_job(world), slide_with_a_job(world)
+        other = completed_job(world, slide=locked, identity="of another question")
+        world.pass_time(2 * DAY)
+        young = ready_slide(world)
+        assert world.system.delete_expired(limit=10, among=[]).slides_expired == 0
+        expired = world.system.delete_expired(limit=10, among=[slide.id, other.id, young.id])
+        assert (expired.slides_expired, expired.jobs_expired) == (1, 1)
+        assert world.tenants.get_slide(world.actor, locked.id).state is SlideState.READY
+        assert world.system.list_kept_jobs(locked.id) == (kept.id,)
+        assert world.system.list_kept_jobs(slide.id) == ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -92,12 +93,29 @@ class MemoryErasure:
             deleted_at = self.books.jobs[job_id].deleted_at
             return deleted_at is not None and self._record(job_id, deleted_at + timedelta(seconds=late_seconds))
 
-    def delete_expired(self, *, limit: int) -> Expired:
+    def claim_expired_slides(self, *, seconds: float, limit: int) -> tuple[Slide, ...]:
         with self.books.lock:
-            slides = [slide for slide in self.books.slides.values() if self._is_expired_slide(slide)][:limit]
+            expired = [slide.id for slide in self.books.slides.values() if self._is_expired_slide(slide)]
+            return tuple(self.books.slides[key] for key in self._claim(expired, seconds, limit))
+
+    def claim_expired_jobs(self, *, seconds: float, limit: int) -> tuple[Job, ...]:
+        with self.books.lock:
+            expired = [job.id for job in self.books.jobs.values() if self._is_expired_job(job)]
+            return tuple(self.books.jobs[key] for key in self._claim(expired, seconds, limit))
+
+    def list_kept_jobs(self, slide_id: UUID) -> tuple[UUID, ...]:
+        with self.books.lock:
+            jobs = [job for job in self.books.jobs.values() if job.slide_id == slide_id]
+            return tuple(job.id for job in jobs if job.deleted_at is None)
+
+    def delete_expired(self, *, limit: int, among: Collection[UUID] | None = None) -> Expired:
+        with self.books.lock:
+            slides = [slide for slide in self.books.slides.values() if self._is_expired_slide(slide)]
+            slides = [slide for slide in slides if among is None or slide.id in among][:limit]
             for slide in slides:
                 self._delete_slide(Actor(tenant=slide.tenant, subject=SWEEP, role=Role.ADMIN), slide)
-            jobs = [job for job in self.books.jobs.values() if self._is_expired_job(job)][:limit]
+            jobs = [job for job in self.books.jobs.values() if self._is_expired_job(job)]
+            jobs = [job for job in jobs if among is None or job.id in among][:limit]
             for job in jobs:
                 self._delete_job(job)
                 self.books.note(Actor(tenant=job.tenant, subject=SWEEP, role=Role.ADMIN), "job.delete", job.id)

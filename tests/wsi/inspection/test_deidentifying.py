@@ -11,6 +11,7 @@ from uuid import UUID
 import pytest
 import tifffile
 
+from tests.fakes.slides import MemorySlideStore
 from tests.installation import ANALYST, Installation
 from tests.slides import write_pyramid_tiff, write_svs
 from tests.slides.identified import (
@@ -25,6 +26,7 @@ from tests.slides.identified import (
 from tests.slides.ome import write_ome
 from wsi import keys
 from wsi.digests import PART_SIZE, compute_file_digest, compute_slide_digest
+from wsi.errors import ObjectLocked, RejectReason
 from wsi.inspection.inspecting import inspect_slide
 from wsi.records.slides import Choice, Removed, Slide
 from wsi.slide.files.scratch import ScratchSpace
@@ -259,6 +261,26 @@ def test_a_second_run_at_the_same_time_does_no_harm(identified, tmp_path):
         is_clean(installation, slide_of(installation, slide_id))
 
 
+class LockedFromTheStart(MemorySlideStore):
+    """The bucket of an owner who gave it a default retention."""
+
+    def delete(self, uri: str) -> None:
+        raise ObjectLocked("S3 Object Lock keeps some of the objects: they can be deleted once their lock has ended.")
+
+
+def test_a_slide_whose_identified_files_s3_keeps_is_refused_and_says_why(installation, identified, tmp_path):
+    installation.slides = LockedFromTheStart(clock=installation.clock)
+    slide_id = take_in(installation, identified.path)
+    assert inspect(installation, slide_id, tmp_path) is SlideState.REJECTED
+    slide = slide_of(installation, slide_id)
+    assert slide.reason == RejectReason.CAN_NOT_DEIDENTIFY
+    assert slide.sentence == (
+        "S3 Object Lock keeps the uploaded files, so the slide cannot be de-identified here. "
+        "De-identify it before you upload it."
+    )
+    assert inspect(installation, slide_id, tmp_path) is None  # the message after a refusal
+
+
 def test_a_slide_deleted_meanwhile_leaves_nothing(identified, tmp_path):
     for moment in range(40):
         installation = Installation()
@@ -274,6 +296,7 @@ def test_a_slide_deleted_meanwhile_leaves_nothing(identified, tmp_path):
                     ledger=installation.ledger,
                     slides=installation.slides,
                     objects=installation.objects,
+                    locks=None,
                 )
 
         state = inspect(installation, slide_id, tmp_path, delete)

@@ -252,8 +252,7 @@ def test_restoring_a_ready_slide_asks_for_nothing(installation):
 
 def test_an_archived_slide_is_deleted_with_its_files(installation):
     slide_id = moved(installation)
-    delete_slide(
-        ANALYST, slide_id, ledger=installation.ledger, slides=installation.slides, objects=installation.objects
-    )
+    at = {"ledger": installation.ledger, "slides": installation.slides, "objects": installation.objects}
+    delete_slide(ANALYST, slide_id, **at, locks=None)
     assert state(installation, slide_id) is SlideState.DELETED
     assert not installation.slides.marked

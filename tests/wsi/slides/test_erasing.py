@@ -35,7 +35,7 @@ def ended_job(installation: Installation, slide_id: UUID) -> UUID:
 
 def delete(installation: Installation, slide_id: UUID, objects: Objects | None = None) -> None:
     stores = {"slides": installation.slides, "objects": objects or installation.objects}
-    delete_slide(ANALYST, slide_id, ledger=installation.ledger, **stores)
+    delete_slide(ANALYST, slide_id, ledger=installation.ledger, **stores, locks=None)
 
 
 def sweep(installation: Installation, *, after: float, objects: Objects | None = None) -> Erased:
@@ -113,7 +113,7 @@ def test_a_customers_object_stays_and_its_address_goes(installation: Installatio
 def test_a_job_is_deleted_by_itself(installation: Installation) -> None:
     slide_id = installation.ready()
     job_id, other = ended_job(installation, slide_id), ended_job(installation, slide_id)
-    delete_job(ANALYST, job_id, ledger=installation.ledger, objects=installation.objects)
+    delete_job(ANALYST, job_id, ledger=installation.ledger, objects=installation.objects, locks=None)
     assert installation.slides.held
     assert {str(other) in key for key in installation.objects.held} == {True}
     assert sweep(installation, after=2 * LATE_SECONDS) == Erased(jobs_erased=1)
@@ -122,5 +122,5 @@ def test_a_job_is_deleted_by_itself(installation: Installation) -> None:
 def test_only_admins_hold(installation: Installation) -> None:
     slide_id = installation.ready()
     with pytest.raises(Forbidden):
-        set_legal_hold(ANALYST, slide_id, held=True, ledger=installation.ledger)
-    assert set_legal_hold(ADMIN, slide_id, held=True, ledger=installation.ledger).legal_hold
+        set_legal_hold(ANALYST, slide_id, held=True, ledger=installation.ledger, locks=None)
+    assert set_legal_hold(ADMIN, slide_id, held=True, ledger=installation.ledger, locks=None).legal_hold
