@@ -64,7 +64,8 @@ def _count_ends(world: World, load: Load, jobs: Mapping[str, dict[str, Any]], fo
         if not JobState(row["state"]).is_final:
             found.lost.append(f"job {job} is still {row['state']}")
         if row["state"] == JobState.FAILED:
-            found.inconsistent.append(f"job {job} failed: {row['reason']}: {row['sentence']}")
+            events = _tell_events(world, job)
+            found.inconsistent.append(f"job {job} failed: {row['reason']}: {row['sentence']} {events}")
         if row["state"] == COMPLETED:
             if row["shards_remaining"]:
                 found.inconsistent.append(f"job {job} is complete with {row['shards_remaining']} shards remaining")
@@ -79,6 +80,24 @@ def _count_ends(world: World, load: Load, jobs: Mapping[str, dict[str, Any]], fo
                 found.inconsistent.append(f"job {job} was cancelled and is {jobs[job]['state']}")
     asked = world.sql("SELECT key, count(*) AS jobs FROM idempotency_keys GROUP BY tenant, key HAVING count(*) > 1")
     found.duplicated += [f"key {row['key']} made {row['jobs']} jobs" for row in asked]
+
+
+def _tell_events(world: World, job: str) -> str:
+    """Return what happened to the job's failed shards, one after the other: the database goes with the run."""
+    events = world.sql(
+        """
+        SELECT to_char(at, 'HH24:MI:SS.MS') AS at, kind, detail FROM job_events
+        WHERE job_id = %s::uuid AND detail ->> 'shard' IN (
+            SELECT index::text FROM shards WHERE job_id = %s::uuid AND state = 'FAILED'
+        ) ORDER BY seq
+        """,
+        job,
+        job,
+    )
+    return "; ".join(
+        " ".join([one["at"], one["kind"], *(f"{name}={value}" for name, value in one["detail"].items())])
+        for one in events
+    )
 
 
 def _count_events(world: World, jobs: Mapping[str, dict[str, Any]], found: Count) -> None:
