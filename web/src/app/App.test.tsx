@@ -52,11 +52,11 @@ describe('the page', () => {
     expect(sessionStorage).toHaveLength(0);
   });
 
-  it('says that somebody whom the API does not know is not signed in', async () => {
-    renderPage('/slides', new FakeApi({ 'GET /me': REFUSED, 'GET /slides': REFUSED }));
-    // The list's own refusal may come first, and gives way to the page's.
-    expect(await screen.findByText(/You are not signed in\./)).toBeVisible();
-    expect(screen.getByRole('alert')).toHaveTextContent('You are not signed in.');
+  it('asks somebody whom the API does not know to sign in again, and says why', async () => {
+    const session = makeSession();
+    render(<App session={session} api={new FakeApi({ 'GET /me': REFUSED, 'GET /slides': REFUSED }).client(session)} />);
+    expect(await screen.findByRole('heading', { name: 'Sign in to Tessera' })).toBeVisible();
+    expect(screen.getByText(/this account has no access any more/)).toBeVisible();
   });
 
   it('has a page for addresses that lead nowhere', async () => {
