@@ -10,10 +10,9 @@ from adapters.settings.queues import QUEUES, WOKEN
 from lambdas import inspect, notify, plan, relay, stitch
 from lambdas.logs import make_logger
 from lambdas.queues.events import make_queue_handler
-from lambdas.sweep import make_handler as make_sweep
 from local.lambda_context import LambdaContext
 from tests.fakes.notices import MemoryMail, MemoryWebhooks
-from tests.lambdas.test_queue_handlers import failed, sqs_event, submitted
+from tests.lambdas.test_queue_handlers import failed, make_sweep, sqs_event, submitted
 from wsi.errors import NewerSchema
 from wsi.slide.files.scratch import ScratchSpace
 
@@ -69,18 +68,7 @@ def test_the_sweep_collects_the_dead_letters_of_every_queue(installation):
     installation.queues.send_text("plan-dlq", f'{{"v": 1, "job_id": "{job}"}}')
     for queue in QUEUES:
         installation.queues.send_text(f"{queue}-dlq", "no JSON")
-    sweep = make_sweep(
-        ledger=installation.ledger,
-        slides=installation.slides,
-        objects=installation.objects,
-        locks=None,
-        queues=installation.queues,
-        upload_days=3,
-        stuck_seconds=900,
-        give_up_seconds=86_400,
-        dollars_per_gpu_hour=1.0,
-        metrics_namespace="tessera",
-    )
+    sweep = make_sweep(installation)
     assert sweep({}, None)["dead_letters"] == len(QUEUES) + 1
     assert [installation.queues.depth(f"{queue}-dlq") for queue in QUEUES] == [0] * len(QUEUES)
     assert sum(event.kind == "dead_letter" for event in installation.ledger.books.events) == 1

@@ -161,12 +161,12 @@ def test_a_wake_up_and_the_schedule_both_empty_the_outbox(installation, event):
     assert len(installation.publisher.published) == 1
 
 
-def sweeping(installation, objects=None):
+def make_sweep(installation, *, objects=None, locks=None):
     return sweep.make_handler(
         ledger=installation.ledger,
         slides=installation.slides,
         objects=objects or installation.objects,
-        locks=None,
+        locks=locks,
         queues=installation.queues,
         upload_days=3,
         stuck_seconds=900,
@@ -178,7 +178,7 @@ def sweeping(installation, objects=None):
 
 @pytest.fixture
 def swept(installation):
-    return sweeping(installation)
+    return make_sweep(installation)
 
 
 def test_the_sweep_tells_what_it_put_right(installation, swept):
@@ -242,7 +242,7 @@ def test_the_sweep_tells_of_what_could_not_be_erased(installation, capsys):
     at = {"ledger": installation.ledger, "slides": installation.slides, "objects": installation.objects}
     delete_slide(ANALYST, slide, **at, locks=None)
     installation.clock.pass_seconds(PASS_SECONDS + 1)
-    sweeping(installation, KeepingObjects())({}, None)
+    make_sweep(installation, objects=KeepingObjects())({}, None)
     assert metric_lines(capsys.readouterr().out)[-1][metrics.ERASURES_FAILED] == [1]
 
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from lambdas import notify as notify_function
-from lambdas.sweep import make_handler as make_sweep
 from tests.fakes.notices import MemoryMail, MemoryWebhooks
 from tests.installation import ANALYST, HOSPITAL
 from tests.lambdas.jobs import finish_shard, plan, submit
-from tests.lambdas.test_queue_handlers import sqs_event
+from tests.lambdas.test_queue_handlers import make_sweep, sqs_event
 from wsi.records.identity import Role
 from wsi.records.quotas import Quotas
 
@@ -96,17 +93,7 @@ def test_the_sweep_has_admins_told_by_mail_at_80_percent(analysed, installation)
     ledger, mail = installation.ledger, MemoryMail()
     ledger.add_user(HOSPITAL, "https://issuer.example", "boss", Role.ADMIN, ADMIN)
     ledger.books.quotas[HOSPITAL] = Quotas(dollars_a_month=1.25)
-    settings: dict[str, Any] = {"upload_days": 3, "stuck_seconds": 900, "give_up_seconds": 86_400}
-    sweep = make_sweep(
-        ledger=ledger,
-        slides=installation.slides,
-        objects=installation.objects,
-        locks=None,
-        queues=installation.queues,
-        dollars_per_gpu_hour=1.0,
-        metrics_namespace="tessera",
-        **settings,
-    )
+    sweep = make_sweep(installation)
     assert sweep({}, None)["budgets_told"] == 1
     assert sweep({}, None)["budgets_told"] == 0
     (body,) = [entry.row.body for entry in ledger.books.outbox if entry.row.topic == "notify"]

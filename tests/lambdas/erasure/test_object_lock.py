@@ -10,10 +10,10 @@ import pytest
 
 from adapters.aws_clients import AwsClients
 from adapters.settings.processes import SweepSettings
-from lambdas.sweep import make_handler
 from lambdas.wiring import ApiWiring, make_slide_locks
 from tests.installation import ADMIN, ANALYST, HOSPITAL, Installation
 from tests.lambdas.rest import Caller, whole_handler
+from tests.lambdas.test_queue_handlers import make_sweep
 from wsi import keys
 from wsi.records.quotas import Retention
 from wsi.states import SlideState
@@ -66,18 +66,7 @@ def test_a_hold_of_an_admin_locks_objects_until_an_admin_ends_it(
 
 
 def test_the_sweep_passes_over_what_s3_locks(installation: Installation, slide: UUID) -> None:
-    sweep = make_handler(
-        ledger=installation.ledger,
-        slides=installation.slides,
-        objects=installation.objects,
-        locks=installation.locks,
-        queues=installation.queues,
-        upload_days=3,
-        stuck_seconds=900,
-        give_up_seconds=86_400,
-        dollars_per_gpu_hour=1.0,
-        metrics_namespace="tessera",
-    )
+    sweep = make_sweep(installation, locks=installation.locks)
     installation.ledger.books.retention[HOSPITAL] = Retention(slide_days=1)
     installation.clock.pass_seconds(2 * 86_400)
     installation.file_locks.retain(keys.of_slide_file(HOSPITAL, slide, 0), END)
