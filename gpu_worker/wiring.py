@@ -30,9 +30,7 @@ class WorkerAdapters:
 def wire_adapters(settings: processes.WorkerSettings | processes.HeavySettings) -> WorkerAdapters:
     """Make the adapters. Each connects at its first use."""
     clients = AwsClients(settings.region, settings.endpoint_url)
-    iam = settings.database_iam  # on AWS, where RDS Proxy stands before the server
-    connections = Connections(settings.database_dsn, iam=iam, prepares=not iam, region=settings.region)
-    ledger = PostgresSystemLedger(connections)
+    ledger = PostgresSystemLedger(Connections.of(settings))
     return WorkerAdapters(
         clients=clients,
         ledger=ledger,

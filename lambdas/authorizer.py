@@ -16,12 +16,12 @@ from typing import Any
 
 import jwt
 
+from adapters.postgres.connections import Connections
 from adapters.postgres.identities import PostgresIdentities
 from adapters.settings.processes import AuthorizerSettings
 from lambdas.cold_start import Handler, make_entry
 from lambdas.http.credentials import is_canonical_token, read_credential
 from lambdas.logs import make_logger
-from lambdas.wiring import make_connections
 from wsi.access import split_api_key
 from wsi.errors import SourceUnavailable
 from wsi.ports.audit import Refusal
@@ -183,7 +183,7 @@ def _appsync_answer(actor: Actor | None) -> dict[str, Any]:
 def wire(settings: AuthorizerSettings) -> Handler:
     return make_handler(
         AuthorizerWiring(
-            identities=PostgresIdentities(make_connections(settings)),
+            identities=PostgresIdentities(Connections.of(settings)),
             issuer=settings.issuer,
             client_id=settings.client_id,
             jwks_url=settings.jwks_url,

@@ -6,11 +6,12 @@ function would be twice as large. The gateway cannot tell a dry run from a job b
 
 from __future__ import annotations
 
+from adapters.postgres.connections import Connections
 from adapters.settings.processes import SubmitSettings
 from lambdas.cold_start import Handler, make_entry
 from lambdas.http.resolver import make_resolver, make_resolver_handler
 from lambdas.routes import submission
-from lambdas.wiring import SubmitWiring, make_aws_clients, make_connections
+from lambdas.wiring import SubmitWiring, make_aws_clients
 
 
 def make_handler(wiring: SubmitWiring) -> Handler:
@@ -18,7 +19,7 @@ def make_handler(wiring: SubmitWiring) -> Handler:
 
 
 def wire(settings: SubmitSettings) -> Handler:
-    return make_handler(SubmitWiring.of(settings, make_aws_clients(settings), make_connections(settings)))
+    return make_handler(SubmitWiring.of(settings, make_aws_clients(settings), Connections.of(settings)))
 
 
 handler = make_entry(SubmitSettings, wire)

@@ -51,18 +51,12 @@ def make_aws_clients(settings: AwsSettings) -> AwsClients:
     return AwsClients(settings.region, settings.endpoint_url)
 
 
-def make_connections(settings: DatabaseSettings) -> Connections:
-    # On AWS, where IAM signs in, RDS Proxy stands before the server.
-    iam = settings.database_iam
-    return Connections(settings.database_dsn, iam=iam, prepares=not iam, region=settings.region)
-
-
 def make_tenant_ledger(settings: DatabaseSettings) -> PostgresTenantLedger:
-    return PostgresTenantLedger(make_connections(settings))
+    return PostgresTenantLedger(Connections.of(settings))
 
 
 def make_system_ledger(settings: DatabaseSettings) -> PostgresSystemLedger:
-    return PostgresSystemLedger(make_connections(settings))
+    return PostgresSystemLedger(Connections.of(settings))
 
 
 def make_slide_store(
@@ -157,7 +151,7 @@ class ApiWiring(SubmitWiring):
     @staticmethod
     def of_api(settings: ApiSettings, operations: Operations | None = None) -> ApiWiring:
         """Return the wiring; `operations` in place of the function that the settings name."""
-        clients, connections = make_aws_clients(settings), make_connections(settings)
+        clients, connections = make_aws_clients(settings), Connections.of(settings)
         submitting = SubmitWiring.of(settings, clients, connections)
         return ApiWiring(
             **vars(submitting),

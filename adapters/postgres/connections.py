@@ -22,6 +22,8 @@ from psycopg import errors
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import dict_row
 
+from adapters.settings.processes import DatabaseSettings
+
 Row: TypeAlias = dict[str, Any]
 Cursor: TypeAlias = psycopg.Cursor[Row]
 
@@ -71,6 +73,13 @@ class Connections:
         self._held: dict[threading.Thread, _Held] = {}
         self._lock = threading.Lock()
         self._finalizer = weakref.finalize(self, _close_all, self._held)
+
+    @classmethod
+    def of(cls, settings: DatabaseSettings) -> Connections:
+        """Return the connections of a process with these settings. On AWS, where IAM signs in, RDS Proxy stands before
+        the server, so that nothing is prepared there."""
+        iam = settings.database_iam
+        return cls(settings.database_dsn, iam=iam, prepares=not iam, region=settings.region)
 
     @contextmanager
     def begin_transaction(self, tenant: UUID | None = None) -> Generator[Cursor]:
