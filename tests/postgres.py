@@ -20,6 +20,7 @@ import pytest
 
 from adapters.postgres.owner.migrate import migrate
 from adapters.postgres.owner.seeding import SeedTenant, seed
+from adapters.settings.database_roles import OWNER
 from local.postgres import SUPERUSER, EmbeddedPostgres
 from wsi.records.models import ModelVersion
 
@@ -44,7 +45,7 @@ class Database:
         return self.server.make_dsn("tessera_system", self.name)
 
     def seed(self, *, tenants: Iterable[SeedTenant] = (), models: Iterable[ModelVersion] = ()) -> dict[str, UUID]:
-        return seed(self.server.create_database(self.name), tenants=tenants, models=models)
+        return seed(self.server.make_dsn(OWNER, self.name), tenants=tenants, models=models)
 
     def pass_time(self, seconds: float) -> None:
         """Makes everything `seconds` older: what a clock is to the memory ledger."""
@@ -81,6 +82,7 @@ class Database:
 @dataclass
 class PostgresServer:
     server: EmbeddedPostgres
+    superuser: psycopg.Connection  #: kept for all tests: a new connection costs as much as a copy of the template
     _numbers: Iterator[int] = field(default_factory=itertools.count)
 
     def empty_database(self) -> str:
@@ -90,15 +92,11 @@ class PostgresServer:
     def clone(self) -> Database:
         database = Database(f"test_{next(self._numbers)}", self.server)
         copied = f"TEMPLATE {_TEMPLATE} STRATEGY FILE_COPY"
-        self._as_superuser(f"CREATE DATABASE {database.name} {copied} OWNER tessera_owner")
+        self.superuser.execute(f"CREATE DATABASE {database.name} {copied} OWNER {OWNER}".encode())
         return database
 
     def drop(self, database: Database) -> None:
-        self._as_superuser(f"DROP DATABASE {database.name} WITH (FORCE)")
-
-    def _as_superuser(self, statement: str) -> None:
-        with psycopg.connect(self.server.make_dsn(SUPERUSER, "postgres"), autocommit=True) as connection:
-            connection.execute(statement.encode())
+        self.superuser.execute(f"DROP DATABASE {database.name} WITH (FORCE)".encode())
 
 
 @pytest.fixture(scope="session")
@@ -111,7 +109,8 @@ def postgres() -> Iterator[PostgresServer]:
         server.start()
         try:
             migrate(server.create_database(_TEMPLATE))
-            yield PostgresServer(server)
+            with psycopg.connect(server.make_dsn(SUPERUSER, "postgres"), autocommit=True) as superuser:
+                yield PostgresServer(server, superuser)
         finally:
             server.stop()
 
