@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+import os
 import sys
 from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
+from botocore.loaders import JSONFileLoader
 from hypothesis import HealthCheck, settings
 
 from tests.prerequisites import NODE_FOR_CDK, WITH_CDK
@@ -14,6 +17,12 @@ from tests.prerequisites import NODE_FOR_CDK, WITH_CDK
 # How long an example takes says how busy the machine is, not what the code does.
 settings.register_profile("tessera", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("tessera")
+
+#: moto lists Amazon's machine images anew for each of its accounts, for a quarter of a second. No test starts one.
+os.environ["MOTO_EC2_LOAD_DEFAULT_AMIS"] = "false"
+#: Each session of boto3 reads and parses its services' descriptions anew. One reading serves all tests of a process.
+_read_description = functools.cache(JSONFileLoader().load_file)
+JSONFileLoader.load_file = lambda _self, path: _read_description(path)
 
 #: The stack's services, which run on Linux alone: elsewhere the tests of the wheel's packages do without.
 pytest_plugins = [

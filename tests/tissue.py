@@ -15,8 +15,9 @@ def he_tissue(rng: np.random.Generator, height: int, width: int) -> NDArray[np.u
     haematoxylin = np.full((height, width), 0.05, np.float32)
     for _ in range(int(height * width * rng.uniform(0.0002, 0.0015))):
         row, column, radius = rng.uniform(0, height), rng.uniform(0, width), rng.uniform(3, 7)
-        near = (rows - row) ** 2 + (columns - column) ** 2 < radius**2
-        haematoxylin[near] = rng.uniform(0.5, 0.9)
+        box = tuple(slice(max(0, int(at - radius)), int(at + radius) + 2) for at in (row, column))
+        near = (rows[box] - row) ** 2 + (columns[box] - column) ** 2 < radius**2
+        haematoxylin[box][near] = rng.uniform(0.5, 0.9)
     # Stain vectors of Ruifrok & Johnston 2001, optical density to base 10.
     density = haematoxylin[..., None] * (0.65, 0.70, 0.29) + eosin[..., None] * (0.07, 0.99, 0.11)
     return np.clip(GLASS * 10**-density + rng.normal(0, 2, (height, width, 3)), 0, 255).astype(np.uint8)
