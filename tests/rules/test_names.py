@@ -14,7 +14,10 @@ import pytest
 from tests.rules.vocabulary import CONVERTERS, FRAGMENTS, PREDICATES, VERBS
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("wsi", "adapters", "lambdas", "inference", "gpu_worker", "cdk", "local", "tessera", "tools", "benchmarks")
+PACKAGES = (
+    *("wsi", "adapters", "lambdas", "inference", "gpu_worker", "cdk", "local", "tessera"),
+    *("tools", "benchmarks", "models"),
+)
 #: Names that others choose: http.server, OpenTelemetry, `import tessera`, and commands, which are named as they are
 #: typed.
 NAMED_BY_OTHERS = {

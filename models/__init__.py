@@ -1,0 +1,1 @@
+"""Networks of Tessera's own: how each was trained, and its weights."""

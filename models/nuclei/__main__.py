@@ -1,0 +1,101 @@
+"""`python -m models.nuclei train PICTURES OUT` and `… measure PICTURES WEIGHTS`: README.md beside this file."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from safetensors.torch import load_file, save_file
+
+from models.nuclei.cores import part_objects
+from models.nuclei.measuring import compare
+from models.nuclei.network import UNet
+from models.nuclei.pictures import QUADRANTS, Annotated, read_annotated
+from models.nuclei.training import OUTPUTS, RULE, WIDTHS, normalise, train
+
+SEED, STEPS = 2026, 4000
+WEIGHTS = Path(__file__).with_name("nuclei.safetensors")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m models.nuclei", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    training = commands.add_parser("train")
+    training.add_argument("pictures", type=Path)
+    training.add_argument("out", type=Path)
+    training.add_argument("--held-out", choices=[*QUADRANTS, "none"], default="bottom-right")
+    training.add_argument("--steps", type=int, default=STEPS)
+    training.add_argument("--seed", type=int, default=SEED)
+    training.add_argument("--device", default="cuda")
+    measuring = commands.add_parser("measure")
+    measuring.add_argument("pictures", type=Path)
+    measuring.add_argument("weights", type=Path)
+    measuring.add_argument("--zeiss", type=Path, help="measure this network, and a watershed, beside it")
+    asked = parser.parse_args()
+    annotated = read_annotated(asked.pictures)
+    if asked.command == "train":
+        _train(annotated, asked)
+    else:
+        _measure(annotated, asked)
+    return 0
+
+
+def _train(annotated: Annotated, asked: argparse.Namespace) -> None:
+    held_out = None if asked.held_out == "none" else QUADRANTS.index(asked.held_out)
+
+    def tell(step: int, loss: float) -> None:
+        _say(f"\rstep {step + 1} of {asked.steps}, loss {loss:.3f}", end="")
+
+    network = train(
+        annotated, held_out, steps=asked.steps, seed=asked.seed, device=torch.device(asked.device), tell=tell
+    )
+    _say("")
+    state = {name: value.contiguous().cpu() for name, value in network.state_dict().items()}
+    save_file({name: value for name, value in state.items() if value.is_floating_point()}, asked.out)
+
+
+def _measure(annotated: Annotated, asked: argparse.Namespace) -> None:
+    network = UNet(WIDTHS, OUTPUTS).eval()
+    network.load_state_dict(load_file(asked.weights), strict=False)
+    inside, depth = compute_dense(network, annotated.pixels)
+    _tell_quadrants(annotated, "nuclei", part_objects(inside, depth, RULE))
+    if asked.zeiss:
+        from models.nuclei.baselines import compute_zeiss, part_zeiss, watershed_haematoxylin
+
+        for apart in (3, 5, 7):
+            found = watershed_haematoxylin(annotated.pixels, blur=1.0, apart=apart)
+            _tell_quadrants(annotated, f"watershed of haematoxylin, {apart} px apart", found)
+        chances = compute_zeiss(annotated.pixels, asked.zeiss)
+        for apart in (5, 7, 9):
+            found = part_zeiss(chances, threshold=0.2, apart=apart)
+            _tell_quadrants(annotated, f"nuclei-zeiss, {apart} px apart", found)
+
+
+def compute_dense(network: UNet, pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Return both outputs in parts of 255, [2, height, width], of [height, width, 3] RGB."""
+    height, width, _ = pixels.shape
+    stride = 2 ** (len(WIDTHS) - 1)
+    framed = np.pad(pixels, ((0, -height % stride), (0, -width % stride), (0, 0)), mode="reflect")
+    planes = torch.from_numpy(np.moveaxis(framed, 2, 0).astype(np.float32) / 255)[None]
+    with torch.inference_mode():
+        chances = torch.sigmoid(network(normalise(planes)))[0, :, :height, :width]
+    return (chances * 255).round().to(torch.uint8).numpy()
+
+
+def _tell_quadrants(annotated: Annotated, name: str, found: NDArray[np.int32]) -> None:
+    for quadrant, where in enumerate(QUADRANTS):
+        cut = annotated.cut(quadrant)
+        _say(f"{name:<36} {where:<13} {compare(found[cut], annotated.nuclei[cut])}")
+
+
+def _say(text: str, end: str = "\n") -> None:
+    sys.stdout.write(text + end)
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
