@@ -1,9 +1,9 @@
 """Parts the pixels of a dense output into objects, by rules that look no further than an object and its reach.
 
 A watershed decides at once over all that touches, so that a clump cut by a tile's border parts otherwise. Here each
-object has a core, which is connected, and takes the pixels around it within `reach` steps, the nearest core first, the
-topmost and then leftmost core of two equally near ones. So a pixel's object depends on the pixels within `reach` of it
-and on the cores that lie there, whichever tile shows them.
+object has a core, whose pixels share sides, and takes the pixels around it within `reach` steps: of the nearest core,
+and of the topmost and then leftmost one of two equally near. So a pixel's object depends on the pixels within `reach`
+of it and on the cores that lie there, whichever tile shows them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class CoreRule:
     inside: int  #: least probability of a pixel of an object
     core: int  #: least depth of a pixel of a core
     least_core: int  #: px
-    reach: int  #: steps of one px, sideways or along the diagonal in turn
+    reach: int  #: steps of one px, sideways, up or down
 
 
 def part_objects(inside: NDArray[np.uint8], depth: NDArray[np.uint8], rule: CoreRule) -> Labels:
@@ -51,14 +51,12 @@ def _grow(cores: Labels, within: NDArray[np.bool_], reach: int) -> Labels:
     framed = np.pad(np.where(cores > 0, cores, none), 1, constant_values=none)
     centre = framed[1:-1, 1:-1]
     height, width = cores.shape
-    straight = ((0, 1), (2, 1), (1, 0), (1, 2))
-    diagonal = ((0, 0), (0, 2), (2, 0), (2, 2))
-    for step in range(reach):
+    for _ in range(reach):
         free = within & (centre == none)
         if not free.any():
             break
         nearest = np.full(cores.shape, none, np.int32)
-        for row, column in straight + (diagonal if step % 2 else ()):
+        for row, column in ((0, 1), (2, 1), (1, 0), (1, 2)):
             np.minimum(nearest, framed[row : row + height, column : column + width], out=nearest)
         centre[free] = nearest[free]
     return np.where(centre == none, 0, centre).astype(np.int32)

@@ -19,7 +19,7 @@ WIDTHS = (16, 32, 64, 128)
 OUTPUTS = 2  #: nucleus, depth
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  #: of colours in 0..1
 #: Chosen over all four ways to hold a quadrant out, of 18 pairs of thresholds.
-RULE = CoreRule(inside=128, core=140, least_core=6, reach=14)
+RULE = CoreRule(inside=128, core=140, least_core=6, reach=18)
 BATCH = 32
 RATE = 2e-3
 KEPT = 0.999  #: of the running mean of the weights, a step

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from scipy import ndimage
 
 from models.nuclei.cores import CoreRule, Labels, part_objects
 
@@ -93,6 +94,14 @@ def test_objects_are_numbered_from_the_top_and_then_from_the_left() -> None:
         depth[y, x : x + 2] = 255
     labels = part_objects(inside, depth, CoreRule(inside=128, core=140, least_core=2, reach=0))
     assert [int(labels[y, x]) for y, x in ((0, 6), (2, 1), (5, 1))] == [1, 2, 3]
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 10_000), st.sampled_from([0.15, 0.3, 0.5]))
+def test_the_pixels_of_an_object_share_sides(seed: int, share: float) -> None:
+    labels = part_objects(*draw_planes(seed, 48, share), RULE)
+    for number in range(1, labels.max() + 1):
+        assert ndimage.label(labels == number)[1] == 1
 
 
 def test_nothing_gives_no_objects() -> None:
