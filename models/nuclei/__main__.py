@@ -11,11 +11,11 @@ import torch
 from numpy.typing import NDArray
 from safetensors.torch import load_file, save_file
 
-from models.nuclei.cores import part_objects
+from models.nuclei.cores import divide_objects
 from models.nuclei.measuring import compare
 from models.nuclei.network import UNet
 from models.nuclei.pictures import QUADRANTS, Annotated, read_annotated
-from models.nuclei.training import OUTPUTS, RULE, WIDTHS, normalise, train
+from models.nuclei.training import OUTPUTS, RULE, WIDTHS, normalise, run_training
 
 SEED, STEPS = 2026, 4000
 WEIGHTS = Path(__file__).with_name("nuclei.safetensors")
@@ -50,7 +50,7 @@ def _train(annotated: Annotated, asked: argparse.Namespace) -> None:
     def tell(step: int, loss: float) -> None:
         _say(f"\rstep {step + 1} of {asked.steps}, loss {loss:.3f}", end="")
 
-    network = train(
+    network = run_training(
         annotated, held_out, steps=asked.steps, seed=asked.seed, device=torch.device(asked.device), tell=tell
     )
     _say("")
@@ -62,16 +62,16 @@ def _measure(annotated: Annotated, asked: argparse.Namespace) -> None:
     network = UNet(WIDTHS, OUTPUTS).eval()
     network.load_state_dict(load_file(asked.weights), strict=False)
     inside, depth = compute_dense(network, annotated.pixels)
-    _tell_quadrants(annotated, "nuclei", part_objects(inside, depth, RULE))
+    _tell_quadrants(annotated, "nuclei", divide_objects(inside, depth, RULE))
     if asked.zeiss:
-        from models.nuclei.baselines import compute_zeiss, part_zeiss, watershed_haematoxylin
+        from models.nuclei.baselines import compute_zeiss, find_by_watershed, find_in_zeiss
 
         for apart in (3, 5, 7):
-            found = watershed_haematoxylin(annotated.pixels, blur=1.0, apart=apart)
+            found = find_by_watershed(annotated.pixels, blur=1.0, apart=apart)
             _tell_quadrants(annotated, f"watershed of haematoxylin, {apart} px apart", found)
         chances = compute_zeiss(annotated.pixels, asked.zeiss)
         for apart in (5, 7, 9):
-            found = part_zeiss(chances, threshold=0.2, apart=apart)
+            found = find_in_zeiss(chances, threshold=0.2, apart=apart)
             _tell_quadrants(annotated, f"nuclei-zeiss, {apart} px apart", found)
 
 

@@ -1,4 +1,4 @@
-"""What the network is measured beside: haematoxylin with a watershed, and a network for fluorescence."""
+"""Two methods to measure the network beside: haematoxylin with a watershed, and a network for fluorescence."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from skimage.segmentation import watershed
 TILE, BORDER, ENLARGED = 1024, 64, 3  #: of the ZEISS network, and how much larger its nuclei were
 
 
-def watershed_haematoxylin(pixels: NDArray[np.uint8], *, blur: float, apart: int) -> NDArray[np.int32]:
+def find_by_watershed(pixels: NDArray[np.uint8], *, blur: float, apart: int) -> NDArray[np.int32]:
     """Return nuclei: haematoxylin above Otsu's threshold, parted at the peaks of the distance."""
     stain = gaussian(rgb2hed(pixels)[..., 0], blur)
     return _part(stain > threshold_otsu(stain), apart)
@@ -41,7 +41,7 @@ def compute_zeiss(pixels: NDArray[np.uint8], model: Path) -> NDArray[np.float32]
     return found[:height, :width]
 
 
-def part_zeiss(chances: NDArray[np.float32], *, threshold: float, apart: int) -> NDArray[np.int32]:
+def find_in_zeiss(chances: NDArray[np.float32], *, threshold: float, apart: int) -> NDArray[np.int32]:
     """Return nuclei of the probabilities, at the picture's own size."""
     return _part(chances > threshold, apart * ENLARGED)[1::ENLARGED, 1::ENLARGED]
 

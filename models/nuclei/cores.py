@@ -1,4 +1,4 @@
-"""Parts the pixels of a dense output into objects, by rules that look no further than an object and its reach.
+"""Divides the pixels of a dense output into objects, by rules that look no further than an object and its reach.
 
 A watershed decides at once over all that touches, so that a clump cut by a tile's border parts otherwise. Here each
 object has a core, whose pixels share sides, and takes the pixels around it within `reach` steps: of the nearest core,
@@ -27,7 +27,7 @@ class CoreRule:
     reach: int  #: steps of one px, sideways, up or down
 
 
-def part_objects(inside: NDArray[np.uint8], depth: NDArray[np.uint8], rule: CoreRule) -> Labels:
+def divide_objects(inside: NDArray[np.uint8], depth: NDArray[np.uint8], rule: CoreRule) -> Labels:
     """Return [height, width]: 0 outside of objects, 1..n in the order of the objects' topmost and then leftmost core
     pixels."""
     within = inside >= rule.inside

@@ -25,7 +25,7 @@ RATE = 2e-3
 KEPT = 0.999  #: of the running mean of the weights, a step
 
 
-def train(
+def run_training(
     annotated: Annotated,
     held_out: int | None,
     *,

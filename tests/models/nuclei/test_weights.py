@@ -7,7 +7,7 @@ import torch
 from safetensors.torch import load_file
 
 from models.nuclei.__main__ import WEIGHTS, compute_dense
-from models.nuclei.cores import part_objects
+from models.nuclei.cores import divide_objects
 from models.nuclei.measuring import Agreement, compare
 from models.nuclei.network import UNet
 from models.nuclei.pictures import MASK, PICTURE, QUADRANTS, read_annotated
@@ -26,7 +26,7 @@ def held_out() -> Agreement:
     network.load_state_dict(load_file(WEIGHTS), strict=False)
     cut = annotated.cut(QUADRANTS.index("bottom-right"))
     inside, depth = compute_dense(network, annotated.pixels[cut])
-    return compare(part_objects(inside, depth, RULE), annotated.nuclei[cut])
+    return compare(divide_objects(inside, depth, RULE), annotated.nuclei[cut])
 
 
 def test_it_finds_more_than_three_quarters_and_invents_fewer_than_a_quarter(held_out: Agreement) -> None:
