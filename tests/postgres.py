@@ -82,7 +82,7 @@ class Database:
 @dataclass
 class PostgresServer:
     server: EmbeddedPostgres
-    superuser: psycopg.Connection  #: kept for all tests: a new connection costs as much as a copy of the template
+    superuser: psycopg.Connection  #: kept for all tests, each of which would connect twice
     _numbers: Iterator[int] = field(default_factory=itertools.count)
 
     def empty_database(self) -> str:

@@ -9,16 +9,14 @@ from pathlib import Path
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 
-from models.nuclei.cores import divide_objects
+from models.nuclei.finding import find_nuclei, load_network
 from models.nuclei.measuring import compare
-from models.nuclei.network import UNet
 from models.nuclei.pictures import QUADRANTS, Annotated, read_annotated
-from models.nuclei.training import OUTPUTS, RULE, WIDTHS, normalise, run_training
+from models.nuclei.training import run_training
 
 SEED, STEPS = 2026, 4000
-WEIGHTS = Path(__file__).with_name("nuclei.safetensors")
 
 
 def main() -> int:
@@ -59,10 +57,7 @@ def _train(annotated: Annotated, asked: argparse.Namespace) -> None:
 
 
 def _measure(annotated: Annotated, asked: argparse.Namespace) -> None:
-    network = UNet(WIDTHS, OUTPUTS).eval()
-    network.load_state_dict(load_file(asked.weights), strict=False)
-    inside, depth = compute_dense(network, annotated.pixels)
-    _tell_quadrants(annotated, "nuclei", divide_objects(inside, depth, RULE))
+    _tell_quadrants(annotated, "nuclei", find_nuclei(load_network(asked.weights), annotated.pixels))
     if asked.zeiss:
         from models.nuclei.baselines import compute_zeiss, find_by_watershed, find_in_zeiss
 
@@ -73,17 +68,6 @@ def _measure(annotated: Annotated, asked: argparse.Namespace) -> None:
         for apart in (5, 7, 9):
             found = find_in_zeiss(chances, threshold=0.2, apart=apart)
             _tell_quadrants(annotated, f"nuclei-zeiss, {apart} px apart", found)
-
-
-def compute_dense(network: UNet, pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return both outputs in parts of 255, [2, height, width], of [height, width, 3] RGB."""
-    height, width, _ = pixels.shape
-    stride = 2 ** (len(WIDTHS) - 1)
-    framed = np.pad(pixels, ((0, -height % stride), (0, -width % stride), (0, 0)), mode="reflect")
-    planes = torch.from_numpy(np.moveaxis(framed, 2, 0).astype(np.float32) / 255)[None]
-    with torch.inference_mode():
-        chances = torch.sigmoid(network(normalise(planes)))[0, :, :height, :width]
-    return (chances * 255).round().to(torch.uint8).numpy()
 
 
 def _tell_quadrants(annotated: Annotated, name: str, found: NDArray[np.int32]) -> None:

@@ -6,12 +6,9 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from models.nuclei.__main__ import WEIGHTS, compute_dense
-from models.nuclei.cores import divide_objects
+from models.nuclei.finding import WEIGHTS, find_nuclei, load_network
 from models.nuclei.measuring import Agreement, compare
-from models.nuclei.network import UNet
 from models.nuclei.pictures import MASK, PICTURE, QUADRANTS, read_annotated
-from models.nuclei.training import OUTPUTS, RULE, WIDTHS
 from tests.shared_slides import shared_slide
 
 MOST_BYTES = 2_000_000
@@ -22,11 +19,8 @@ def held_out() -> Agreement:
     folder = shared_slide(f"pictures/{MASK}").parent
     assert shared_slide(f"pictures/{PICTURE}").parent == folder
     annotated = read_annotated(folder)
-    network = UNet(WIDTHS, OUTPUTS).eval()
-    network.load_state_dict(load_file(WEIGHTS), strict=False)
     cut = annotated.cut(QUADRANTS.index("bottom-right"))
-    inside, depth = compute_dense(network, annotated.pixels[cut])
-    return compare(divide_objects(inside, depth, RULE), annotated.nuclei[cut])
+    return compare(find_nuclei(load_network(WEIGHTS), annotated.pixels[cut]), annotated.nuclei[cut])
 
 
 def test_it_finds_more_than_three_quarters_and_invents_fewer_than_a_quarter(held_out: Agreement) -> None:
