@@ -25,6 +25,19 @@ class LoadedModel(Protocol):
         ...
 
 
+@runtime_checkable
+class DenseModel(Protocol):
+    """A model whose card has `objects`: it gives maps in place of scores."""
+
+    @property
+    def card(self) -> ModelCard: ...
+
+    def infer_maps(self, pixels: NDArray[np.uint8], numerics: Numerics) -> NDArray[np.uint8]:
+        """Return the maps, [batch, maps of the card, input_px, input_px], probabilities in parts of 255, of
+        [batch, height, width, 3] RGB, px of the level as decoded. As `LoadedModel.infer` else."""
+        ...
+
+
 class InFlight(Protocol):
     """A batch that the device is computing."""
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from wsi.numerics import PRECISION
 from wsi.records.fields import select_known_fields
+from wsi.records.outputs import EmbeddingOutput, ObjectOutput
 from wsi.records.stain_normalisation import StainNormalisation, read_stain_normalisation
 
 
@@ -20,6 +21,8 @@ class Activation(StrEnum):
 class OutputKind(StrEnum):
     CLASSIFICATION = "classification"  #: a probability for each class; of one column, for and against it
     REGRESSION = "regression"  #: a quantity for each column
+    EMBEDDING = "embedding"  #: a vector for each tile, without columns
+    DETECTION = "detection"  #: maps over each tile, in which objects are found; without columns
 
 
 class EdgeFill(StrEnum):
@@ -100,6 +103,8 @@ class ModelCard:
     batch: int = 32  #: the one batch shape; the tail is padded
     precision: str = PRECISION  #: "fp32" | "fp16" | "bf16", on whatever device
     output: OutputKind = OutputKind.REGRESSION
+    embedding: EmbeddingOutput | None = None  #: of an EMBEDDING, and of no other
+    objects: ObjectOutput | None = None  #: of a DETECTION, and of no other
     mpp_range: tuple[float, float] | None = None  #: um per px of the slides that the model was found to hold for
     tolerance: Tolerance = Tolerance()
     files: tuple[str, ...] = ()  #: of the package, in the order of its digest; of older cards WSInfer's two
@@ -108,6 +113,11 @@ class ModelCard:
     stain: str | None = None
     organ: str | None = None
     licence: str | None = None
+
+    @property
+    def width(self) -> int:
+        """Return the numbers that the model gives for a tile; 0 for one that gives maps."""
+        return self.embedding.dimensions if self.embedding is not None else len(self.columns)
 
     @property
     def identity(self) -> str:
@@ -128,6 +138,10 @@ class ModelCard:
             del value["stain_normalisation"]
         if not self.needs_stains:
             del value["needs_stains"]
+        if self.embedding is None:
+            del value["embedding"]
+        if self.objects is None:
+            del value["objects"]
         return value
 
     @staticmethod
@@ -144,6 +158,8 @@ class ModelCard:
             "read_level": ReadLevel(value.get("read_level", ReadLevel.SUITABLE)),
             "boxes": Boxes(value.get("boxes", Boxes.WHOLE)),
             "stain_normalisation": read_stain_normalisation(value.get("stain_normalisation")),
+            "embedding": EmbeddingOutput.from_json(value.get("embedding")),
+            "objects": ObjectOutput.from_json(value.get("objects")),
             "mean": tuple(value["mean"]),
             "std": tuple(value["std"]),
             "output": OutputKind(value.get("output", OutputKind.REGRESSION)),
