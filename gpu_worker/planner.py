@@ -1,7 +1,7 @@
-"""Plans large slides, one at a time, on processors only.
+"""Plans large slides and puts large results together, one job at a time, on processors only.
 
-A function has five minutes and ten gigabytes of disk; this process has as much as its pod. An interrupted plan leaves
-nothing half done: its message is delivered again, and the next receiver recomputes the plan.
+A function has minutes and ten gigabytes of disk; this process has as much as its pod. Interrupted work leaves nothing
+half done: its message is delivered again, and the next receiver begins anew.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from gpu_worker.health.pulse import Pulse
 from gpu_worker.health.server import State
 from gpu_worker.hidden_message import HiddenMessage
 from inference.shard_run import Drained
-from wsi.jobs.planning import give_up_plan, plan_job
+from wsi.jobs.heavy import advance_job, give_up_job
 from wsi.notices.outbox import wake
 from wsi.ports.ledger import SystemLedger
 from wsi.ports.objects import Objects, SlideStore
@@ -170,7 +170,7 @@ class HeavyPlanner:
         def plan() -> None:
             try:
                 with with_span(self._open_span(job_id, message)):
-                    plan_job(
+                    advance_job(
                         job_id,
                         ledger=self._ledger,
                         slides=self._slides,
@@ -214,7 +214,7 @@ class HeavyPlanner:
         if outcome is PlanOutcome.RETURNED:
             return hidden.give_back()
         if outcome is PlanOutcome.GIVEN_UP:
-            give_up_plan(job_id, ledger=self._ledger)  # and the message goes to the dead-letter queue, for people
+            give_up_job(job_id, ledger=self._ledger)  # and the message goes to the dead-letter queue, for people
         wake(self._queues, traceparent=hidden.message.traceparent)
         if outcome is PlanOutcome.DONE:
             hidden.finish()

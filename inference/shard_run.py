@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 
@@ -9,7 +10,7 @@ from inference.shard_stats import ShardStats
 from inference.shard_task import ShardTask
 from inference.stages.values import Ended, Outputs
 from inference.stages.write import ResultWriter
-from wsi.results.shard_result import ShardResult
+from wsi.results.shard_result import WIDE, ShardResult
 
 
 class Drained(Exception):
@@ -32,11 +33,12 @@ class ShardRun:
         errors."""
         self.task = task
         self.began = time.monotonic()
-        self._writer = ResultWriter(task.plan.digest, len(task.plan.card.columns), resume)
+        self._writer = ResultWriter(task.plan, resume)
         self._resumed = self._saved = self._writer.done
         self._tiles = self._writer.done + len(task.tiles)
         self._on_checkpoint = on_checkpoint
-        self._every = (checkpoint_seconds, checkpoint_batches)
+        # A checkpoint holds all tiles so far. Of vectors that is megabytes: only time makes one due.
+        self._every = (checkpoint_seconds, checkpoint_batches if task.plan.card.width <= WIDE else math.inf)
         self._unsaved, self._saved_at = 0, time.monotonic()  # batches; when
         self._began = time.perf_counter()
         self._span: tuple[float, float] | None = None  # the first batch was handed over, the last one's scores came

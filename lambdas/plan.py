@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 from uuid import UUID
 
 from adapters.s3.objects import S3Objects
@@ -24,6 +24,22 @@ from wsi.slide.files.scratch import ScratchSpace, throttle_to_tenths
 logger = make_logger("plan")
 
 
+class JobWork(Protocol):
+    def __call__(
+        self,
+        job_id: UUID,
+        /,
+        *,
+        ledger: SystemLedger,
+        slides: SlideStore,
+        objects: Objects,
+        scratch: ScratchSpace,
+        shard_tiles: int | None,
+    ) -> bool:
+        """Do what is due for a job. Return False if nothing was."""
+        ...
+
+
 def make_handler(
     *,
     ledger: SystemLedger,
@@ -33,10 +49,11 @@ def make_handler(
     scratch: ScratchSpace,
     shard_tiles: int | None = None,
     tracer: Tracer = NO_TRACER,
+    work: JobWork = plan_job,
 ) -> Handler:
     def process_message(body: dict[str, Any], traceparent: str | None) -> None:
         on_copy = throttle_to_tenths(lambda done, _: logger.info("slide copied", extra={**body, "bytes": done}))
-        plan_job(
+        work(
             UUID(body["job_id"]),
             ledger=ledger,
             slides=slides,
@@ -53,7 +70,8 @@ def make_handler(
     return make_queue_handler(process_message, logger, give_up=give_up, tracer=tracer)
 
 
-def wire(settings: SlideJobSettings) -> Handler:
+def wire(settings: SlideJobSettings, work: JobWork = plan_job) -> Handler:
+    """Wire the function. `work` is more than planning where no process of its own takes from queue `heavy`."""
     clients = make_aws_clients(settings)
     ledger = make_system_ledger(settings)
     return make_handler(
@@ -64,6 +82,7 @@ def wire(settings: SlideJobSettings) -> Handler:
         scratch=ScratchSpace(SCRATCH, settings.max_scratch_bytes),
         shard_tiles=settings.shard_tiles,
         tracer=make_function_tracer(settings, clients, "plan"),
+        work=work,
     )
 
 

@@ -26,6 +26,7 @@ from local.operations import OperationsInProcess
 from local.options import QUEUE_PREFIX, SHARED, Buckets, StackOptions
 from local.pollers import Mapped, Schedule
 from local.webhooks import WebhooksInProcess
+from wsi.jobs.heavy import advance_job
 
 #: s: a worker of this machine is a process that imports torch, no node that boots.
 WORKER_START, SLOW_WORKER_START = 10, 60
@@ -113,7 +114,7 @@ def make_queue_functions(at: Addresses, options: StackOptions, *, graphql_url: s
         "notify": make_notify_handler(at),
     }
     # A pod of its own on AWS (gpu_worker.heavy), since a function there lacks the time and the disk.
-    heavy = Mapped(queue=HEAVY, function=WOKEN["plan"], handler=handlers["plan"])
+    heavy = Mapped(queue=HEAVY, function=WOKEN["plan"], handler=plan.wire(_slide_jobs(at, options), advance_job))
     return (heavy, *(Mapped(queue=name, function=WOKEN[name], handler=made) for name, made in handlers.items()))
 
 

@@ -37,6 +37,8 @@ PUSH_DAYS = 1
 ENTRY_TOPIC: Mapping[JobState, str] = {JobState.QUEUED: "plan", JobState.STITCHING: "stitch"}
 #: The queue that hears again of a job that is stuck in this state; a planner enters PLANNING itself, and may die in it.
 STUCK_TOPIC: Mapping[JobState, str] = {**ENTRY_TOPIC, JobState.PLANNING: "plan"}
+#: The queues that a message about a job can lie in, by the topic of its state.
+QUEUES_OF_TOPIC: Mapping[str, tuple[str, str]] = {"plan": ("plan", "heavy"), "stitch": ("stitch", "heavy")}
 REUSABLE: tuple[JobState, ...] = tuple(state for state in JobState if state.is_success)
 ERASED_SENTENCE = "The job was deleted."  #: in place of why a deleted job failed
 LEASE_EXPIRED = "The worker's lease ran out."

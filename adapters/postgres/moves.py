@@ -14,13 +14,14 @@ from uuid import UUID
 from psycopg import sql
 from psycopg.types.json import Jsonb
 
-from adapters.postgres import rows, slides
+from adapters.postgres import models, rows, slides
 from adapters.postgres.connections import Cursor
 from wsi.ledger_rules import ENTRY_TOPIC, PUSH_SECONDS, make_job_message, select_receivers
 from wsi.planning.plan_queue import PLAN, choose_plan_queue
 from wsi.records.jobs import Job, Priority
 from wsi.records.notices import MESSAGE_SCHEMA, PUSH, SHARD_QUEUES, make_job_update
 from wsi.records.slides import Slide
+from wsi.results.stitch_queue import choose_stitch_queue
 from wsi.states import JOB_MOVES, SHARD_MOVES, JobState, ShardState, select_sources
 
 #: A topic of the outbox, and a body.
@@ -118,7 +119,10 @@ def _make_push(job: Job) -> Message:
 
 
 def _make_wake(cursor: Cursor, job: Job, topic: str, slide: Slide | None) -> Message:
-    queue = choose_plan_queue(slide or slides.get(cursor, job.slide_id), job.options) if topic == PLAN else topic
+    if topic == PLAN:
+        queue = choose_plan_queue(slide or slides.get(cursor, job.slide_id), job.options)
+    else:
+        queue = choose_stitch_queue(models.get_of_job(cursor, job.id).card)
     return queue, make_job_message(job.id)
 
 

@@ -157,7 +157,7 @@ class Forward:
     def _outputs(self, started: _Batch) -> list[Outputs | Ended]:
         found: list[Outputs | Ended] = []
         slot, rows, seconds, ended = started.slot, started.valid, 0.0, started.began
-        columns = len(slot.tasks[0].plan.card.columns)  # all tasks of a slot have one model
+        columns = slot.tasks[0].plan.card.width  # all tasks of a slot have one model
         scores, quality = np.empty((0, columns), np.float32), make_unmeasured()
         if started.in_flight is not None:
             scores = take_rows(started.in_flight.wait_for_scores(), rows)

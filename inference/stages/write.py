@@ -6,17 +6,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inference.stages.values import Outputs
-from wsi.results.shard_result import ShardResult
+from wsi.errors import ModelFailed
+from wsi.planning.plan import Plan
+from wsi.results.shard_result import ShardResult, get_float_type
 from wsi.results.tile_quality import make_unmeasured
 
 
 class ResultWriter:
     """Collects a shard's tiles, from those of a checkpoint (or none) to all of them."""
 
-    def __init__(self, plan_digest: str, columns: int, resume: ShardResult | None) -> None:
-        self._plan_digest = plan_digest
+    def __init__(self, plan: Plan, resume: ShardResult | None) -> None:
+        self._plan_digest = plan.digest
+        self._type = get_float_type(plan.card)
         self._tiles: list[NDArray[np.int32]] = [np.empty(0, np.int32)]
-        self._scores: list[NDArray[np.float32]] = [np.empty((0, columns), np.float32)]
+        self._scores = [np.empty((0, plan.card.width), self._type)]
         self._quality: list[NDArray[np.float32]] = [make_unmeasured()]
         self._unreadable: dict[int, str] = {}
         self.done = 0  #: tiles, inferred and unreadable
@@ -28,9 +31,13 @@ class ResultWriter:
             self.done = resume.done
 
     def add(self, outputs: Outputs) -> None:
-        """Take in the outputs of one batch."""
+        """Take in the outputs of one batch. Raises ModelFailed for numbers that the card's `stored` cannot hold."""
+        if self._type is np.float16 and (np.abs(outputs.scores) > np.finfo(np.float16).max).any():
+            raise ModelFailed(
+                "The model gives numbers beyond 65,504, which fp16 cannot hold: store its vectors as fp32."
+            )
         self._tiles.append(outputs.tiles)
-        self._scores.append(outputs.scores)
+        self._scores.append(outputs.scores.astype(self._type, copy=False))
         self._quality.append(outputs.quality)
         self._unreadable.update(outputs.unreadable)
         self.done += outputs.count

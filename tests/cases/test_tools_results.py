@@ -15,7 +15,7 @@ import pytest
 import tifffile
 
 from tests.cases.reported import reported
-from tests.wsi.plans import inspection, plan, scores_of, shard_results, small_card
+from tests.wsi.plans import collect_all, inspection, plan, scores_of, shard_results, small_card
 from tests.wsi.results.qupath import features
 from wsi.planning.plan import Plan
 from wsi.records.jobs import JobOptions
@@ -25,14 +25,14 @@ from wsi.records.results import ResultFile
 from wsi.results import geojson, heatmap, tables
 from wsi.results.scored_tiles import ScoredTiles
 from wsi.results.sink import Writer
-from wsi.results.stitching import collect, stitch
+from wsi.results.stitching import stitch
 from wsi.slide.mpp import override_mpp
 
 BOUNDS = (650, 130, 900, 640)  #: of what was scanned on a slide of 2000 x 1500 px
 
 
 def scored(made: Plan) -> ScoredTiles:
-    return collect(made, shard_results(made, scores_of(made)))
+    return collect_all(made, shard_results(made, scores_of(made)))
 
 
 def written(tiles: ScoredTiles, write: Any) -> bytes:
@@ -139,7 +139,7 @@ def test_measurements_are_numbers_by_name_whatever_the_names_hold() -> None:
 def test_numbers_keep_every_digit_and_no_exponent_is_lost() -> None:
     made = plan(inspection(64, 64), card=small_card(columns=(OutputColumn(name="a"), OutputColumn(name="b"))))
     values = np.array([[1.2345678e-7, 0.1]], dtype=np.float32)
-    (row,) = csv.DictReader(io.StringIO(written(collect(made, shard_results(made, values)), tables.write).decode()))
+    (row,) = csv.DictReader(io.StringIO(written(collect_all(made, shard_results(made, values)), tables.write).decode()))
     assert (np.float32(row["a"]), np.float32(row["b"])) == (values[0, 0], values[0, 1])
 
 

@@ -36,6 +36,7 @@ from wsi.records.registrations import Registration
 from wsi.records.results import ResultFile
 from wsi.records.shards import Shard
 from wsi.records.slides import Slide
+from wsi.results.stitch_queue import choose_stitch_queue
 from wsi.sources.source import Source
 from wsi.states import JOB_MOVES, SHARD_MOVES, SLIDE_MOVES, JobState, ShardState, SlideState, select_sources
 
@@ -251,7 +252,10 @@ class Books:
             self.send(job.tenant, "notify", make_job_message(job.id), job.traceparent)
 
     def wake_stage(self, job: Job, topic: str) -> None:
-        queue = choose_plan_queue(self.slides[job.slide_id], job.options) if topic == PLAN else topic
+        if topic == PLAN:
+            queue = choose_plan_queue(self.slides[job.slide_id], job.options)
+        else:
+            queue = choose_stitch_queue(self.job_models[job.id].card)
         self.send(job.tenant, queue, make_job_message(job.id), job.traceparent)
 
     def append_event(self, job: Job, kind: str, detail: Mapping[str, Any]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -17,6 +17,8 @@ from wsi.planning.plan import Plan
 from wsi.records.jobs import JobOptions
 from wsi.records.model_card import ModelCard
 from wsi.records.slides import Inspection, LevelInfo
+from wsi.results.collecting import collect
+from wsi.results.scored_tiles import ScoredTiles
 from wsi.results.shard_result import ShardResult
 
 
@@ -113,3 +115,9 @@ def shard_results(
 
 def small_card(**changes: object) -> ModelCard:
     return replace(STAIN_DENSITY, tile_px=64, input_px=64, **changes)
+
+
+def collect_all(made: Plan, shards: Iterable[ShardResult]) -> ScoredTiles:
+    """The tiles of a plan of scores, after the block that would hold files of vectors."""
+    with collect(made, shards) as tiles:
+        return tiles

@@ -102,7 +102,10 @@ def make_plan(
         tiles=tiles,
         order=order_tiles(tiles, grid, inspection.levels[grid.level]),
         shard_offsets=np.asarray(
-            compute_shard_offsets(len(tiles), compute_shard_size(card.tiles_per_second, shard_tiles)), dtype=np.int32
+            compute_shard_offsets(
+                len(tiles), compute_shard_size(card.tiles_per_second, shard_tiles, tile_bytes=4 * card.width)
+            ),
+            dtype=np.int32,
         ),
         mask=mask,
         warnings=(*inspection.warnings, *_scale_warnings(mpp, card), *_speed_warnings(grid, options)),

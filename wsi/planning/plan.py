@@ -23,14 +23,14 @@ from wsi.inspection.mask import SlideMask
 from wsi.planning.numbered_files import are_numbers
 from wsi.planning.stains import Stains
 from wsi.records.fields import select_known_fields
-from wsi.records.model_card import Boxes, Channels, ModelCard, Resize
+from wsi.records.model_card import SCORES, Boxes, Channels, ModelCard, Resize
 from wsi.records.slides import Choice, Inspection
 from wsi.slide.coding import Reduction
 
 #: 2: boxes may be longer than wide, and tiles may be decoded smaller. 3: the card may resize as Pillow does. 4: it may
-#: take BGR. 5: it may keep boxes at fractions of a pixel, or normalise stains. A plan that does none of it is still of
-#: schema 1, so that workers that know no other take it.
-PLAN_SCHEMA = 5
+#: take BGR. 5: it may keep boxes at fractions of a pixel, or normalise stains. 6: it may ask for vectors or
+#: objects. A plan that does none of it is still of schema 1, so that workers that know no other take it.
+PLAN_SCHEMA = 6
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -131,6 +131,8 @@ class Plan:
     def schema(self) -> int:
         """The lowest schema that can hold this plan. So an older worker computes the plans that it can, and the digest
         of an older plan does not change."""
+        if self.card.output not in SCORES:
+            return 6
         if self.card.boxes is not Boxes.WHOLE or self.card.stain_normalisation is not None:
             return 5
         if self.card.channels is not Channels.RGB:

@@ -5,16 +5,16 @@ from __future__ import annotations
 SECONDS = 60  #: of work in a shard
 LEAST, MOST = 1024, 8192  #: tiles of a shard
 UNMEASURED = 2048  #: tiles of a shard of a model whose rate nobody measured
+MOST_BYTES = 64 * 1024**2  #: of a shard's result, which a worker holds in memory and sends again at each checkpoint
 
 
-def compute_shard_size(tiles_per_second: float | None, override: int | None = None) -> int:
+def compute_shard_size(tiles_per_second: float | None, override: int | None = None, *, tile_bytes: int = 0) -> int:
     """Return the number of tiles of a shard: `SECONDS` of the model's rate on the slowest allowed device, within
-    limits; `override` wins."""
+    limits; `override` wins. `tile_bytes`: of a tile in the shard's result."""
     if override is not None:
         return override
-    if tiles_per_second is None:
-        return UNMEASURED
-    return min(MOST, max(LEAST, round(tiles_per_second * SECONDS)))
+    size = UNMEASURED if tiles_per_second is None else min(MOST, max(LEAST, round(tiles_per_second * SECONDS)))
+    return max(1, min(size, MOST_BYTES // max(1, tile_bytes)))
 
 
 def compute_shard_offsets(tiles: int, size: int) -> tuple[int, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 from wsi.numerics import PRECISION
 from wsi.records.fields import select_known_fields
@@ -23,6 +23,10 @@ class OutputKind(StrEnum):
     REGRESSION = "regression"  #: a quantity for each column
     EMBEDDING = "embedding"  #: a vector for each tile, without columns
     DETECTION = "detection"  #: maps over each tile, in which objects are found; without columns
+
+
+#: Kinds of output that give each tile a row of columns.
+SCORES: Final = frozenset({OutputKind.CLASSIFICATION, OutputKind.REGRESSION})
 
 
 class EdgeFill(StrEnum):

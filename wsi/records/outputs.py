@@ -28,8 +28,9 @@ class EmbeddingOutput:
     def from_json(value: dict[str, Any] | None) -> EmbeddingOutput | None:
         if value is None:
             return None
-        known = select_known_fields(EmbeddingOutput, value)
-        return EmbeddingOutput(**(known | {"stored": Stored(known.get("stored", Stored.FP32))}))
+        known: dict[str, Any] = select_known_fields(EmbeddingOutput, value)
+        fields: dict[str, Any] = {**known, "stored": Stored(known.get("stored", Stored.FP32))}
+        return EmbeddingOutput(**fields)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -67,6 +68,7 @@ class ObjectOutput:
     def from_json(value: dict[str, Any] | None) -> ObjectOutput | None:
         if value is None:
             return None
-        known = select_known_fields(ObjectOutput, value)
+        known: dict[str, Any] = select_known_fields(ObjectOutput, value)
         rule = CoreRule(**select_known_fields(CoreRule, known["rule"]))
-        return ObjectOutput(**(known | {"classes": tuple(known["classes"]), "rule": rule}))
+        fields: dict[str, Any] = {**known, "classes": tuple(known["classes"]), "rule": rule}
+        return ObjectOutput(**fields)

@@ -13,7 +13,7 @@ from typing import IO
 
 from wsi.planning.plan import Plan
 from wsi.records.model_card import OutputKind
-from wsi.results import geojson, heatmap, mask, quality, tables
+from wsi.results import features, geojson, heatmap, mask, quality, tables
 from wsi.results.scored_tiles import ScoredTiles
 
 
@@ -49,11 +49,21 @@ SCORED_TILES = (
     FileWriter(geojson.FULL_NAME, geojson.MEDIA_TYPE, geojson.write_full, _has_two_frames),
 )
 
+#: The files of models that give each tile a vector.
+FEATURES = (
+    FileWriter(features.NAME, features.MEDIA_TYPE, features.write),
+    FileWriter(quality.NAME, quality.MEDIA_TYPE, quality.write),
+    FileWriter(tables.NAME, tables.MEDIA_TYPE, tables.write),
+    FileWriter(mask.NAME, mask.MEDIA_TYPE, mask.write, _has_mask),
+)
+
 #: Kind of output -> its files, in the order they are written.
 WRITERS: Mapping[OutputKind, tuple[FileWriter, ...]] = MappingProxyType(
     {
         OutputKind.CLASSIFICATION: SCORED_TILES,
         OutputKind.REGRESSION: SCORED_TILES,
+        OutputKind.EMBEDDING: FEATURES,
+        OutputKind.DETECTION: (),
     }
 )
 

@@ -12,9 +12,23 @@ from numpy.typing import NDArray
 
 from wsi.errors import NewerSchema
 from wsi.records.fields import select_known_fields
+from wsi.records.model_card import ModelCard
+from wsi.records.outputs import Stored
 from wsi.results.tile_quality import make_unmeasured
 
 RESULT_SCHEMA = 1
+#: Numbers a tile from which on they are not compressed: a vector's digits hold no pattern, and zlib would take longer
+#: than a GPU needs to compute them.
+WIDE = 64
+
+
+Floats = type[np.float32] | type[np.float16]
+Numbers = NDArray[np.float32 | np.float16]
+
+
+def get_float_type(card: ModelCard) -> Floats:
+    """Return the type of the numbers in a shard's result."""
+    return np.float16 if card.embedding is not None and card.embedding.stored is Stored.FP16 else np.float32
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -31,7 +45,7 @@ class AttemptMeasurements:
 class ShardResult:
     plan_digest: str  #: of the plan that it was computed for; a checkpoint of another plan is not resumed
     tiles: NDArray[np.int32]  #: [n] tile numbers, in any order, no number twice
-    scores: NDArray[np.float32]  #: [n, columns]
+    scores: Numbers  #: [n, columns, or dimensions of a vector]
     unreadable: Mapping[int, str]  #: tile number -> reason that names the file's tiles
     quality: NDArray[np.float32] | None = None  #: [n, 4] of `tile_quality`; None where the worker did not measure it
     measured: AttemptMeasurements | None = None  #: of a finished shard
@@ -56,11 +70,12 @@ class ShardResult:
         }
         quality = self.quality if self.quality is not None else make_unmeasured(len(self.tiles))
         buffer = io.BytesIO()
-        np.savez_compressed(
+        save = np.savez if self.scores.shape[1] > WIDE else np.savez_compressed
+        save(
             buffer,
             head=np.frombuffer(json.dumps(head).encode(), dtype=np.uint8),
             tiles=self.tiles.astype("<i4"),
-            scores=self.scores.astype("<f4"),
+            scores=self.scores.astype("<f2" if self.scores.dtype == np.float16 else "<f4"),
             quality=quality.astype("<f4"),
         )
         return buffer.getvalue()
@@ -78,7 +93,7 @@ class ShardResult:
             return ShardResult(
                 plan_digest=head["plan_digest"],
                 tiles=arrays["tiles"].astype(np.int32),
-                scores=arrays["scores"].astype(np.float32),
+                scores=arrays["scores"],
                 quality=arrays["quality"].astype(np.float32) if "quality" in arrays else None,
                 unreadable={int(tile): reason for tile, reason in head["unreadable"].items()},
                 measured=AttemptMeasurements(**select_known_fields(AttemptMeasurements, head["measured"]))

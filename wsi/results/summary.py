@@ -9,6 +9,7 @@ from dataclasses import asdict
 from typing import IO, Any
 
 from wsi.numerics import CODE_VERSION
+from wsi.records.model_card import ModelCard
 from wsi.records.results import ResultFile
 from wsi.results import quality
 from wsi.results.mask import describe_mask
@@ -62,13 +63,7 @@ def write(tiles: ScoredTiles, files: Sequence[ResultFile], run: Mapping[str, Any
             "tissue_fraction": inspection.tissue_fraction,
             "tissue": describe_mask(plan.mask, inspection) if plan.mask is not None else None,
         },
-        "model": {
-            "name": plan.card.name,
-            "version": plan.card.version,
-            "digest": plan.card.digest,
-            "mpp": plan.card.mpp,
-            "columns": [asdict(column) for column in plan.card.columns],
-        },
+        "model": _describe_model(plan.card),
         "plan_digest": plan.digest,
         "grid": asdict(plan.grid),
         "numerics": plan.numerics.as_json(),
@@ -81,6 +76,21 @@ def write(tiles: ScoredTiles, files: Sequence[ResultFile], run: Mapping[str, Any
         "run": {**run, "inference": _inference(tiles.measured)},
     }
     file.write(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False).encode() + b"\n")
+
+
+def _describe_model(card: ModelCard) -> dict[str, Any]:
+    value: dict[str, Any] = {
+        "name": card.name,
+        "version": card.version,
+        "digest": card.digest,
+        "mpp": card.mpp,
+        "output": card.output.value,
+        "licence": card.licence,
+        "columns": card.as_json()["columns"],
+    }
+    if card.embedding is not None:
+        value["embedding"] = asdict(card.embedding)
+    return value
 
 
 def _inference(shards: Sequence[AttemptMeasurements]) -> dict[str, Any]:

@@ -11,7 +11,14 @@ from adapters.postgres.connections import Cursor, Row
 from adapters.postgres.moves import lock_job, wake_shards, wake_stage
 from wsi.errors import TesseraError
 from wsi.jobs.jobs import make_retry
-from wsi.ledger_rules import STUCK_TOPIC, UNINSPECTED_SENTENCE, check_readable, check_restatable, needs_deidentification
+from wsi.ledger_rules import (
+    QUEUES_OF_TOPIC,
+    STUCK_TOPIC,
+    UNINSPECTED_SENTENCE,
+    check_readable,
+    check_restatable,
+    needs_deidentification,
+)
 from wsi.records.identity import Actor, Role
 from wsi.records.jobs import Job
 from wsi.records.operations.dead_letters import (
@@ -109,7 +116,7 @@ def _redrive_job(cursor: Cursor, queue: str, about: LetterSubject, job: Job, act
         wake_shards(cursor, job, [about.shard])
         return SENT_AGAIN
     topic = STUCK_TOPIC.get(job.state)
-    if about.shard is None and topic is not None and topic == queue.replace("heavy", "plan"):
+    if about.shard is None and topic is not None and queue in QUEUES_OF_TOPIC[topic]:
         wake_stage(cursor, job, topic)
         return SENT_AGAIN
     return NOT_WANTED

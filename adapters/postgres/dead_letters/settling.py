@@ -9,7 +9,7 @@ from adapters.postgres import registrations, rows, shards, slides
 from adapters.postgres.connections import Cursor, Row, Transactions
 from adapters.postgres.moves import append_event, lock_job, wake_shards, wake_stage
 from wsi.errors import FailReason, RejectReason
-from wsi.ledger_rules import GIVEN_UP, STUCK_TOPIC, UNINSPECTED_SENTENCE, needs_deidentification
+from wsi.ledger_rules import GIVEN_UP, QUEUES_OF_TOPIC, STUCK_TOPIC, UNINSPECTED_SENTENCE, needs_deidentification
 from wsi.models.registration_rules import UNTRIED
 from wsi.records.jobs import Job
 from wsi.records.operations.dead_letters import (
@@ -20,13 +20,6 @@ from wsi.records.operations.dead_letters import (
     read_subject,
 )
 from wsi.states import JobState, RegistrationState, ShardState, SlideState
-
-#: States in which a job waits for the functions or pods of a queue.
-_STAGES = {
-    "plan": (JobState.QUEUED, JobState.PLANNING),
-    "heavy": (JobState.QUEUED, JobState.PLANNING),
-    "stitch": (JobState.STITCHING,),
-}
 
 
 class PostgresDeadLetters(Transactions):
@@ -115,7 +108,7 @@ def _settle_package(cursor: Cursor, letter: ArrivedLetter, letter_id: int, regis
 def _settle_job(cursor: Cursor, letter: ArrivedLetter, letter_id: int, about: LetterSubject, job: Job) -> LetterOutcome:
     if about.shard is not None:
         outcome = _settle_shard(cursor, letter, letter_id, job, about.shard)
-    elif job.state not in _STAGES.get(letter.queue, ()):
+    elif letter.queue not in QUEUES_OF_TOPIC.get(STUCK_TOPIC.get(job.state, ""), ()):
         outcome = LetterOutcome.PAST
     elif _is_first(cursor, letter, letter_id, since=job.updated_at):
         cursor.execute("UPDATE jobs SET woken_at = now() WHERE id = %s", (job.id,))

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from tests.fakes.ledger_books import BookedLetter, Books
 from wsi.errors import FailReason, RejectReason
-from wsi.ledger_rules import GIVEN_UP, STUCK_TOPIC, UNINSPECTED_SENTENCE, needs_deidentification
+from wsi.ledger_rules import GIVEN_UP, QUEUES_OF_TOPIC, STUCK_TOPIC, UNINSPECTED_SENTENCE, needs_deidentification
 from wsi.records.jobs import Job
 from wsi.records.operations.dead_letters import (
     ArrivedLetter,
@@ -64,7 +64,7 @@ class MemoryDeadLetters:
     def _settle_job(self, letter: ArrivedLetter, about: LetterSubject, job: Job) -> LetterOutcome:
         if about.shard is not None:
             outcome = self._settle_shard(letter, job, about.shard)
-        elif STUCK_TOPIC.get(job.state) != letter.queue.replace("heavy", "plan"):
+        elif letter.queue not in QUEUES_OF_TOPIC.get(STUCK_TOPIC.get(job.state, ""), ()):
             outcome = LetterOutcome.PAST
         elif self._is_first(letter, job.updated_at):
             self.books.wake_stage(job, STUCK_TOPIC[job.state])

@@ -9,11 +9,10 @@ import openslide
 import pytest
 import tifffile
 
-from tests.wsi.plans import inspection, plan, scores_of, shard_results, small_card
+from tests.wsi.plans import collect_all, inspection, plan, scores_of, shard_results, small_card
 from wsi.records.model_card import OutputColumn
 from wsi.results import heatmap
 from wsi.results.heatmap import halve_image, scale_scores
-from wsi.results.stitching import collect
 
 OME = "{http://www.openmicroscopy.org/Schemas/OME/2016-06}"
 
@@ -29,7 +28,7 @@ def test_values_lie_at_their_tile_and_nothing_analysed_is_zero():
     mask[1, 2] = mask[2, 3] = True
     made = plan(inspection(1024, 768), mask=mask)
     scores = np.array([[0.0, 1.0, 2.0, 0.5], [-1.0, 3.0, 0.2, 1.0]], dtype=np.float32)
-    with tifffile.TiffFile(io.BytesIO(_bytes(collect(made, shard_results(made, scores))))) as tiff:
+    with tifffile.TiffFile(io.BytesIO(_bytes(collect_all(made, shard_results(made, scores))))) as tiff:
         image = tiff.series[0].asarray()
     assert image.shape == (4, 3, 4)
     assert image.dtype == np.uint8
@@ -40,7 +39,7 @@ def test_values_lie_at_their_tile_and_nothing_analysed_is_zero():
 
 def test_an_unreadable_tile_is_zero():
     made = plan(inspection(512, 512))
-    tiles = collect(made, shard_results(made, scores_of(made), {1: "file tile 3: bad"}))
+    tiles = collect_all(made, shard_results(made, scores_of(made), {1: "file tile 3: bad"}))
     with tifffile.TiffFile(io.BytesIO(_bytes(tiles))) as tiff:
         image = tiff.series[0].asarray()
     assert (image == 0).any(axis=0).tolist() == [[False, False], [True, False]]
@@ -48,7 +47,7 @@ def test_an_unreadable_tile_is_zero():
 
 def test_physical_size_is_stride_times_mpp_and_channels_are_the_columns():
     made = plan(inspection(mpp=0.25), card=small_card(columns=(OutputColumn(name='prob_<Tumör> & "x"'),)))
-    with tifffile.TiffFile(io.BytesIO(_bytes(collect(made, shard_results(made, scores_of(made)))))) as tiff:
+    with tifffile.TiffFile(io.BytesIO(_bytes(collect_all(made, shard_results(made, scores_of(made)))))) as tiff:
         assert tiff.is_ome
         root = ElementTree.fromstring(tiff.ome_metadata)
     pixels = root.find(f"{OME}Image/{OME}Pixels")
@@ -59,7 +58,7 @@ def test_physical_size_is_stride_times_mpp_and_channels_are_the_columns():
 @pytest.fixture(scope="module")
 def large():
     made = plan(inspection(64 * 600, 64 * 301), card=small_card())
-    return collect(made, shard_results(made, scores_of(made)))
+    return collect_all(made, shard_results(made, scores_of(made)))
 
 
 def test_a_large_one_is_a_pyramid_of_tiles(large):

@@ -8,12 +8,12 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.wsi.plans import inspection, plan, scores_of, shard_results
+from tests.wsi.plans import collect_all, inspection, plan, scores_of, shard_results
 from wsi.inspection.mask import DRAWN, SlideMask
 from wsi.planning.plan import Plan
 from wsi.results import mask
 from wsi.results.sink import FolderSink
-from wsi.results.stitching import collect, stitch
+from wsi.results.stitching import stitch
 
 
 def pixels(height: int, width: int, seed: int) -> np.ndarray:
@@ -32,7 +32,7 @@ def test_the_picture_shows_the_mask_and_the_summary_where_it_lies():
     made = plan(inspection(2000, 1500), mask=pixels(75, 100, 0))
     written = [io.BytesIO(), io.BytesIO()]
     for file in written:
-        mask.write(collect(made, shard_results(made, scores_of(made))), file)
+        mask.write(collect_all(made, shard_results(made, scores_of(made))), file)
     assert written[0].getvalue() == written[1].getvalue()
     shown = imagecodecs.png_decode(written[0].getvalue())
     assert made.mask is not None

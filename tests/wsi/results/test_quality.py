@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from tests.wsi.plans import inspection, plan, scores_of, shard_results
+from tests.wsi.plans import collect_all, inspection, plan, scores_of, shard_results
 from wsi.results import quality
 from wsi.results.shard_result import ShardResult
 from wsi.results.sink import FolderSink
-from wsi.results.stitching import collect, stitch
+from wsi.results.stitching import stitch
 
 
 def looks(shard: ShardResult) -> ShardResult:
@@ -20,7 +20,7 @@ def looks(shard: ShardResult) -> ShardResult:
 
 def written(shards: list[ShardResult], made) -> list[str]:
     file = io.BytesIO()
-    quality.write(collect(made, shards), file)
+    quality.write(collect_all(made, shards), file)
     return file.getvalue().decode().splitlines()
 
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.wsi.plans import inspection, plan, scores_of, shard_results
+from tests.wsi.plans import collect_all, inspection, plan, scores_of, shard_results
 from wsi.errors import FailReason, JobFailed
 from wsi.results.shard_result import AttemptMeasurements, ShardResult
 from wsi.results.sink import FolderSink
-from wsi.results.stitching import collect, stitch
+from wsi.results.stitching import stitch
 
 NAMES = ["heatmap.ome.tif", "summary.json", "tile_quality.csv", "tiles.csv", "tiles.geojson.gz", "tissue.png"]
 
@@ -83,7 +83,7 @@ def test_the_summary_says_what_the_shards_took_together_and_no_table_does(tmp_pa
 
 def _failure(made, results):
     with pytest.raises(JobFailed) as failed:
-        collect(made, results)
+        collect_all(made, results)
     assert failed.value.reason is FailReason.STITCHING_FAILED
     return failed.value.sentence
 
