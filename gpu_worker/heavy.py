@@ -1,9 +1,11 @@
-"""The planner of large slides, `python -m gpu_worker.heavy`. It reads its settings from the environment, and exits with
-0 once drained or idle."""
+"""The worker of large slides and large results, `python -m gpu_worker.heavy`. It reads its settings from the
+environment, and exits with 0 once drained or idle."""
 
 from __future__ import annotations
 
 import os
+import tempfile
+from pathlib import Path
 
 from adapters.settings import processes
 from gpu_worker.drain import Drain, drain_on_signals
@@ -15,9 +17,12 @@ from gpu_worker.worker import FLUSH_SECONDS
 
 
 def main() -> None:
-    """Run the planner."""
+    """Run the worker."""
     log_to_stderr()
     settings = processes.HeavySettings.from_environ(os.environ)
+    # Results in the making are gigabytes: they lie where copies of slides do.
+    Path(settings.scratch).mkdir(parents=True, exist_ok=True)
+    tempfile.tempdir = settings.scratch
     drain = Drain()
     drain_on_signals(drain)
     made = wire_adapters(settings)

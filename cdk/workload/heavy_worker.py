@@ -1,4 +1,5 @@
-"""The worker for plans that exceed a function's time or disk: the same image without a GPU, next to the controllers."""
+"""The worker for plans and results that exceed a function's time or disk: the same image without a GPU, next to the
+controllers."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ RESOURCES = Resources(processors="1", memory="8Gi", shared_memory="1Gi", scratch
 
 
 class HeavyWorker(Construct):
-    """One worker for each plan, at most as many as the load asks for."""
+    """One worker for each plan or result, at most as many as the load asks for."""
 
     def __init__(
         self,

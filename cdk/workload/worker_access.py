@@ -36,7 +36,7 @@ def grant_work(
     may(CONSUMING, *(data.queues[name].queue_arn for name in takes_from))
     may(SENDING, data.queues["wake"].queue_arn)
     may(["s3:GetObject"], *(bucket.arn_for_objects("*") for bucket in (data.slides, data.results, *reads)))
-    may(["s3:PutObject"], data.results.arn_for_objects(writes))
+    may(["s3:PutObject", "s3:AbortMultipartUpload"], data.results.arn_for_objects(writes))
     may(["kms:Decrypt", "kms:GenerateDataKey"], data.objects_key.key_arn)
     may(ASSUMING, data.source_role)
     if deployment.traced:

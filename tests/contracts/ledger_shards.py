@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from uuid import uuid4
 
 import pytest
 
 from tests.contracts.ledger_world import (
+    MODEL,
     LedgerWorld,
     checkpoint,
     commit,
     kinds,
     lease,
     running_job,
+    stitching_job,
     topics,
 )
 from wsi.errors import FailReason
@@ -147,6 +150,20 @@ class ShardLedgerContract:
         stitching = world.tenants.get_job(world.actor, job.id)
         assert (stitching.state, stitching.shards_remaining) == (JobState.STITCHING, 0)
         assert stitching.tiles_inferred == stitching.tiles_planned == 25
+
+    @pytest.mark.parametrize("output", ["embedding", "detection"])
+    def test_results_that_may_be_gigabytes_are_put_together_from_queue_heavy(
+        self, world: LedgerWorld, output: str
+    ) -> None:
+        model = replace(MODEL, name=output, card={"name": output, "output": output})
+        world.system.register_model(model)
+        job = stitching_job(world, model=output)
+        assert job.state is JobState.STITCHING
+        assert topics(world, "heavy") == [{"v": 1, "job_id": str(job.id)}]
+        assert not topics(world, "stitch")
+        world.pass_time(3600)
+        assert world.system.sweep(upload_days=7, stuck_seconds=600, give_up_seconds=86_400).messages_resent == 1
+        assert len(topics(world, "heavy")) == 2
 
     def test_shards_that_end_at_the_same_moment_stitch_once(self, world: LedgerWorld) -> None:
         job = running_job(world, [4] * 8)

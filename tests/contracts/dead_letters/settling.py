@@ -60,6 +60,7 @@ class DeadLettersContract:
             ("plan", JobState.QUEUED, "planning_failed"),
             ("heavy", JobState.PLANNING, "planning_failed"),
             ("stitch", JobState.STITCHING, "stitching_failed"),
+            ("heavy", JobState.STITCHING, "stitching_failed"),
         ],
     )
     def test_the_second_letter_about_a_job_that_stands_still_ends_it(
