@@ -67,7 +67,7 @@ def write(tiles: ScoredTiles, files: Sequence[ResultFile], run: Mapping[str, Any
             "version": plan.card.version,
             "digest": plan.card.digest,
             "mpp": plan.card.mpp,
-            "columns": [asdict(column) for column in plan.card.columns],
+            "columns": [column.as_json() for column in plan.card.columns],
         },
         "plan_digest": plan.digest,
         "grid": asdict(plan.grid),
