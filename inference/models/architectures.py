@@ -52,7 +52,10 @@ def load_safetensors(card: ModelCard, package: Path, device: str) -> LoadedModel
     architecture, weights that do not fit it to the last tensor, or a missing device; UnsuitableDevice, DeviceLost."""
     chosen = prepare_device(device)
     card_file = read_card(package)
-    module = build_network(card_file.architecture or "", card_file.architecture_arguments)
+    arguments = dict(card_file.architecture_arguments)
+    if card.embedding is not None and (card_file.architecture or "").startswith("timm/"):
+        arguments.setdefault("num_classes", 0)  # timm's networks give the pooled vector then
+    module = build_network(card_file.architecture or "", arguments)
     _fill(module, read_tensors(package / WEIGHTS["safetensors"]))
     return run_on(chosen, card, module)
 

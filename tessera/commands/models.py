@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tessera.local_run.sources import Sources
     from tessera.models.check import Checked
     from wsi.records.model_card import ModelCard
+    from wsi.records.outputs import ObjectOutput
 
 #: Below it, 0.1 % of tiles is less than one.
 ENOUGH = 1000
@@ -139,11 +140,20 @@ def _card(card: ModelCard) -> dict[str, str]:
     """Return the card's lines, in reading order."""
     facts = asdict(card)
     facts["columns"] = ", ".join(column.name for column in card.columns)
+    if card.embedding is not None:
+        facts["embedding"] = _words(asdict(card.embedding))
+    if card.objects is not None:
+        facts["objects"] = _words({"classes": ", ".join(card.objects.classes), **_list_lengths(card.objects)})
     facts["tolerance"] = _words(asdict(card.tolerance))
     facts["tiles_per_second"] = card.tiles_per_second
     if card.stain_normalisation is not None:
         facts["stain_normalisation"] = _words(asdict(card.stain_normalisation))
     return {name: _text(value) for name, value in facts.items() if value not in (None, "", ())}
+
+
+def _list_lengths(objects: ObjectOutput) -> dict[str, Any]:
+    facts = asdict(objects)
+    return {**facts.pop("rule"), **{name: f"{facts[name]} px" for name in ("stride", "margin", "largest")}}
 
 
 def _findings(checked: Checked) -> dict[str, str]:

@@ -61,6 +61,8 @@ class Comparison:
 def read_scores(path: Path, card: ModelCard) -> Theirs:
     """Read minx, miny in level-0 px, and a column of scores for each of the card's, by its name. Raises UsageError."""
     names = [_plain(column.name) for column in card.columns]
+    if not names:
+        raise UsageError(f"The model's output is {card.output}: only columns of scores can be compared with yours.")
     rows: dict[tuple[int, int], list[float]] = {}
     sides: set[int] = set()
     for line, row in read_rows(path, "minx", _EXAMPLE):

@@ -44,10 +44,24 @@ except ModelError as error:
 sys.exit(1)
 """
 
+WITHOUT_TORCH = """
+import sys
+from inference.models.registry import load_model
+from wsi.models.builtin import EFFICIENTNET_LITE0
+from wsi.errors import ModelError
+sys.modules["torch"] = None
+try:
+    load_model(EFFICIENTNET_LITE0, None, "cpu")
+except ModelError as error:
+    sys.exit('needs torch, which is not installed here: pip install "tessera-wsi[models]"' not in error.sentence)
+sys.exit(1)
+"""
+
 
 def test_a_torchscript_model_needs_torch_alone():
     assert subprocess.run([sys.executable, "-c", TORCHSCRIPT], check=False).returncode == 0
 
 
 def test_a_library_that_is_not_installed_is_named():
-    assert subprocess.run([sys.executable, "-c", WITHOUT_TIMM], check=False).returncode == 0
+    for program in (WITHOUT_TIMM, WITHOUT_TORCH):
+        assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tessera.cli import app
-from tests.inference.epithelium_weights import epithelium_weights
+from tests.inference.fetched_weights import epithelium_weights
 from tests.slides import write_svs
 from tests.stack.lab import Lab
 from wsi.models.builtin import EPITHELIUM

@@ -1,5 +1,5 @@
-"""Models that need no package. Their code is in the worker, which fetches the weights of `epithelium` itself; their
-cards are here, for planning and the API."""
+"""Models that need no package. Their code is in the worker, which has their weights or fetches them itself; their cards
+are here, for planning and the API."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from types import MappingProxyType
 
-from wsi.records.model_card import ModelCard, OutputColumn
+from wsi.records.model_card import VECTOR_TOLERANCE, ModelCard, OutputColumn, OutputKind
 from wsi.records.models import ModelVersion
+from wsi.records.outputs import EmbeddingOutput
 
 #: Raise a model's number, and its card's version, when its code changes a single value: the digest changes with it, so
 #: that old results are not taken for new ones, and an installation registers no version twice.
-ALGORITHM_VERSIONS: Mapping[str, int] = MappingProxyType({"stain-density": 2, "epithelium": 1})
+ALGORITHM_VERSIONS: Mapping[str, int] = MappingProxyType({"stain-density": 2, "epithelium": 1, "efficientnet-lite0": 1})
 
 
 #: Fields that cards were given after the first digests were made. At their default they are left out of a digest, so
@@ -85,7 +86,33 @@ EPITHELIUM = _with_digest(
     )
 )
 
-BUILTIN: Mapping[str, ModelCard] = MappingProxyType({card.name: card for card in (STAIN_DENSITY, EPITHELIUM)})
+EFFICIENTNET_LITE0 = _with_digest(
+    ModelCard(
+        name="efficientnet-lite0",
+        version="0.1.0",
+        digest="",
+        kind="builtin",
+        tile_px=224,
+        mpp=0.5,
+        input_px=224,
+        columns=(),
+        mean=(0.5, 0.5, 0.5),
+        std=(0.5, 0.5, 0.5),
+        output=OutputKind.EMBEDDING,
+        embedding=EmbeddingOutput(dimensions=1280, pooling="global average"),
+        batch=64,
+        tolerance=VECTOR_TOLERANCE,
+        description=(
+            "A vector of 1,280 numbers for each tile, by EfficientNet-Lite0 with Google's ImageNet weights. The "
+            "network was trained on photographs: a demonstration encoder whose vectors have no meaning in pathology."
+        ),
+        licence="Apache-2.0",
+    )
+)
+
+BUILTIN: Mapping[str, ModelCard] = MappingProxyType(
+    {card.name: card for card in (STAIN_DENSITY, EPITHELIUM, EFFICIENTNET_LITE0)}
+)
 
 
 def read_registered_card(model: ModelVersion) -> ModelCard:

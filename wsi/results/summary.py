@@ -86,7 +86,7 @@ def _describe_model(card: ModelCard) -> dict[str, Any]:
         "mpp": card.mpp,
         "output": card.output.value,
         "licence": card.licence,
-        "columns": card.as_json()["columns"],
+        "columns": [column.as_json() for column in card.columns],
     }
     if card.embedding is not None:
         value["embedding"] = asdict(card.embedding)

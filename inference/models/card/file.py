@@ -7,83 +7,82 @@ config lacks. Keys that are not known are refused: one that we do not carry out 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, Field, TypeAdapter, ValidationError, model_validator
 
+from inference.models.card.fields import CardPart, Channel, Mpp, Share, Side, Spread, Text, check_ascending
 from inference.models.card.json_object import parse_object
+from inference.models.card.outputs import Column, ObjectsOfCard
 from inference.models.card.stains import Reference
 from inference.models.card.words import describe_faults
-from inference.models.wsinfer import COARSEST, FINEST, LARGEST, MAX_SIDE
 from wsi.errors import ModelError
 from wsi.models.package_files import CARD
-from wsi.records.model_card import Activation, Boxes, Channels, EdgeFill, OutputKind, ReadLevel, Resize, Tolerance
-from wsi.texts import holds_control
+from wsi.records.model_card import (
+    VECTOR_TOLERANCE,
+    Activation,
+    Boxes,
+    Channels,
+    EdgeFill,
+    OutputKind,
+    ReadLevel,
+    Resize,
+    Tolerance,
+)
+from wsi.records.outputs import Stored
 
 #: A card is a page of text; more is something else.
 MAX_BYTES = 1024 * 1024
 
 LOOSEST = Tolerance()
+#: The fields that each output must state, and those that it may, of the fields that are not for all of them.
+_OF_COLUMNS = (("columns", "activation"), ("golden",))
+FIELDS_OF: Mapping[OutputKind, tuple[tuple[str, ...], tuple[str, ...]]] = MappingProxyType(
+    {
+        OutputKind.CLASSIFICATION: _OF_COLUMNS,
+        OutputKind.REGRESSION: _OF_COLUMNS,
+        OutputKind.EMBEDDING: (("dimensions", "pooling"), ("features", "activation", "golden")),
+        OutputKind.DETECTION: (("objects",), ("activation",)),
+    }
+)
+ACTIVATIONS_OF: Mapping[OutputKind, tuple[Activation | None, ...]] = MappingProxyType(
+    {
+        OutputKind.CLASSIFICATION: tuple(Activation),
+        OutputKind.REGRESSION: tuple(Activation),
+        OutputKind.EMBEDDING: (None, Activation.NONE),
+        OutputKind.DETECTION: (None, Activation.SIGMOID, Activation.NONE),
+    }
+)
 
 Kind = TypeVar("Kind", bound=BaseModel)
 
 
-def _printable(text: str) -> str:
-    if holds_control(text):  # tables and the heatmap's XML cannot hold them
-        raise ValueError("must hold no control characters")
-    return text
+class ToleranceOfScores(CardPart):
+    """The allowed difference of scores from those in fp32, in parts of a column's range; of vectors, in parts of their
+    length. Defaults of an embedding: 0.02 and 0.01."""
 
-
-def _ascending(pair: tuple[float, float]) -> tuple[float, float]:
-    if pair[0] >= pair[1]:
-        raise ValueError("must be the lower, then the higher value")
-    return pair
-
-
-Text = Annotated[str, Field(min_length=1, max_length=1000)]
-Side = Annotated[int, Field(ge=1, le=MAX_SIDE)]
-Mpp = Annotated[float, Field(ge=FINEST, le=COARSEST, allow_inf_nan=False)]
-Channel = Annotated[float, Field(ge=-LARGEST, le=LARGEST, allow_inf_nan=False)]
-Spread = Annotated[float, Field(gt=0, le=LARGEST, allow_inf_nan=False)]
-Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-
-
-class _CardPart(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-
-class Column(_CardPart):
-    name: Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_printable)] = Field(
-        description="Column of tiles.csv."
+    max_difference: Share | None = Field(default=None, description=f"{LOOSEST.max_difference} unless said.")
+    mean_difference: Share | None = Field(default=None, description=f"{LOOSEST.mean_difference} unless said.")
+    top1_changes: Share | None = Field(
+        default=None, description=f"Share of tiles whose class changes; {LOOSEST.top1_changes} unless said."
     )
-    low: Channel = Field(default=0.0, description="Value that the heatmap paints as 1.")
-    high: Channel = Field(default=1.0, description="Value that the heatmap paints as 255.")
-
-    @model_validator(mode="after")
-    def _rises(self) -> Self:
-        _ascending((self.low, self.high))
-        return self
-
-
-class ToleranceOfScores(_CardPart):
-    """The allowed difference of scores from those in fp32, in parts of a column's range."""
-
-    max_difference: Share = LOOSEST.max_difference
-    mean_difference: Share = LOOSEST.mean_difference
-    top1_changes: Share = Field(default=LOOSEST.top1_changes, description="Share of tiles whose class changes.")
     reason: str = Field(default="", max_length=1000, description="Why it is looser than the defaults.")
 
-    @model_validator(mode="after")
-    def _is_founded(self) -> Self:
-        names = ("max_difference", "mean_difference", "top1_changes")
-        looser = [name for name in names if getattr(self, name) > getattr(LOOSEST, name)]
+    def complete(self, default: Tolerance) -> Tolerance:
+        """Return the tolerance with the defaults where nothing is stated. Raises ValueError if it is looser than these
+        without a reason."""
+        stated = {name: value for name, value in self.model_dump().items() if value is not None}
+        looser = [name for name in stated if name != "reason" and stated[name] > getattr(default, name)]
         if looser and not self.reason.strip():
-            raise ValueError(f"{', '.join(looser)} is looser than the default: write the reason")
-        return self
+            raise ValueError(f"tolerance.{', '.join(looser)} is looser than the default: write the reason")
+        return replace(default, **stated)
 
 
-class Additions(_CardPart):
+class Additions(CardPart):
     """Fields that any card may state."""
 
     spec_version: Literal["1.0"]
@@ -94,7 +93,7 @@ class Additions(_CardPart):
     allow_upsampling: bool | None = Field(
         default=None, description="Take slides coarser than `mpp`; of a WSInfer package this is the default."
     )
-    mpp_range: Annotated[tuple[Mpp, Mpp], AfterValidator(_ascending)] | None = Field(
+    mpp_range: Annotated[tuple[Mpp, Mpp], AfterValidator(check_ascending)] | None = Field(
         default=None,
         description="µm per pixel of the slides that the model was found to hold for: others are warned of, and "
         "slides above it are enlarged only for a job that asks for it.",
@@ -123,7 +122,7 @@ class Additions(_CardPart):
     golden: Literal["golden.npz"] | None = Field(
         default=None,
         description="Tiles and their scores in fp32, `tiles` [n, height, width, 3] uint8 and `scores` [n, columns] "
-        "float32: a worker takes no job before it reproduced them.",
+        "float32: a worker takes no job before it reproduced them. Not of a detection.",
     )
     tiles_per_second: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = Field(
         default=None, description="Of the slowest device that the model is to run on: sizes shards and estimates."
@@ -131,6 +130,19 @@ class Additions(_CardPart):
     stain: Text | None = None
     organ: Text | None = None
     licence: Text | None = None
+
+    @property
+    def default_tolerance(self) -> Tolerance:
+        return LOOSEST
+
+    @property
+    def whole_tolerance(self) -> Tolerance:
+        return self.tolerance.complete(self.default_tolerance)
+
+    @model_validator(mode="after")
+    def _is_founded(self) -> Self:
+        self.tolerance.complete(self.default_tolerance)
+        return self
 
 
 class WsinferAdditions(Additions):
@@ -147,15 +159,38 @@ class Card(Additions):
     """The card of a package without a WSInfer config."""
 
     kind: Literal["safetensors", "onnx"]
-    architecture: Annotated[str, Field(pattern=r"^(timm|torchvision)/[A-Za-z0-9_.]+$")] | None = Field(
-        default=None, description="Of safetensors weights: library and name, as in timm/resnet18."
+    architecture: Annotated[str, Field(pattern=r"^(timm|torchvision|tessera)/[A-Za-z0-9_.]+$")] | None = Field(
+        default=None, description="Of safetensors weights: library and name, as in timm/resnet18 or tessera/unet."
     )
     architecture_arguments: dict[str, bool | int | float | str | list[int]] = Field(
         default_factory=dict, description="Of the architecture; which are allowed: docs/reference/models.md."
     )
     output: OutputKind
-    activation: Activation
-    columns: Annotated[tuple[Column, ...], Field(min_length=1, max_length=10_000)]
+    activation: Activation | None = Field(
+        default=None,
+        description="Must be stated for a classification or regression. A detection has a sigmoid unless said, of each "
+        "map; an embedding has none.",
+    )
+    columns: tuple[Column, ...] | None = Field(
+        default=None,
+        min_length=1,
+        max_length=10_000,
+        description="Of a classification or regression, and of no other: what the network gives.",
+    )
+    dimensions: Annotated[int, Field(ge=1, le=65_536)] | None = Field(
+        default=None, description="Of an embedding: numbers of a vector."
+    )
+    pooling: Annotated[str, Field(min_length=1, max_length=100)] | None = Field(
+        default=None,
+        description="Of an embedding: how tokens or pixels became one vector, as in cls, cls+mean or global average. "
+        "It is written next to the vectors.",
+    )
+    features: Stored | None = Field(
+        default=None, description="Of an embedding: type of the stored numbers; fp32 unless said."
+    )
+    objects: ObjectsOfCard | None = Field(
+        default=None, description="Of a detection: how objects are found in its maps."
+    )
     tile_px: Side = Field(description="Side of the model's tile at `mpp`.")
     mpp: Mpp = Field(description="µm per pixel that the model was trained at.")
     input_px: Side | None = Field(default=None, description="Side that the network takes; `tile_px` unless said.")
@@ -172,13 +207,26 @@ class Card(Additions):
     )
     channels: Channels = Field(default=Channels.RGB, description="BGR for networks whose pictures OpenCV read.")
 
+    @property
+    def default_tolerance(self) -> Tolerance:
+        return VECTOR_TOLERANCE if self.output is OutputKind.EMBEDDING else LOOSEST
+
     @model_validator(mode="after")
     def _is_whole(self) -> Self:
-        names = [column.name for column in self.columns]
+        names = [column.name for column in self.columns or ()]
         if len(set(names)) != len(names):
             raise ValueError("columns names a column twice")
         if (self.kind == "safetensors") != (self.architecture is not None):
             raise ValueError("architecture belongs to safetensors weights, and to no others")
+        needed, allowed = FIELDS_OF[self.output]
+        if missing := [name for name in needed if getattr(self, name) is None]:
+            raise ValueError(f"{missing[0]} is missing, which belongs to output {self.output}")
+        others = {name for fields in FIELDS_OF.values() for name in fields[0] + fields[1]} - {*needed, *allowed}
+        if extra := sorted(name for name in others if getattr(self, name) is not None):
+            raise ValueError(f"{extra[0]} does not belong to output {self.output}")
+        if self.activation not in ACTIVATIONS_OF[self.output]:
+            known = " or ".join(each.value for each in ACTIVATIONS_OF[self.output] if each is not None)
+            raise ValueError(f"activation of output {self.output} must be {known}")
         return self
 
 

@@ -91,6 +91,8 @@ def _fault(found: Mapping[str, Any], kind: type[BaseModel]) -> str:
     if place and place[0] == "columns" and what in ("model_type", "tuple_type", "list_type"):
         return f"{where} must be {_COLUMN if len(place) > 1 else _COLUMNS}"
     words = describe_fault(found)
+    if not place and what == "value_error":  # it names the field itself
+        return words
     if what in ("literal_error", "enum") and isinstance(given, str):
         meant = get_close_matches(given.lower(), _choices(found), 1)
         return f"{where} {words}, not {_quote(given)}" + (f"; perhaps {meant[0]} is meant" if meant else "")
@@ -106,9 +108,14 @@ def _fields(kind: type[BaseModel], place: list[str]) -> list[str]:
         field = fields.model_fields.get(name) if isinstance(fields, type) and issubclass(fields, BaseModel) else None
         if field is None:
             continue  # an item of a list
-        parts = [field.annotation, *getattr(field.annotation, "__args__", ())]
+        parts = _flatten(field.annotation)
         fields = next((part for part in parts if isinstance(part, type) and issubclass(part, BaseModel)), None)
     return list(fields.model_fields) if isinstance(fields, type) and issubclass(fields, BaseModel) else []
+
+
+def _flatten(annotation: Any) -> list[Any]:
+    """Return an annotation and all that it is made of, as the class in `tuple[Column, ...] | None`."""
+    return [annotation, *(part for inner in getattr(annotation, "__args__", ()) for part in _flatten(inner))]
 
 
 def _choices(found: Mapping[str, Any]) -> list[str]:

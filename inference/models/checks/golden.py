@@ -78,12 +78,11 @@ def read_golden(path: Path, card: ModelCard) -> Golden:
         and 1 <= len(tiles) <= MOST_TILES
         and 0 < tiles.nbytes <= MOST_BYTES
         and scores.dtype == np.float32
-        and scores.shape == (len(tiles), len(card.columns))
+        and scores.shape == (len(tiles), card.width)
         and bool(np.isfinite(scores).all())
     )
     if not fits:
         raise ModelError(
-            f"{GOLDEN} must hold 1 to {MOST_TILES} RGB tiles of 8 bits and the {len(card.columns)} columns of each in "
-            "fp32."
+            f"{GOLDEN} must hold 1 to {MOST_TILES} RGB tiles of 8 bits and the {card.width} columns of each in fp32."
         )
     return golden

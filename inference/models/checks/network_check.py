@@ -60,21 +60,25 @@ class Inspectable(Protocol):
 def choose_trial_rows(card: ModelCard) -> int:
     """Return a number of tiles that is not the number of columns, so that [columns, tiles] can be told apart from
     [tiles, columns]."""
-    return 2 if len(card.columns) != 2 else 3
+    return 2 if card.width != 2 else 3
 
 
 def check_shape(shape: Sequence[int], rows: int, card: ModelCard) -> None:
-    """Raise ModelFailed unless the output has a row of the card's columns for each tile. Sides of 1 do not count."""
-    columns = len(card.columns)
+    """Raise ModelFailed unless the output has a row of the card's columns, or a vector of its length, for each tile.
+    Sides of 1 do not count."""
+    columns = card.width
     if shape and shape[0] == rows and math.prod(shape[1:]) == columns:
         return
     found = f"[{', '.join(map(str, shape))}] for {rows} tiles"
     if len(shape) == 2 and shape == (columns, rows):
         raise ModelFailed(f"The network gives {found}, a row a class: transpose its output to [tiles, {columns}].")
     if shape and shape[0] == rows:
-        raise ModelFailed(
-            f"The network gives {math.prod(shape[1:]):,} values a tile; its card names {columns:,} columns."
-        )
+        found, wanted = f"{math.prod(shape[1:]):,} values a tile", f"names {columns:,} columns"
+        if card.embedding is not None:
+            wanted = f"says {columns:,} dimensions"
+            if len(shape) == 3 and shape[-1] == columns:
+                found += f", {shape[1]:,} vectors of that length: it must pool them into one"
+        raise ModelFailed(f"The network gives {found}; its card {wanted}.")
     raise ModelFailed(f"The network gives {found}: it must give [tiles, {columns}], for any number of tiles.")
 
 
@@ -164,6 +168,11 @@ def check_values(card: ModelCard, output: NDArray[np.float32], last_step: Activa
         raise ModelFailed(
             f"The network ends with a {name} and its card adds another one, which makes every class look unsure: "
             'write "activation": "none" into card.json.'
+        )
+    if card.embedding is not None and last_step is Activation.SOFTMAX:
+        raise ModelFailed(
+            "The network ends with a softmax, so that it gives classes where its card says embedding: export it "
+            "without its last layer."
         )
     if card.output is OutputKind.CLASSIFICATION and card.activation is Activation.NONE:
         _check_probabilities(output)

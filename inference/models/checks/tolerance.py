@@ -12,7 +12,8 @@ from wsi.records.model_card import ModelCard, OutputKind, Tolerance
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Difference:
-    """Differences in parts of each column's range, `high - low`: for a probability, the probability itself."""
+    """Differences in parts of each column's range, `high - low`: for a probability, the probability itself. Of vectors,
+    those of whole tiles: the length of the difference, in parts of the reference's length."""
 
     tiles: int
     max_difference: float
@@ -35,8 +36,10 @@ class Difference:
 
 
 def compare_scores(card: ModelCard, scores: NDArray[np.float32], reference: NDArray[np.float32]) -> Difference:
-    """Compare two tables [n, columns of the card], n > 0. A tile's class is its highest column; with one column, it is
-    whether that is above the middle of its range."""
+    """Compare two tables [n, columns of the card] or [n, dimensions], n > 0. A tile's class is its highest column; with
+    one column, it is whether that is above the middle of its range."""
+    if card.embedding is not None:
+        return _compare_vectors(scores, reference)
     low = np.array([column.low for column in card.columns])
     ranges = np.array([column.high for column in card.columns]) - low
     apart = np.abs(scores.astype(np.float64) - reference) / ranges
@@ -45,6 +48,16 @@ def compare_scores(card: ModelCard, scores: NDArray[np.float32], reference: NDAr
         max_difference=float(apart.max()),
         mean_difference=float(apart.mean()),
         top1_changes=_changes(scores, reference, low + ranges / 2) if card.output is OutputKind.CLASSIFICATION else 0,
+    )
+
+
+def _compare_vectors(vectors: NDArray[np.float32], reference: NDArray[np.float32]) -> Difference:
+    """Compare vectors by length. A vector has no range: its values are few large and many small ones, of which the
+    length is what cosines and distances are made of. A cosine alone would not see another length."""
+    lengths = np.linalg.norm(reference.astype(np.float64), axis=1)
+    apart = np.linalg.norm(vectors.astype(np.float64) - reference, axis=1) / np.maximum(lengths, np.finfo(float).tiny)
+    return Difference(
+        tiles=len(vectors), max_difference=float(apart.max()), mean_difference=float(apart.mean()), top1_changes=0
     )
 
 

@@ -70,7 +70,7 @@ class ConfinedServer:
         if message["ask"] == "usage":
             return self._read_usage
         memory = self._slots[message["slot"]]
-        layout = SlotLayout(tuple(message["shape"]), len(self._model.card.columns))
+        layout = SlotLayout(tuple(message["shape"]), self._model.card.width)
         pixels = layout.view_pixels(memory)
         if message["ask"] == "output":
             return lambda: self._write_output(layout, memory)

@@ -100,7 +100,7 @@ class _Served:
         if self._process.is_closed:
             self._process = self._start_process()
         rows, height, width, samples = pixels.shape
-        layout = SlotLayout((rows, height, width, samples), len(self.card.columns))
+        layout = SlotLayout((rows, height, width, samples), self.card.width)
         slot, self._turn = self._turn, (self._turn + 1) % SLOTS
         descriptors: list[int] = []
         if slot not in self._slots or len(self._slots[slot]) < layout.bytes:

@@ -27,7 +27,7 @@ def score_tiles(
     each batch."""
     card = model.card
     numerics = Numerics(version=NUMERICS_VERSION, precision=card.precision, batch=card.batch, threads=threads)
-    began, rows = time.perf_counter(), [np.empty((0, len(card.columns)), np.float32)]
+    began, rows = time.perf_counter(), [np.empty((0, card.width), np.float32)]
     for start in range(0, len(tiles), card.batch):
         if start and time.perf_counter() - began > seconds:
             break

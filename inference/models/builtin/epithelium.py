@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from inference.models.epithelium_wheel import DATA, GRAPH
 from inference.models.onnx.graph import check_graph
 from inference.models.onnx.input import make_input_graph
 from inference.models.onnx.network import OnnxNetwork
@@ -22,6 +21,8 @@ from wsi.planning.stains import Stains, compute_stain_planes
 from wsi.records.model_card import ModelCard
 
 COLUMNS = ("epithelium_fraction", "lumen_or_glass_fraction")
+#: Of `wheels.EPITHELIUM`.
+GRAPH, DATA = "model_v1.onnx", "model_v1.onnx.data"
 #: Channels of the output.
 INNER, OUTER, BACKGROUND = range(3)
 
@@ -30,7 +31,7 @@ class Epithelium:
     """Share of epithelium and of lumen in the area of each box."""
 
     def __init__(self, card: ModelCard, package: Path, device: str) -> None:
-        """Load the network. `package` holds the files of `epithelium_wheel`. Raises ModelError, UnsuitableDevice."""
+        """Load the network. `package` holds the files of `wheels.EPITHELIUM`. Raises ModelError, UnsuitableDevice."""
         if tuple(column.name for column in card.columns) != COLUMNS:
             raise ModelError(f"The card of {card.name} names other columns than {', '.join(COLUMNS)}.")
         self._card = card

@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from inference.models.epithelium import Epithelium
+from inference.models.builtin.epithelium import Epithelium
 from inference.pipeline import run_shard
 from tests.inference.cases import open_path, small_slide, whole_plan
-from tests.inference.epithelium_weights import epithelium_weights
+from tests.inference.fetched_weights import epithelium_weights
 from tests.inference.test_engine import engine_of, outcomes, work_of
 from tests.wsi.planning.test_stains import GOLDEN
 from wsi.errors import ModelError
