@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from safetensors.torch import load_file
 
-from models.nuclei.cores import Labels, divide_objects
+from wsi.objects.cores import Labels, divide_objects
 from models.nuclei.network import UNet
 from models.nuclei.training import OUTPUTS, RULE, WIDTHS, normalise
 

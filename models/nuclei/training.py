@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from models.nuclei.cores import CoreRule
+from wsi.records.outputs import CoreRule
 from models.nuclei.network import UNet
 from models.nuclei.pictures import Annotated
 from models.nuclei.sampling import Pieces
