@@ -25,6 +25,17 @@ class Box:
         """Return the box without `by` px at each side."""
         return Box(left=self.left + by, top=self.top + by, right=self.right - by, bottom=self.bottom - by)
 
+    def clip(self, *, right: int, bottom: int) -> Box:
+        """Return what lies between (0, 0) and (right, bottom), an empty box if nothing does."""
+        left, top = max(self.left, 0), max(self.top, 0)
+        return Box(
+            left=left, top=top, right=max(left, min(self.right, right)), bottom=max(top, min(self.bottom, bottom))
+        )
+
+    def touches(self, boxes: Boxes) -> NDArray[np.bool_]:
+        """Return of each box whether it shares a px with this one."""
+        return (boxes[:, :2] < (self.right, self.bottom)).all(1) & (boxes[:, 2:] > (self.left, self.top)).all(1)
+
     def contains(self, boxes: Boxes) -> NDArray[np.bool_]:
         """Return of each box whether it lies within this one."""
         return (boxes[:, :2] >= (self.left, self.top)).all(1) & (boxes[:, 2:] <= (self.right, self.bottom)).all(1)
@@ -112,9 +123,7 @@ class Window:
     @property
     def box(self) -> Box:
         """Return the px that the network gets."""
-        return Box(
-            left=self.left, top=self.top, right=self.left + self.grid.side_x, bottom=self.top + self.grid.side_y
-        )
+        return Box(left=self.left, top=self.top, right=self.left + self.grid.side_x, bottom=self.top + self.grid.side_y)
 
     @property
     def kept(self) -> Box:
