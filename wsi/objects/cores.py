@@ -13,11 +13,10 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import ndimage
 
+from wsi.objects.components import Labels, label_components
 from wsi.records.outputs import CoreRule
 
-Labels = NDArray[np.int32]
 _NO_ROOT = np.iinfo(np.int32).max
 
 
@@ -31,7 +30,7 @@ def divide_objects(inside: NDArray[np.uint8], depth: NDArray[np.uint8], rule: Co
     cores = np.zeros_like(within)
     np.greater_equal(depth, rule.core, out=cores[1:-1, 1:-1])
     cores &= within
-    found, number = ndimage.label(cores)
+    found, number = label_components(cores)
     labels = found.ravel()
     places = np.flatnonzero(cores.ravel()).astype(np.int32)
     names = _name_cores(labels[places], number, rule.least_core)

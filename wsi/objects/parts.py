@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import ndimage
 
-from wsi.objects.cores import Labels
+from wsi.objects.components import Labels, find_boxes, label_components
 from wsi.objects.window import Window
 
 
@@ -74,8 +73,8 @@ def cut_parts(
     tables = [PartTable.make_empty(len(maps))]
     for label in chosen:
         #: What hangs together outside of the box alone is several parts, in case that nobody looks there.
-        pieces, _ = ndimage.label(near[:-1, :-1] == label)
-        for number, box in enumerate(ndimage.find_objects(pieces), 1):
+        pieces, _ = label_components(near[:-1, :-1] == label)
+        for number, box in enumerate(find_boxes(pieces), 1):
             own = pieces[box] == number
             bits = _add_beside(own, near == label, box)
             packed = np.packbits(bits)
@@ -93,7 +92,7 @@ def cut_parts(
     return PartTable.join(tables)
 
 
-def _add_beside(own: NDArray[np.bool_], same: NDArray[np.bool_], box: tuple[slice, ...]) -> NDArray[np.bool_]:
+def _add_beside(own: NDArray[np.bool_], same: NDArray[np.bool_], box: tuple[slice, slice]) -> NDArray[np.bool_]:
     """Return the part's px in its box and, if that ends where the kept box does, in the column or row after it: those
     of the same object beside or below a px of the part. `same` is of the kept box and a column and a row more."""
     height, width = own.shape

@@ -7,8 +7,8 @@ pixels of an object touch at a corner alone it stays on the pixel, as they share
 themselves or each other; objects that share a side share the line between them. A convex corner lacks an eighth of a
 px and a concave one adds it: a polygon is of `px - (1 - holes) / 2` px.
 
-Outer rings have a positive area by the coordinates as they are (RFC 7946: counter-clockwise; as y points down, clockwise
-to the eye), holes a negative one. Each ring begins with its topmost and then leftmost vertex.
+Outer rings have a positive area by the coordinates as they are (RFC 7946: counter-clockwise; as y points down,
+clockwise to the eye), holes a negative one. Each ring begins with its topmost and then leftmost vertex.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from wsi.objects.cores import Labels
+from wsi.objects.components import Labels
 
 #: Directions of a side as one walks with the object at the right hand (to the eye): a top side to the right, a right
 #: side down, a bottom side to the left, a left side up.

@@ -34,11 +34,13 @@ class Box:
 
     def touches(self, boxes: Boxes) -> NDArray[np.bool_]:
         """Return of each box whether it shares a px with this one."""
-        return (boxes[:, :2] < (self.right, self.bottom)).all(1) & (boxes[:, 2:] > (self.left, self.top)).all(1)
+        left, top, right, bottom = boxes.T
+        return (left < self.right) & (top < self.bottom) & (right > self.left) & (bottom > self.top)
 
     def contains(self, boxes: Boxes) -> NDArray[np.bool_]:
         """Return of each box whether it lies within this one."""
-        return (boxes[:, :2] >= (self.left, self.top)).all(1) & (boxes[:, 2:] <= (self.right, self.bottom)).all(1)
+        left, top, right, bottom = boxes.T
+        return (left >= self.left) & (top >= self.top) & (right <= self.right) & (bottom <= self.bottom)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -95,7 +97,7 @@ class WindowGrid:
     def locate_trusted(self, places: NDArray[np.int64]) -> Boxes:
         """Return the trusted boxes of windows by [n, 2] columns and rows."""
         starts = (places * (self.kept_x, self.kept_y) - self.halo) // self.stride * self.stride
-        ends = starts + (self.side_x, self.side_y)
+        ends = starts + np.array([self.side_x, self.side_y])
         return np.concatenate([starts + self.margin, ends - self.margin], axis=1)
 
     def _side(self, kept: int) -> int:
