@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from scipy import ndimage  # pyright: ignore[reportMissingTypeStubs]
 
 Labels = NDArray[np.int32]  #: [height, width], 0 outside of objects
-_SCIPY = cast(Any, ndimage)
+_SCIPY = cast("Any", ndimage)
 
 
-def label_components(mask: NDArray[np.bool_]) -> tuple[Labels, int]:
+def find_components(mask: NDArray[np.bool_]) -> tuple[Labels, int]:
     """Return [height, width] with 1..n for the pixels that hang together by their sides, and n."""
     return _SCIPY.label(mask)
 

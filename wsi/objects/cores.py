@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from wsi.objects.components import Labels, label_components
+from wsi.objects.components import Labels, find_components
 from wsi.records.outputs import CoreRule
 
 _NO_ROOT = np.iinfo(np.int32).max
@@ -30,7 +30,7 @@ def divide_objects(inside: NDArray[np.uint8], depth: NDArray[np.uint8], rule: Co
     cores = np.zeros_like(within)
     np.greater_equal(depth, rule.core, out=cores[1:-1, 1:-1])
     cores &= within
-    found, number = label_components(cores)
+    found, number = find_components(cores)
     labels = found.ravel()
     places = np.flatnonzero(cores.ravel()).astype(np.int32)
     names = _name_cores(labels[places], number, rule.least_core)
@@ -56,7 +56,7 @@ def _name_cores(labels: Labels, number: int, least: int) -> Labels:
 
 
 def _grow(labels: Labels, free: NDArray[np.bool_], cores: NDArray[np.int32], width: int, reach: int) -> None:
-    """Label the free pixels within `reach` steps of the cores; only the pixels of the last step are looked at."""
+    """Assign to objects the free pixels within `reach` steps of the cores; only the pixels of the last step are looked at."""
     roots = np.full(labels.shape, _NO_ROOT, np.int32)
     roots[cores] = cores
     border = cores

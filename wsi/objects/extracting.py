@@ -28,7 +28,7 @@ from wsi.records.outputs import ObjectOutput
 
 
 class Sight(IntEnum):
-    """Who else may see an object that a window gives."""
+    """The windows that may see an object beside the one that gives it."""
 
     OWN = 0  #: no other window gives it or a part of it
     LONG = 1  #: other windows may give parts of it
@@ -37,7 +37,7 @@ class Sight(IntEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class FoundObjects:
-    """What one window gives. Objects of `OWN` and `LONG` are results; `join_parts` decides on the others."""
+    """The objects and parts that one window gives. Those of `OWN` and `LONG` are results; `join_parts` decides on the others."""
 
     table: ObjectTable  #: rows have the number of the tile that gave them, large ones too
     sights: NDArray[np.uint8]  #: [n] of `Sight`, one for each row
@@ -71,7 +71,7 @@ def _cut_trusted(maps: NDArray[np.uint8], window: Window) -> NDArray[np.uint8]:
     """Return the maps over the trusted box, without objects beyond the slide's edges."""
     grid, trusted = window.grid, window.trusted
     cut = maps[:, grid.margin : maps.shape[1] - grid.margin, grid.margin : maps.shape[2] - grid.margin]
-    slide = trusted.clip(right=grid.slide_x, bottom=grid.slide_y)
+    slide = trusted.intersect(grid.slide)
     if slide == trusted:
         return cut
     held = np.zeros_like(cut)
@@ -86,7 +86,7 @@ def _cut_trusted(maps: NDArray[np.uint8], window: Window) -> NDArray[np.uint8]:
 def _choose(extents: Extents, window: Window) -> tuple[NDArray[np.bool_], NDArray[np.intp], NDArray[np.uint8]]:
     """Return which objects are complete, the numbers of those that the window gives, and the sight of each."""
     grid, boxes = window.grid, extents.boxes
-    complete = window.trusted.shrink(grid.ring).contains(boxes)
+    complete = window.trusted.reduce(grid.ring).contains(boxes)
     owners = grid.locate_boxes(extents.points)
     is_own = (owners == (window.column, window.row)).all(1)
     trusted = grid.locate_trusted(owners)

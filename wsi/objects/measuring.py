@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from wsi.objects.components import Labels
 from wsi.objects.table import ObjectTable
 from wsi.objects.tracing import Outlines
-from wsi.objects.window import Box, Boxes
+from wsi.objects.window import PixelBox, Boxes
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -39,13 +39,13 @@ class Pixels:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Extents:
-    """Where the objects 1..n of a window are on the slide."""
+    """The places of objects 1..n of a window on the slide."""
 
     points: NDArray[np.int32]  #: [n, 2] x, y of the topmost, then leftmost px
     boxes: Boxes
 
 
-def measure_extents(pixels: Pixels, number: int, box: Box) -> Extents:
+def measure_extents(pixels: Pixels, number: int, box: PixelBox) -> Extents:
     """Return the extents of objects 1..number of a window."""
     order = np.arange(len(pixels.labels))
     first, last = np.zeros((2, number + 1), np.intp)
@@ -61,7 +61,7 @@ def measure_extents(pixels: Pixels, number: int, box: Box) -> Extents:
 
 
 def measure_objects(
-    pixels: Pixels, points: NDArray[np.int32], maps: Sequence[NDArray[np.uint8]], outlines: Outlines, box: Box
+    pixels: Pixels, points: NDArray[np.int32], maps: Sequence[NDArray[np.uint8]], outlines: Outlines, box: PixelBox
 ) -> ObjectTable:
     """Return the table of objects 1..n by their pixels, points [n, 2] and outlines. `maps` are of an object and then of
     each class, if there are several. All rows have the tile 0."""

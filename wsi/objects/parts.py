@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from wsi.objects.components import Labels, find_boxes, label_components
+from wsi.objects.components import Labels, find_boxes, find_components
 from wsi.objects.window import Window
 
 
@@ -73,7 +73,7 @@ def cut_parts(
     tables = [PartTable.make_empty(len(maps))]
     for label in chosen:
         #: What hangs together outside of the box alone is several parts, in case that nobody looks there.
-        pieces, _ = label_components(near[:-1, :-1] == label)
+        pieces, _ = find_components(near[:-1, :-1] == label)
         for number, box in enumerate(find_boxes(pieces), 1):
             own = pieces[box] == number
             bits = _add_beside(own, near == label, box)

@@ -13,7 +13,7 @@ Boxes = NDArray[np.int64]  #: [n, 4] left, top, right, bottom; right and bottom 
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Box:
+class PixelBox:
     """A rectangle of px; `right` and `bottom` are beyond its last px."""
 
     left: int
@@ -21,16 +21,15 @@ class Box:
     right: int
     bottom: int
 
-    def shrink(self, by: int) -> Box:
+    def reduce(self, by: int) -> PixelBox:
         """Return the box without `by` px at each side."""
-        return Box(left=self.left + by, top=self.top + by, right=self.right - by, bottom=self.bottom - by)
+        return PixelBox(left=self.left + by, top=self.top + by, right=self.right - by, bottom=self.bottom - by)
 
-    def clip(self, *, right: int, bottom: int) -> Box:
-        """Return what lies between (0, 0) and (right, bottom), an empty box if nothing does."""
-        left, top = max(self.left, 0), max(self.top, 0)
-        return Box(
-            left=left, top=top, right=max(left, min(self.right, right)), bottom=max(top, min(self.bottom, bottom))
-        )
+    def intersect(self, other: PixelBox) -> PixelBox:
+        """Return what lies in both boxes, an empty box if nothing does."""
+        left, top = max(self.left, other.left), max(self.top, other.top)
+        right, bottom = min(self.right, other.right), min(self.bottom, other.bottom)
+        return PixelBox(left=left, top=top, right=max(left, right), bottom=max(top, bottom))
 
     def touches(self, boxes: Boxes) -> NDArray[np.bool_]:
         """Return of each box whether it shares a px with this one."""
@@ -82,6 +81,11 @@ class WindowGrid:
         return self._side(self.kept_y)
 
     @property
+    def slide(self) -> PixelBox:
+        """Return the px that the slide covers."""
+        return PixelBox(left=0, top=0, right=self.slide_x, bottom=self.slide_y)
+
+    @property
     def sight(self) -> int:
         """Return the px beyond a kept box up to which an object that enters the box is surely seen whole."""
         return self.halo - self.margin - self.ring
@@ -123,17 +127,19 @@ class Window:
         return (self.row * self.grid.kept_y - self.grid.halo) // self.grid.stride * self.grid.stride
 
     @property
-    def box(self) -> Box:
+    def box(self) -> PixelBox:
         """Return the px that the network gets."""
-        return Box(left=self.left, top=self.top, right=self.left + self.grid.side_x, bottom=self.top + self.grid.side_y)
+        return PixelBox(
+            left=self.left, top=self.top, right=self.left + self.grid.side_x, bottom=self.top + self.grid.side_y
+        )
 
     @property
-    def kept(self) -> Box:
+    def kept(self) -> PixelBox:
         """Return the px whose objects' points are the window's own."""
         left, top = self.column * self.grid.kept_x, self.row * self.grid.kept_y
-        return Box(left=left, top=top, right=left + self.grid.kept_x, bottom=top + self.grid.kept_y)
+        return PixelBox(left=left, top=top, right=left + self.grid.kept_x, bottom=top + self.grid.kept_y)
 
     @property
-    def trusted(self) -> Box:
+    def trusted(self) -> PixelBox:
         """Return the px whose maps do not depend on what lies outside of the window."""
-        return self.box.shrink(self.grid.margin)
+        return self.box.reduce(self.grid.margin)

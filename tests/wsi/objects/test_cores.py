@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import ndimage
 
-from models.nuclei.cores import CoreRule, Labels, divide_objects
+from wsi.objects.components import Labels
+from wsi.objects.cores import divide_objects
+from wsi.records.outputs import CoreRule
 
 RULE = CoreRule(inside=128, core=140, least_core=2, reach=3)
 Planes = tuple[NDArray[np.uint8], NDArray[np.uint8]]
@@ -31,27 +33,75 @@ def collect_objects(labels: Labels, top: int, left: int) -> set[frozenset[tuple[
     }
 
 
-@settings(max_examples=60)
-@given(st.integers(0, 10_000), st.integers(0, 20), st.integers(0, 20), st.sampled_from([0.15, 0.3, 0.5]))
-def test_a_window_finds_the_objects_whose_surroundings_it_holds(seed: int, top: int, left: int, share: float) -> None:
-    inside, depth = draw_planes(seed, 64, share)
-    whole = collect_objects(divide_objects(inside, depth, RULE), 0, 0)
-    box = (slice(top, top + 40), slice(left, left + 40))
-    seen = collect_objects(divide_objects(inside[box], depth[box], RULE), top, left)
-    #: What may differ: an object that another one within its reach, cut by the window, bounds in another place.
-    margin = 2 * RULE.reach + 1
+def divide_plainly(inside: NDArray[np.uint8], depth: NDArray[np.uint8], rule: CoreRule) -> Labels:
+    """Apply the rule as it is written, pixel by pixel: every pixel compares the cores' pixels that it may take."""
+    within = inside >= rule.inside
+    found, number = ndimage.label(within & (depth >= rule.core))
+    for label in range(1, number + 1):
+        if np.count_nonzero(found == label) < rule.least_core:
+            found[found == label] = 0
+    steps = {(int(y), int(x)): (0, int(y), int(x)) for y, x in np.argwhere(found)}
+    for step in range(1, rule.reach + 1):
+        offers: dict[tuple[int, int], tuple[int, int, int]] = {}
+        for (y, x), (taken, *root) in steps.items():
+            for there in ((y - 1, x), (y + 1, x), (y, x - 1), (y, x + 1)):
+                inner = all(0 <= at < side for at, side in zip(there, within.shape, strict=True))
+                if taken == step - 1 and inner and within[there] and there not in steps:
+                    offers[there] = min(offers.get(there, (step, 10**9, 0)), (step, root[0], root[1]))
+        steps |= offers
+    labels, names = np.zeros(inside.shape, np.int32), dict[int, int]()
+    for y, x in sorted(steps):
+        if steps[y, x][0] == 0:
+            names.setdefault(int(found[y, x]), len(names) + 1)
+    for (y, x), (_, *root) in steps.items():
+        labels[y, x] = names[int(found[tuple(root)])]
+    return labels
 
-    def lies_within(one: frozenset[tuple[int, int]], away: int) -> bool:
-        return all(top + away <= y < top + 40 - away and left + away <= x < left + 40 - away for y, x in one)
 
-    cut = {one for one in whole if not lies_within(one, 0)}
-    for one in whole:
-        if lies_within(one, margin) and not any(_touch(one, other, margin) for other in cut):
-            assert one in seen
+@settings(max_examples=40)
+@given(st.integers(0, 10_000), st.sampled_from([0.15, 0.3, 0.5]), st.integers(1, 6), st.integers(0, 6))
+def test_the_fast_way_divides_as_the_rule_is_written(seed: int, share: float, least: int, reach: int) -> None:
+    rule = CoreRule(inside=128, core=140, least_core=least, reach=reach)
+    planes = draw_planes(seed, 30, share)
+    assert divide_objects(*planes, rule).tolist() == divide_plainly(*planes, rule).tolist()
 
 
-def _touch(one: frozenset[tuple[int, int]], other: frozenset[tuple[int, int]], away: int) -> bool:
-    return any(abs(y - v) <= away and abs(x - u) <= away for y, x in one for v, u in other)
+@settings(max_examples=150)
+@given(
+    st.integers(0, 10_000),
+    st.tuples(st.integers(0, 30), st.integers(0, 30)),
+    st.sampled_from([0.15, 0.3, 0.5]),
+    st.integers(1, 4),
+    st.integers(0, 4),
+)
+def test_objects_a_ring_away_from_the_border_are_those_of_the_plane(
+    seed: int, corner: tuple[int, int], share: float, least: int, reach: int
+) -> None:
+    rule = CoreRule(inside=128, core=140, least_core=least, reach=reach)
+    inside, depth = draw_planes(seed, 70, share)
+    (top, left), side = corner, 40
+    box = (slice(top, top + side), slice(left, left + side))
+
+    def lies_within(one: frozenset[tuple[int, int]]) -> bool:
+        inner = (range(start + rule.ring, start + side - rule.ring) for start in corner)
+        rows, columns = inner
+        return all(y in rows and x in columns for y, x in one)
+
+    whole = collect_objects(divide_objects(inside, depth, rule), 0, 0)
+    seen = collect_objects(divide_objects(inside[box], depth[box], rule), top, left)
+    assert {one for one in whole if lies_within(one)} == {one for one in seen if lies_within(one)}
+
+
+def test_a_core_that_begins_outside_of_the_window_changes_no_object_in_it() -> None:
+    inside = np.zeros((40, 30), np.uint8)
+    depth = np.zeros((40, 30), np.uint8)
+    inside[30, 5:20] = 255
+    depth[30, 5:8] = depth[30, 17:20] = 255
+    #: The core at the right begins at the top of the plane, far above the window: it would be the first of the two.
+    inside[0:31, 19] = depth[0:31, 19] = 255
+    rule = CoreRule(inside=128, core=140, least_core=2, reach=6)
+    whole, seen = divide_objects(inside, depth, rule)[20:], divide_objects(inside[20:], depth[20:], rule)
+    assert (whole[10] == whole[10, 5]).tolist() == (seen[10] == seen[10, 5]).tolist()
 
 
 def test_two_cores_in_one_clump_part_it_between_them() -> None:
