@@ -102,12 +102,12 @@ def find_rows(plane: Maps, kept_x: int, kept_y: int, output: ObjectOutput = OUTP
 
 
 def draw_clumps(seed: int, width: int, height: int, maps: int = 4) -> Maps:
-    """Return random clumps that touch, part and share reach."""
+    """Return random clumps that touch, part and share reach; cores are specks, or wind through the whole slide."""
     chance = np.random.default_rng(seed)
     cell = int(chance.integers(3, 9))
-    coarse = chance.random((height // cell + 1, width // cell + 1)) < chance.choice([0.15, 0.3, 0.45])
+    coarse = chance.random((height // cell + 1, width // cell + 1)) < chance.choice([0.15, 0.3, 0.6])
     plane = chance.integers(0, 256, (maps, height, width), np.uint8)
     fine = chance.random((height, width)) < 0.95
     plane[0] = np.where(np.kron(coarse, np.ones((cell, cell), np.bool_))[:height, :width] & fine, 200, 60)
-    plane[1] = np.where(chance.random((height, width)) < 0.4, 200, 90)
+    plane[1] = np.where(chance.random((height, width)) < chance.choice([0.4, 0.55, 0.7]), 200, 90)
     return plane
