@@ -73,7 +73,9 @@ def measure_stages(maps: NDArray[np.uint8]) -> list[Stage]:
 
     return [
         Stage(
-            name="dividing", objects=number, seconds=measure_seconds(lambda: divide_objects(*means[:2], OUTPUT.rule))
+            name="dividing",
+            objects=number,
+            seconds=measure_seconds(lambda: divide_objects(means[0], means[1], OUTPUT.rule)),
         ),
         Stage(name="extents", objects=number, seconds=measure_seconds(lambda: measure_extents(pixels, number, box))),
         Stage(name="tracing", objects=given, seconds=measure_seconds(lambda: trace_outlines(shown, len(points)))),

@@ -56,7 +56,7 @@ def _name_cores(labels: Labels, number: int, least: int) -> Labels:
 
 
 def _grow(labels: Labels, free: NDArray[np.bool_], cores: NDArray[np.int32], width: int, reach: int) -> None:
-    """Assign to objects the free pixels within `reach` steps of the cores; only the pixels of the last step are looked at."""
+    """Assign to objects the free pixels within `reach` steps of the cores. A step begins at the pixels of the last."""
     roots = np.full(labels.shape, _NO_ROOT, np.int32)
     roots[cores] = cores
     border = cores

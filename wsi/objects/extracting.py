@@ -37,7 +37,8 @@ class Sight(IntEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class FoundObjects:
-    """The objects and parts that one window gives. Those of `OWN` and `LONG` are results; `join_parts` decides on the others."""
+    """The objects and parts that one window gives. Those of `OWN` and `LONG` are results; `join_parts` decides on the
+    others."""
 
     table: ObjectTable  #: rows have the number of the tile that gave them, large ones too
     sights: NDArray[np.uint8]  #: [n] of `Sight`, one for each row

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from wsi.objects.components import Labels
 from wsi.objects.table import ObjectTable
 from wsi.objects.tracing import Outlines
-from wsi.objects.window import PixelBox, Boxes
+from wsi.objects.window import Boxes, PixelBox
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from scipy import ndimage
 
-from wsi.objects.components import Labels
+from wsi.objects.components import Labels, find_components
 from wsi.objects.cores import divide_objects
 from wsi.records.outputs import CoreRule
 
@@ -36,7 +35,7 @@ def collect_objects(labels: Labels, top: int, left: int) -> set[frozenset[tuple[
 def divide_plainly(inside: NDArray[np.uint8], depth: NDArray[np.uint8], rule: CoreRule) -> Labels:
     """Apply the rule as it is written, pixel by pixel: every pixel compares the cores' pixels that it may take."""
     within = inside >= rule.inside
-    found, number = ndimage.label(within & (depth >= rule.core))
+    found, number = find_components(within & (depth >= rule.core))
     for label in range(1, number + 1):
         if np.count_nonzero(found == label) < rule.least_core:
             found[found == label] = 0
@@ -151,7 +150,7 @@ def test_objects_are_numbered_from_the_top_and_then_from_the_left() -> None:
 def test_the_pixels_of_an_object_share_sides(seed: int, share: float) -> None:
     labels = divide_objects(*draw_planes(seed, 48, share), RULE)
     for number in range(1, labels.max() + 1):
-        assert ndimage.label(labels == number)[1] == 1
+        assert find_components(labels == number)[1] == 1
 
 
 def test_nothing_gives_no_objects() -> None:

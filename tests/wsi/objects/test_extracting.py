@@ -58,10 +58,10 @@ def draw_slide() -> Slide:
                 plane[1, pair & (np.abs(ys - row) >= 3)] = 255
                 plane[2, pair] = 255
                 upper = pair & (ys <= row)
-                areas[find_middle(upper)] = np.count_nonzero(upper)
-                areas[find_middle(pair & ~upper)] = np.count_nonzero(pair & ~upper)
+                areas[find_middle(upper)] = int(np.count_nonzero(upper))
+                areas[find_middle(pair & ~upper)] = int(np.count_nonzero(pair & ~upper))
             else:
-                areas[find_middle(disc)] = np.count_nonzero(disc)
+                areas[find_middle(disc)] = int(np.count_nonzero(disc))
     return plane, areas
 
 
