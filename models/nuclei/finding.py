@@ -9,9 +9,10 @@ import torch
 from numpy.typing import NDArray
 from safetensors.torch import load_file
 
-from models.nuclei.cores import Labels, divide_objects
 from models.nuclei.network import UNet
 from models.nuclei.training import OUTPUTS, RULE, WIDTHS, normalise
+from wsi.objects.components import Labels
+from wsi.objects.cores import divide_objects
 
 WEIGHTS = Path(__file__).with_name("nuclei.safetensors")
 

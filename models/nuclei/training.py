@@ -10,10 +10,10 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from models.nuclei.cores import CoreRule
 from models.nuclei.network import UNet
 from models.nuclei.pictures import Annotated
 from models.nuclei.sampling import Pieces
+from wsi.records.outputs import CoreRule
 
 WIDTHS = (16, 32, 64, 128)
 OUTPUTS = 2  #: nucleus, depth

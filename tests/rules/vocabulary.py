@@ -27,7 +27,7 @@ VERBS: Final = _words(
     restart restate restore resume retry return revoke rewrite rotate run save say scale scan score search see seed
     select send serialize serve set settle shard share show sign simulate skip sleep slice sort split spread stack
     stage start state step stitch stop store stream strip submit subscribe sum summarise sweep synthesize take tell
-    terminate thin throttle
+    terminate thin throttle trace
     transform translate try turn undo unfollow unpack unwrap update upgrade upload verify view wait wake walk warm warn
     watch wire wrap write yield
     bind carry enable hand invite suspend withdraw

@@ -42,6 +42,15 @@ class CoreRule:
     least_core: int  #: px
     reach: int  #: steps of one px, sideways, up or down
 
+    @property
+    def ring(self) -> int:
+        """Return the px around an object that decide which px are its own.
+
+        A px beside it may go to another object within `reach` steps, whose core shows by its nearest `least_core - 1`
+        px that it is large enough: with the px beside it these are `reach + least_core`.
+        """
+        return self.reach + self.least_core
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ObjectOutput:
@@ -61,8 +70,12 @@ class ObjectOutput:
 
     @property
     def halo(self) -> int:
-        """Return the px around the kept box that a window has, a multiple of the stride."""
-        return -(-(self.margin + self.largest) // self.stride) * self.stride
+        """Return the px around the kept box that a window has, a multiple of the stride.
+
+        An object of the largest side, one px of which lies in the kept box, ends at most `largest` px beyond it; with
+        the ring that decides its px it must lie where the maps can be trusted, which ends `margin` before the window.
+        """
+        return -(-(self.margin + self.rule.ring + self.largest) // self.stride) * self.stride
 
     @staticmethod
     def from_json(value: dict[str, Any] | None) -> ObjectOutput | None:
