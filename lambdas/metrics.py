@@ -7,7 +7,7 @@ from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 from adapters.settings import metrics as names
 from adapters.settings.tracing import NAMESPACE, SPANS_LOST
 from wsi.ports.ledger import Swept
-from wsi.records.vitals import Vitals
+from wsi.records.operations.vitals import Vitals
 
 
 def publish(vitals: Vitals, swept: Swept, *, namespace: str) -> None:

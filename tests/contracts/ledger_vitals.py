@@ -16,7 +16,7 @@ from tests.contracts.ledger_world import (
 )
 from wsi.errors import FailReason
 from wsi.records.jobs import Priority
-from wsi.records.vitals import Vitals
+from wsi.records.operations.vitals import Vitals
 from wsi.states import JobState
 
 STALLED = 900.0

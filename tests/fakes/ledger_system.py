@@ -34,10 +34,10 @@ from wsi.ports.ledger import PlanningBrief, StitchBrief, Swept
 from wsi.records.jobs import Job
 from wsi.records.models import ModelVersion
 from wsi.records.notices import PUSH, OutboxRow
+from wsi.records.operations.vitals import Vitals
 from wsi.records.results import ResultFile
 from wsi.records.shards import Shard
 from wsi.records.slides import Slide
-from wsi.records.vitals import Vitals
 from wsi.states import JobState, ShardState, SlideState
 
 

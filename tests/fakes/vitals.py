@@ -11,7 +11,7 @@ from adapters.settings.scaling import IDLE_SECONDS
 from tests.fakes.ledger_books import Books
 from wsi.records.expectations import MOST_JOBS_AHEAD, QueueState
 from wsi.records.jobs import Job, Priority
-from wsi.records.vitals import Vitals
+from wsi.records.operations.vitals import Vitals
 from wsi.states import LIVE_JOB_STATES, JobState, ShardState
 
 

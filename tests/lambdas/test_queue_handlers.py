@@ -22,8 +22,8 @@ from wsi.jobs.jobs import JobRequest, submit_job
 from wsi.ports.ledger import Swept
 from wsi.records.audit.lines import AuditFilter
 from wsi.records.jobs import Priority
+from wsi.records.operations.vitals import Vitals
 from wsi.records.slides import RestoreTier
-from wsi.records.vitals import Vitals
 from wsi.slide.files.scratch import ScratchSpace
 from wsi.slides.archiving import LOOK_SECONDS, archive_slide, restore_slide
 from wsi.slides.erasing import PASS_SECONDS, delete_slide

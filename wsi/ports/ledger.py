@@ -30,12 +30,12 @@ from wsi.records.identity import Actor
 from wsi.records.jobs import Idempotency, Job, JobEvent, JobFilter, NewJob, Submission
 from wsi.records.models import ModelVersion
 from wsi.records.notices import OutboxRow
+from wsi.records.operations.vitals import Vitals
 from wsi.records.pages import Page
 from wsi.records.restatement import Restatement
 from wsi.records.results import ResultFile
 from wsi.records.shards import Lease, LeaseRefusal, ShardCount, ShardOutput
 from wsi.records.slides import Choice, CleanCopy, Removed, RestoreTier, Slide, SlideFile
-from wsi.records.vitals import Vitals
 from wsi.sources.source import SourceRecords
 from wsi.states import SlideState
 

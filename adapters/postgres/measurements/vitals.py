@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from adapters.postgres.connections import Transactions
 from wsi.records.jobs import Priority
-from wsi.records.vitals import Vitals
+from wsi.records.operations.vitals import Vitals
 from wsi.states import LIVE_JOB_STATES, JobState
 
 _SUCCESSES = [state.value for state in JobState if state.is_success]
