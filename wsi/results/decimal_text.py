@@ -57,7 +57,7 @@ def _make_digits() -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
 @cache
 def _make_fractions(places: int) -> NDArray[np.uint8]:
     """Return the point and the digits after it, [10**places, 1 + places], with NUL in place of trailing zeros."""
-    numbers = np.arange(10**places)[:, np.newaxis]
+    numbers = np.arange(int(10**places))[:, np.newaxis]
     powers = 10 ** np.arange(places - 1, -1, -1)
     digits = np.where(numbers % (10 * powers), numbers // powers % 10 + ord("0"), 0)
     point = np.where(numbers, ord("."), 0)
