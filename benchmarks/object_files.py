@@ -23,11 +23,11 @@ import numpy as np
 from benchmarks.api_latency import describe_machine
 from tests.wsi.objects.drawing import draw_objects
 from tests.wsi.plans import inspection
-from tests.wsi.results.objects import found_objects
+from tests.wsi.results.objects.drawn import found_objects
 from wsi.objects.table import Lattice, ObjectTable
-from wsi.results import objects_geojson, objects_parquet
+from wsi.results.objects import geojson, parquet
 
-WRITERS = {objects_geojson.NAME: objects_geojson.write, objects_parquet.NAME: objects_parquet.write}
+WRITERS = {geojson.NAME: geojson.write, parquet.NAME: parquet.write}
 A_TILE = 250  #: objects
 SIDE = 100_000  #: px of level 0
 SPREAD = 500  #: px of the lattice that a tile's objects are drawn over

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from wsi.objects.table import ObjectTable
 
 
-def regroup_tables(tables: Iterable[ObjectTable], rows: int) -> Iterator[ObjectTable]:
+def group_tables(tables: Iterable[ObjectTable], rows: int) -> Iterator[ObjectTable]:
     """Yield the objects of all tables in their order, `rows` at a time, and the rest at the end."""
     waiting: list[ObjectTable] = []
     count = 0

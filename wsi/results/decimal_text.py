@@ -27,7 +27,7 @@ def write_decimals(numbers: NDArray[np.integer], places: int) -> Texts:
     return rows.view(f"S{rows.shape[1]}").ravel()
 
 
-def round_decimals(values: NDArray[np.floating], places: int) -> NDArray[np.int64]:
+def scale_decimals(values: NDArray[np.floating], places: int) -> NDArray[np.int64]:
     """Return the values in units of the last of these places, halves to even."""
     return np.rint(values.astype(np.float64) * 10**places).astype(np.int64)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.wsi.objects.drawing import draw_objects
-from wsi.objects.blocks import regroup_tables, slice_table
+from wsi.objects.blocks import group_tables, slice_table
 from wsi.objects.table import ObjectTable
 
 
@@ -20,7 +20,7 @@ def test_rows_keep_their_order_and_only_the_last_table_is_short(sizes: list[int]
     table = draw_objects(23, holes=True)
     ends = np.cumsum(sizes)
     parts = [slice_table(table, end - size, end) for size, end in zip(sizes, ends, strict=True)]
-    found = list(regroup_tables(parts, rows))
+    found = list(group_tables(parts, rows))
     assert [len(each) for each in found] == [rows] * (23 // rows) + ([23 % rows] if 23 % rows else [])
     assert same(ObjectTable.join(found), table)
 
@@ -32,4 +32,4 @@ def test_a_slice_is_what_select_returns() -> None:
 
 
 def test_nothing_comes_of_nothing() -> None:
-    assert list(regroup_tables([], 5)) == list(regroup_tables([ObjectTable.make_empty()], 5)) == []
+    assert list(group_tables([], 5)) == list(group_tables([ObjectTable.make_empty()], 5)) == []

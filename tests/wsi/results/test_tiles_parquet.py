@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.wsi.plans import inspection, plan, scores_of, shard_results
-from tests.wsi.results.objects import detection_card
+from tests.wsi.results.objects.drawn import detection_card
 from wsi.models.builtin import STAIN_DENSITY
 from wsi.records.model_card import OutputColumn, OutputKind
 from wsi.records.outputs import EmbeddingOutput

@@ -12,19 +12,19 @@ import shapely
 
 from tests.wsi.objects.drawing import draw_objects
 from tests.wsi.plans import inspection
-from tests.wsi.results.objects import LATTICE, cut, found_objects
-from tests.wsi.results.test_objects_geojson import features_of
+from tests.wsi.results.objects.drawn import LATTICE, cut, found_objects
+from tests.wsi.results.objects.test_geojson import features_of
 from wsi.objects.measuring import measure_objects
 from wsi.objects.ordering import order_tiles_in_space
 from wsi.objects.table import ObjectTable
-from wsi.results import objects_parquet
-from wsi.results.found_objects import FoundObjects
-from wsi.results.objects_geojson import write_full
+from wsi.results.objects import parquet
+from wsi.results.objects.found_objects import FoundObjects
+from wsi.results.objects.geojson import write_full
 
 
 def written(found: FoundObjects) -> io.BytesIO:
     file = io.BytesIO()
-    objects_parquet.write(found, file)
+    parquet.write(found, file)
     file.seek(0)
     return file
 
@@ -73,7 +73,7 @@ def test_metadata_are_those_of_geoparquet_and_of_the_plan() -> None:
 
 
 def test_row_groups_tell_where_their_objects_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(objects_parquet, "ROWS", 50)
+    monkeypatch.setattr(parquet, "ROWS", 50)
     table = draw_objects(400, spread=2000)
     file = written(found_objects([table.select(order_tiles_in_space(table.points))]))
     groups = pq.ParquetFile(file).metadata
@@ -90,7 +90,7 @@ def test_row_groups_tell_where_their_objects_are(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("rows", [1, 7, 30, 60])
 def test_the_size_of_blocks_changes_no_byte(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(objects_parquet, "ROWS", 25)
+    monkeypatch.setattr(parquet, "ROWS", 25)
     table = draw_objects(60, spread=500, holes=True)
     assert written(found_objects(cut(table, rows))).getvalue() == written(found_objects([table])).getvalue()
 

@@ -13,13 +13,13 @@ import shapely
 
 from tests.wsi.objects.drawing import draw_objects
 from tests.wsi.plans import inspection
-from tests.wsi.results.objects import LATTICE, cut, found_objects
+from tests.wsi.results.objects.drawn import LATTICE, cut, found_objects
 from tests.wsi.results.qupath import objects
 from wsi.objects.measuring import AREA, measure_objects
 from wsi.objects.table import Lattice, ObjectTable
-from wsi.results import objects_geojson
-from wsi.results.found_objects import FoundObjects
-from wsi.results.objects_geojson import CHANCE_PLACES, SHAPE_PLACES, write, write_full
+from wsi.results.objects import geojson
+from wsi.results.objects.found_objects import FoundObjects
+from wsi.results.objects.geojson import CHANCE_PLACES, SHAPE_PLACES, write, write_full
 
 PLAIN = Lattice(step_x=2.0, step_y=2.0, mpp_x=0.25, mpp_y=0.25)
 
@@ -72,7 +72,7 @@ def test_measurements_are_rounded() -> None:
 
 @pytest.mark.parametrize("rows", [1, 7, 30, 60])
 def test_the_size_of_blocks_changes_no_byte(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(objects_geojson, "ROWS", 25)
+    monkeypatch.setattr(geojson, "ROWS", 25)
     table = draw_objects(60, spread=500, holes=True)
     assert to_bytes(found_objects(cut(table, rows))) == to_bytes(found_objects([table]))
 

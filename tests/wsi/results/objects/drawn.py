@@ -13,7 +13,7 @@ from wsi.objects.table import Lattice, ObjectTable
 from wsi.records.model_card import ModelCard, OutputKind
 from wsi.records.outputs import CoreRule, ObjectOutput
 from wsi.records.slides import Inspection
-from wsi.results.found_objects import FoundObjects
+from wsi.results.objects.found_objects import FoundObjects
 
 LATTICE = Lattice(step_x=1.9873, step_y=1.9873, mpp_x=0.2517, mpp_y=0.2517)
 

@@ -16,13 +16,13 @@ from typing import IO, TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from wsi.objects.blocks import regroup_tables
+from wsi.objects.blocks import group_tables
 from wsi.objects.measuring import PROBABILITY, measure_objects, name_measurements
 from wsi.objects.rings import PARTS, find_boxes, place_halves
 from wsi.objects.table import ObjectTable
-from wsi.results.found_objects import FoundObjects
+from wsi.results.objects.found_objects import FoundObjects
+from wsi.results.objects.polygon_wkb import encode_polygons
 from wsi.results.parquet_file import MEDIA_TYPE, describe_frame, make_floats, write_row_groups
-from wsi.results.polygon_wkb import encode_polygons
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -57,7 +57,7 @@ class _Extent(dict[str, str]):
         self.update(geo=self._describe())
 
     def add(self, boxes: NDArray[np.float64]) -> None:
-        """Widen the extent by boxes, [n, 4] in the order of BOX."""
+        """Extend it over boxes, [n, 4] in the order of BOX."""
         both = boxes if self._box is None else np.concatenate([self._box[np.newaxis], boxes])
         self._box = np.concatenate([both[:, :2].min(axis=0), both[:, 2:].max(axis=0)])
         self.update(geo=self._describe())
@@ -96,7 +96,7 @@ def _make_schema(found: FoundObjects) -> pa.Schema:
 
 
 def _iterate_groups(found: FoundObjects, extent: _Extent) -> Iterator[Sequence[pa.Array]]:
-    for table in regroup_tables(found.blocks, ROWS):
+    for table in group_tables(found.blocks, ROWS):
         yield _make_columns(table, found, extent)
 
 

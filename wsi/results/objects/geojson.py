@@ -16,15 +16,15 @@ from typing import IO, Final
 
 import numpy as np
 
-from wsi.objects.blocks import regroup_tables
+from wsi.objects.blocks import group_tables
 from wsi.objects.measuring import SHAPES, measure_objects
 from wsi.objects.rings import PARTS, find_boxes, place_halves
 from wsi.objects.table import Lattice, ObjectTable
-from wsi.results.class_colours import choose_colour
-from wsi.results.decimal_text import round_decimals, write_decimals
-from wsi.results.found_objects import FoundObjects
+from wsi.results.decimal_text import scale_decimals, write_decimals
 from wsi.results.geojson import MEDIA_TYPE, find_shown, find_whole
-from wsi.results.polygon_text import END, PolygonTexts, split_texts
+from wsi.results.objects.class_colours import choose_colour
+from wsi.results.objects.found_objects import FoundObjects
+from wsi.results.objects.polygon_text import END, PolygonTexts, split_texts
 from wsi.results.text_rows import Texts, join_rows
 from wsi.results.tile_ids import ObjectIds
 
@@ -64,7 +64,7 @@ def _iterate_features(found: FoundObjects, shown: tuple[int, int, int, int]) -> 
     ids = ObjectIds(found.plan.digest)
     polygons = PolygonTexts(found.lattice, shown[:2])
     classes = _write_classes(found.classes)
-    for block in regroup_tables(found.blocks, ROWS):
+    for block in group_tables(found.blocks, ROWS):
         table = _select_shown(block, found.lattice, shown)
         if not len(table):
             continue
@@ -72,7 +72,7 @@ def _iterate_features(found: FoundObjects, shown: tuple[int, int, int, int]) -> 
         measurements: list[bytes | Texts] = []
         for name, values in measured.items():
             places = SHAPE_PLACES if name in SHAPES else CHANCE_PLACES
-            measurements += [f",{json.dumps(name)}:".encode(), write_decimals(round_decimals(values, places), places)]
+            measurements += [f",{json.dumps(name)}:".encode(), write_decimals(scale_decimals(values, places), places)]
         measurements[0] = measurements[0][1:]  # without the comma
         heads = join_rows(
             [

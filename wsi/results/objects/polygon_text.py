@@ -17,8 +17,8 @@ class PolygonTexts:
     """The texts of polygons of one lattice, in px from `corner`, which is in level-0 px."""
 
     def __init__(self, lattice: Lattice, corner: tuple[int, int]) -> None:
-        self._x = _Axis(lattice.step_x, corner[0], before=b"[", after=b",")
-        self._y = _Axis(lattice.step_y, corner[1], before=b"", after=b"]")
+        self._x = _AxisTexts(lattice.step_x, corner[0], before=b"[", after=b",")
+        self._y = _AxisTexts(lattice.step_y, corner[1], before=b"", after=b"]")
 
     def write(self, table: ObjectTable) -> list[bytes]:
         """Return the `coordinates` of a GeoJSON polygon for each object, without the brackets "[[" that begin them."""
@@ -40,7 +40,7 @@ def split_texts(joined: bytes) -> list[bytes]:
     return joined.split(END)[:-1]
 
 
-class _Axis:
+class _AxisTexts:
     """The texts of all coordinates along one axis that came so far: there are few, since they are whole half px."""
 
     def __init__(self, step: float, corner: int, *, before: bytes, after: bytes) -> None:
