@@ -17,7 +17,9 @@ def write_decimals(numbers: NDArray[np.integer], places: int) -> Texts:
     """Return the texts of `numbers / 10**places`, [n]: exact, shortest, without an exponent, and "0" for zero. There
     are at most four places."""
     assert 0 <= places <= _DIGITS
-    sizes = np.abs(numbers.astype(np.int64))
+    sizes: NDArray[np.integer] = np.abs(numbers.astype(np.int64))
+    if sizes.max(initial=0) < 2**32:
+        sizes = sizes.astype(np.uint32)  # which divides in half the time
     whole, part = sizes // 10**places, sizes % 10**places
     sign = np.where(numbers < 0, np.uint8(ord("-")), np.uint8(0))[:, np.newaxis]
     blocks = [sign, *_write_whole(whole)]
@@ -32,7 +34,7 @@ def scale_decimals(values: NDArray[np.floating], places: int) -> NDArray[np.int6
     return np.rint(values.astype(np.float64) * 10**places).astype(np.int64)
 
 
-def _write_whole(numbers: NDArray[np.int64]) -> list[NDArray[np.uint8]]:
+def _write_whole(numbers: NDArray[np.integer]) -> list[NDArray[np.uint8]]:
     """Return blocks of digits, [n, 4] each, with NUL in place of leading zeros."""
     padded, stripped = _make_digits()
     low = numbers % 10**_DIGITS
