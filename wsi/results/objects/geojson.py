@@ -17,7 +17,7 @@ from typing import IO, Final
 import numpy as np
 
 from wsi.objects.blocks import group_tables
-from wsi.objects.measuring import SHAPES, measure_objects
+from wsi.objects.measurements import SHAPES, measure_objects
 from wsi.objects.rings import PARTS, find_boxes, place_halves
 from wsi.objects.table import Lattice, ObjectTable
 from wsi.results.decimal_text import scale_decimals, write_decimals

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wsi.objects.blocks import group_tables
-from wsi.objects.measuring import PROBABILITY, measure_objects, name_measurements
+from wsi.objects.measurements import PROBABILITY, measure_objects, name_measurements
 from wsi.objects.rings import PARTS, find_boxes, place_halves
 from wsi.objects.table import ObjectTable
 from wsi.results.objects.found_objects import FoundObjects

@@ -15,7 +15,7 @@ from tests.wsi.objects.drawing import draw_objects
 from tests.wsi.plans import inspection
 from tests.wsi.results.objects.drawn import LATTICE, cut, found_objects
 from tests.wsi.results.qupath import objects
-from wsi.objects.measuring import AREA, measure_objects
+from wsi.objects.measurements import AREA, measure_objects
 from wsi.objects.table import Lattice, ObjectTable
 from wsi.results.objects import geojson
 from wsi.results.objects.found_objects import FoundObjects

@@ -14,7 +14,7 @@ from tests.wsi.objects.drawing import draw_objects
 from tests.wsi.plans import inspection
 from tests.wsi.results.objects.drawn import LATTICE, cut, found_objects
 from tests.wsi.results.objects.test_geojson import features_of
-from wsi.objects.measuring import measure_objects
+from wsi.objects.measurements import measure_objects
 from wsi.objects.ordering import order_tiles_in_space
 from wsi.objects.table import ObjectTable
 from wsi.results.objects import parquet

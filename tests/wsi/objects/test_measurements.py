@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.wsi.objects.drawing import draw_objects
-from wsi.objects.measuring import (
+from wsi.objects.measurements import (
     AREA,
     CIRCULARITY,
     LENGTH,
