@@ -27,21 +27,26 @@ MEDIA_TYPE = "application/geo+json"
 def write(tiles: ScoredTiles, file: IO[bytes]) -> None:
     """Write the tiles in px of what QuPath shows. Tiles entirely outside of it are left out: nothing was scanned there,
     and only a drawn region reaches them."""
-    inspection = tiles.plan.inspection
-    _write(tiles, file, inspection.bounds or _whole(inspection))
+    _write(tiles, file, find_shown(tiles.plan.inspection))
 
 
 def write_full(tiles: ScoredTiles, file: IO[bytes]) -> None:
     """Write all tiles in level-0 px."""
-    _write(tiles, file, _whole(tiles.plan.inspection))
+    _write(tiles, file, find_whole(tiles.plan.inspection))
 
 
 def has_two_frames(inspection: Inspection) -> bool:
     """Return whether QuPath shows less of the slide than level 0 holds."""
-    return inspection.bounds not in (None, _whole(inspection))
+    return find_shown(inspection) != find_whole(inspection)
 
 
-def _whole(inspection: Inspection) -> tuple[int, int, int, int]:
+def find_shown(inspection: Inspection) -> tuple[int, int, int, int]:
+    """Return what QuPath shows of the slide: x, y, width, height in level-0 px."""
+    return inspection.bounds or find_whole(inspection)
+
+
+def find_whole(inspection: Inspection) -> tuple[int, int, int, int]:
+    """Return all of level 0, as `find_shown` does."""
     return 0, 0, inspection.width, inspection.height
 
 

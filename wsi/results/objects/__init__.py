@@ -1,0 +1,1 @@
+"""The files of objects that models find."""

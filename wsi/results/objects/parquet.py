@@ -1,0 +1,122 @@
+"""objects.parquet: a row for each object that a model found, as GeoParquet 1.1 (geoparquet.org/releases/v1.1.0).
+
+Coordinates are level-0 px, in files of all slides: metadata under "tessera" state the corner that QuPath counts from.
+There is no CRS, since a slide is no place on Earth. Polygons are those of objects.geojson.gz. `x` and `y` are means
+over the px of an object; `probability` is QuPath's "Detection probability", and all other measurements have its names.
+Row groups and pages have the least and largest values of `bbox`, so that a reader fetches those of a region alone; this
+saves much if blocks come along a curve (`wsi.objects.ordering`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import IO, TYPE_CHECKING, Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wsi.objects.blocks import group_tables
+from wsi.objects.measurements import PROBABILITY, measure_objects, name_measurements
+from wsi.objects.rings import PARTS, find_boxes, place_halves
+from wsi.objects.table import ObjectTable
+from wsi.results.objects.found_objects import FoundObjects
+from wsi.results.objects.polygon_wkb import encode_polygons
+from wsi.results.parquet_file import MEDIA_TYPE, describe_frame, make_floats, write_row_groups
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["MEDIA_TYPE", "NAME", "write"]
+
+NAME = "objects.parquet"
+ROWS: Final = 16_384  #: of a row group: about 5 MB of the file
+GEOMETRY: Final = "geometry"
+BOX: Final = ("xmin", "ymin", "xmax", "ymax")
+
+
+def write(found: FoundObjects, file: IO[bytes]) -> None:
+    """Write the objects in the order in which they come."""
+    extent = _Extent()
+    write_row_groups(
+        _make_schema(found),
+        _iterate_groups(found, extent),
+        file,
+        dictionaries=["class"],
+        without_statistics=[GEOMETRY],
+        finish=extent,
+    )
+
+
+class _Extent(dict[str, str]):
+    """The metadata "geo", once all objects were seen."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._box: NDArray[np.float64] | None = None
+        self.update(geo=self._describe())
+
+    def add(self, boxes: NDArray[np.float64]) -> None:
+        """Extend it over boxes, [n, 4] in the order of BOX."""
+        both = boxes if self._box is None else np.concatenate([self._box[np.newaxis], boxes])
+        self._box = np.concatenate([both[:, :2].min(axis=0), both[:, 2:].max(axis=0)])
+        self.update(geo=self._describe())
+
+    def _describe(self) -> str:
+        column: dict[str, Any] = {
+            "encoding": "WKB",
+            "geometry_types": ["Polygon"],
+            "crs": None,
+            "edges": "planar",
+            "covering": {"bbox": {side: ["bbox", side] for side in BOX}},
+        }
+        if self._box is not None:
+            column["bbox"] = self._box.tolist()
+        return json.dumps({"version": "1.1.0", "primary_column": GEOMETRY, "columns": {GEOMETRY: column}})
+
+
+def _name_floats(found: FoundObjects) -> Sequence[str]:
+    return [name for name in name_measurements(found.classes) if name != PROBABILITY]
+
+
+def _make_schema(found: FoundObjects) -> pa.Schema:
+    import pyarrow as pa
+
+    fields = [
+        pa.field(GEOMETRY, pa.binary(), nullable=False),
+        pa.field("bbox", pa.struct([pa.field(side, pa.float64(), nullable=False) for side in BOX]), nullable=False),
+        pa.field("x", pa.float64(), nullable=False),
+        pa.field("y", pa.float64(), nullable=False),
+        pa.field("class", pa.dictionary(pa.int16(), pa.string()), nullable=False),
+        pa.field("probability", pa.float32(), nullable=False),
+        *(pa.field(name, pa.float32(), nullable=False) for name in _name_floats(found)),
+        pa.field("tile", pa.int32(), nullable=False),
+    ]
+    return pa.schema(fields, describe_frame(found.plan, (found.lattice.mpp_x, found.lattice.mpp_y)))
+
+
+def _iterate_groups(found: FoundObjects, extent: _Extent) -> Iterator[Sequence[pa.Array]]:
+    for table in group_tables(found.blocks, ROWS):
+        yield _make_columns(table, found, extent)
+
+
+def _make_columns(table: ObjectTable, found: FoundObjects, extent: _Extent) -> Sequence[pa.Array]:
+    import pyarrow as pa
+
+    steps = found.lattice.step_x, found.lattice.step_y
+    boxes = place_halves(find_boxes(table), steps * 2) / PARTS
+    extent.add(boxes)
+    polygons = encode_polygons(table, found.lattice)
+    centres = np.rint(table.centroids * steps * PARTS) / PARTS
+    measured = measure_objects(table, found.lattice, found.classes)
+    buffers = [None, pa.py_buffer(polygons.offsets), pa.py_buffer(polygons.data)]
+    sides = [pa.array(side) for side in boxes.T.copy()]
+    return [
+        pa.Array.from_buffers(pa.binary(), len(table), buffers),
+        pa.StructArray.from_arrays(sides, fields=[pa.field(side, pa.float64(), nullable=False) for side in BOX]),
+        *(pa.array(axis) for axis in centres.T.copy()),
+        pa.DictionaryArray.from_arrays(table.classes.astype(np.int16), pa.array(found.classes, pa.string())),
+        make_floats(measured[PROBABILITY]),
+        *(make_floats(measured[name]) for name in _name_floats(found)),
+        pa.array(table.tiles),
+    ]
