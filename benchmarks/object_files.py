@@ -24,7 +24,7 @@ from benchmarks.api_latency import describe_machine
 from tests.wsi.objects.drawing import draw_objects
 from tests.wsi.plans import inspection
 from tests.wsi.results.objects.drawn import found_objects
-from wsi.objects.table import Lattice, ObjectTable
+from wsi.objects.table import ObjectTable, PixelLattice
 from wsi.results.objects import geojson, parquet
 
 WRITERS = {geojson.NAME: geojson.write, parquet.NAME: parquet.write}
@@ -88,7 +88,7 @@ def measure_file(name: str, objects: int) -> dict[str, float]:
     """Write one file in this process. Return the writer's CPU seconds, the process's peak and the file's size, both in
     bytes."""
     blocks = DrawnBlocks(objects)
-    lattice = Lattice(step_x=2.0, step_y=2.0, mpp_x=0.25, mpp_y=0.25)
+    lattice = PixelLattice(step_x=2.0, step_y=2.0, mpp_x=0.25, mpp_y=0.25)
     found = found_objects(blocks, seen=inspection(SIDE, SIDE), classes=("Tumour", "Stroma", "Immune"), lattice=lattice)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / name

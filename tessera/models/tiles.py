@@ -20,7 +20,8 @@ from wsi.jobs.planning import THREADS, make_plan
 from wsi.planning.grid import order_tiles
 from wsi.planning.plan import Numerics, Plan
 from wsi.records.jobs import JobOptions
-from wsi.records.model_card import ModelCard
+from wsi.records.model_card import ModelCard, OutputColumn, OutputKind
+from wsi.results.shard_result import Numbers
 from wsi.slide.opening import open_slide
 from wsi.slide.slide import SlideReader
 
@@ -83,7 +84,10 @@ def _read(
     plan: Plan, order: NDArray[np.int32], reader: SlideReader, name: str
 ) -> tuple[NDArray[np.uint8], NDArray[np.intp]]:
     """Return the pixels of the tiles in `order` and their numbers, both ascending. Raises UsageError for none."""
-    plan = replace(plan, order=order, shard_offsets=np.array([0, len(order)], np.int32))
+    numbered = replace(
+        plan.card, output=OutputKind.REGRESSION, columns=(OutputColumn(name="number"),), embedding=None, objects=None
+    )
+    plan = replace(plan, card=numbered, order=order, shard_offsets=np.array([0, len(order)], np.int32))
     kept = _KeptPixels(plan.card)
     done = run_shard(plan, 0, reader, kept, stop=threading.Event())
     if not len(done.tiles):
@@ -106,6 +110,6 @@ class _KeptPixels:
         self._count += len(pixels)
         return scores
 
-    def pixels_of(self, scores: NDArray[np.float32]) -> NDArray[np.uint8]:
+    def pixels_of(self, scores: Numbers) -> NDArray[np.uint8]:
         """Return [n, height, width, 3], in the order of the scores."""
         return np.concatenate(self._batches)[scores[:, 0].astype(np.intp)]

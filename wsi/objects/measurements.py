@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wsi.objects.hulls import find_hulls, follow, measure_circles, measure_widths, sum_twice_areas
-from wsi.objects.table import Lattice, ObjectTable
+from wsi.objects.table import ObjectTable, PixelLattice
 
 #: The sign for micro is U+00B5, as in QuPath.
 AREA, LENGTH = "Area \u00b5m^2", "Length \u00b5m"
@@ -24,7 +24,9 @@ def name_measurements(classes: Sequence[str]) -> tuple[str, ...]:
     return (*SHAPES, *_name_chances(classes, 1 + (len(classes) if len(classes) > 1 else 0)))
 
 
-def measure_objects(table: ObjectTable, lattice: Lattice, classes: Sequence[str]) -> dict[str, NDArray[np.floating]]:
+def compute_measurements(
+    table: ObjectTable, lattice: PixelLattice, classes: Sequence[str]
+) -> dict[str, NDArray[np.floating]]:
     """Return the columns, [n] each, of polygons as they are written: through the middles of px' sides.
 
     Area: without holes; half a px less than the object's px, and half a px more for each hole. Length: of all rings,

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from wsi.objects.table import Lattice, ObjectTable
+from wsi.objects.table import ObjectTable, PixelLattice
 
 #: Parts of a level-0 px that coordinates are rounded to. QuPath rounds what it imports to the same (its
 #: GeometryTools, PrecisionModel(-0.01)), so that it shows these coordinates and no others.
@@ -30,7 +30,7 @@ def close_rings(table: ObjectTable) -> ClosedRings:
     return ClosedRings(places, first_places)
 
 
-def place_vertices(table: ObjectTable, lattice: Lattice) -> NDArray[np.int64]:
+def place_vertices(table: ObjectTable, lattice: PixelLattice) -> NDArray[np.int64]:
     """Return the vertices, [v, 2] x, y in PARTS of a level-0 px."""
     return place_halves(table.vertices, (lattice.step_x, lattice.step_y))
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Lattice:
+class PixelLattice:
     """The place of the network's px on the slide: px k spans level-0 px `k * step` to `(k + 1) * step`."""
 
     step_x: float  #: level-0 px a px of the network's input, across

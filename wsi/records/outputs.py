@@ -1,4 +1,4 @@
-"""What a model gives for a tile besides columns of numbers: a vector, or maps that objects are found in."""
+"""The outputs of a model for a tile besides columns of numbers: a vector, or maps that objects are found in."""
 
 from __future__ import annotations
 

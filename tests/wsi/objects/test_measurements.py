@@ -14,15 +14,15 @@ from wsi.objects.measurements import (
     MAX_DIAMETER,
     MIN_DIAMETER,
     SOLIDITY,
-    measure_objects,
+    compute_measurements,
     name_measurements,
 )
 from wsi.objects.rings import close_rings
-from wsi.objects.table import Lattice, ObjectTable
+from wsi.objects.table import ObjectTable, PixelLattice
 
 LATTICES = [
-    Lattice(step_x=2.0, step_y=2.0, mpp_x=0.25, mpp_y=0.25),
-    Lattice(step_x=1.9, step_y=2.2, mpp_x=0.26, mpp_y=0.24),
+    PixelLattice(step_x=2.0, step_y=2.0, mpp_x=0.25, mpp_y=0.25),
+    PixelLattice(step_x=1.9, step_y=2.2, mpp_x=0.26, mpp_y=0.24),
 ]
 DIAMOND = [(1, 0), (2, 1), (1, 2), (0, 1)]  #: one px
 
@@ -44,7 +44,7 @@ def table_of(*shapes: list[list[tuple[int, int]]]) -> ObjectTable:
     )
 
 
-def polygons_of(table: ObjectTable, lattice: Lattice) -> list[shapely.Polygon]:
+def polygons_of(table: ObjectTable, lattice: PixelLattice) -> list[shapely.Polygon]:
     """The objects in um."""
     unit = np.array([lattice.step_x * lattice.mpp_x, lattice.step_y * lattice.mpp_y]) / 2
     closed = close_rings(table)
@@ -61,9 +61,9 @@ def least_width(polygon: shapely.Polygon) -> float:
     return float((heights / np.hypot(*along.T)).min())
 
 
-def check(table: ObjectTable, lattice: Lattice) -> None:
+def check(table: ObjectTable, lattice: PixelLattice) -> None:
     """Compare all shapes with those of GEOS, whose algorithms are those of QuPath's JTS."""
-    found = measure_objects(table, lattice, ("Nucleus",))
+    found = compute_measurements(table, lattice, ("Nucleus",))
     polygons = polygons_of(table, lattice)
     outer = [shapely.Polygon(polygon.exterior) for polygon in polygons]
     expected = {
@@ -80,7 +80,7 @@ def check(table: ObjectTable, lattice: Lattice) -> None:
 
 @pytest.mark.parametrize("lattice", LATTICES)
 @pytest.mark.parametrize("vertices", [5, 12, 40])
-def test_measures_agree_with_geos_on_drawn_objects(vertices: int, lattice: Lattice) -> None:
+def test_measures_agree_with_geos_on_drawn_objects(vertices: int, lattice: PixelLattice) -> None:
     check(draw_objects(150, vertices=vertices, holes=vertices == 40), lattice)
 
 
@@ -105,7 +105,7 @@ def test_measures_agree_with_geos_on_rings_around_points(shapes: list[list[tuple
 
 
 def test_a_px_has_the_area_of_the_diamond_within_it() -> None:
-    found = measure_objects(table_of([DIAMOND]), LATTICES[0], ("Nucleus",))
+    found = compute_measurements(table_of([DIAMOND]), LATTICES[0], ("Nucleus",))
     assert found[AREA].tolist() == [0.5 * 0.5**2]  # a px of the lattice is 0.5 um wide
     assert found[MAX_DIAMETER] == pytest.approx([0.5])
     assert found[MIN_DIAMETER] == pytest.approx([0.5 / np.sqrt(2)])
@@ -115,7 +115,7 @@ def test_holes_take_from_the_area_and_add_to_the_length() -> None:
     outer = [(0, 0), (40, 0), (40, 40), (0, 40)]
     hole = [(x + 20, y + 20) for x, y in DIAMOND]
     whole, pierced = (
-        {name: values[0] for name, values in measure_objects(table_of(shape), LATTICES[0], ("a",)).items()}
+        {name: values[0] for name, values in compute_measurements(table_of(shape), LATTICES[0], ("a",)).items()}
         for shape in ([outer], [outer, hole])
     )
     assert pierced[AREA] == whole[AREA] - 0.125
@@ -127,14 +127,14 @@ def test_holes_take_from_the_area_and_add_to_the_length() -> None:
 def test_chances_have_the_names_of_classes_where_there_are_several() -> None:
     for classes in (("Nucleus",), ("Tumour", "Stroma")):
         table = draw_objects(3, classes=len(classes))
-        found = measure_objects(table, LATTICES[0], classes)
+        found = compute_measurements(table, LATTICES[0], classes)
         assert tuple(found) == name_measurements(classes)
         assert np.array_equal(np.stack([*found.values()][6:], axis=1), table.chances)
     assert name_measurements(("Tumour", "Stroma"))[-2:] == ("Probability: Tumour", "Probability: Stroma")
 
 
 def test_no_object_has_empty_columns() -> None:
-    found = measure_objects(ObjectTable.make_empty(3), LATTICES[0], ("a", "b"))
+    found = compute_measurements(ObjectTable.make_empty(3), LATTICES[0], ("a", "b"))
     assert tuple(found) == name_measurements(("a", "b"))
     assert {len(column) for column in found.values()} == {0}
 
@@ -143,5 +143,5 @@ def test_an_object_far_from_the_corner_is_measured_alike() -> None:
     near = draw_objects(20)
     far = draw_objects(20)
     far.vertices[:] += [10**8, 10**8]
-    for name, values in measure_objects(near, LATTICES[1], ("a",)).items():
-        assert measure_objects(far, LATTICES[1], ("a",))[name] == pytest.approx(values, rel=1e-12)
+    for name, values in compute_measurements(near, LATTICES[1], ("a",)).items():
+        assert compute_measurements(far, LATTICES[1], ("a",))[name] == pytest.approx(values, rel=1e-12)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from wsi.objects.table import Lattice, ObjectTable
+from wsi.objects.table import ObjectTable, PixelLattice
 from wsi.planning.plan import Plan
 
 
@@ -14,7 +14,7 @@ class FoundObjects:
     """All objects of a plan, some at a time. How many at a time changes no file; their order does."""
 
     plan: Plan  #: of a DETECTION
-    lattice: Lattice
+    lattice: PixelLattice
     blocks: Iterable[ObjectTable]  #: every writer iterates it once, from the beginning
 
     @property

@@ -17,9 +17,9 @@ from typing import IO, Final
 import numpy as np
 
 from wsi.objects.blocks import group_tables
-from wsi.objects.measurements import SHAPES, measure_objects
+from wsi.objects.measurements import SHAPES, compute_measurements
 from wsi.objects.rings import PARTS, find_boxes, place_halves
-from wsi.objects.table import Lattice, ObjectTable
+from wsi.objects.table import ObjectTable, PixelLattice
 from wsi.results.decimal_text import scale_decimals, write_decimals
 from wsi.results.geojson import MEDIA_TYPE, find_shown, find_whole
 from wsi.results.objects.class_colours import choose_colour
@@ -68,7 +68,7 @@ def _iterate_features(found: FoundObjects, shown: tuple[int, int, int, int]) -> 
         table = _select_shown(block, found.lattice, shown)
         if not len(table):
             continue
-        measured = measure_objects(table, found.lattice, found.classes)
+        measured = compute_measurements(table, found.lattice, found.classes)
         measurements: list[bytes | Texts] = []
         for name, values in measured.items():
             places = SHAPE_PLACES if name in SHAPES else CHANCE_PLACES
@@ -90,7 +90,7 @@ def _iterate_features(found: FoundObjects, shown: tuple[int, int, int, int]) -> 
         yield b"".join(chain.from_iterable(texts))
 
 
-def _select_shown(table: ObjectTable, lattice: Lattice, shown: tuple[int, int, int, int]) -> ObjectTable:
+def _select_shown(table: ObjectTable, lattice: PixelLattice, shown: tuple[int, int, int, int]) -> ObjectTable:
     """Return the objects of which a part lies in `shown`: x, y, width, height in level-0 px."""
     left, top, right, bottom = place_halves(
         find_boxes(table), (lattice.step_x, lattice.step_y, lattice.step_x, lattice.step_y)

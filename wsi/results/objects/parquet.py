@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wsi.objects.blocks import group_tables
-from wsi.objects.measurements import PROBABILITY, measure_objects, name_measurements
+from wsi.objects.measurements import PROBABILITY, compute_measurements, name_measurements
 from wsi.objects.rings import PARTS, find_boxes, place_halves
 from wsi.objects.table import ObjectTable
 from wsi.results.objects.found_objects import FoundObjects
@@ -108,7 +108,7 @@ def _make_columns(table: ObjectTable, found: FoundObjects, extent: _Extent) -> S
     extent.add(boxes)
     polygons = encode_polygons(table, found.lattice)
     centres = np.rint(table.centroids * steps * PARTS) / PARTS
-    measured = measure_objects(table, found.lattice, found.classes)
+    measured = compute_measurements(table, found.lattice, found.classes)
     buffers = [None, pa.py_buffer(polygons.offsets), pa.py_buffer(polygons.data)]
     sides = [pa.array(side) for side in boxes.T.copy()]
     return [

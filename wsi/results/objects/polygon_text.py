@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wsi.objects.rings import PARTS, close_rings, place_halves
-from wsi.objects.table import Lattice, ObjectTable
+from wsi.objects.table import ObjectTable, PixelLattice
 from wsi.results.decimal_text import write_decimals
 
 END = b"\r"  #: behind every text of a row that is split again; no text of ours holds it
@@ -16,7 +16,7 @@ _PLACES = len(str(PARTS)) - 1  #: after the point
 class PolygonTexts:
     """The texts of polygons of one lattice, in px from `corner`, which is in level-0 px."""
 
-    def __init__(self, lattice: Lattice, corner: tuple[int, int]) -> None:
+    def __init__(self, lattice: PixelLattice, corner: tuple[int, int]) -> None:
         self._x = _AxisTexts(lattice.step_x, corner[0], before=b"[", after=b",")
         self._y = _AxisTexts(lattice.step_y, corner[1], before=b"", after=b"]")
 

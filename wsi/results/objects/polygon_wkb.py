@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wsi.objects.rings import PARTS, close_rings, place_vertices
-from wsi.objects.table import Lattice, ObjectTable
+from wsi.objects.table import ObjectTable, PixelLattice
 
 _POLYGON: Final = 3
 _LITTLE_ENDIAN: Final = 1
@@ -22,7 +22,7 @@ class Binaries(NamedTuple):
     offsets: NDArray[np.int32]  #: [n + 1] string k is data[offsets[k]:offsets[k + 1]]
 
 
-def encode_polygons(table: ObjectTable, lattice: Lattice) -> Binaries:
+def encode_polygons(table: ObjectTable, lattice: PixelLattice) -> Binaries:
     """Return the polygons in level-0 px. All but the first byte of a polygon are words of four, so that they are placed
     as words, and the bytes are put between them last."""
     rings = close_rings(table)

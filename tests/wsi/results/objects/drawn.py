@@ -9,13 +9,13 @@ from tests.wsi.objects.drawing import draw_objects
 from tests.wsi.plans import inspection, plan
 from wsi.models.builtin import STAIN_DENSITY
 from wsi.objects.blocks import slice_table
-from wsi.objects.table import Lattice, ObjectTable
+from wsi.objects.table import ObjectTable, PixelLattice
 from wsi.records.model_card import ModelCard, OutputKind
 from wsi.records.outputs import CoreRule, ObjectOutput
 from wsi.records.slides import Inspection
 from wsi.results.objects.found_objects import FoundObjects
 
-LATTICE = Lattice(step_x=1.9873, step_y=1.9873, mpp_x=0.2517, mpp_y=0.2517)
+LATTICE = PixelLattice(step_x=1.9873, step_y=1.9873, mpp_x=0.2517, mpp_y=0.2517)
 
 
 def detection_card(*classes: str) -> ModelCard:
@@ -29,7 +29,7 @@ def found_objects(
     *,
     seen: Inspection | None = None,
     classes: tuple[str, ...] = ("Nucleus",),
-    lattice: Lattice = LATTICE,
+    lattice: PixelLattice = LATTICE,
 ) -> FoundObjects:
     if blocks is None:
         blocks = [draw_objects(60, classes=len(classes), spread=500, holes=True)]

@@ -15,13 +15,13 @@ from tests.wsi.objects.drawing import draw_objects
 from tests.wsi.plans import inspection
 from tests.wsi.results.objects.drawn import LATTICE, cut, found_objects
 from tests.wsi.results.qupath import objects
-from wsi.objects.measurements import AREA, measure_objects
-from wsi.objects.table import Lattice, ObjectTable
+from wsi.objects.measurements import AREA, compute_measurements
+from wsi.objects.table import ObjectTable, PixelLattice
 from wsi.results.objects import geojson
 from wsi.results.objects.found_objects import FoundObjects
 from wsi.results.objects.geojson import CHANCE_PLACES, SHAPE_PLACES, write, write_full
 
-PLAIN = Lattice(step_x=2.0, step_y=2.0, mpp_x=0.25, mpp_y=0.25)
+PLAIN = PixelLattice(step_x=2.0, step_y=2.0, mpp_x=0.25, mpp_y=0.25)
 
 
 def to_bytes(found: FoundObjects, writer: Callable[[FoundObjects, IO[bytes]], None] = write) -> bytes:
@@ -50,7 +50,7 @@ def test_polygons_are_valid_with_their_holes() -> None:
     assert all(shape.is_valid for shape in shapes)
     assert [1 + len(shape.interiors) for shape in shapes] == np.diff(table.first_rings).tolist()
     areas = [shape.area * LATTICE.mpp_x**2 for shape in shapes]
-    assert areas == pytest.approx(measure_objects(table, LATTICE, ("Nucleus",))[AREA], rel=1e-3)
+    assert areas == pytest.approx(compute_measurements(table, LATTICE, ("Nucleus",))[AREA], rel=1e-3)
 
 
 def test_coordinates_are_vertices_times_half_a_step_to_the_hundredth() -> None:
@@ -64,7 +64,7 @@ def test_measurements_are_rounded() -> None:
     table = draw_objects(20, classes=3, spread=500)
     classes = ("a", "b", "c")
     found = features_of(found_objects([table], classes=classes))
-    for name, values in measure_objects(table, LATTICE, classes).items():
+    for name, values in compute_measurements(table, LATTICE, classes).items():
         places = CHANCE_PLACES if "robability" in name else SHAPE_PLACES
         written = [feature["properties"]["measurements"][name] for feature in found]
         assert written == np.round(values.astype(np.float64), places).tolist()

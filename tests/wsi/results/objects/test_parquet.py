@@ -14,7 +14,7 @@ from tests.wsi.objects.drawing import draw_objects
 from tests.wsi.plans import inspection
 from tests.wsi.results.objects.drawn import LATTICE, cut, found_objects
 from tests.wsi.results.objects.test_geojson import features_of
-from wsi.objects.measurements import measure_objects
+from wsi.objects.measurements import compute_measurements
 from wsi.objects.ordering import order_tiles_in_space
 from wsi.objects.table import ObjectTable
 from wsi.results.objects import parquet
@@ -48,7 +48,7 @@ def test_columns_have_qupaths_names_and_full_precision() -> None:
     assert frame["class"].dtype == "category"
     assert frame["class"].tolist() == [classes[number] for number in table.classes]
     assert frame["class"].cat.categories.tolist() == list(classes)
-    measured = measure_objects(table, LATTICE, classes)
+    measured = compute_measurements(table, LATTICE, classes)
     assert np.array_equal(frame["probability"], measured.pop("Detection probability"))
     for name, values in measured.items():
         assert np.array_equal(frame[name], values.astype(np.float32)), name
