@@ -10,7 +10,8 @@ from inference.shard_stats import ShardStats
 from inference.shard_task import ShardTask
 from inference.stages.values import Ended, Outputs
 from inference.stages.write import ResultWriter
-from wsi.results.shard_result import WIDE, ShardResult
+from wsi.records.model_card import SCORES
+from wsi.results.shard_result import ShardResult
 
 
 class Drained(Exception):
@@ -37,8 +38,9 @@ class ShardRun:
         self._resumed = self._saved = self._writer.done
         self._tiles = self._writer.done + len(task.tiles)
         self._on_checkpoint = on_checkpoint
-        # A checkpoint holds all tiles so far. Of vectors that is megabytes: only time makes one due.
-        self._every = (checkpoint_seconds, checkpoint_batches if task.plan.card.width <= WIDE else math.inf)
+        # A checkpoint holds all tiles so far. Of vectors and objects that is megabytes: only time makes one due.
+        is_small = task.plan.card.output in SCORES
+        self._every = (checkpoint_seconds, checkpoint_batches if is_small else math.inf)
         self._unsaved, self._saved_at = 0, time.monotonic()  # batches; when
         self._began = time.perf_counter()
         self._span: tuple[float, float] | None = None  # the first batch was handed over, the last one's scores came

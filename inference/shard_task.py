@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from inference.models.loaded import LoadedModel
+from wsi.objects.window import Window, WindowGrid
 from wsi.planning.grid import compute_level_boxes, compute_read_boxes, reduce_level
 from wsi.planning.plan import Numerics, Plan
+from wsi.planning.windows import make_window_grid
 from wsi.records.model_card import EdgeFill
 from wsi.records.slides import LevelInfo
 from wsi.results.shard_result import ShardResult
@@ -29,11 +32,14 @@ class Shape:
     height: int  #: px of the level as decoded
     width: int
     resampled: int | None = None  #: side in px that boxes are resampled to before the model gets them
+    maps: tuple[int, int] | None = None  #: number and side in px of the maps that the model gives
 
     @property
     def row_bytes(self) -> int:
-        """Return the bytes of a box as read and, where it is resampled, of the box that the model gets."""
-        return 3 * self.height * self.width + 3 * (self.resampled or 0) ** 2
+        """Return the bytes of a box as read and, where there are any, of the box that the model gets resampled and of
+        the maps that it gives."""
+        maps, side = self.maps or (0, 0)
+        return 3 * self.height * self.width + 3 * (self.resampled or 0) ** 2 + maps * side**2
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -78,7 +84,18 @@ class ShardTask:
         """Return the shape of the batches that its tiles can be part of."""
         grid, card = self.plan.grid, self.plan.card
         resampled = card.input_px if grid.fractions else None
-        return Shape(id(self.model), self.plan.numerics, grid.level_side_y, grid.level_side, resampled)
+        maps = None if card.objects is None else (card.objects.maps, card.input_px)
+        return Shape(id(self.model), self.plan.numerics, grid.level_side_y, grid.level_side, resampled, maps)
+
+    def place_window(self, tile: int) -> Window:
+        """Return the window of a tile of a plan that has windows."""
+        grid, (x, y) = self.plan.grid, self.plan.tiles[tile].tolist()
+        return self.windows.place_window(x // grid.side, y // grid.side_y)
+
+    @cached_property
+    def windows(self) -> WindowGrid:
+        """The windows of a plan that has some."""
+        return make_window_grid(self.plan)
 
     @property
     def level(self) -> LevelInfo:

@@ -1,5 +1,5 @@
 """Tasks for decoders, as values that can be sent to a process: decode tiles into the rows of batches, resample rows,
-measure rows."""
+measure rows, find the objects of their maps."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wsi.errors import TileUnreadable
+from wsi.objects.found import FoundObjects
+from wsi.objects.window import Window
 from wsi.records.model_card import Resize
+from wsi.records.outputs import ObjectOutput
 from wsi.results.tile_quality import measure
 from wsi.slide.coding import Reduction
 from wsi.slide.decoding import TileDecoding
@@ -47,6 +50,21 @@ class Rows:
     def view(self, memory: Memory) -> NDArray[np.uint8]:
         """Return the rows as [count, height, width, 3], without a copy."""
         return memory[self.start : self.end].reshape(self.count, self.height, self.width, 3)
+
+
+@dataclass(frozen=True, slots=True)
+class MapRows:
+    """The layout of maps in the memory: those of consecutive rows from byte `start`."""
+
+    count: int
+    maps: int
+    side: int  #: px
+    start: int
+
+    def view(self, memory: Memory) -> NDArray[np.uint8]:
+        """Return the maps as [count, maps, side, side], without a copy."""
+        size = self.count * self.maps * self.side**2
+        return memory[self.start : self.start + size].reshape(self.count, self.maps, self.side, self.side)
 
 
 class DecodeTask(Protocol):
@@ -187,3 +205,23 @@ class ResampleRows:
         read, resampled = self.read.view(memory), self.resampled.view(memory)
         for row, box in zip(self.rows.tolist(), self.boxes, strict=True):
             resampled[row] = resample_box(read[row], box, self.resampled.height, self.resize)
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractObjects:
+    """A task that finds the objects of one row's maps."""
+
+    maps: MapRows
+    row: int
+    window: Window
+    output: ObjectOutput
+    tile: int
+
+    @property
+    def is_portable(self) -> bool:
+        return True
+
+    def run(self, memory: Memory) -> FoundObjects:
+        from wsi.objects.extracting import extract_objects  # here: decoders of other models need no scipy
+
+        return extract_objects(self.maps.view(memory)[self.row], self.window, self.output, self.tile)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inference.channel import Closed
-from inference.decoding.decode_tasks import Memory, Rows
+from inference.decoding.decode_tasks import MapRows, Memory, Rows
 from inference.shard_task import Shape, ShardTask
 from inference.stages.values import Ended, Slot
 from wsi.jobs.planning import BATCH_BYTES
@@ -51,6 +51,7 @@ class Batches:
         self._emit = emit
         self._shape: Shape | None = None
         self._rows = self._model_rows = Rows(0, 1, 1)
+        self._map_rows: MapRows | None = None
         self._free: deque[int] = deque()  #: first rows of slots
         self._slots: deque[Slot] = deque()  #: not yet emitted, the last one under construction
         self._by_first: dict[int, Slot] = {}
@@ -70,6 +71,9 @@ class Batches:
                 self._rows = self._model_rows = Rows(count * batch, shape.height, shape.width)
                 if (side := shape.resampled) is not None:
                     self._model_rows = Rows(count * batch, side, side, self._rows.end)
+                self._map_rows = None
+                if shape.maps is not None:
+                    self._map_rows = MapRows(count * batch, *shape.maps, self._model_rows.end)
                 self._free = deque(number * batch for number in range(count))
             return self._rows
 
@@ -165,7 +169,13 @@ class Batches:
             assert self._shape is not None
             size, first = self._shape.numerics.batch, self._free.popleft()
             slot = Slot(
-                self._rows, self._model_rows, first, size, np.full(size, -1, np.int32), np.zeros(size, np.int32)
+                rows=self._rows,
+                model_rows=self._model_rows,
+                map_rows=self._map_rows,
+                first=first,
+                size=size,
+                tiles=np.full(size, -1, np.int32),
+                owner=np.zeros(size, np.int32),
             )
             self._slots.append(slot)
             self._by_first[first] = slot

@@ -19,11 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inference.channel import Channel
-from inference.decoding.decode_tasks import Decoders, MeasureRows, ResampleRows
-from inference.models.loaded import InFlight, Queueing
+from inference.decoding.decode_tasks import Decoders, ExtractObjects, MeasureRows, ResampleRows
+from inference.models.loaded import DenseModel, InFlight, Queueing
 from inference.shard_task import ShardTask
 from inference.stages.values import Ended, Outputs, Slot
 from wsi.errors import ModelFailed
+from wsi.objects.found import FoundObjects
+from wsi.planning.plan import Numerics
 from wsi.results.tile_quality import make_unmeasured
 
 #: Rows of a decode task that measures tile quality.
@@ -47,6 +49,22 @@ class _FinishedBatch:
 
     def get_quality(self) -> NDArray[np.float32]:
         """Return [rows up to the last valid one, 4]."""
+        return np.concatenate([part.result() for part in self.measuring])
+
+
+@dataclass(frozen=True, slots=True)
+class _MappedBatch:
+    """A batch whose maps are there, and whose objects are looked for: of a model that gives maps."""
+
+    seconds: float
+    measuring: tuple[Future[NDArray[np.float32]], ...]  #: as of `_FinishedBatch`
+    extracting: tuple[Future[FoundObjects], ...]  #: of the valid rows
+
+    def wait_for_scores(self) -> NDArray[np.float32]:
+        """Return [batch, 0]: such a model has none."""
+        return np.empty((0, 0), np.float32)
+
+    def get_quality(self) -> NDArray[np.float32]:
         return np.concatenate([part.result() for part in self.measuring])
 
 
@@ -108,15 +126,38 @@ class Forward:
         pixels = slot.model_rows.view(self._decoders.memory)[slot.first : slot.first + slot.size]
         began = time.perf_counter()
         numerics = task.plan.numerics
-        if isinstance(task.model, Queueing):
+        if isinstance(task.model, DenseModel):
+            self._depth = 2  # objects are looked for meanwhile
+            in_flight: InFlight = self._begin_maps(slot, rows, task.model, pixels, numerics)
+        elif isinstance(task.model, Queueing):
             self._depth = task.model.depth
-            in_flight: InFlight = task.model.start(pixels, numerics)
+            in_flight = task.model.start(pixels, numerics)
         else:
             self._depth = 2  # tile quality is measured meanwhile
             measuring = self._submit_measuring(slot, slot.first + int(rows[-1]) + 1)
             scores = task.model.infer(pixels, numerics)
             in_flight = _FinishedBatch(scores, time.perf_counter() - began, measuring)
         self._started.append(_Batch(slot, rows, in_flight, began))
+
+    def _begin_maps(
+        self, slot: Slot, rows: NDArray[np.intp], model: DenseModel, pixels: NDArray[np.uint8], numerics: Numerics
+    ) -> _MappedBatch:
+        """Compute the maps of the slot, and have the objects of its valid rows looked for in them."""
+        assert slot.map_rows is not None, "the shape of such a model's batches has them"
+        measuring = self._submit_measuring(slot, slot.first + int(rows[-1]) + 1)
+        began = time.perf_counter()
+        maps = model.infer_maps(pixels, numerics)
+        seconds = time.perf_counter() - began
+        slot.map_rows.view(self._decoders.memory)[slot.first : slot.first + slot.size] = maps
+        return _MappedBatch(seconds, measuring, tuple(self._submit_extraction(slot, int(row)) for row in rows))
+
+    def _submit_extraction(self, slot: Slot, row: int) -> Future[FoundObjects]:
+        task, tile = slot.tasks[int(slot.owner[row])], int(slot.tiles[row])
+        output = task.plan.card.objects
+        assert slot.map_rows is not None
+        assert output is not None
+        window = task.place_window(tile)
+        return self._decoders.submit(ExtractObjects(slot.map_rows, slot.first + row, window, output, tile))
 
     def _resample(self, slot: Slot, rows: NDArray[np.intp]) -> None:
         """Resample rows of the slot to what the model gets, and wait for it. Does nothing if they were read so."""
@@ -158,9 +199,13 @@ class Forward:
         found: list[Outputs | Ended] = []
         slot, rows, seconds, ended = started.slot, started.valid, 0.0, started.began
         columns = slot.tasks[0].plan.card.width  # all tasks of a slot have one model
-        scores, quality = np.empty((0, columns), np.float32), make_unmeasured()
+        scores, quality = np.empty((len(rows), columns), np.float32), make_unmeasured()
+        objects: list[FoundObjects] = []
+        if isinstance(started.in_flight, _MappedBatch):
+            objects = [found.result() for found in started.in_flight.extracting]
         if started.in_flight is not None:
-            scores = take_rows(started.in_flight.wait_for_scores(), rows)
+            if columns:
+                scores = take_rows(started.in_flight.wait_for_scores(), rows)
             ended = time.perf_counter()
             seconds = started.in_flight.seconds
             quality = take_rows(started.in_flight.get_quality(), rows)
@@ -189,6 +234,7 @@ class Forward:
                         tiles=tiles,
                         scores=take_rows(scores, owned),
                         quality=take_rows(quality, owned),
+                        objects=tuple(objects[row] for row in owned) if objects else (),
                         unreadable=unreadable,
                         padded=padded,
                         seconds=seconds * share,

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from inference.decoding.decode_tasks import Rows
+from inference.decoding.decode_tasks import MapRows, Rows
 from inference.shard_task import ShardTask
+from wsi.objects.found import FoundObjects
 from wsi.slide.encoded import EncodedTiles
 from wsi.slide.placement import Placement
 
@@ -46,6 +47,7 @@ class Slot:
 
     rows: Rows  #: of all slots, as read
     model_rows: Rows  #: of all slots, as the model gets them: `rows`, or those that boxes are resampled into
+    map_rows: MapRows | None  #: of all slots, what the model gives, where that is maps
     first: int  #: row of the memory that this one begins at
     size: int  #: rows, the batch size of the shape
     tiles: NDArray[np.int32]  #: [size] tile numbers of the plan; -1: padding
@@ -69,6 +71,7 @@ class Outputs:
     tiles: NDArray[np.int32]  #: [n] tile numbers of the plan
     scores: NDArray[np.float32]  #: [n, columns of the card]
     quality: NDArray[np.float32]  #: [n, 4] of `wsi.results.tile_quality`
+    objects: tuple[FoundObjects, ...] = ()  #: of a detection: what the window of each of `tiles` gave
     unreadable: Mapping[int, str]  #: tile number -> reason
     padded: int  #: rows of the batch computed for nothing; counted once, for the batch's first task
     seconds: float  #: in the model, by the task's share of the batch

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from inference.stages.values import Outputs
 from wsi.errors import ModelFailed
+from wsi.objects.found import FoundObjects
 from wsi.planning.plan import Plan
 from wsi.results.shard_result import ShardResult, get_float_type
 from wsi.results.tile_quality import make_unmeasured
@@ -21,12 +22,16 @@ class ResultWriter:
         self._tiles: list[NDArray[np.int32]] = [np.empty(0, np.int32)]
         self._scores = [np.empty((0, plan.card.width), self._type)]
         self._quality: list[NDArray[np.float32]] = [make_unmeasured()]
+        objects = plan.card.objects
+        self._objects = None if objects is None else [FoundObjects.make_empty(objects.maps - 1)]
         self._unreadable: dict[int, str] = {}
         self.done = 0  #: tiles, inferred and unreadable
         if resume is not None:
             self._tiles.append(resume.tiles)
             self._scores.append(resume.scores)
             self._quality.append(resume.quality if resume.quality is not None else make_unmeasured(len(resume.tiles)))
+            if self._objects is not None and resume.objects is not None:
+                self._objects.append(resume.objects)
             self._unreadable.update(resume.unreadable)
             self.done = resume.done
 
@@ -39,6 +44,8 @@ class ResultWriter:
         self._tiles.append(outputs.tiles)
         self._scores.append(outputs.scores.astype(self._type, copy=False))
         self._quality.append(outputs.quality)
+        if self._objects is not None:
+            self._objects += outputs.objects
         self._unreadable.update(outputs.unreadable)
         self.done += outputs.count
 
@@ -51,5 +58,6 @@ class ResultWriter:
             tiles=tiles[order],
             scores=np.concatenate(self._scores)[order],
             quality=np.concatenate(self._quality)[order],
+            objects=None if self._objects is None else FoundObjects.join(self._objects),
             unreadable=dict(sorted(self._unreadable.items())),
         )

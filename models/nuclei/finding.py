@@ -11,8 +11,8 @@ from safetensors.torch import load_file
 
 from models.nuclei.network import UNet
 from models.nuclei.training import OUTPUTS, RULE, WIDTHS, normalise
-from wsi.objects.components import Labels
 from wsi.objects.cores import divide_objects
+from wsi.objects.table import Labels
 
 WEIGHTS = Path(__file__).with_name("nuclei.safetensors")
 

@@ -23,10 +23,12 @@ from wsi.planning.pinned_stains import pin_stains, with_overview
 from wsi.planning.plan import Grid, Numerics, Plan
 from wsi.planning.scale import TOLERANCE, Microns, compute_grid_mpp, is_in_range
 from wsi.planning.shards import compute_shard_offsets, compute_shard_size
+from wsi.planning.windows import describe_other_scale, make_windows
 from wsi.ports.ledger import PlanningBrief, SystemLedger
 from wsi.ports.objects import Objects, SlideStore
 from wsi.records.jobs import JobOptions
 from wsi.records.model_card import ModelCard
+from wsi.records.slides import Inspection
 from wsi.results.sink import ObjectSink
 from wsi.results.stitching import stitch
 from wsi.slide.files.scratch import ScratchSpace
@@ -42,6 +44,8 @@ THREADS = 1
 #: Bytes of a batch as pixels: 256 boxes of 512 px, or one of 8,192. A worker holds three such batches at least, and a
 #: network one more in its own precision.
 BATCH_BYTES = 192 * 1024**2
+#: Px of the network's input that an object of a dense field takes, and bytes of its outline and numbers.
+OBJECT_PX, OBJECT_BYTES = 400, 400
 
 
 def make_plan(
@@ -66,20 +70,14 @@ def make_plan(
     inspection = examination.inspection
     mask = examination.mask if options.outline is None else draw_mask(options.outline, inspection)
     mpp = compute_grid_mpp(inspection)
-    grid = make_grid(
-        inspection,
-        card,
-        mpp,
-        allow_upsampling=options.allow_upsampling,
-        read_level=options.read_level,
-        reduces=reader.reduces if options.fast else None,
-    )
+    grid = _make_grid(inspection, card, mpp, options, reader)
     tiles = select_tiles(
         grid,
         mask.pixels,
         width=inspection.width,
         height=inspection.height,
-        min_tissue=options.min_tissue,
+        # An object is kept where it begins in tissue: the box that holds its point must not be left out.
+        min_tissue=options.min_tissue if card.objects is None else 0,
         region=options.region,
     )
     return Plan(
@@ -103,21 +101,54 @@ def make_plan(
         order=order_tiles(tiles, grid, inspection.levels[grid.level]),
         shard_offsets=np.asarray(
             compute_shard_offsets(
-                len(tiles), compute_shard_size(card.tiles_per_second, shard_tiles, tile_bytes=4 * card.width)
+                len(tiles),
+                compute_shard_size(card.tiles_per_second, shard_tiles, tile_bytes=_estimate_tile_bytes(card, grid)),
             ),
             dtype=np.int32,
         ),
         mask=mask,
-        warnings=(*inspection.warnings, *_scale_warnings(mpp, card), *_speed_warnings(grid, options)),
+        warnings=(
+            *inspection.warnings,
+            *_scale_warnings(mpp, card),
+            *_window_warnings(mpp, grid, card),
+            *_speed_warnings(grid, options),
+        ),
+        region=options.region if card.objects is not None else None,
         choice=options.choice,
     )
+
+
+def _make_grid(inspection: Inspection, card: ModelCard, mpp: Microns, options: JobOptions, reader: SlideReader) -> Grid:
+    if card.objects is not None:
+        return make_windows(
+            inspection, card, mpp, allow_upsampling=options.allow_upsampling, read_level=options.read_level
+        )
+    return make_grid(
+        inspection,
+        card,
+        mpp,
+        allow_upsampling=options.allow_upsampling,
+        read_level=options.read_level,
+        reduces=reader.reduces if options.fast else None,
+    )
+
+
+def _estimate_tile_bytes(card: ModelCard, grid: Grid) -> int:
+    """Return the bytes of a tile in a shard's result, of objects about as many as fit."""
+    return 4 * card.width + grid.kept_px**2 // OBJECT_PX * OBJECT_BYTES
+
+
+def _window_warnings(mpp: Microns, grid: Grid, card: ModelCard) -> tuple[str, ...]:
+    warning = describe_other_scale(mpp, grid, card) if grid.kept_px else None
+    return () if warning is None else (warning,)
 
 
 def compute_batch_size(card: ModelCard, width: int, height: int) -> int:
     """Return the card's batch, or as much of it as fits into `BATCH_BYTES`: boxes of a slide without overviews are many
     times larger than those that the card's author expected."""
     pixels = max(width, card.input_px) * max(height, card.input_px)
-    return max(1, min(card.batch, BATCH_BYTES // (3 * pixels)))
+    maps = 0 if card.objects is None else card.objects.maps * card.input_px**2
+    return max(1, min(card.batch, BATCH_BYTES // (3 * pixels + maps)))
 
 
 def _scale_warnings(mpp: Microns, card: ModelCard) -> tuple[str, ...]:

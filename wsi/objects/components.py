@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage  # pyright: ignore[reportMissingTypeStubs]
 
-Labels = NDArray[np.int32]  #: [height, width], 0 outside of objects
+from wsi.objects.table import Labels
+
 _SCIPY = cast("Any", ndimage)
 
 

@@ -14,7 +14,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from wsi.objects.components import Labels, find_components
+from wsi.objects.components import find_components
+from wsi.objects.table import Labels
 from wsi.records.outputs import CoreRule
 
 _NO_ROOT = np.iinfo(np.int32).max

@@ -12,37 +12,16 @@ that does not gives what of it lies in its kept box, as parts. `joining` makes o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import IntEnum
-
 import numpy as np
 from numpy.typing import NDArray
 
 from wsi.objects.cores import divide_objects
+from wsi.objects.found import FoundObjects, Sight
 from wsi.objects.measuring import Extents, Pixels, measure_extents, measure_objects
-from wsi.objects.parts import PartTable, cut_parts
-from wsi.objects.table import ObjectTable
+from wsi.objects.parts import cut_parts
 from wsi.objects.tracing import trace_outlines
 from wsi.objects.window import Window
 from wsi.records.outputs import ObjectOutput
-
-
-class Sight(IntEnum):
-    """The windows that may see an object beside the one that gives it."""
-
-    OWN = 0  #: no other window gives it or a part of it
-    LONG = 1  #: other windows may give parts of it
-    LARGE = 2  #: its own window does not hold it whole: others may give it too, or parts of it
-
-
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class FoundObjects:
-    """The objects and parts that one window gives. Those of `OWN` and `LONG` are results; `join_parts` decides on the
-    others."""
-
-    table: ObjectTable  #: rows have the number of the tile that gave them, large ones too
-    sights: NDArray[np.uint8]  #: [n] of `Sight`, one for each row
-    parts: PartTable
 
 
 def extract_objects(maps: NDArray[np.uint8], window: Window, output: ObjectOutput, tile: int) -> FoundObjects:

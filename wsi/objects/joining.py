@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from wsi.objects.containing import Shapes
 from wsi.objects.measuring import make_table
-from wsi.objects.parts import PartTable
+from wsi.objects.part_table import PartTable
 from wsi.objects.table import ObjectTable
 from wsi.objects.tracing import trace_outlines
 from wsi.objects.window import WindowGrid

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from wsi.objects.components import Labels
-from wsi.objects.table import ObjectTable
+from wsi.objects.table import Labels, ObjectTable
 from wsi.objects.tracing import Outlines
 from wsi.objects.window import Boxes, PixelBox
 

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+Labels = NDArray[np.int32]  #: [height, width], 0 outside of objects
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PixelLattice:
@@ -78,8 +80,8 @@ class ObjectTable:
 
     def select(self, rows: NDArray[np.intp]) -> ObjectTable:
         """Return the rows of these numbers, in this order."""
-        rings = _ranges(self.first_rings, rows)
-        places = _ranges(self.first_vertices, rings)
+        rings = expand_ranges(self.first_rings, rows)
+        places = expand_ranges(self.first_vertices, rings)
         return ObjectTable(
             tiles=self.tiles[rows],
             points=self.points[rows],
@@ -87,17 +89,18 @@ class ObjectTable:
             centroids=self.centroids[rows],
             classes=self.classes[rows],
             chances=self.chances[rows],
-            first_rings=_count(self.first_rings, rows),
-            first_vertices=_count(self.first_vertices, rings),
+            first_rings=count_firsts(self.first_rings, rows),
+            first_vertices=count_firsts(self.first_vertices, rings),
             vertices=self.vertices[places],
         )
 
 
-def _count(firsts: NDArray[np.int32], chosen: NDArray[np.intp]) -> NDArray[np.int32]:
+def count_firsts(firsts: NDArray[np.integer], chosen: NDArray[np.intp]) -> NDArray[np.int32]:
+    """Return where the parts of each chosen one begin, once they are one behind the other."""
     return np.concatenate([[0], np.cumsum(np.diff(firsts)[chosen])]).astype(np.int32)
 
 
-def _ranges(firsts: NDArray[np.int32], chosen: NDArray[np.intp]) -> NDArray[np.intp]:
+def expand_ranges(firsts: NDArray[np.integer], chosen: NDArray[np.intp]) -> NDArray[np.intp]:
     """Return the numbers of all parts of the chosen ones, in their order."""
     sizes = np.diff(firsts)[chosen]
     starts = np.repeat(firsts[:-1][chosen] - np.concatenate([[0], np.cumsum(sizes)[:-1]]), sizes)

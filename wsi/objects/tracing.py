@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from wsi.objects.components import Labels
+from wsi.objects.table import Labels
 
 #: Directions of a side as one walks with the object at the right hand (to the eye): a top side to the right, a right
 #: side down, a bottom side to the left, a left side up.

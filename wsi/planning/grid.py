@@ -230,7 +230,8 @@ def compute_level_boxes(grid: Grid, tiles: NDArray[np.int32]) -> NDArray[np.int3
     there is `grid.level_side` x `grid.level_side_y`."""
     if grid.fractions:
         return np.floor(compute_exact_boxes(grid, tiles)[:, :2]).astype(np.int32)
-    return np.rint(tiles / (grid.level_downsample, grid.level_downsample_y)).astype(np.int32)
+    corners = np.rint(tiles / (grid.level_downsample, grid.level_downsample_y)).astype(np.int32)
+    return corners - np.array(grid.halo, np.int32)
 
 
 def compute_exact_boxes(grid: Grid, tiles: NDArray[np.int32]) -> NDArray[np.float64]:

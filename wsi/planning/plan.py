@@ -51,11 +51,21 @@ class Grid:
     level_downsample_y: float  #: down
     reduction: Reduction = 1  #: what its tiles are decoded at
     fractions: bool = False  #: boxes keep fractions of that level's px; whole px that hold any of them are read
+    kept_px: int = 0  #: of a model that finds objects: px of the network's input that a box is
+    halo_px: int = 0  #: px of the network's input around them, which `level_side` includes
 
     def as_json(self) -> dict[str, Any]:
-        """Return its fields; `fractions`, which was added later, only where it is set."""
+        """Return its fields; those that were added later only where they are set."""
         value = asdict(self)
-        return value if self.fractions else {name: value[name] for name in value if name != "fractions"}
+        return {name: each for name, each in value.items() if each or name not in ("fractions", "kept_px", "halo_px")}
+
+    @property
+    def halo(self) -> tuple[int, int]:
+        """Return the px of the level that are read around a box, across and down."""
+        if not self.halo_px:
+            return 0, 0
+        window = self.kept_px + 2 * self.halo_px
+        return self.level_side * self.halo_px // window, self.level_side_y * self.halo_px // window
 
     @property
     def is_plain(self) -> bool:
@@ -118,6 +128,7 @@ class Plan:
     shard_offsets: NDArray[np.int32]  #: [shards + 1] into `order`
     mask: SlideMask | None = None  #: where the tiles come from; None in a plan of an older planner
     warnings: tuple[str, ...] = ()
+    region: tuple[int, int, int, int] | None = None  #: x, y, width, height that objects must begin in; None: anywhere
     choice: Choice | None = None  #: the picture that `index` is of, for a worker that cannot read the index
 
     @property
@@ -159,7 +170,7 @@ class Plan:
             grid = {name: value for name, value in grid.items() if name not in ("reduction", *dict(_DOWN))}
         else:
             grid["mpp_y"] = self.mpp_y
-        head = {
+        head: dict[str, Any] = {
             "schema": self.schema,
             "slide": self.slide_digest,
             "model": self.card.identity,
@@ -169,11 +180,13 @@ class Plan:
         }
         if self.choice is not None:
             head["choice"] = self.choice.as_json()
+        if self.region is not None:
+            head["region"] = self.region
         text = json.dumps(head, sort_keys=True, separators=(",", ":")).encode()
         return hashlib.sha256(text + self.tiles.astype("<i4").tobytes()).hexdigest()
 
     def to_bytes(self) -> bytes:
-        value = {
+        value: dict[str, Any] = {
             "schema": self.schema,
             "digest": self.digest,
             "slide_digest": self.slide_digest,
@@ -193,6 +206,8 @@ class Plan:
             "warnings": self.warnings,
             "choice": self.choice.as_json() if self.choice is not None else None,
         }
+        if self.region is not None:
+            value["region"] = self.region
         return gzip.compress(json.dumps(value).encode(), compresslevel=6, mtime=0)
 
     @staticmethod
@@ -220,6 +235,7 @@ class Plan:
             shard_offsets=_unpack(value["shard_offsets"]),
             mask=SlideMask.from_json(value["mask"]) if value.get("mask") else None,
             warnings=tuple(value["warnings"]),
+            region=tuple(value["region"]) if value.get("region") else None,
             choice=Choice.from_json(value["choice"]) if value.get("choice") else None,
         )
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from wsi.errors import FailReason, JobFailed
 from wsi.planning.plan import Plan
-from wsi.records.model_card import SCORES
 from wsi.results.feature_rows import FeatureRows, keep_rows_on_disk
+from wsi.results.objects.object_file import ObjectFile, keep_objects_on_disk
 from wsi.results.scored_tiles import ScoredTiles
 from wsi.results.shard_result import AttemptMeasurements, ShardResult, get_float_type
 from wsi.results.tile_quality import make_unmeasured
@@ -25,14 +25,23 @@ def collect(plan: Plan, shards: Iterable[ShardResult]) -> Generator[ScoredTiles]
     Raises JobFailed STITCHING_FAILED unless planned = inferred + unreadable with no tile twice, all of this plan,
     and all scores finite.
     """
-    if plan.card.output in SCORES:
-        yield _collect(plan, shards, None)
+    if plan.card.embedding is not None:
+        with keep_rows_on_disk(plan.card.width, get_float_type(plan.card)) as features:
+            yield _collect(plan, shards, features=features)
+    elif plan.card.objects is not None:
+        with keep_objects_on_disk(plan) as objects:
+            yield _collect(plan, shards, objects=objects)
     else:
-        with keep_rows_on_disk(plan.card.width, get_float_type(plan.card)) as rows:
-            yield _collect(plan, shards, rows)
+        yield _collect(plan, shards)
 
 
-def _collect(plan: Plan, shards: Iterable[ShardResult], features: FeatureRows | None) -> ScoredTiles:
+def _collect(
+    plan: Plan,
+    shards: Iterable[ShardResult],
+    *,
+    features: FeatureRows | None = None,
+    objects: ObjectFile | None = None,
+) -> ScoredTiles:
     planned, digest = len(plan.tiles), plan.digest
     scores = np.zeros((planned, len(plan.card.columns)), dtype=np.float32)
     looks = make_unmeasured(planned)
@@ -46,6 +55,8 @@ def _collect(plan: Plan, shards: Iterable[ShardResult], features: FeatureRows | 
             features.put(shard.tiles, shard.scores)
         else:
             scores[shard.tiles] = shard.scores
+        if objects is not None and shard.objects is not None:
+            objects.put(shard.objects)
         if shard.quality is not None:
             if shard.quality.shape != (len(shard.tiles), looks.shape[1]):
                 raise _make_error(f"A shard holds qualities {shard.quality.shape} for {len(shard.tiles)} tiles.")
@@ -56,11 +67,14 @@ def _collect(plan: Plan, shards: Iterable[ShardResult], features: FeatureRows | 
         if shard.measured:
             measured.append(shard.measured)
     done = _select_inferred(inferred, broken)
+    if objects is not None:
+        objects.join()
     return ScoredTiles(
         plan=plan,
         inferred=done,
         scores=scores[done],
         features=features,
+        objects=objects,
         quality=looks[done],
         unreadable=dict(sorted(unreadable.items())),
         measured=tuple(measured),

@@ -12,8 +12,12 @@ from types import MappingProxyType
 from typing import IO
 
 from wsi.planning.plan import Plan
+from wsi.planning.windows import make_lattice
 from wsi.records.model_card import OutputKind
-from wsi.results import features, geojson, heatmap, mask, quality, tables
+from wsi.results import features, geojson, heatmap, mask, quality, tables, tiles_parquet
+from wsi.results.objects import geojson as object_geojson
+from wsi.results.objects import parquet as object_parquet
+from wsi.results.objects.slide_objects import SlideObjects
 from wsi.results.scored_tiles import ScoredTiles
 
 
@@ -54,7 +58,30 @@ FEATURES = (
     FileWriter(features.NAME, features.MEDIA_TYPE, features.write),
     FileWriter(quality.NAME, quality.MEDIA_TYPE, quality.write),
     FileWriter(tables.NAME, tables.MEDIA_TYPE, tables.write),
+    FileWriter(tiles_parquet.NAME, tiles_parquet.MEDIA_TYPE, tiles_parquet.write),
     FileWriter(mask.NAME, mask.MEDIA_TYPE, mask.write, _has_mask),
+)
+
+
+def _write_objects(write: Callable[[SlideObjects, IO[bytes]], None]) -> Callable[[ScoredTiles, IO[bytes]], None]:
+    def write_of_tiles(tiles: ScoredTiles, file: IO[bytes]) -> None:
+        assert tiles.objects is not None, "tiles of a detection are collected with their objects"
+        write(SlideObjects(plan=tiles.plan, lattice=make_lattice(tiles.plan), blocks=tiles.objects), file)
+
+    return write_of_tiles
+
+
+#: The files of models that find objects.
+OBJECTS = (
+    FileWriter(object_geojson.NAME, geojson.MEDIA_TYPE, _write_objects(object_geojson.write)),
+    FileWriter(object_parquet.NAME, object_parquet.MEDIA_TYPE, _write_objects(object_parquet.write)),
+    FileWriter(quality.NAME, quality.MEDIA_TYPE, quality.write),
+    FileWriter(tables.NAME, tables.MEDIA_TYPE, tables.write),
+    FileWriter(tiles_parquet.NAME, tiles_parquet.MEDIA_TYPE, tiles_parquet.write),
+    FileWriter(mask.NAME, mask.MEDIA_TYPE, mask.write, _has_mask),
+    FileWriter(
+        object_geojson.FULL_NAME, geojson.MEDIA_TYPE, _write_objects(object_geojson.write_full), _has_two_frames
+    ),
 )
 
 #: Kind of output -> its files, in the order they are written.
@@ -63,7 +90,7 @@ WRITERS: Mapping[OutputKind, tuple[FileWriter, ...]] = MappingProxyType(
         OutputKind.CLASSIFICATION: SCORED_TILES,
         OutputKind.REGRESSION: SCORED_TILES,
         OutputKind.EMBEDDING: FEATURES,
-        OutputKind.DETECTION: (),
+        OutputKind.DETECTION: OBJECTS,
     }
 )
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from wsi.planning.plan import Plan
 from wsi.results.feature_rows import FeatureRows
+from wsi.results.objects.object_file import ObjectFile
 from wsi.results.shard_result import AttemptMeasurements
 
 CHUNK = 8192  #: tiles that are text at a time: about 4 MB of it
@@ -24,6 +25,7 @@ class ScoredTiles:
     scores: NDArray[np.float32]  #: [inferred, columns], finite
     unreadable: Mapping[int, str]  #: tile number -> reason, ascending
     features: FeatureRows | None = None  #: of an embedding: the vectors of the inferred tiles
+    objects: ObjectFile | None = None  #: of a detection
     quality: NDArray[np.float32]  #: [inferred, 4] of `wsi.results.tile_quality`; NaN where nobody measured it
     measured: tuple[AttemptMeasurements, ...] = ()  #: of the shards that say it
 

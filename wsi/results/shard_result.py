@@ -6,11 +6,13 @@ import io
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wsi.errors import NewerSchema
+from wsi.objects.found import FoundObjects
 from wsi.records.fields import select_known_fields
 from wsi.records.model_card import ModelCard
 from wsi.records.outputs import Stored
@@ -48,6 +50,7 @@ class ShardResult:
     scores: Numbers  #: [n, columns, or dimensions of a vector]
     unreadable: Mapping[int, str]  #: tile number -> reason that names the file's tiles
     quality: NDArray[np.float32] | None = None  #: [n, 4] of `tile_quality`; None where the worker did not measure it
+    objects: FoundObjects | None = None  #: of a detection: what the windows of `tiles` gave
     measured: AttemptMeasurements | None = None  #: of a finished shard
 
     @property
@@ -70,13 +73,15 @@ class ShardResult:
         }
         quality = self.quality if self.quality is not None else make_unmeasured(len(self.tiles))
         buffer = io.BytesIO()
-        save = np.savez if self.scores.shape[1] > WIDE else np.savez_compressed
+        arrays: dict[str, Any] = {} if self.objects is None else dict(self.objects.pack())
+        save = np.savez if arrays or self.scores.shape[1] > WIDE else np.savez_compressed
         save(
             buffer,
             head=np.frombuffer(json.dumps(head).encode(), dtype=np.uint8),
             tiles=self.tiles.astype("<i4"),
             scores=self.scores.astype("<f2" if self.scores.dtype == np.float16 else "<f4"),
             quality=quality.astype("<f4"),
+            **arrays,
         )
         return buffer.getvalue()
 
@@ -96,6 +101,7 @@ class ShardResult:
                 scores=arrays["scores"],
                 quality=arrays["quality"].astype(np.float32) if "quality" in arrays else None,
                 unreadable={int(tile): reason for tile, reason in head["unreadable"].items()},
+                objects=FoundObjects.unpack(arrays) if "objects" in arrays else None,
                 measured=AttemptMeasurements(**select_known_fields(AttemptMeasurements, head["measured"]))
                 if head.get("measured")
                 else None,

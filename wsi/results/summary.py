@@ -42,6 +42,7 @@ def write(tiles: ScoredTiles, files: Sequence[ResultFile], run: Mapping[str, Any
             "inferred": len(tiles.inferred),
             "unreadable": len(tiles.unreadable),
         },
+        **_describe_objects(tiles),
         "quality": quality.describe(tiles),
         "unreadable": [
             {"minx": int(plan.tiles[tile, 0]), "miny": int(plan.tiles[tile, 1])} | box | {"reason": reason}
@@ -90,7 +91,18 @@ def _describe_model(card: ModelCard) -> dict[str, Any]:
     }
     if card.embedding is not None:
         value["embedding"] = asdict(card.embedding)
+    if card.objects is not None:
+        value["objects"] = asdict(card.objects)
     return value
+
+
+def _describe_objects(tiles: ScoredTiles) -> dict[str, Any]:
+    """Return the objects' entry: their counts, and how many no single window decided on."""
+    if tiles.objects is None or tiles.plan.card.objects is None:
+        return {}
+    found = tiles.objects.count()
+    classes = dict(zip(tiles.plan.card.objects.classes, found.by_class, strict=True))
+    return {"objects": {"found": found.objects, "classes": classes, "large": found.large, "joined": found.joined}}
 
 
 def _inference(shards: Sequence[AttemptMeasurements]) -> dict[str, Any]:

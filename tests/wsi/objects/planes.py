@@ -9,9 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from wsi.objects.extracting import FoundObjects, Sight, extract_objects
+from wsi.objects.extracting import extract_objects
+from wsi.objects.found import FoundObjects, Sight
 from wsi.objects.joining import JoinedObjects, join_parts
-from wsi.objects.parts import PartTable
+from wsi.objects.part_table import PartTable
 from wsi.objects.table import ObjectTable
 from wsi.objects.window import Window, WindowGrid
 from wsi.records.outputs import CoreRule, ObjectOutput

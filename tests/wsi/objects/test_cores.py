@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from wsi.objects.components import Labels, find_components
+from wsi.objects.components import find_components
 from wsi.objects.cores import divide_objects
+from wsi.objects.table import Labels
 from wsi.records.outputs import CoreRule
 
 RULE = CoreRule(inside=128, core=140, least_core=2, reach=3)

@@ -22,7 +22,8 @@ from tests.wsi.objects.planes import (
     select_sights,
 )
 from wsi.objects.cores import divide_objects
-from wsi.objects.extracting import Sight, extract_objects
+from wsi.objects.extracting import extract_objects
+from wsi.objects.found import Sight
 from wsi.objects.tracing import trace_outlines
 
 SIDE = 192

@@ -17,8 +17,8 @@ from tests.wsi.objects.planes import (
     make_grid,
     run_windows,
 )
-from wsi.objects.extracting import Sight
-from wsi.objects.parts import PartTable
+from wsi.objects.found import Sight
+from wsi.objects.part_table import PartTable
 
 SMALL = replace(OUTPUT, largest=4)
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from shapely import Polygon, union_all
 
-from wsi.objects.components import Labels, find_components
+from wsi.objects.components import find_components
+from wsi.objects.table import Labels
 from wsi.objects.tracing import Outlines, trace_outlines
 
 Ring = list[list[int]]

@@ -23,8 +23,8 @@ from wsi.objects.table import ObjectTable, PixelLattice
 from wsi.results.decimal_text import scale_decimals, write_decimals
 from wsi.results.geojson import MEDIA_TYPE, find_shown, find_whole
 from wsi.results.objects.class_colours import choose_colour
-from wsi.results.objects.found_objects import FoundObjects
 from wsi.results.objects.polygon_text import END, PolygonTexts, split_texts
+from wsi.results.objects.slide_objects import SlideObjects
 from wsi.results.text_rows import Texts, join_rows
 from wsi.results.tile_ids import ObjectIds
 
@@ -38,17 +38,17 @@ SHAPE_PLACES: Final = 3  #: after the point, of lengths in um, areas in um^2 and
 CHANCE_PLACES: Final = 4
 
 
-def write(found: FoundObjects, file: IO[bytes]) -> None:
+def write(found: SlideObjects, file: IO[bytes]) -> None:
     """Write the objects in px of what QuPath shows."""
     _write(found, file, find_shown(found.plan.inspection))
 
 
-def write_full(found: FoundObjects, file: IO[bytes]) -> None:
+def write_full(found: SlideObjects, file: IO[bytes]) -> None:
     """Write the objects in level-0 px."""
     _write(found, file, find_whole(found.plan.inspection))
 
 
-def _write(found: FoundObjects, file: IO[bytes], shown: tuple[int, int, int, int]) -> None:
+def _write(found: SlideObjects, file: IO[bytes], shown: tuple[int, int, int, int]) -> None:
     # No name and no time in the gzip header: equal objects are equal bytes.
     with gzip.GzipFile(filename="", mode="wb", compresslevel=LEVEL, fileobj=file, mtime=0) as packed:
         packed.write(b'{"type":"FeatureCollection","features":[')
@@ -59,7 +59,7 @@ def _write(found: FoundObjects, file: IO[bytes], shown: tuple[int, int, int, int
         packed.write(b"\n]}\n")
 
 
-def _iterate_features(found: FoundObjects, shown: tuple[int, int, int, int]) -> Iterator[bytes]:
+def _iterate_features(found: SlideObjects, shown: tuple[int, int, int, int]) -> Iterator[bytes]:
     """Yield the text of some thousand features, each after a comma and a line's end."""
     ids = ObjectIds(found.plan.digest)
     polygons = PolygonTexts(found.lattice, shown[:2])

@@ -20,8 +20,8 @@ from wsi.objects.blocks import group_tables
 from wsi.objects.measurements import PROBABILITY, compute_measurements, name_measurements
 from wsi.objects.rings import PARTS, find_boxes, place_halves
 from wsi.objects.table import ObjectTable
-from wsi.results.objects.found_objects import FoundObjects
 from wsi.results.objects.polygon_wkb import encode_polygons
+from wsi.results.objects.slide_objects import SlideObjects
 from wsi.results.parquet_file import MEDIA_TYPE, describe_frame, make_floats, write_row_groups
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ GEOMETRY: Final = "geometry"
 BOX: Final = ("xmin", "ymin", "xmax", "ymax")
 
 
-def write(found: FoundObjects, file: IO[bytes]) -> None:
+def write(found: SlideObjects, file: IO[bytes]) -> None:
     """Write the objects in the order in which they come."""
     extent = _Extent()
     write_row_groups(
@@ -75,11 +75,11 @@ class _Extent(dict[str, str]):
         return json.dumps({"version": "1.1.0", "primary_column": GEOMETRY, "columns": {GEOMETRY: column}})
 
 
-def _name_floats(found: FoundObjects) -> Sequence[str]:
+def _name_floats(found: SlideObjects) -> Sequence[str]:
     return [name for name in name_measurements(found.classes) if name != PROBABILITY]
 
 
-def _make_schema(found: FoundObjects) -> pa.Schema:
+def _make_schema(found: SlideObjects) -> pa.Schema:
     import pyarrow as pa
 
     fields = [
@@ -95,12 +95,12 @@ def _make_schema(found: FoundObjects) -> pa.Schema:
     return pa.schema(fields, describe_frame(found.plan, (found.lattice.mpp_x, found.lattice.mpp_y)))
 
 
-def _iterate_groups(found: FoundObjects, extent: _Extent) -> Iterator[Sequence[pa.Array]]:
+def _iterate_groups(found: SlideObjects, extent: _Extent) -> Iterator[Sequence[pa.Array]]:
     for table in group_tables(found.blocks, ROWS):
         yield _make_columns(table, found, extent)
 
 
-def _make_columns(table: ObjectTable, found: FoundObjects, extent: _Extent) -> Sequence[pa.Array]:
+def _make_columns(table: ObjectTable, found: SlideObjects, extent: _Extent) -> Sequence[pa.Array]:
     import pyarrow as pa
 
     steps = found.lattice.step_x, found.lattice.step_y

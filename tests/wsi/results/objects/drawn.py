@@ -13,7 +13,7 @@ from wsi.objects.table import ObjectTable, PixelLattice
 from wsi.records.model_card import ModelCard, OutputKind
 from wsi.records.outputs import CoreRule, ObjectOutput
 from wsi.records.slides import Inspection
-from wsi.results.objects.found_objects import FoundObjects
+from wsi.results.objects.slide_objects import SlideObjects
 
 LATTICE = PixelLattice(step_x=1.9873, step_y=1.9873, mpp_x=0.2517, mpp_y=0.2517)
 
@@ -30,11 +30,11 @@ def found_objects(
     seen: Inspection | None = None,
     classes: tuple[str, ...] = ("Nucleus",),
     lattice: PixelLattice = LATTICE,
-) -> FoundObjects:
+) -> SlideObjects:
     if blocks is None:
         blocks = [draw_objects(60, classes=len(classes), spread=500, holes=True)]
     made = plan(seen or inspection(), card=detection_card(*classes))
-    return FoundObjects(plan=made, lattice=lattice, blocks=blocks)
+    return SlideObjects(plan=made, lattice=lattice, blocks=blocks)
 
 
 def cut(table: ObjectTable, rows: int) -> list[ObjectTable]:

@@ -18,19 +18,19 @@ from tests.wsi.results.qupath import objects
 from wsi.objects.measurements import AREA, compute_measurements
 from wsi.objects.table import ObjectTable, PixelLattice
 from wsi.results.objects import geojson
-from wsi.results.objects.found_objects import FoundObjects
 from wsi.results.objects.geojson import CHANCE_PLACES, SHAPE_PLACES, write, write_full
+from wsi.results.objects.slide_objects import SlideObjects
 
 PLAIN = PixelLattice(step_x=2.0, step_y=2.0, mpp_x=0.25, mpp_y=0.25)
 
 
-def to_bytes(found: FoundObjects, writer: Callable[[FoundObjects, IO[bytes]], None] = write) -> bytes:
+def to_bytes(found: SlideObjects, writer: Callable[[SlideObjects, IO[bytes]], None] = write) -> bytes:
     file = io.BytesIO()
     writer(found, file)
     return file.getvalue()
 
 
-def features_of(found: FoundObjects, writer: Callable[[FoundObjects, IO[bytes]], None] = write) -> list[dict[str, Any]]:
+def features_of(found: SlideObjects, writer: Callable[[SlideObjects, IO[bytes]], None] = write) -> list[dict[str, Any]]:
     return objects(json.loads(gzip.decompress(to_bytes(found, writer))))
 
 

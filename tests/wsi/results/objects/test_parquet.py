@@ -18,11 +18,11 @@ from wsi.objects.measurements import compute_measurements
 from wsi.objects.ordering import order_tiles_in_space
 from wsi.objects.table import ObjectTable
 from wsi.results.objects import parquet
-from wsi.results.objects.found_objects import FoundObjects
 from wsi.results.objects.geojson import write_full
+from wsi.results.objects.slide_objects import SlideObjects
 
 
-def written(found: FoundObjects) -> io.BytesIO:
+def written(found: SlideObjects) -> io.BytesIO:
     file = io.BytesIO()
     parquet.write(found, file)
     file.seek(0)

@@ -10,7 +10,7 @@ from wsi.planning.plan import Plan
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class FoundObjects:
+class SlideObjects:
     """All objects of a plan, some at a time. How many at a time changes no file; their order does."""
 
     plan: Plan  #: of a DETECTION
