@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import shapely
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
+from scipy.spatial import KDTree
 
 from tessera.evaluation.objects.assignment import match_pairs
 
@@ -60,6 +60,6 @@ def match_by_distance(found: NDArray[np.float64], true: NDArray[np.float64], far
     if not len(found) or not len(true):
         none = np.zeros(0, np.intp)
         return ObjectMatches(found=none, true=none, closeness=np.zeros(0))
-    near = cKDTree(true).sparse_distance_matrix(cKDTree(found), farthest, output_type="ndarray")
+    near = KDTree(true).sparse_distance_matrix(KDTree(found), farthest, output_type="ndarray")
     chosen = match_pairs(near["i"], near["j"], near["v"] / farthest)
     return ObjectMatches(found=near["j"][chosen], true=near["i"][chosen], closeness=near["v"][chosen])
