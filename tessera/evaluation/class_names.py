@@ -50,7 +50,7 @@ def match_classes(
     class that is none."""
     folded = {fold_class(name): name for name in known}
     left_out = {fold_class(name) for name in ignored}
-    wrong = [f"{name} (to {to})" for name, to in mapped.items() if to not in known]
+    wrong = [to for to in mapped.values() if fold_class(to) not in folded]
     if wrong:
         raise UsageError(f"--map names what the model does not have: {', '.join(wrong)}. It has {', '.join(known)}")
     found: dict[str, str | None] = {}
@@ -60,7 +60,7 @@ def match_classes(
         if key in left_out:
             found[name] = None
         elif key in mapped or key in folded:
-            found[name] = mapped.get(key, folded.get(key))
+            found[name] = folded[fold_class(mapped.get(key, key))]
         else:
             unknown.append(name)
     if unknown:
@@ -88,7 +88,7 @@ def resolve_classes(
         classes = ScoredClasses(names=tuple(columns), columns=tuple(columns), threshold=threshold)
         return classes, {name: None if to is None else columns.index(to) for name, to in found.items()}
     only = columns[0]
-    wrong = [to for to in mapped.values() if to != only]
+    wrong = [to for to in mapped.values() if fold_class(to) != fold_class(only)]
     if wrong:
         raise UsageError(f"--map names {wrong[0]}, but the column that is evaluated is {only}")
     left_out = {fold_class(name) for name in ignored}

@@ -25,7 +25,7 @@ def pair_names(results: Sequence[str], truths: Sequence[str]) -> NamePairs:
     """Return the pairs: equal names, else those equal without the suffix or the folders of the truth's name. Case and
     Unicode forms are ignored. Raises UsageError for two truths of one result.
 
-    A truth without a name, and a lone file for a lone result, are a pair whatever they are called.
+    A truth without a name is that of the only result, whatever this one is called.
     """
     if UNNAMED in truths:
         if len(results) > 1 or len(truths) > 1:
