@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from tessera.evaluation.choices import Task
 from tessera.evaluation.object_task import evaluate_objects
-from tessera.evaluation.options import Evaluation, EvaluationOptions, LeftOutName, Task
+from tessera.evaluation.options import Evaluation, EvaluationOptions, LeftOutName
 from tessera.evaluation.pairing import pair_names
 from tessera.evaluation.result_folders import find_results
 from tessera.evaluation.slide_task import evaluate_slides

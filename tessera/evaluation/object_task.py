@@ -11,13 +11,14 @@ import numpy as np
 import shapely
 from numpy.typing import NDArray
 
+from tessera.evaluation.choices import Task
 from tessera.evaluation.class_names import fold_class, match_classes
 from tessera.evaluation.metrics.bootstrap import compute_intervals, draw_resamples
 from tessera.evaluation.metrics.division import Values
 from tessera.evaluation.metrics.estimates import as_floats, combine_estimates
 from tessera.evaluation.objects.counting import ALL, CountedObjects, MatchingRule, ObjectSet, count_objects
 from tessera.evaluation.objects.scores import ObjectCounts, compute_object_metrics, stack_counts
-from tessera.evaluation.options import EvaluatedSlide, Evaluation, EvaluationOptions, LeftOutName, Task
+from tessera.evaluation.options import EvaluatedSlide, Evaluation, EvaluationOptions, LeftOutName
 from tessera.evaluation.placing import place_outlines
 from tessera.evaluation.result_folders import FULL_OBJECTS, ResultFolder, SlideLeftOut, compute_file_sha256
 from tessera.evaluation.tile_task import Pair, describe_model, note_intervals, refuse_without_slides
@@ -57,7 +58,7 @@ def evaluate_objects(
     refuse_without_slides(read, left_out)
     known = _list_known_classes(read)
     _refuse_unknown_classes(read, known, options)
-    names = sorted({name for one in read for name in one.names})
+    names = sorted({name for one in read for name in one.names}) if any(one.true_names for one in read) else []
     spelled = {key: name for one in read for key, name in one.true_names.items()}
     spelled |= {fold_class(name): name for name in known}
     keys, labels = (ALL, *names), (ALL, *(spelled[name] for name in names))
@@ -126,7 +127,7 @@ def _count_slide(result: ResultFolder, truth: SlideTruth, options: EvaluationOpt
     )
     true_names = {key: name for key, name in zip(true_set.classes, true.classes, strict=True) if key != _NO_CLASS}
     names: list[str] = []
-    if true_names and not options.any_class:
+    if not options.any_class and (true_names or not len(true)):  # without classes, all is compared alike
         names = sorted({*true_names, *found_set.classes} - {_NO_CLASS})
     rule = MatchingRule(iou=None if has_points else options.iou, distance=options.distance, mpp=result.mpp)
     counted = count_objects(found_set, true_set, names, rule, placed.area)
@@ -140,9 +141,7 @@ def _count_slide(result: ResultFolder, truth: SlideTruth, options: EvaluationOpt
         "true_in_parts": true.in_parts,
         "found_beyond_truth": _count_beyond(found, true) if placed.area is None else 0,
         "true_like_regions": _count_like_regions(true),
-        "by_class": {
-            name or "all": {key: value for key, value in _list_counts(counted, name)} for name in (ALL, *names)
-        },
+        "by_class": {name or "all": _describe_counts(counted.by_class[name]) for name in (ALL, *names)},
     }
     return _CountedSlide(
         result=result,
@@ -187,6 +186,8 @@ def _describe_counts(counts: ObjectCounts) -> dict[str, int]:
 
 def _spread_confusion(one: _CountedSlide, names: Sequence[str]) -> NDArray[np.float64]:
     """Return the slide's matrix in the order of the set's names."""
+    if not names:
+        return np.zeros((0, 0))
     places = np.array([names.index(name) for name in one.names], np.intp)
     matrix = np.zeros((len(names), len(names)))
     matrix[np.ix_(places, places)] = one.counted.confusion
@@ -217,8 +218,8 @@ def _note_objects(read: Sequence[_CountedSlide], names: Sequence[str], options: 
     if 2 * totals["found_beyond_truth"] > totals["found"]:
         notes.append(
             f"{totals['found_beyond_truth']:,} of {totals['found']:,} found objects are outside of the rectangle "
-            "around the true ones, and count as false. If only a part of the slide was annotated, draw that part as a region "
-            "and name its class with --within."
+            "around the true ones, and count as false. If only a part of the slide was annotated, draw that part as a "
+            "region and name its class with --within."
         )
     if totals["true_like_regions"]:
         notes.append(

@@ -4,33 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tessera.evaluation.choices import SlideScore, Task, TileRule
 from tessera.evaluation.metrics.estimates import MetricEstimate, SlideMetrics
 from tessera.evaluation.metrics.ranking import RankingCurves
-from tessera.evaluation.truth.regions import TileRule
 from wsi.records.outline import Frame
-
-
-class Task(StrEnum):
-    """What is compared."""
-
-    TILES = "tiles"
-    SLIDES = "slides"
-    OBJECTS = "objects"
-
-
-class SlideScore(StrEnum):
-    """How the scores of a slide's tiles become one."""
-
-    MEAN = "mean"
-    MAX = "max"
-    TOP10 = "top10"  #: mean of the highest tenth, one tile at least
-    SHARE = "share"  #: of tiles from a threshold on
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -8,9 +8,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from tessera.evaluation.choices import SlideScore, Task
 from tessera.evaluation.class_names import choose_columns, resolve_classes
 from tessera.evaluation.classification import score_classes
-from tessera.evaluation.options import EvaluatedSlide, Evaluation, EvaluationOptions, LeftOutName, SlideScore, Task
+from tessera.evaluation.options import EvaluatedSlide, Evaluation, EvaluationOptions, LeftOutName
 from tessera.evaluation.result_folders import ResultFolder, SlideLeftOut, compute_file_sha256
 from tessera.evaluation.samples import ClassSamples
 from tessera.evaluation.tile_task import (

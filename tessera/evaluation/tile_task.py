@@ -10,10 +10,11 @@ import numpy as np
 import shapely
 from numpy.typing import NDArray
 
+from tessera.evaluation.choices import Task
 from tessera.evaluation.class_names import choose_columns, resolve_classes
 from tessera.evaluation.classification import score_classes
 from tessera.evaluation.metrics.bootstrap import FEW_SLIDES
-from tessera.evaluation.options import EvaluatedSlide, Evaluation, EvaluationOptions, LeftOutName, Task
+from tessera.evaluation.options import EvaluatedSlide, Evaluation, EvaluationOptions, LeftOutName
 from tessera.evaluation.placing import PlacedTruth, place_outlines
 from tessera.evaluation.result_folders import ResultFolder, SlideLeftOut, compute_file_sha256
 from tessera.evaluation.samples import ClassSamples

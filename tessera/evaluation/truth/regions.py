@@ -8,24 +8,17 @@ A tile of which two classes cover the same, or whose centre is on the border of 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Final
 
 import numpy as np
 import shapely
 from numpy.typing import NDArray
 
+from tessera.evaluation.choices import TileRule
 from tessera.evaluation.objects.areas import merge_overlapping
 from tessera.evaluation.truth.outlines import TruthOutlines
 
 _EVEN: Final = 1e-9  #: of a tile's area: shares that differ by less are equal
-
-
-class TileRule(StrEnum):
-    """What decides about the class of a tile."""
-
-    OVERLAP = "overlap"
-    CENTRE = "centre"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
