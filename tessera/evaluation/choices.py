@@ -1,4 +1,4 @@
-"""What a caller chooses of an evaluation. Needs no numpy: the command line reads it before anything is evaluated."""
+"""Choices for an evaluation. Needs no numpy: the command line reads it before anything is evaluated."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Task(StrEnum):
-    """What is compared."""
+    """The kind of thing that is compared."""
 
     TILES = "tiles"
     SLIDES = "slides"
@@ -14,14 +14,14 @@ class Task(StrEnum):
 
 
 class TileRule(StrEnum):
-    """What decides about the class of a tile."""
+    """The rule that gives a tile its true class."""
 
     OVERLAP = "overlap"
     CENTRE = "centre"
 
 
 class SlideScore(StrEnum):
-    """How the scores of a slide's tiles become one."""
+    """The way in which the scores of a slide's tiles become one."""
 
     MEAN = "mean"
     MAX = "max"

@@ -14,7 +14,7 @@ _POSITIVE: Final = frozenset({"1", "true", "yes", "positive"})  #: labels of a t
 _PREFIX: Final = "prob_"  #: that WSInfer puts before a class in tiles.csv
 
 
-def fold_class(name: str) -> str:
+def normalise_class(name: str) -> str:
     """Return the name as it is compared: without case, WSInfer's prefix, and differences of spaces and hyphens."""
     return re.sub(r"[\s_-]+", "_", name.strip().casefold()).removeprefix(_PREFIX)
 
@@ -28,7 +28,7 @@ def parse_map(texts: Iterable[str]) -> Mapping[str, str]:
             raise UsageError(
                 f'--map takes a class of the truth and one of the model, as "Tumor=prob_tumour", not {text}'
             )
-        if mapped.setdefault(fold_class(truth), name.strip()) != name.strip():
+        if mapped.setdefault(normalise_class(truth), name.strip()) != name.strip():
             raise UsageError(f"--map states two classes for {truth.strip()}: a class of the truth is one of the model")
     return mapped
 
@@ -48,19 +48,19 @@ def match_classes(
 ) -> dict[str, str | None]:
     """Return the known name that each class of the truth is, None for one that is ignored. Raises UsageError for a
     class that is none."""
-    folded = {fold_class(name): name for name in known}
-    left_out = {fold_class(name) for name in ignored}
-    wrong = [to for to in mapped.values() if fold_class(to) not in folded]
+    folded = {normalise_class(name): name for name in known}
+    left_out = {normalise_class(name) for name in ignored}
+    wrong = [to for to in mapped.values() if normalise_class(to) not in folded]
     if wrong:
         raise UsageError(f"--map names what the model does not have: {', '.join(wrong)}. It has {', '.join(known)}")
     found: dict[str, str | None] = {}
     unknown: list[str] = []
     for name in sorted(truth):
-        key = fold_class(name)
+        key = normalise_class(name)
         if key in left_out:
             found[name] = None
         elif key in mapped or key in folded:
-            found[name] = folded[fold_class(mapped.get(key, key))]
+            found[name] = folded[normalise_class(mapped.get(key, key))]
         else:
             unknown.append(name)
     if unknown:
@@ -88,13 +88,14 @@ def resolve_classes(
         classes = ScoredClasses(names=tuple(columns), columns=tuple(columns), threshold=threshold)
         return classes, {name: None if to is None else columns.index(to) for name, to in found.items()}
     only = columns[0]
-    wrong = [to for to in mapped.values() if fold_class(to) != fold_class(only)]
+    wrong = [to for to in mapped.values() if normalise_class(to) != normalise_class(only)]
     if wrong:
         raise UsageError(f"--map names {wrong[0]}, but the column that is evaluated is {only}")
-    left_out = {fold_class(name) for name in ignored}
-    positive = {*mapped, fold_class(only), *_POSITIVE}
+    left_out = {normalise_class(name) for name in ignored}
+    positive = {*mapped, normalise_class(only), *_POSITIVE}
     numbers = {
-        name: None if fold_class(name) in left_out else int(fold_class(name) in positive) for name in sorted(truth)
+        name: None if normalise_class(name) in left_out else int(normalise_class(name) in positive)
+        for name in sorted(truth)
     }
     rest = [name for name, number in numbers.items() if number == 0]
     if 1 not in numbers.values():

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tessera.evaluation.metrics.bootstrap import Intervals, compute_intervals, draw_resamples
 from tessera.evaluation.metrics.calibration import are_probabilities, compute_calibration_error, count_bins
 from tessera.evaluation.metrics.confusion import compute_area_metrics, compute_confusion_metrics, count_confusion
-from tessera.evaluation.metrics.division import Key, Values, average_defined
+from tessera.evaluation.metrics.division import Key, Values, compute_defined_mean
 from tessera.evaluation.metrics.estimates import MetricEstimate, SlideMetrics, as_floats, combine_estimates
 from tessera.evaluation.metrics.ranking import (
     RankingCurves,
@@ -85,7 +85,7 @@ def _count_matrices(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
     """Return [slides, true, predicted] of samples, and of their areas where they have some."""
     size = len(classes.names)
-    predicted = [classes.predict(one.scores) for one in samples]
+    predicted = [classes.choose_classes(one.scores) for one in samples]
     pairs = list(zip(samples, predicted, strict=True))
     counts = np.array([count_confusion(one.truth, guess, size) for one, guess in pairs])
     if any(one.areas is None for one in samples):
@@ -124,7 +124,7 @@ def _with_means(found: dict[Key, NDArray[np.float64]], classes: ScoredClasses) -
         return found
     for metric in ("auc", "average_precision"):
         every = np.stack([value for (name, _), value in found.items() if name == metric], axis=-1)
-        found[f"{metric}_macro", ""] = average_defined(every)
+        found[f"{metric}_macro", ""] = compute_defined_mean(every)
     return found
 
 

@@ -12,7 +12,7 @@ import shapely
 from numpy.typing import NDArray
 
 from tessera.evaluation.choices import Task
-from tessera.evaluation.class_names import fold_class, match_classes
+from tessera.evaluation.class_names import normalise_class, match_classes
 from tessera.evaluation.metrics.bootstrap import compute_intervals, draw_resamples
 from tessera.evaluation.metrics.division import Values
 from tessera.evaluation.metrics.estimates import as_floats, combine_estimates
@@ -28,7 +28,7 @@ from tessera.local_run.inputs import UsageError
 from wsi.results.summary import NAME as SUMMARY
 
 _MANY_WITHIN: Final = 20  #: objects in an outline, from which on it looks like a region
-_NO_CLASS: Final = fold_class(UNCLASSIFIED)
+_NO_CLASS: Final = normalise_class(UNCLASSIFIED)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -60,7 +60,7 @@ def evaluate_objects(
     _refuse_unknown_classes(read, known, options)
     names = sorted({name for one in read for name in one.names}) if any(one.true_names for one in read) else []
     spelled = {key: name for one in read for key, name in one.true_names.items()}
-    spelled |= {fold_class(name): name for name in known}
+    spelled |= {normalise_class(name): name for name in known}
     keys, labels = (ALL, *names), (ALL, *(spelled[name] for name in names))
     outlines = all(one.outlines for one in read)
     counts = stack_counts([one.counted.by_class for one in read], keys)
@@ -114,10 +114,10 @@ def _count_slide(result: ResultFolder, truth: SlideTruth, options: EvaluationOpt
     except UsageError as error:
         raise SlideLeftOut(f"{path.name} is damaged: run the slide again") from error
     if path.name != FULL_OBJECTS and result.corner is not None:
-        found = found.shift(*result.corner)
+        found = found.move(*result.corner)
     true, has_points = placed.outlines, bool((shapely.get_type_id(placed.outlines.shapes) == 0).any())
-    ignored = {fold_class(name) for name in options.ignored}
-    kept = np.array([fold_class(name) not in ignored for name in true.classes], bool)
+    ignored = {normalise_class(name) for name in options.ignored}
+    kept = np.array([normalise_class(name) not in ignored for name in true.classes], bool)
     true = true.select(kept)
     if has_points and options.distance is None:
         raise SlideLeftOut("the truth holds points: state with --distance how many um apart a pair may be")
@@ -157,7 +157,7 @@ def _count_slide(result: ResultFolder, truth: SlideTruth, options: EvaluationOpt
 
 def _fold_classes(outlines: TruthOutlines, mapped: Mapping[str, str]) -> list[str]:
     """Return the folded name of the class of each object, as the model calls it."""
-    keys = {name: fold_class(mapped.get(fold_class(name), name)) for name in set(outlines.classes)}
+    keys = {name: normalise_class(mapped.get(normalise_class(name), name)) for name in set(outlines.classes)}
     return [keys[name] for name in outlines.classes]
 
 

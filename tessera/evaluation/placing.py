@@ -9,7 +9,7 @@ import numpy as np
 import shapely
 from numpy.typing import NDArray
 
-from tessera.evaluation.class_names import fold_class
+from tessera.evaluation.class_names import normalise_class
 from tessera.evaluation.options import EvaluationOptions
 from tessera.evaluation.result_folders import ResultFolder, SlideLeftOut
 from tessera.evaluation.truth.files import SlideTruth
@@ -34,7 +34,7 @@ def place_outlines(result: ResultFolder, truth: SlideTruth, options: EvaluationO
         raise SlideLeftOut(str(error)) from error
     if not len(read):
         raise SlideLeftOut(f"{truth.outlines.name} holds no outline: draw regions or objects as areas")
-    read = read.shift(*_find_corner(result, options.frame))
+    read = read.move(*_find_corner(result, options.frame))
     outside = find_outside(read, result.size)
     if 2 * outside.sum() > len(read):
         width, height = result.size
@@ -45,7 +45,7 @@ def place_outlines(result: ResultFolder, truth: SlideTruth, options: EvaluationO
     kept = read.select(~outside)
     if options.within is None:
         return PlacedTruth(outlines=kept, area=None, outside=int(outside.sum()))
-    is_area = np.array([fold_class(name) == fold_class(options.within) for name in kept.classes], bool)
+    is_area = np.array([normalise_class(name) == normalise_class(options.within) for name in kept.classes], bool)
     if not is_area.any():
         raise SlideLeftOut(
             f"{truth.outlines.name} has no region of the class {options.within}, in which --within counts; it has "

@@ -24,7 +24,7 @@ class ScoredClasses:
     def is_single(self) -> bool:
         return len(self.columns) == 1
 
-    def predict(self, scores: NDArray[np.float32]) -> NDArray[np.intp]:
+    def choose_classes(self, scores: NDArray[np.float32]) -> NDArray[np.intp]:
         """Return the predicted class of each row of [n, columns]. The first of equal columns wins."""
         if self.is_single:
             return (scores[:, 0] >= self.threshold).astype(np.intp)

@@ -68,7 +68,7 @@ def evaluate_slides(
                 "tiles": len(table.boxes),
                 "label": label,
                 "true": classes.names[sample.truth[0]],
-                "predicted": classes.names[classes.predict(sample.scores)[0]],
+                "predicted": classes.names[classes.choose_classes(sample.scores)[0]],
             },
             metrics={
                 ("score", name): float(score) for name, score in zip(classes.columns, sample.scores[0], strict=True)

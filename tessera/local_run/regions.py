@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from tessera.local_run.inputs import UsageError
-from tessera.packed_json import read_packed_json
+from tessera.local_run.inputs.packed_json import read_packed_json
 from wsi.errors import Invalid
 from wsi.planning.region_geojson import MAX_BYTES, read_geojson
 from wsi.records.outline import Frame, Outline

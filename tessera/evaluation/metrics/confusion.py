@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tessera.evaluation.metrics.division import Key, Values, average_defined, divide
+from tessera.evaluation.metrics.division import Key, Values, compute_defined_mean, divide
 
 
 def count_confusion(
@@ -30,8 +30,8 @@ def compute_confusion_metrics(counts: NDArray[np.float64], names: Sequence[str],
     recall, precision, f1 = divide(hits, truth), divide(hits, predicted), divide(2 * hits, truth + predicted)
     found: dict[Key, NDArray[np.float64]] = {
         ("accuracy", ""): divide(hits.sum(-1), total),
-        ("balanced_accuracy", ""): average_defined(recall),
-        ("f1_macro", ""): average_defined(f1),
+        ("balanced_accuracy", ""): compute_defined_mean(recall),
+        ("f1_macro", ""): compute_defined_mean(f1),
         ("kappa", ""): _compute_kappa(counts, 1 - np.eye(len(names))),
     }
     if ordinal:

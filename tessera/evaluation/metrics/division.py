@@ -15,7 +15,7 @@ def divide(numerator: ArrayLike, denominator: ArrayLike) -> NDArray[np.float64]:
     return np.divide(above, below, out=np.full(above.shape, np.nan), where=below != 0)
 
 
-def average_defined(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def compute_defined_mean(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the mean over the last axis of the values that are not NaN; NaN where there is none."""
     defined = ~np.isnan(values)
     return divide(np.where(defined, values, 0).sum(-1), defined.sum(-1))

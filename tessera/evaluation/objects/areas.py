@@ -21,10 +21,10 @@ def merge_overlapping(outlines: NDArray[np.object_], within: shapely.Geometry | 
     order = np.argsort(group, kind="stable")
     groups = np.split(order, np.flatnonzero(np.diff(group[order])) + 1)
     merged = np.array([outlines[g[0]] if len(g) == 1 else shapely.union_all(outlines[g]) for g in groups], object)
-    return merged if within is None else clip_outlines(merged, within)
+    return merged if within is None else cut_outlines(merged, within)
 
 
-def clip_outlines(outlines: NDArray[np.object_], within: shapely.Geometry) -> NDArray[np.object_]:
+def cut_outlines(outlines: NDArray[np.object_], within: shapely.Geometry) -> NDArray[np.object_]:
     """Return what of each outline is within the area."""
     shapely.prepare(within)
     crossing = ~shapely.contains(within, outlines)

@@ -12,7 +12,7 @@ from dataclasses import astuple, dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from tessera.evaluation.metrics.division import Key, Values, average_defined, divide
+from tessera.evaluation.metrics.division import Key, Values, compute_defined_mean, divide
 
 _OVER_CLASSES = ("f1", "pq", "f1_distance")  #: metrics of which the mean over the classes is a metric too
 
@@ -74,7 +74,7 @@ def compute_object_metrics(
     if of_classes:
         for metric in _OVER_CLASSES:
             if metric in metrics:
-                found[f"{metric}_macro", ""] = average_defined(metrics[metric][..., of_classes])
+                found[f"{metric}_macro", ""] = compute_defined_mean(metrics[metric][..., of_classes])
     return found
 
 

@@ -17,7 +17,7 @@ _TABLE: Final = ".csv"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SlideTruth:
-    """What is known of one slide: one of outlines, tiles and label."""
+    """The truth of one slide: outlines, or labels of tiles, or a label of the slide."""
 
     source: Path  #: the file that states it
     outlines: Path | None = None

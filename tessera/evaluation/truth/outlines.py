@@ -19,7 +19,7 @@ import shapely
 from numpy.typing import NDArray
 
 from tessera.local_run.inputs import UsageError
-from tessera.packed_json import read_packed_json
+from tessera.local_run.inputs.packed_json import read_packed_json
 from wsi.errors import Invalid
 from wsi.planning.region_geojson import FARTHEST
 
@@ -49,7 +49,7 @@ class TruthOutlines:
         names = tuple(self.classes[number] for number in np.flatnonzero(chosen))
         return replace(self, shapes=self.shapes[chosen], classes=names)
 
-    def shift(self, left: float, top: float) -> TruthOutlines:
+    def move(self, left: float, top: float) -> TruthOutlines:
         """Return the objects moved by so many px."""
         if not (left or top):
             return self

@@ -66,8 +66,8 @@ def test_intervals_hold_the_value_and_that_of_rounded_ranks_is_the_exact_one() -
     slides = draw_slides(12, 2_000)
     found = score_classes(slides, ONE, ordinal=False, seed=0)
     for one in found.estimates:
-        assert one.value is not None and one.low is not None and one.high is not None
-        assert one.low <= one.value <= one.high
+        assert None not in (one.value, one.low, one.high)
+        assert one.low <= one.value <= one.high  # pyright: ignore[reportOptionalOperand]
     auc = select_metric(found.estimates, "auc", "tumour")
     assert auc is not None
     weights = draw_resamples(12, seed=0)[:200]  # each resample's AUC anew, of all its tiles
@@ -96,4 +96,4 @@ def test_perfect_prediction_scores_1_and_the_first_of_equal_columns_wins() -> No
     found = score_classes([perfect, perfect], classes, ordinal=True, seed=0)
     values = {one.metric: one.value for one in found.estimates if one.metric != "calibration_error"}
     assert set(values.values()) == {1.0}
-    assert classes.predict(np.array([[0.5, 0.5]], np.float32)).tolist() == [0]
+    assert classes.choose_classes(np.array([[0.5, 0.5]], np.float32)).tolist() == [0]

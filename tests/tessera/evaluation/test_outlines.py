@@ -91,7 +91,7 @@ def test_points_are_kept_and_lines_and_empty_outlines_are_counted() -> None:
 
 
 def test_shifted_outlines_keep_their_shape() -> None:
-    moved = parse_outlines(feature(polygon(SQUARE))).shift(100, 50)
+    moved = parse_outlines(feature(polygon(SQUARE))).move(100, 50)
     assert shapely.total_bounds(moved.shapes).tolist() == [100, 50, 110, 60]
 
 
@@ -118,7 +118,7 @@ def test_packed_file_is_read_and_a_broken_one_names_itself(tmp_path: Path) -> No
     path.write_bytes(gzip.compress(json.dumps(feature(polygon(SQUARE))).encode()))
     assert len(read_outlines(path)) == 1
     path.write_text("[")
-    with pytest.raises(UsageError, match="The truth .* is not JSON"):
+    with pytest.raises(UsageError, match=r"The truth .* is not JSON"):
         read_outlines(path)
     path.write_text('{"type": "Circle"}')
     with pytest.raises(UsageError, match=r"a\.geojson\.gz: in feature 0"):

@@ -10,7 +10,7 @@ import zlib
 from pathlib import Path
 from typing import Any, Final
 
-from tessera.local_run.inputs import UsageError
+from tessera.local_run.inputs.slide_input import UsageError
 from wsi.plain_faults import describe_json_error
 
 _GZIP: Final = b"\x1f\x8b"
