@@ -40,14 +40,14 @@ def evaluate(
     ] = None,
     model: Annotated[str | None, typer.Option(metavar="NAME", help="Whose results, where several models ran.")] = None,
     column: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="A column that is a class; else all. Can be repeated.")
+        list[str] | None, typer.Option(metavar="NAME", help="A column that is a class; else all.")
     ] = None,
     class_map: Annotated[
         list[str] | None,
-        typer.Option("--map", metavar="TRUTH=MODEL", help="A class of the truth is this one of the model. Repeatable."),
+        typer.Option("--map", metavar="TRUTH=MODEL", help="A class of the truth is this one of the model."),
     ] = None,
     ignore: Annotated[
-        list[str] | None, typer.Option(metavar="CLASS", help="A class of the truth to leave out. Can be repeated.")
+        list[str] | None, typer.Option(metavar="CLASS", help="A class of the truth to leave out.")
     ] = None,
     within: Annotated[
         str | None, typer.Option(metavar="CLASS", help="Only what is in regions of this class of the truth counts.")

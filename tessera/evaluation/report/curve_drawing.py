@@ -23,9 +23,13 @@ def draw_roc(curves: Mapping[str, RankingCurves], estimates: Sequence[MetricEsti
 
 
 def draw_precision_recall(curves: Mapping[str, RankingCurves], estimates: Sequence[MetricEstimate]) -> str:
-    """Return the curves of precision over recall."""
+    """Return precision over recall in steps, as average precision counts it: the area below is that number."""
     lines = [
-        PlottedLine(name=_name_line(name, "average_precision", "AP", estimates), x=curve.recall, y=curve.precision)
+        PlottedLine(
+            name=_name_line(name, "average_precision", "AP", estimates),
+            x=np.repeat(curve.recall, 2)[1:-1],
+            y=np.repeat(curve.precision[1:], 2),
+        )
         for name, curve in curves.items()
     ]
     return draw_axes("Precision and recall", "recall", "precision", lines)

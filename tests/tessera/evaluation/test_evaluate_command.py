@@ -6,6 +6,8 @@ import csv
 import gzip
 import json
 import shutil
+import subprocess
+import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
@@ -297,3 +299,13 @@ def test_one_file_of_truth_is_not_that_of_two_slides(results: Path, tmp_path: Pa
 
 def test_folder_without_results_says_what_to_name(tmp_path: Path) -> None:
     assert "holds no summary.json: name the folder that `tessera run --out` wrote" in refuse(tmp_path, tmp_path)
+
+
+def test_missing_package_is_named_with_its_extra() -> None:
+    code = (
+        "import sys; sys.modules['shapely'] = None; sys.argv = ['tessera', 'evaluate', '.', '--truth', '.', '--json'];"
+        "from tessera.cli import main; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert 'needs shapely, which is not installed here: pip install "tessera-wsi[evaluate]"' in done.stderr
