@@ -12,7 +12,7 @@ import shapely
 from numpy.typing import NDArray
 
 from tessera.evaluation.choices import Task
-from tessera.evaluation.class_names import normalise_class, match_classes
+from tessera.evaluation.class_names import match_classes, normalise_class
 from tessera.evaluation.metrics.bootstrap import compute_intervals, draw_resamples
 from tessera.evaluation.metrics.division import Values
 from tessera.evaluation.metrics.estimates import as_floats, combine_estimates
