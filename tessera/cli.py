@@ -12,6 +12,7 @@ import typer
 from tessera.commands import admin, models
 from tessera.commands.deidentify import deidentify
 from tessera.commands.delete import delete, hold
+from tessera.commands.evaluate import evaluate
 from tessera.commands.inspect import inspect
 from tessera.commands.restate import restate
 from tessera.commands.run import run
@@ -51,6 +52,7 @@ def tessera(
 
 app.command()(run)
 app.command()(inspect)
+app.command()(evaluate)
 app.command()(deidentify)
 app.command()(upload)
 app.command()(restate)

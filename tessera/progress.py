@@ -151,3 +151,20 @@ def open_copy_bar(*, shown: bool = True) -> Generator[Callable[[int, int], None]
     finally:
         if bar.live.is_started:
             bar.stop()
+
+
+@contextmanager
+def open_slides_bar(total: int) -> Generator[Callable[[str], None]]:
+    """Yield a function that takes the name of each slide as it begins, and draw a bar that is removed at the end."""
+    console = choose_console()
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("", total=total)
+        begun = 0
+
+        def begin_slide(name: str) -> None:
+            nonlocal begun
+            bar.update(task, description=escape_text(name), completed=begun)
+            begun += 1
+
+        yield begin_slide

@@ -1,4 +1,4 @@
-"""Packages that only some models need, by the extra of `tessera-wsi` that installs them."""
+"""Packages that only some models and commands need, by the extra of `tessera-wsi` that installs them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ EXTRAS: Mapping[str, str] = MappingProxyType(
         "onnx": "onnx",
         "onnxruntime": "onnx",
         "safetensors": "models",
+        "scipy": "evaluate",
+        "shapely": "evaluate",
         "timm": "models",
         "torch": "models",
         "torchvision": "models",

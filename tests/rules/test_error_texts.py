@@ -17,6 +17,7 @@ PACKAGES = ("tessera", "wsi", "lambdas", "inference", "gpu_worker", "adapters")
 ALLOWED = {
     "adapters/postgres/owner/connection.py": "searched",
     "tessera/cli.py": "a UsageError's text is its message",
+    "tessera/evaluation/placing.py": "a UsageError's text is its message",
     "tessera/local_run/shard_messages.py": "of one process for another, which writes it into a log",
     "tessera/local_run/inputs/tables.py": "compared with the csv module's texts, each of which has words of ours",
     "tessera/watching/watcher.py": "a UsageError's text is its message",

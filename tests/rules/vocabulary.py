@@ -16,8 +16,9 @@ VERBS: Final = _words(
     assume attach audit beat begin blank block bootstrap build bundle call cancel change check choose claim classify
     clean close coalesce collect combine commit compare complain complete compute connect continue convert copy
     count create cut decide decode deidentify delete deploy derive describe dilate disable divide download drag
-    drain draw drop emit encode end ensure enter erase escape estimate examine execute expand expire extend extract fail
-    fetch fill filter find finish fire flush follow forbid forget format forward free fuse gather generate get give
+    drain draw drop emit encode end ensure enter erase escape estimate evaluate examine execute expand expire extend
+    extract fail fetch fill filter find finish fire flush follow forbid forget format forward free fuse gather
+    generate get give
     grant group halve handle hang hash have head hide hold ignore index infer insert inspect interrupt intersect invoke
     issue iterate join keep kill lay lease leave let limit list load locate lock log look make map mark match
     measure merge migrate move name normalise note notify observe offer open order override pack pair pan parse

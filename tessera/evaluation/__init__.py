@@ -1,0 +1,1 @@
+"""Compares results with annotations: classes of tiles, labels of slides, outlines of objects."""

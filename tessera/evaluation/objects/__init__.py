@@ -1,0 +1,1 @@
+"""Matches found objects with annotated ones and scores the matching."""

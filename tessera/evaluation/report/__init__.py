@@ -1,0 +1,1 @@
+"""Writes an evaluation as JSON, CSV and drawings, and prints it."""

@@ -1,0 +1,1 @@
+"""Reads annotations and labels, and finds those of a slide."""
