@@ -9,11 +9,12 @@ import torch
 from numpy.typing import NDArray
 from safetensors.torch import load_file
 
+from inference.models.dense.unet import UNet
 from models.nuclei.cores import Labels, divide_objects
-from models.nuclei.network import UNet
 from models.nuclei.training import OUTPUTS, RULE, WIDTHS, normalise
 
-WEIGHTS = Path(__file__).with_name("nuclei.safetensors")
+#: With the product, which runs them.
+WEIGHTS = Path(__file__).parents[2] / "inference/models/builtin/nuclei.safetensors"
 
 
 def load_network(weights: Path) -> UNet:

@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from torch.nn import functional
 
+from inference.models.dense.unet import UNet
 from models.nuclei.cores import CoreRule
-from models.nuclei.network import UNet
 from models.nuclei.pictures import Annotated
 from models.nuclei.sampling import Pieces
 

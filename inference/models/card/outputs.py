@@ -39,9 +39,12 @@ class Column(CardPart):
 
 
 class ObjectsOfCard(CardPart):
-    """The rule by which objects are found in the maps of a detection. Map 0 is the probability of an object and map 1 how
-    deep a pixel lies in one; with several classes a map of the probability of each follows. Connected pixels of map 1
-    are an object's core, which takes the pixels of map 0 around it. Lengths in px are of the network's input."""
+    """The rule by which objects are found in the maps of a detection.
+
+    Map 0 is the probability of an object and map 1 how deep a pixel lies in one; with several classes a map of the
+    probability of each follows. Connected pixels of map 1 are an object's core, which takes the pixels of map 0 around
+    it. Lengths in px are of the network's input.
+    """
 
     classes: Annotated[tuple[Name, ...], Field(min_length=1, max_length=MOST_CLASSES)] = Field(
         description="Names of the objects' classes; a single one has no map of its own."
