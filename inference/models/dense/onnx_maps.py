@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inference.models.activations import apply_activation
-from inference.models.dense.maps import check_map_shape, make_not_numbers_error, make_scores_error, convert_to_parts
+from inference.models.dense.maps import check_map_shape, convert_to_parts, make_not_numbers_error, make_scores_error
 from inference.models.onnx.graph import check_graph, find_last_step
 from inference.models.onnx.network import OnnxNetwork
 from inference.models.onnx.preprocessing import OnnxPreprocessing, check_numerics, read_own_batch
