@@ -1,6 +1,6 @@
-"""Safetensors weights in the named architectures of timm and torchvision.
+"""Safetensors weights in the named architectures of timm and torchvision, and in one of our own.
 
-The file holds tensors and nothing that could run; the code is that of the two libraries. Nothing is downloaded: a name
+The file holds tensors and nothing that could run; the code is that of the libraries. Nothing is downloaded: a name
 is looked up in what is installed, and weights come from the package alone.
 """
 
@@ -20,11 +20,13 @@ from safetensors.torch import load_file
 
 from inference.models.card.file import read_card
 from inference.models.card.own_words import describe_error
+from inference.models.dense.unet import UNet
 from inference.models.execution.devices import prepare_device
 from inference.models.execution.running import run_on
 from inference.models.loaded import LoadedModel
 from inference.models.package import WEIGHTS
 from wsi.errors import ModelError
+from wsi.numerics import CODE_VERSION
 from wsi.records.model_card import ModelCard
 
 #: What a card may pass on: sizes of the network. Others could name files to load, or switch off what strict loading
@@ -36,6 +38,7 @@ ARGUMENTS: Mapping[str, frozenset[str]] = MappingProxyType(
             | {"global_pool", "img_size", "init_values", "mlp_layer", "mlp_ratio", "no_embed_class", "num_classes"}
             | {"num_heads", "patch_size", "pre_norm", "qk_norm", "qkv_bias", "reg_tokens", "window_size"}
         ),
+        "tessera": frozenset({"maps", "widths"}),
         "torchvision": frozenset({"aux_logits", "image_size", "init_weights", "num_classes", "transform_input"}),
     }
 )
@@ -43,6 +46,8 @@ ARGUMENTS: Mapping[str, frozenset[str]] = MappingProxyType(
 MLP_LAYERS = ("Mlp", "GluMlp", "SwiGLU", "SwiGLUPacked")
 #: Names of counters that a network keeps while it is trained and never reads afterwards.
 COUNTERS = ("num_batches_tracked",)
+#: Levels of a U-Net, and channels of one: more is a mistake.
+DEEPEST, WIDEST = 8, 4096
 #: Names in a refusal; a state dict of another network has hundreds.
 _SHOWN = 3
 
@@ -64,7 +69,7 @@ def build_network(architecture: str, arguments: Mapping[str, Any]) -> torch.nn.M
     """Return the network "library/name" with random weights. Raises ModelError."""
     library, _, name = architecture.partition("/")
     if library not in _MAKERS:
-        raise ModelError(f"architecture must be timm/… or torchvision/…, not {architecture}.")
+        raise ModelError(f"architecture must be timm/…, torchvision/… or tessera/unet, not {architecture}.")
     if unknown := sorted(arguments.keys() - ARGUMENTS[library]):
         raise ModelError(f"architecture_arguments has {', '.join(unknown)}{_instead(unknown[0], library)}.")
     if not _KNOWN[library](name):
@@ -73,6 +78,8 @@ def build_network(architecture: str, arguments: Mapping[str, Any]) -> torch.nn.M
         raise ModelError(f"{library} {_VERSIONS[library]} has no architecture {name}{meant}.")
     try:
         return _MAKERS[library](name, arguments)
+    except ModelError:
+        raise
     except Exception as error:  # it is the libraries' code, over arguments of the card's
         raise ModelError(
             f"{architecture} cannot be built with the card's architecture_arguments: {describe_error(error)}."
@@ -100,20 +107,36 @@ def _torchvision(name: str, arguments: Mapping[str, Any]) -> torch.nn.Module:
     return torchvision.models.get_model(name, weights=None, **arguments)
 
 
+def _tessera(name: str, arguments: Mapping[str, Any]) -> torch.nn.Module:
+    widths, maps = arguments.get("widths"), arguments.get("maps")
+    if not (isinstance(widths, list) and 2 <= len(widths) <= DEEPEST and all(map(_is_width, widths))):
+        raise ModelError(f"widths must be a list of 2 to {DEEPEST} whole numbers above 0, as [16, 32, 64, 128].")
+    if not _is_width(maps):
+        raise ModelError("maps must be a whole number above 0, as 2: of an object, and how deep a pixel lies in it.")
+    return UNet(widths, int(maps or 0))
+
+
+def _is_width(value: Any) -> bool:
+    return type(value) is int and 1 <= value <= WIDEST
+
+
 _MAKERS: Mapping[str, Callable[[str, Mapping[str, Any]], torch.nn.Module]] = {
     "timm": _timm,
     "torchvision": _torchvision,
+    "tessera": _tessera,
 }
 _KNOWN: Mapping[str, Callable[[str], bool]] = {
     "timm": timm.is_model,
     "torchvision": lambda name: name in NAMES["torchvision"](),
+    "tessera": lambda name: name in NAMES["tessera"](),
 }
 #: All architectures of each library.
 NAMES: Mapping[str, Callable[[], list[str]]] = {
     "timm": timm.list_models,
     "torchvision": lambda: torchvision.models.list_models(module=torchvision.models),
+    "tessera": lambda: ["unet"],
 }
-_VERSIONS = {"timm": timm.__version__, "torchvision": torchvision.__version__}
+_VERSIONS = {"timm": timm.__version__, "torchvision": torchvision.__version__, "tessera": CODE_VERSION}
 
 
 def read_tensors(path: Path) -> dict[str, torch.Tensor]:

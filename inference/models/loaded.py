@@ -26,11 +26,8 @@ class LoadedModel(Protocol):
 
 
 @runtime_checkable
-class DenseModel(Protocol):
-    """A model whose card has `objects`: it gives maps in place of scores."""
-
-    @property
-    def card(self) -> ModelCard: ...
+class DenseModel(LoadedModel, Protocol):
+    """A model whose card has `objects`: it gives maps in place of scores, and its `infer` raises ModelError."""
 
     def infer_maps(self, pixels: NDArray[np.uint8], numerics: Numerics) -> NDArray[np.uint8]:
         """Return the maps, [batch, maps of the card, input_px, input_px], probabilities in parts of 255, of

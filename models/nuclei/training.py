@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from models.nuclei.network import UNet
+from inference.models.dense.unet import UNet
 from models.nuclei.pictures import Annotated
 from models.nuclei.sampling import Pieces
 from wsi.records.outputs import CoreRule

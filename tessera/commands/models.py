@@ -157,7 +157,13 @@ def _list_lengths(objects: ObjectOutput) -> dict[str, Any]:
 
 
 def _findings(checked: Checked) -> dict[str, str]:
-    facts = {"golden tiles": "reproduced" if checked.golden else "none: `tessera models golden` adds some"}
+    facts: dict[str, str] = {}
+    if checked.field is not None:
+        stride, margin = checked.field.stride, checked.field.margin
+        facts["measured stride"] = "none" if stride is None else f"{stride} px"
+        facts["measured margin"] = "the whole tile" if margin is None else f"{margin} px"
+    else:
+        facts["golden tiles"] = "reproduced" if checked.golden else "none: `tessera models golden` adds some"
     found = checked.found
     if found is not None:
         few = f"; {ENOUGH:,} and more would tell" if found.tiles < ENOUGH else ""

@@ -9,13 +9,15 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from types import MappingProxyType
 
-from wsi.records.model_card import VECTOR_TOLERANCE, ModelCard, OutputColumn, OutputKind
+from wsi.records.model_card import VECTOR_TOLERANCE, Activation, ModelCard, OutputColumn, OutputKind
 from wsi.records.models import ModelVersion
-from wsi.records.outputs import EmbeddingOutput
+from wsi.records.outputs import CoreRule, EmbeddingOutput, ObjectOutput
 
 #: Raise a model's number, and its card's version, when its code changes a single value: the digest changes with it, so
 #: that old results are not taken for new ones, and an installation registers no version twice.
-ALGORITHM_VERSIONS: Mapping[str, int] = MappingProxyType({"stain-density": 2, "epithelium": 1, "efficientnet-lite0": 1})
+ALGORITHM_VERSIONS: Mapping[str, int] = MappingProxyType(
+    {"stain-density": 2, "epithelium": 1, "efficientnet-lite0": 1, "nuclei": 1, "nuclei-zeiss": 1}
+)
 
 
 #: Fields that cards were given after the first digests were made. At their default they are left out of a digest, so
@@ -110,8 +112,73 @@ EFFICIENTNET_LITE0 = _with_digest(
     )
 )
 
+NUCLEI = _with_digest(
+    ModelCard(
+        name="nuclei",
+        version="1.0",
+        digest="",
+        kind="builtin",
+        tile_px=1024,
+        mpp=0.5,
+        input_px=1024,
+        columns=(),
+        activation=Activation.SIGMOID,
+        mean=(0.485, 0.456, 0.406),
+        std=(0.229, 0.224, 0.225),
+        output=OutputKind.DETECTION,
+        objects=ObjectOutput(
+            classes=("Nucleus",),
+            rule=CoreRule(inside=128, core=140, least_core=6, reach=18),
+            stride=8,
+            margin=46,  # measured: inference.models.checks.receptive_field
+            largest=64,
+        ),
+        batch=8,
+        description=(
+            "Outlines of nuclei, by a small network of Tessera's own that learned from one annotated image: for "
+            "demonstrations and research, and for no diagnosis."
+        ),
+        stain="H&E",
+        licence="Apache-2.0",
+    )
+)
+
+NUCLEI_ZEISS = _with_digest(
+    ModelCard(
+        name="nuclei-zeiss",
+        version="0.1.2",
+        digest="",
+        kind="builtin",
+        tile_px=1024,
+        # Boxes of slides of 0.25 and 0.5 um per px are whole then.
+        mpp=0.15625,
+        input_px=1024,
+        columns=(),
+        output=OutputKind.DETECTION,
+        objects=ObjectOutput(
+            classes=("Nucleus",),
+            # Chosen on a quadrant of the image in models/nuclei, of 18 pairs: F1 0.42 there, 0.38 on another quadrant.
+            rule=CoreRule(inside=51, core=235, least_core=54, reach=54),
+            stride=32,
+            margin=128,
+            largest=128,
+        ),
+        needs_stains=True,
+        allow_upsampling=True,
+        mpp_range=(0.2, 0.55),
+        batch=1,
+        description=(
+            "Outlines of nuclei, by the network for fluorescence of napari-czann-segment 0.1.2, which is given the "
+            "amount of haematoxylin. Touching nuclei are often merged, and where tiles begin shows in the objects: for "
+            "tests and comparisons."
+        ),
+        stain="H&E",
+        licence="BSD-3-Clause",
+    )
+)
+
 BUILTIN: Mapping[str, ModelCard] = MappingProxyType(
-    {card.name: card for card in (STAIN_DENSITY, EPITHELIUM, EFFICIENTNET_LITE0)}
+    {card.name: card for card in (STAIN_DENSITY, EPITHELIUM, EFFICIENTNET_LITE0, NUCLEI, NUCLEI_ZEISS)}
 )
 
 

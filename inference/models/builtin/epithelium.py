@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from inference.models.builtin.whole_pixels import WholePixels
 from inference.models.onnx.graph import check_graph
-from inference.models.onnx.input import make_input_graph
 from inference.models.onnx.network import OnnxNetwork
 from wsi.errors import ModelError
 from wsi.planning.plan import Numerics
@@ -35,10 +35,9 @@ class Epithelium:
         if tuple(column.name for column in card.columns) != COLUMNS:
             raise ModelError(f"The card of {card.name} names other columns than {', '.join(COLUMNS)}.")
         self._card = card
-        self._device = device
         check_graph(package / GRAPH, DATA)
         self._network = OnnxNetwork(package / GRAPH, device)
-        self._inputs: dict[tuple[int, int], OnnxNetwork] = {}
+        self._resize = WholePixels(card, device)
 
     @property
     def card(self) -> ModelCard:
@@ -58,13 +57,3 @@ class Epithelium:
         epithelium = (outer > 0) & (outer > background)
         lumen = (inner > 0) & (inner > background) & ~epithelium
         return np.array([epithelium.mean(), lumen.mean()], np.float32)
-
-    def _resize(self, tile: NDArray[np.uint8], threads: int) -> NDArray[np.uint8]:
-        """Resize to the network's side, in whole grey values as its own code has them."""
-        height, width = tile.shape[1:3]
-        if height == width == self._card.input_px:
-            return tile
-        if (height, width) not in self._inputs:
-            self._inputs[height, width] = OnnxNetwork(make_input_graph(self._card, height, width), self._device)
-        planes = self._inputs[height, width].run(tile, threads)
-        return np.rint(planes * 255).astype(np.uint8).transpose(0, 2, 3, 1)

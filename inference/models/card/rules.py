@@ -8,6 +8,7 @@ from typing import Final
 
 from wsi.errors import ModelError
 from wsi.records.model_card import Activation, ModelCard
+from wsi.records.outputs import ObjectOutput
 from wsi.records.stain_normalisation import Macenko
 
 #: Columns that tables of tiles begin with (`wsi.results.tables`).
@@ -55,8 +56,27 @@ def _contradictions(card: ModelCard) -> Iterator[str]:
             f"mpp {card.mpp:g} lies below mpp_range {low:g} to {high:g}: every such slide is coarser than the model "
             "and would be refused. Set allow_upsampling, or mend one of the two."
         )
+    if card.objects is not None:
+        yield from _unfit_objects(card, card.objects)
     if isinstance(card.stain_normalisation, Macenko):
         yield from _unfit_stains(card.stain_normalisation)
+
+
+def _unfit_objects(card: ModelCard, objects: ObjectOutput) -> Iterator[str]:
+    if card.input_px % objects.stride:
+        yield (
+            f"The side of the network's input, {card.input_px} px, is no multiple of objects.stride_px, "
+            f"{objects.stride}: tiles would not join."
+        )
+    least = 2 * objects.halo + objects.stride
+    if card.input_px < least:
+        yield (
+            f"A tile of {card.input_px} px holds nothing but its border of {objects.halo} px on each side, which is "
+            f"margin_px and the largest object: make the network's input at least {least} px, or the largest object "
+            "smaller."
+        )
+    if objects.rule.reach < 1 and objects.rule.core > objects.rule.inside:
+        yield "objects.reach is 0, so that objects are their cores alone: state how many px around a core belong to it."
 
 
 def _unfit_stains(stated: Macenko) -> Iterator[str]:

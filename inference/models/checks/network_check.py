@@ -24,14 +24,14 @@ from wsi.records.model_card import Activation, ModelCard, OutputKind
 Tiles = NDArray[np.uint8]
 
 #: How far a sum of probabilities may lie from 1, and a probability outside 0..1: sixteen bits keep three digits.
-_ROUNDING: Final = 2e-3
-_EXPORT: Final = "call model.eval() and export it again"
+ROUNDING: Final = 2e-3
+EXPORT: Final = "call model.eval() and export it again"
 
-_RANDOM: Final = (
+RANDOM: Final = (
     "The network gives other scores when it is asked again: it holds something random, as dropout does in training "
-    f"mode; {_EXPORT}."
+    f"mode; {EXPORT}."
 )
-_SAME: Final = (
+SAME: Final = (
     "The network gives the same values for every tile: it does not look at its input, or its weights are not those "
     "that were trained."
 )
@@ -95,11 +95,11 @@ def check_network(network: Inspectable) -> None:
         network.compute_output(batch).tobytes() != before.tobytes()
         for batch, before in zip(batches, outputs, strict=True)
     ):
-        raise ModelFailed(_RANDOM)
+        raise ModelFailed(RANDOM)
     rows = apply_activation(np.stack([first[0], moved[1], alone[0]]), card.activation)
     check_independence(card, rows[1:], np.repeat(rows[:1], 2, axis=0))
     if (first == first[0]).all() and (moved == first[0]).all():  # not bytes: 0 is -0
-        raise ModelFailed(_SAME)
+        raise ModelFailed(SAME)
 
 
 def check_on_tiles(model: LoadedModel, tiles: Tiles, scores: NDArray[np.float32]) -> tuple[str, ...]:
@@ -112,7 +112,7 @@ def check_on_tiles(model: LoadedModel, tiles: Tiles, scores: NDArray[np.float32]
     output = model.compute_output(tiles)
     check_values(card, output, model.last_step)
     if output.tobytes() != model.compute_output(tiles).tobytes():
-        raise ModelFailed(_RANDOM)
+        raise ModelFailed(RANDOM)
     few = slice(None, None, max(1, len(tiles) // _ALONE))
     alone = np.concatenate([model.compute_output(tile[None]) for tile in tiles[few]])
     turned = model.compute_output(np.ascontiguousarray(tiles[::-1]))[::-1]
@@ -124,7 +124,7 @@ def check_on_tiles(model: LoadedModel, tiles: Tiles, scores: NDArray[np.float32]
 
 def _check_variety(output: NDArray[np.float32], tiles: Tiles) -> None:
     if len(np.unique(tiles.reshape(len(tiles), -1), axis=0)) > 1 and len(np.unique(output, axis=0)) == 1:
-        raise ModelFailed(_SAME)
+        raise ModelFailed(SAME)
 
 
 def _doubts(card: ModelCard, scores: NDArray[np.float32], output: NDArray[np.float32]) -> Iterator[str]:
@@ -149,7 +149,7 @@ def check_independence(card: ModelCard, scores: NDArray[np.float32], reference: 
     if not found.max_difference <= card.tolerance.max_difference:
         raise ModelFailed(
             f"A tile's scores depend on the other tiles of its batch: they differ by up to {found.max_difference:.2g}. "
-            f"A batch normalisation is in training mode or has no running statistics; {_EXPORT}, or train it with "
+            f"A batch normalisation is in training mode or has no running statistics; {EXPORT}, or train it with "
             "track_running_stats."
         )
 
@@ -185,7 +185,7 @@ def _check_probabilities(output: NDArray[np.float32]) -> None:
             "threshold. Export it without that, so that it gives a score a class."
         )
     low, high = float(output.min()), float(output.max())
-    if low < -_ROUNDING or high > 1 + _ROUNDING:
+    if low < -ROUNDING or high > 1 + ROUNDING:
         raise ModelFailed(
             f"The network gives {low:.3g} to {high:.3g} where its card says classification without an activation, "
             'whose scores are 0 to 1: write "softmax" or "sigmoid" as activation, or "regression" as output.'
@@ -194,7 +194,7 @@ def _check_probabilities(output: NDArray[np.float32]) -> None:
 
 def _are_probabilities(output: NDArray[np.float32]) -> bool:
     """Return whether every row sums to 1 and holds nothing below 0, as after a softmax."""
-    return bool((output >= -_ROUNDING).all() and (np.abs(output.sum(axis=1) - 1) <= _ROUNDING).all())
+    return bool((output >= -ROUNDING).all() and (np.abs(output.sum(axis=1) - 1) <= ROUNDING).all())
 
 
 def make_tiles(side: int) -> tuple[Tiles, Tiles, Tiles]:

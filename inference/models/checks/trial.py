@@ -11,10 +11,12 @@ import numpy as np
 from inference.memory import read_usage
 from inference.models.card.rules import collect_doubts
 from inference.models.checks.golden import read_golden
+from inference.models.checks.map_check import compute_maps
 from inference.models.checks.network_check import check_on_tiles, make_tiles
+from inference.models.checks.receptive_field import InspectableMaps, measure_receptive_field
 from inference.models.confined.model import ConfinedModel
 from inference.models.execution.scoring import score_tiles
-from inference.models.loaded import LoadedModel
+from inference.models.loaded import DenseModel, LoadedModel
 from inference.models.package import read_package
 from inference.models.registry import Loader, load_model
 from wsi.jobs.planning import THREADS
@@ -37,6 +39,8 @@ def try_package(
     model = load(card, folder, device)
     loaded = time.perf_counter() - began
     seen = collect_doubts(card)
+    if isinstance(model, InspectableMaps):
+        seen = (*seen, *measure_receptive_field(model).check(card))
     has_golden = GOLDEN in card.files
     if has_golden:
         tiles = read_golden(folder / GOLDEN, card).tiles
@@ -61,10 +65,16 @@ def measure_rate(model: LoadedModel, seconds: float) -> float:
     whole."""
     card = model.card
     batch = np.resize(np.stack(make_tiles(card.tile_px)), (card.batch, card.tile_px, card.tile_px, 3))
-    score_tiles(model, batch, threads=THREADS)  # the first one is slower
+
+    def run() -> int:
+        if isinstance(model, DenseModel):
+            return len(compute_maps(model, batch, threads=THREADS))
+        return len(score_tiles(model, batch, threads=THREADS))
+
+    run()  # the first one is slower
     began, done = time.perf_counter(), 0
     while (took := time.perf_counter() - began) < seconds and done < BATCHES * card.batch:
-        done += len(score_tiles(model, batch, threads=THREADS))
+        done += run()
     return done / max(took, 1e-9)
 
 

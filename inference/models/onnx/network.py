@@ -1,8 +1,8 @@
-"""Networks in ONNX, through ONNX Runtime: one session from pixels to the network's input, one for the network."""
+"""Networks in ONNX, through ONNX Runtime."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,16 +10,8 @@ import onnxruntime
 from numpy.typing import NDArray
 from onnxruntime.capi import onnxruntime_pybind11_state as states  # pyright: ignore[reportAttributeAccessIssue]
 
-from inference.models.activations import apply_activation
 from inference.models.card.own_words import describe_error
-from inference.models.checks.network_check import check_shape, choose_trial_rows
-from inference.models.onnx.graph import check_graph, find_last_step
-from inference.models.onnx.input import make_input_graph
 from wsi.errors import ModelError, ModelFailed, UnsuitableDevice
-from wsi.models.package_files import ONNX, ONNX_DATA
-from wsi.planning.plan import Numerics
-from wsi.records.model_card import ModelCard, Resize
-from wsi.slide.resample import resample_box, resize_as_pillow
 
 PROVIDERS = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}
 #: Errors of ONNX Runtime. They have no class in common below Exception.
@@ -104,110 +96,7 @@ class OnnxNetwork:
         return session
 
 
-class OnnxModel:
-    """A package's network: resize, normalise, forward, activation."""
-
-    def __init__(self, card: ModelCard, package: Path, device: str) -> None:
-        """Load the network and try it. Raises ModelError if it is damaged, refused or unfit, or the device is
-        missing."""
-        if card.precision != "fp32":
-            raise ModelError(f"This worker runs ONNX in fp32; the card asks for {card.precision}.")
-        self._card = card
-        self._device = device
-        self.last_step = find_last_step(check_graph(package / ONNX, ONNX_DATA))
-        self._network = OnnxNetwork(package / ONNX, device)
-        self._rows = _rows(self._network.shape, card)
-        self._inputs: dict[tuple[int, int], OnnxNetwork] = {}
-        self._normalised = _make_normaliser(card)
-        self._try()
-
-    @property
-    def card(self) -> ModelCard:
-        return self._card
-
-    def infer(self, pixels: NDArray[np.uint8], numerics: Numerics) -> NDArray[np.float32]:
-        """Return the scores [batch, columns] of tiles [batch, height, width, 3]. A network with a fixed batch runs
-        several of its own, the last one padded with zeros. Raises ModelError for a precision other than fp32."""
-        if numerics.precision != "fp32":
-            raise ModelError(f"This worker runs ONNX in fp32; the plan asks for {numerics.precision}.")
-        return apply_activation(self._compute_output(pixels, numerics.threads), self._card.activation)
-
-    def compute_output(self, pixels: NDArray[np.uint8]) -> NDArray[np.float32]:
-        """Return the output before the activation, [n, columns], of tiles [n, height, width, 3]."""
-        return self._compute_output(pixels, 1)
-
-    def _compute_output(self, pixels: NDArray[np.uint8], threads: int) -> NDArray[np.float32]:
-        card = self._card
-        if card.resize is not Resize.EXACT:
-            pixels = resize_as_pillow(pixels, card.input_px, card.resize)
-        if self._normalised is not None:
-            pixels = self._normalised(_whole(pixels, card), threads)
-        planes = self._input_for(*pixels.shape[1:3]).run(pixels, threads)
-        rows = self._rows or len(planes)
-        pieces = [self._logits(planes[start : start + rows], rows, threads) for start in range(0, len(planes), rows)]
-        return np.concatenate(pieces)
-
-    def _input_for(self, height: int, width: int) -> OnnxNetwork:
-        if (height, width) not in self._inputs:
-            self._inputs[height, width] = OnnxNetwork(make_input_graph(self._card, height, width), self._device)
-        return self._inputs[height, width]
-
-    def _logits(self, planes: NDArray[np.float32], rows: int, threads: int) -> NDArray[np.float32]:
-        count = len(planes)
-        if count < rows:
-            planes = np.concatenate([planes, np.zeros((rows - count, *planes.shape[1:]), np.float32)])
-        return self._network.run(planes, threads).reshape(rows, -1)[:count]
-
-    def _try(self) -> None:
-        """Run the network on zeros, so that an unfit one is found at loading and not in the third shard. There are
-        several rows, since a network that gives one value for all of them fits no batch."""
-        rows, side = self._rows or choose_trial_rows(self._card), self._card.input_px
-        logits = self._network.run(np.zeros((rows, 3, side, side), np.float32), 1)
-        check_shape(logits.shape, rows, self._card)
-
-
-def _whole(pixels: NDArray[np.uint8], card: ModelCard) -> NDArray[np.uint8]:
-    """Resize tiles [n, height, width, 3] to [n, input_px, input_px, 3], exactly, then round to whole grey values."""
-    height, width = pixels.shape[1:3]
-    if height == width == card.input_px:
-        return pixels
-    box = np.array((0, 0, width, height), np.float64)
-    return np.stack([resample_box(tile, box, card.input_px, Resize.EXACT) for tile in pixels])
-
-
-def _make_normaliser(card: ModelCard) -> Callable[[NDArray[np.uint8], int], NDArray[np.uint8]] | None:
-    """Return a function that normalises the stains of tiles [n, height, width, 3] with a number of threads, on the CPU;
-    None if the card states none. torch is loaded only if it does."""
-    if card.stain_normalisation is None:
-        return None
-    import torch
-
-    from inference.models.stains.normalisation import StainNormaliser
-
-    normaliser = StainNormaliser(card.stain_normalisation, torch.device("cpu"))
-
-    def normalise(pixels: NDArray[np.uint8], threads: int) -> NDArray[np.uint8]:
-        torch.set_num_threads(threads)
-        return normaliser(torch.from_numpy(np.ascontiguousarray(pixels))).numpy()
-
-    return normalise
-
-
 def _one(found: Sequence[onnxruntime.NodeArg], what: str) -> onnxruntime.NodeArg:
     if len(found) != 1:
         raise ModelError(f"The network has {len(found)} {what}; a model has one.")
     return found[0]
-
-
-def _rows(shape: tuple[int | None, ...], card: ModelCard) -> int | None:
-    """Return the rows of the network's own batch; None if it accepts any. Raises ModelError for another input than the
-    card's, or a batch that does not divide the card's."""
-    if len(shape) != 4 or any(
-        side not in (None, wanted) for side, wanted in zip(shape[1:], (3, card.input_px, card.input_px), strict=True)
-    ):
-        sides = " x ".join("any" if side is None else str(side) for side in shape)
-        raise ModelError(f"The network takes {sides}; its card asks for any x 3 x {card.input_px} x {card.input_px}.")
-    rows = shape[0]
-    if rows is not None and (rows < 1 or card.batch % rows):
-        raise ModelError(f"The network takes batches of {rows} tiles, into which the card's {card.batch} do not part.")
-    return rows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from models.nuclei.network import UNet
+from inference.models.dense.unet import UNet
 
 WIDTHS = (4, 6, 8)
 STRIDE = 4

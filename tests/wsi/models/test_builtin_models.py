@@ -28,6 +28,8 @@ REGISTERED = {
     ("stain-density", "1.1"): "c8ee116ee4cc1d65a041a683aeb5bc7e376f7ee9659b4bd5ec93cdb9308f458f",
     ("epithelium", "0.9.1"): "c2eb58fddb78833bdb5ad23c5e39639729bb25ef353af6b8562d2689c526ed2a",
     ("efficientnet-lite0", "0.1.0"): "58cbc98b051ff1b479053495a31b95cc85ef0e571de1c6fc9734e89176e974d5",
+    ("nuclei", "1.0"): "dacc23195ea9b3cda8e07307e00047d51bc2b5f81f4de8cb012a8f73004867a7",
+    ("nuclei-zeiss", "0.1.2"): "5d543fff190da19b49401e9ee4cc7df975ba79b5bb1ce7d9b4cb030c52bb80b6",
 }
 
 

@@ -1,5 +1,5 @@
-"""Objects of a slide in a temporary file, tile by tile: a million of them are gigabytes in memory, and come in the order
-of shards."""
+"""Objects of a slide in a temporary file, tile by tile: a million of them are gigabytes in memory, and come in the
+order of shards."""
 
 from __future__ import annotations
 

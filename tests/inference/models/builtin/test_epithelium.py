@@ -110,5 +110,5 @@ def test_a_card_of_other_columns_is_refused():
         Epithelium(STAIN_DENSITY, epithelium_weights(), "cpu")
 
 
-def test_only_the_built_in_network_asks_for_stains():
-    assert [name for name, card in BUILTIN.items() if card.needs_stains] == ["epithelium"]
+def test_only_networks_of_stain_ask_for_stains():
+    assert [name for name, card in BUILTIN.items() if card.needs_stains] == ["epithelium", "nuclei-zeiss"]

@@ -176,5 +176,5 @@ def test_the_documented_card_is_one_and_names_every_argument(tmp_path):
         (tmp_path / name).write_bytes(b"")
     assert read_package(tmp_path).precision == "fp16"
     said = next(line for line in text.splitlines() if line.startswith("- `architecture_arguments`"))
-    of_timm, of_torchvision = (set(re.findall("`(.+?)`", part)) for part in said.split(":", 1)[1].split(";"))
-    assert {"timm": of_timm, "torchvision": of_torchvision} == ARGUMENTS
+    parts = [set(re.findall("`(.+?)`", part)) for part in said.split(":", 1)[1].split(";")]
+    assert dict(zip(("timm", "torchvision", "tessera"), parts, strict=True)) == ARGUMENTS

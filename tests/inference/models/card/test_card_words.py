@@ -196,3 +196,9 @@ def test_weights_that_are_something_else_are_told_by_what_they_are(
         )
     (folder / weights).write_bytes(data)
     assert f"{weights} {words}" in sentence(folder)
+
+
+def test_safetensors_whose_length_begins_as_a_pickle_does_are_no_pickle(tmp_path: Path) -> None:
+    folder = package(tmp_path)
+    (folder / "model.safetensors").write_bytes((0x180).to_bytes(8, "little") + b'{"__metadata__": {}}')
+    assert read_package(folder).kind == "safetensors"

@@ -10,8 +10,10 @@ import pytest
 import torch
 from onnx import TensorProto, helper, numpy_helper
 
+from inference.models.activations import apply_activation
 from inference.models.onnx.graph import check_graph
-from inference.models.onnx.network import OnnxModel, OnnxNetwork, apply_activation
+from inference.models.onnx.model import OnnxModel
+from inference.models.onnx.network import OnnxNetwork
 from tests.inference.onnx_packages import MEAN, SIDE, STD, graph, write_onnx_package
 from tests.inference.packages import network
 from wsi.errors import ModelError, UnsuitableDevice

@@ -1,0 +1,1 @@
+"""Models that give maps, in which objects are found: their networks, on CPUs and CUDA devices."""
