@@ -67,13 +67,21 @@ def _plan_slide(slide: SlideInput, card: ModelCard, sources: Sources) -> Iterato
             slide_uris=make_plan_uris(slide, source),
             reader=reader,
             examination=examine(reader),
-            card=card,
+            card=_as_numbered(card),
             package_uri=None,
             options=JobOptions(mpp=slide.mpp, region=slide.region, choice=slide.choice),
             shard_tiles=None,
             threads=THREADS,
         )
         yield plan, reader
+
+
+def _as_numbered(card: ModelCard) -> ModelCard:
+    """Return the card with a column, which numbers the tiles, if it has none: its tiles are the same."""
+    if card.columns:
+        return card
+    columns = (OutputColumn(name="number"),)
+    return replace(card, output=OutputKind.REGRESSION, columns=columns, embedding=None, objects=None)
 
 
 def _room(plan: Plan, most_bytes: int) -> int:

@@ -57,6 +57,18 @@ except ModelError as error:
 sys.exit(1)
 """
 
+NUCLEI_WITHOUT_TORCH = """
+import sys
+sys.modules["torch"] = None
+from inference.models.registry import load_model
+from wsi.models.builtin import NUCLEI
+load_model(NUCLEI, None, "cpu")
+"""
+
+
+def test_the_demonstrations_objects_need_no_torch():
+    assert subprocess.run([sys.executable, "-c", NUCLEI_WITHOUT_TORCH], check=False).returncode == 0
+
 
 def test_a_torchscript_model_needs_torch_alone():
     assert subprocess.run([sys.executable, "-c", TORCHSCRIPT], check=False).returncode == 0

@@ -23,6 +23,7 @@ from tools.locks.worker import PARTS
 DOCKERFILE = ROOT / "gpu_worker/Dockerfile"
 CONTENTS = ("adapters", "gpu_worker", "inference", "wsi")
 FILES = (".dockerignore",)
+WEIGHTS = tuple(f"inference/models/builtin/nuclei.{kind}" for kind in ("onnx", "safetensors"))
 IMAGE_FILES = ("gpu_worker/Dockerfile", *(f"gpu_worker/locks/{part}.lock" for part in PARTS))
 OUTSIDE = ("README.md", "constraints.txt", "docs/how-to/deploy.md", "lambdas/api.py", ".venv/lib/big.py")
 
@@ -58,10 +59,10 @@ def built(root: Path, out: Path, **settings: str) -> str:
     return next((one.asset_hash for one in stack.node.find_all() if isinstance(one, BuildContext)), uri)
 
 
-def context(out: Path) -> dict[Path, str]:
+def context(out: Path) -> dict[Path, bytes]:
     """The files that the builder is sent, with their content."""
     [staged] = [folder for folder in out.glob("asset.*") if (folder / "gpu_worker").exists()]
-    return {path.relative_to(staged): path.read_text() for path in staged.rglob("*") if path.is_file()}
+    return {path.relative_to(staged): path.read_bytes() for path in staged.rglob("*") if path.is_file()}
 
 
 def test_docker_and_codebuild_build_from_the_same_files(tmp_path: Path) -> None:
@@ -76,7 +77,7 @@ def test_the_image_takes_our_packages_and_its_requirements(tree: Path, tmp_path:
     built(tree, tmp_path / "out", worker_image=builder)
     names = context(tmp_path / "out")
     assert {name.parts[0] for name in names} == {*CONTENTS, *FILES}
-    assert {Path(name) for name in IMAGE_FILES} <= set(names)
+    assert {Path(name) for name in (*IMAGE_FILES, *WEIGHTS)} <= set(names)
     assert Path("gpu_worker/requirements.txt") not in names
 
 

@@ -63,7 +63,7 @@ def test_its_margin_and_stride_are_what_is_measured():
     assert NUCLEI.input_px % objects.stride == 0
 
 
-def test_it_runs_on_the_cpu_without_torch_and_at_its_own_side():
+def test_it_runs_at_its_own_side():
     model = load_model(NUCLEI, None, "cpu")
     assert isinstance(model, DenseModel)
     maps = compute_maps(model, make_tiles(NUCLEI.tile_px)[0][None])

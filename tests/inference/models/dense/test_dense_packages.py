@@ -153,3 +153,14 @@ def test_values_that_are_not_numbers_end_a_batch(tmp_path):
         next(iter(model._network._module.parameters())).fill_(float("inf"))
     with pytest.raises(ModelError, match="not numbers"):
         model.infer_maps(tiles(1, 128), NUMERICS)
+
+
+@pytest.mark.gpu
+def test_a_gpu_gives_the_maps_of_the_cpu(tmp_path):
+    if not torch.cuda.is_available():
+        pytest.skip("needs a CUDA device")
+    folder = write_dense_package(tmp_path / "net")
+    card, pixels = read_package(folder), tiles(4, 128)
+    here, there = (load_model(card, folder, device) for device in ("cpu", "cuda"))
+    assert compare_maps(here, there, pixels).max_difference <= 1 / 255
+    assert there.infer_maps(pixels, NUMERICS).tobytes() == there.infer_maps(pixels, NUMERICS).tobytes()
