@@ -36,7 +36,7 @@ class JobWork(Protocol):
         scratch: ScratchSpace,
         shard_tiles: int | None,
     ) -> bool:
-        """Do what is due for a job. Return False if nothing was."""
+        """Advance a job. Return False if nothing was due."""
         ...
 
 

@@ -10,7 +10,6 @@ EXTRAS: Mapping[str, str] = MappingProxyType(
         "onnx": "onnx",
         "onnxruntime": "onnx",
         "safetensors": "models",
-        "scipy": "evaluate",
         "shapely": "evaluate",
         "timm": "models",
         "torch": "models",

@@ -92,10 +92,7 @@ def _read(
     plan: Plan, order: NDArray[np.int32], reader: SlideReader, name: str
 ) -> tuple[NDArray[np.uint8], NDArray[np.intp]]:
     """Return the pixels of the tiles in `order` and their numbers, both ascending. Raises UsageError for none."""
-    numbered = replace(
-        plan.card, output=OutputKind.REGRESSION, columns=(OutputColumn(name="number"),), embedding=None, objects=None
-    )
-    plan = replace(plan, card=numbered, order=order, shard_offsets=np.array([0, len(order)], np.int32))
+    plan = replace(plan, order=order, shard_offsets=np.array([0, len(order)], np.int32))
     kept = _KeptPixels(plan.card)
     done = run_shard(plan, 0, reader, kept, stop=threading.Event())
     if not len(done.tiles):

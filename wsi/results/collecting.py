@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from wsi.errors import FailReason, JobFailed
 from wsi.planning.plan import Plan
-from wsi.results.feature_rows import FeatureRows, keep_rows_on_disk
+from wsi.results.features.feature_rows import FeatureRows, keep_rows_on_disk
 from wsi.results.objects.object_file import ObjectFile, keep_objects_on_disk
 from wsi.results.scored_tiles import ScoredTiles
 from wsi.results.shard_result import AttemptMeasurements, ShardResult, get_float_type

@@ -14,7 +14,8 @@ from typing import IO
 from wsi.planning.plan import Plan
 from wsi.planning.windows import make_lattice
 from wsi.records.model_card import OutputKind
-from wsi.results import features, geojson, heatmap, mask, quality, tables, tiles_parquet
+from wsi.results import geojson, heatmap, mask, quality, tables, tiles_parquet
+from wsi.results.features import features_h5
 from wsi.results.objects import geojson as object_geojson
 from wsi.results.objects import parquet as object_parquet
 from wsi.results.objects.slide_objects import SlideObjects
@@ -55,7 +56,7 @@ SCORED_TILES = (
 
 #: The files of models that give each tile a vector.
 FEATURES = (
-    FileWriter(features.NAME, features.MEDIA_TYPE, features.write),
+    FileWriter(features_h5.NAME, features_h5.MEDIA_TYPE, features_h5.write),
     FileWriter(quality.NAME, quality.MEDIA_TYPE, quality.write),
     FileWriter(tables.NAME, tables.MEDIA_TYPE, tables.write),
     FileWriter(tiles_parquet.NAME, tiles_parquet.MEDIA_TYPE, tiles_parquet.write),

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wsi.planning.plan import Plan
-from wsi.results.feature_rows import FeatureRows
+from wsi.results.features.feature_rows import FeatureRows
 from wsi.results.objects.object_file import ObjectFile
 from wsi.results.shard_result import AttemptMeasurements
 

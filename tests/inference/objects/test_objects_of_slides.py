@@ -13,7 +13,7 @@ import pytest
 
 from inference.pipeline import run_shard
 from tests.inference.cases import open_path, whole_plan
-from tests.inference.drawn_objects import (
+from tests.inference.objects.drawn_discs import (
     Disc,
     FindsDiscs,
     draw_discs,

@@ -1,0 +1,1 @@
+"""Vectors of tiles: kept while they are collected, and written."""
