@@ -9,6 +9,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
+from tests.wsi.plans import collect_all as collect
 from tests.wsi.plans import inspection, plan, scores_of, shard_results
 from tests.wsi.results.objects.drawn import detection_card
 from wsi.models.builtin import STAIN_DENSITY
@@ -16,7 +17,6 @@ from wsi.records.model_card import OutputColumn, OutputKind
 from wsi.records.outputs import EmbeddingOutput
 from wsi.results import tables, tiles_parquet
 from wsi.results.scored_tiles import ScoredTiles
-from wsi.results.stitching import collect
 from wsi.results.tile_quality import COLUMNS
 from wsi.results.tiles_parquet import name_apart
 
