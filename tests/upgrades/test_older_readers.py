@@ -14,7 +14,7 @@ import pytest
 
 from tests.wsi.plans import inspection, plan
 from tools.release_fixtures.checkout import make_command
-from wsi.models.builtin import STAIN_DENSITY
+from wsi.models.builtin import EFFICIENTNET_LITE0, NUCLEI, STAIN_DENSITY
 from wsi.planning.plan import PLAN_SCHEMA, Plan
 from wsi.records.model_card import Boxes, Channels, Resize
 from wsi.records.stain_normalisation import PUBLISHED
@@ -31,6 +31,8 @@ PLANS: dict[str, Plan] = {
     "4-bgr": plan(card=replace(STAIN_DENSITY, channels=Channels.BGR)),
     "5-boxes": plan(card=replace(STAIN_DENSITY, boxes=Boxes.RESAMPLED)),
     "5-stains": plan(card=replace(STAIN_DENSITY, stain_normalisation=PUBLISHED)),
+    "6-vectors": plan(card=EFFICIENTNET_LITE0),
+    "6-objects": plan(card=NUCLEI),
 }
 RESULT = ShardResult(
     plan_digest=PLANS["1"].digest,

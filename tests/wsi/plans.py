@@ -92,7 +92,7 @@ def plan(
 
 
 def scores_of(made: Plan, seed: int = 0) -> NDArray[np.float32]:
-    return np.random.default_rng(seed).random((len(made.tiles), len(made.card.columns)), dtype=np.float32)
+    return np.random.default_rng(seed).random((len(made.tiles), made.card.width), dtype=np.float32)
 
 
 def shard_results(

@@ -23,7 +23,7 @@ from wsi.planning.windows import make_lattice, make_window_grid
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class CountedObjects:
+class ObjectTotals:
     """The numbers of a slide's objects, for its summary."""
 
     objects: int
@@ -63,10 +63,10 @@ class ObjectFile:
         self._joined = join_parts(large, long, found.parts, make_window_grid(self._plan))
         self._write(self._joined.table)
 
-    def count(self) -> CountedObjects:
+    def count(self) -> ObjectTotals:
         """Return the counts after `join`."""
         assert self._joined is not None, "join comes first"
-        return CountedObjects(
+        return ObjectTotals(
             objects=int(self._classes.sum()),
             by_class=tuple(self._classes.tolist()),
             large=self._joined.large,
