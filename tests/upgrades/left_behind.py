@@ -18,7 +18,6 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.types.json import Jsonb
 
-from adapters.postgres.owner.administration import Administration
 from adapters.postgres.owner.migrate import migrate
 from local.options import MODELS, RESULTS, SHARED, SLIDES
 from local.postgres import SUPERUSER
@@ -106,9 +105,6 @@ class LeftBehind:
         since = datetime.now(UTC) - datetime.fromisoformat(self.ids["captured_at"])
         database.pass_time((STOPPED - since).total_seconds())
         migrate(owner)
-        administration = Administration(lambda: owner)
-        for tenant in administration.list_tenants():  # the upgrade's step by hand
-            administration.add_source(tenant.name, Source(SHARED))
         return database
 
 
@@ -125,6 +121,7 @@ def _insert(connection: psycopg.Connection[Any], table: str, rows: list[dict[str
         sql.SQL(
             "INSERT INTO {name} ({columns}) OVERRIDING SYSTEM VALUE"
             " SELECT {columns} FROM jsonb_populate_recordset(NULL::{name}, %s)"
+            " ON CONFLICT DO NOTHING"  # what the migrations themselves insert
         ).format(name=name, columns=columns),
         (Jsonb(rows),),
     )

@@ -19,13 +19,14 @@ from local import functions
 from local.functions import Addresses
 from local.gateway.http_api import make_api_app
 from local.gateway.http_server import HttpServer
-from local.options import QUEUE_PREFIX, StackOptions
+from local.options import QUEUE_PREFIX, Buckets, StackOptions
 from local.pollers import QueuePoller
 
 
 def run(given: dict[str, object]) -> None:
     known = {field.name for field in fields(Addresses)}  # a stack of today has more than an earlier release asks for
-    at = Addresses(**{name: value for name, value in given["addresses"].items() if name in known})  # type: ignore[attr-defined]
+    stated = {name: value for name, value in given["addresses"].items() if name in known}  # type: ignore[attr-defined]
+    at = Addresses(**{**stated, "buckets": Buckets(**stated["buckets"])})
     options = StackOptions(**given["options"])  # type: ignore[arg-type]
     graphql_url, realtime_url = str(given["graphql_url"]), str(given["realtime_url"])
     queues = SqsQueues(AwsClients(at.region, at.endpoint_url), QUEUE_PREFIX)
