@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from tessera.commands import admin, models
+from tessera.commands.convert import convert
 from tessera.commands.deidentify import deidentify
 from tessera.commands.delete import delete, hold
 from tessera.commands.evaluate import evaluate
@@ -53,6 +54,7 @@ def tessera(
 app.command()(run)
 app.command()(inspect)
 app.command()(evaluate)
+app.command()(convert)
 app.command()(deidentify)
 app.command()(upload)
 app.command()(restate)

@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tessera.public.frames import make_frame
+from wsi.results.features.features_h5 import NAME as FEATURES
+from wsi.results.objects.parquet import NAME as OBJECTS
 from wsi.results.summary import NAME as SUMMARY
 from wsi.results.tables import NAME as TILES
 
@@ -62,6 +64,33 @@ class RunResult:
         values = np.loadtxt(rows, delimiter=",", ndmin=2) if rows else np.empty((0, len(names)))
         kinds = [np.int64] * len(_BOX) + [np.float32] * (len(names) - len(_BOX))
         return {name: column.astype(kind) for name, column, kind in zip(names, values.T, kinds, strict=True)}
+
+    @cached_property
+    def features(self) -> NDArray[np.floating[Any]]:
+        """The vectors of an encoder, [tiles, dimensions] in float32 or float16: a row for each row of `tiles`. Raises
+        FileNotFoundError for results of another kind of model."""
+        import h5py  # pyright: ignore[reportMissingTypeStubs]
+
+        with (self.folder / FEATURES).open("rb") as file, h5py.File(file, "r") as stored:
+            return np.asarray(stored["features"])
+
+    @property
+    def objects(self) -> Any:
+        """A row for each object that a model found, with its outline in level-0 px, its class and its measurements.
+
+        A geopandas GeoDataFrame where geopandas is installed, else a pyarrow Table whose outlines are WKB. Raises
+        FileNotFoundError for results of another kind of model.
+        """
+        path = self.folder / OBJECTS
+        if not path.is_file():
+            raise FileNotFoundError(f"There is no {OBJECTS} in {self.folder}: the model finds no objects.")
+        try:
+            from geopandas import read_parquet
+        except ModuleNotFoundError:
+            from pyarrow.parquet import read_table
+
+            return read_table(path)
+        return read_parquet(path)
 
     def heatmap(self, column: str | None = None) -> NDArray[np.float32]:
         """Return [rows, columns] of the grid, a value a tile: those of the model's first column unless another is
