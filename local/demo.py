@@ -106,6 +106,7 @@ def _tell(model: str, finished: _Finished, console: Console) -> None:
     console.print(f"tiles    {planned} planned = {done} inferred + {broken} unreadable")
     console.print(f"tiles/s  {f'{rate:.0f}' if rate else 'too short to measure'}")
     if objects is not None:
-        console.print(f"found    {', '.join(f'{count:,} {name}' for name, count in objects['classes'].items())}")
+        classes = ", ".join(f"{count:,} {name}" for name, count in objects["classes"].items())
+        console.print(f"found    {objects['found']:,} objects: {classes}")
     for number, path in enumerate(finished.paths):
         console.print(f"{'' if number else 'results':<9}{path}")
