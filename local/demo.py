@@ -104,9 +104,13 @@ def _tell(model: str, finished: _Finished, console: Console) -> None:
     console.print(f"status   {job.status}")
     planned, done, broken = job.tiles_planned, job.tiles_inferred, job.tiles_unreadable
     console.print(f"tiles    {planned} planned = {done} inferred + {broken} unreadable")
-    console.print(f"tiles/s  {f'{rate:.0f}' if rate else 'too short to measure'}")
+    console.print(f"tiles/s  {_write_rate(rate) if rate else 'too short to measure'}")
     if objects is not None:
         classes = ", ".join(f"{count:,} {name}" for name, count in objects["classes"].items())
         console.print(f"found    {objects['found']:,} objects: {classes}")
     for number, path in enumerate(finished.paths):
         console.print(f"{'' if number else 'results':<9}{path}")
+
+
+def _write_rate(rate: float) -> str:
+    return f"{rate:.0f}" if rate >= 10 else f"{rate:.1f}"
