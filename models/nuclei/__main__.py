@@ -1,5 +1,5 @@
-"""`python -m models.nuclei train PICTURES OUT`, `… measure PICTURES WEIGHTS` and `… export WEIGHTS OUT`: README.md
-beside this file."""
+"""`python -m models.nuclei train PICTURES OUT`, `… measure PICTURES WEIGHTS`, `… export WEIGHTS OUT` and
+`… draw SLIDE RESULTS OUT --place LEFT TOP WIDTH HEIGHT`: README.md beside this file."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 from safetensors.torch import save_file
 
+from models.nuclei.drawing import PixelRectangle, draw_outlines
 from models.nuclei.exporting import make_graph
 from models.nuclei.finding import find_nuclei, load_network
 from models.nuclei.measuring import compare
@@ -38,7 +39,16 @@ def main() -> int:
     exporting = commands.add_parser("export", help="write the weights as ONNX")
     exporting.add_argument("weights", type=Path)
     exporting.add_argument("out", type=Path)
+    drawing = commands.add_parser("draw", help="write a PNG of a part of a slide, with the outlines of a run")
+    drawing.add_argument("slide", type=Path)
+    drawing.add_argument("results", type=Path, help="the folder that `tessera run --model nuclei` wrote")
+    drawing.add_argument("out", type=Path)
+    drawing.add_argument("--place", type=int, nargs=4, required=True, metavar=("LEFT", "TOP", "WIDTH", "HEIGHT"))
     asked = parser.parse_args()
+    if asked.command == "draw":
+        shown = draw_outlines(asked.slide, asked.results, asked.out, PixelRectangle(*asked.place))
+        _say(f"{shown} outlines")
+        return 0
     if asked.command == "export":
         asked.out.write_bytes(make_graph(load_network(asked.weights)).SerializeToString())
         return 0

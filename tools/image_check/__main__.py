@@ -20,7 +20,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from local.demo import analyse_slide
+from local.demo import DENSITY, analyse_slide
 from local.options import StackOptions
 from local.sample_slide import fetch_sample_slide
 from local.stack import Stack
@@ -71,7 +71,7 @@ def _run_worker(buildah: Buildah, console: Console) -> bool:
         )
         worker.start(FOLDER / "worker.log")
         try:
-            is_completed = analyse_slide(stack.as_json(), slide, FOLDER, console, began)
+            is_completed = analyse_slide(stack.as_json(), slide, FOLDER, console, began, models=(DENSITY,))
             user = worker.read_user()
         finally:
             code = worker.stop()
