@@ -17,9 +17,7 @@ from wsi.inspection.mask import SlideMask
 from wsi.inspection.stored_mask import StoredMask
 from wsi.inspection.tissue import SETTINGS
 from wsi.jobs.expecting import STITCHING_SECONDS
-from wsi.models.builtin import BUILTIN
 from wsi.records.identity import Role
-from wsi.records.models import ModelVersion
 from wsi.records.slides import Choice
 from wsi.tracing import make_traceparent
 
@@ -244,38 +242,6 @@ def test_a_list_of_jobs_estimates_none_of_them(analyst, slide):
     submit(analyst, slide)
     (listed,) = analyst("GET", "/jobs").body["items"]
     assert {listed[name] for name in ("waiting_for", "expected_start_at", "expected_end_at")} == {None}
-
-
-def test_partial_results_are_those_that_finished_since_the_last_look(analyst, slide, installation):
-    job = submit(analyst, slide).body["job_id"]
-    plan(installation, job)
-    finish_shard(installation, job, 2, 30)
-    first = analyst("GET", f"/jobs/{job}/partial").body
-    assert [(item["shard"], item["tiles"]) for item in first["items"]] == [(2, 30)]
-    assert first["output"] == "regression"
-    assert first["plan_url"] == installation.objects.presign_download("plan", filename="plan.json.gz", seconds=900)
-    finish_shard(installation, job, 0, 10)
-    second = analyst("GET", f"/jobs/{job}/partial", query={"after": first["after"]}).body
-    assert [item["shard"] for item in second["items"]] == [0]
-    third = analyst("GET", f"/jobs/{job}/partial", query={"after": second["after"]}).body
-    assert (third["items"], third["after"], third["plan_url"]) == ([], second["after"], None)
-    assert analyst("GET", f"/jobs/{job}/partial", query={"after": "!"}).status == 422
-
-
-@pytest.mark.parametrize("model", ["efficientnet-lite0", "nuclei"])
-def test_shards_of_vectors_and_objects_are_not_linked_while_the_job_runs(model, analyst, slide, installation):
-    card = BUILTIN[model]
-    installation.ledger.register_model(
-        ModelVersion(name=card.name, version=card.version, digest=card.digest, card=card.as_json(), package_uri=None)
-    )
-    job = submit(analyst, slide, model=model).body["job_id"]
-    waiting = analyst("GET", f"/jobs/{job}/partial").body
-    plan(installation, job)
-    finish_shard(installation, job, 0, 10)
-    running = analyst("GET", f"/jobs/{job}/partial", query={"after": waiting["after"]}).body
-    assert running == waiting == {"items": [], "after": "", "plan_url": None, "output": card.output}
-    assert analyst("GET", f"/jobs/{job}").body["tiles_inferred"] == 10, "progress is in the job"
-    assert analyst("GET", f"/jobs/{job}/partial", query={"after": "!"}).status == 422
 
 
 def test_results_are_links_and_issuing_them_is_audited(callers, slide, installation):
