@@ -91,7 +91,7 @@ def partial(
         caller, job_id, after=after, limit=limit, ledger=wiring.ledger, objects=wiring.objects
     )
     items = [PartialShard.of(shard) for shard in found.shards]
-    return PartialResults(items=items, after=found.after, plan_url=found.plan_url)
+    return PartialResults(items=items, after=found.after, plan_url=found.plan_url, output=found.output)
 
 
 @router.get("/jobs/<job_id>/results", tags=["jobs"], summary="Links to the result files")

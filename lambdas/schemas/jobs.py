@@ -25,7 +25,7 @@ from wsi.records.deliveries import Delivery, NoticeChannel
 from wsi.records.expectations import NOTHING_KNOWN, Expectation
 from wsi.records.identity import Actor
 from wsi.records.jobs import Job, JobEvent, JobOptions, Priority, Submission
-from wsi.records.model_card import ReadLevel
+from wsi.records.model_card import OutputKind, ReadLevel
 from wsi.records.notices import make_job_update
 from wsi.records.outline import Frame
 from wsi.records.pages import Page
@@ -350,6 +350,10 @@ class PartialResults(Answer):
     plan_url: str | None = Field(
         description="The plan (gzipped JSON), for 15 minutes: where each tile number of the shards lies. Null without "
         "shards."
+    )
+    output: OutputKind = Field(
+        description="What the job's model gives. Shards of an `embedding` or a `detection` are not listed: the job "
+        "counts their tiles, and they are results at its end."
     )
 
 

@@ -244,21 +244,6 @@ def test_a_list_of_jobs_estimates_none_of_them(analyst, slide):
     assert {listed[name] for name in ("waiting_for", "expected_start_at", "expected_end_at")} == {None}
 
 
-def test_partial_results_are_those_that_finished_since_the_last_look(analyst, slide, installation):
-    job = submit(analyst, slide).body["job_id"]
-    plan(installation, job)
-    finish_shard(installation, job, 2, 30)
-    first = analyst("GET", f"/jobs/{job}/partial").body
-    assert [(item["shard"], item["tiles"]) for item in first["items"]] == [(2, 30)]
-    assert first["plan_url"] == installation.objects.presign_download("plan", filename="plan.json.gz", seconds=900)
-    finish_shard(installation, job, 0, 10)
-    second = analyst("GET", f"/jobs/{job}/partial", query={"after": first["after"]}).body
-    assert [item["shard"] for item in second["items"]] == [0]
-    third = analyst("GET", f"/jobs/{job}/partial", query={"after": second["after"]}).body
-    assert (third["items"], third["after"], third["plan_url"]) == ([], second["after"], None)
-    assert analyst("GET", f"/jobs/{job}/partial", query={"after": "!"}).status == 422
-
-
 def test_results_are_links_and_issuing_them_is_audited(callers, slide, installation):
     job = submit(callers.analyst, slide).body["job_id"]
     early = callers.viewer("GET", f"/jobs/{job}/results")

@@ -217,7 +217,7 @@ def test_unreadable_tiles_are_counted_with_their_share_and_their_reason(analyst,
     status(page, "Completed, some tiles unreadable")
     share = 100 * job.tiles_unreadable / job.tiles_planned
     expect(page.get_by_text(f"{job.tiles_unreadable} ({share:.1f} %)")).to_be_visible()
-    expect(page.get_by_text("could not be read and have no score")).to_be_visible()
+    expect(page.get_by_text("could not be read and are missing from the results")).to_be_visible()
     assert analyst.violations() == []
     analyst.look("job-unreadable")
 

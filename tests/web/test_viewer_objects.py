@@ -1,5 +1,5 @@
-"""Object outlines in the viewer: `objects.geojson.gz` among the results of a job, written, stored and recorded by
-the adapters that workers use."""
+"""Object outlines in the viewer: `objects.geojson.gz` among the results of a job, as a model leaves it, or drawn ones
+that are written, stored and recorded by the adapters that workers use."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ from tessera.api.rest import RemoteJob, RemoteSlide
 from tests.shared_slides import shared_slide
 from tests.stack.lab import Lab
 from tests.web.person import Person
-from tests.web.viewing import FIRST_TILE, SLIDE, WATCH_FRAMES, at, patience, settled
+from tests.web.viewing import COLOURED, FIRST_TILE, SLIDE, WATCH_FRAMES, at, overlay, patience, settled
 from wsi import keys
+from wsi.results.objects.class_colours import choose_colour
 from wsi.results.sink import ObjectSink
 
 logger = logging.getLogger(__name__)
@@ -35,21 +36,8 @@ NAME = "objects.geojson.gz"
 #: Outlines. `OUTLINES=100000` for the figures in benchmarks/README.md; more than are stroked in any case.
 MANY = int(os.environ.get("OUTLINES", "10000"))
 
-#: The pixels of the overlay that have a colour: red, green, blue.
-COLOURED = """
-([red, green, blue]) => {
-  const canvas = document.querySelector('canvas[data-overlay]');
-  const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext('2d', { willReadFrequently: true });
-  copy.drawImage(canvas, 0, 0);
-  const { data } = copy.getImageData(0, 0, canvas.width, canvas.height);
-  let found = 0;
-  for (let at = 0; at < data.length; at += 4) {
-    const near = Math.abs(data[at] - red) + Math.abs(data[at + 1] - green) + Math.abs(data[at + 2] - blue) < 30;
-    if (data[at + 3] > 120 && near) found += 1;
-  }
-  return found;
-}
-"""
+REGION = [700, 1100, 700, 700]  #: tissue with many nuclei, in few windows of the network
+MIDDLE = (1050.0, 1450.0)  #: of it
 RED, BLUE = (200, 0, 0), (86, 180, 233)
 
 #: Keeps how long the page's thread was busy at a stretch, ms.
@@ -125,7 +113,7 @@ def test_outlines_are_drawn_chosen_and_hidden(lab: Lab, slide: RemoteSlide, anal
     card = page.get_by_role("group", name="Chosen object")
     page.mouse.click(*at(page, 1220, 1500))
     expect(card).to_contain_text("Gland")
-    expect(card.get_by_role("row", name="Area µm²")).to_contain_text("58,000.5")
+    expect(card.get_by_role("row", name="Area")).to_contain_text("58,000.5 µm²")
     page.mouse.click(*at(page, 1010, 1510))
     expect(card).to_contain_text("Nucleus")
     assert analyst.violations() == []
@@ -144,6 +132,45 @@ def test_outlines_are_drawn_chosen_and_hidden(lab: Lab, slide: RemoteSlide, anal
     assert page.evaluate(COLOURED, RED) == 0
     page.mouse.click(*at(page, 1220, 1500))
     expect(card).to_have_count(0)
+
+
+def find_middle_of_a_nucleus(geojson: bytes) -> tuple[float, float, float]:
+    """Level-0 px of the one that is nearest to MIDDLE, and its area in um2."""
+    nuclei: list[tuple[float, float, float]] = []
+    for feature in json.loads(gzip.decompress(geojson))["features"]:
+        ring = feature["geometry"]["coordinates"][0][1:]
+        x, y = (sum(axis) / len(ring) for axis in zip(*ring, strict=True))
+        nuclei.append((x, y, feature["properties"]["measurements"]["Area µm^2"]))
+    return min(nuclei, key=lambda nucleus: abs(nucleus[0] - MIDDLE[0]) + abs(nucleus[1] - MIDDLE[1]))
+
+
+def test_nuclei_are_outlined_counted_and_measured(lab: Lab, slide: RemoteSlide, analyst: Person) -> None:
+    body = {"slide_id": slide.slide_id, "model": "nuclei", "region": REGION}
+    job = lab.wait(lab.api.get_job(lab.transport.call("POST", "/jobs", body=body, repeatable=True)["job_id"]))
+    results = lab.results(job)
+    found = json.loads(results["summary.json"])["objects"]["found"]
+    assert found > 100
+    x, y = MIDDLE
+    page = look_at(analyst, job, f"#x={x:g}&y={y:g}&z=1")
+    counts = page.get_by_role("table", name="Outlined objects")
+    expect(counts.get_by_role("row", name=f"Nucleus {found:,}")).to_be_visible()
+    expect(page.get_by_text(re.compile("tiles? searched for objects"))).to_be_visible()
+    expect(page.get_by_label("Heatmap")).to_have_count(0)
+    page.get_by_role("button", name="Zoom in").click()
+    page.wait_for_timeout(1000)  # until the address has followed
+    settled(page)
+    assert page.evaluate(COLOURED, list(choose_colour(0))) > 1000
+    x, y, area = find_middle_of_a_nucleus(results["objects.geojson.gz"])
+    page.mouse.move(*at(page, x, y))
+    card = page.get_by_role("group", name="Object under the pointer")
+    expect(card.get_by_role("row", name="Area")).to_contain_text(f"{round(area, 1):g} µm²")
+    assert analyst.violations() == []
+    analyst.look("viewer-nuclei")
+    page.get_by_label("Object outlines").uncheck()
+    expect(card).to_have_count(0)
+    page.get_by_label("Analysed tiles").check()
+    page.wait_for_timeout(300)
+    assert overlay(page)[0] > 0
 
 
 def test_many_outlines_do_not_freeze_the_page(lab: Lab, slide: RemoteSlide, analyst: Person) -> None:

@@ -35,6 +35,22 @@ OVERLAY = """
 }
 """
 
+#: The pixels of the overlay that have a colour: red, green, blue.
+COLOURED = """
+([red, green, blue]) => {
+  const canvas = document.querySelector('canvas[data-overlay]');
+  const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext('2d', { willReadFrequently: true });
+  copy.drawImage(canvas, 0, 0);
+  const { data } = copy.getImageData(0, 0, canvas.width, canvas.height);
+  let found = 0;
+  for (let at = 0; at < data.length; at += 4) {
+    const near = Math.abs(data[at] - red) + Math.abs(data[at + 1] - green) + Math.abs(data[at + 2] - blue) < 30;
+    if (data[at + 3] > 120 && near) found += 1;
+  }
+  return found;
+}
+"""
+
 #: ms from the begin of the load to the frame in which the slide is first seen.
 FIRST_TILE = """
 () => new Promise((resolve, reject) => {

@@ -11,6 +11,7 @@ from wsi.errors import Conflict, Invalid
 from wsi.ports.ledger import TenantLedger
 from wsi.ports.objects import Objects
 from wsi.records.identity import Actor
+from wsi.records.model_card import SCORES, ModelCard, OutputKind
 from wsi.records.results import ResultFile
 from wsi.records.shards import ShardOutput
 
@@ -34,6 +35,7 @@ class FinishedShards:
     shards: tuple[LinkedShard, ...]
     after: str  #: what to give next time
     plan_url: str | None  #: presigned, of the plan that says where the shards' tile numbers lie; None without shards
+    output: OutputKind  #: of the job's model
 
 
 def issue_partial_links(
@@ -41,9 +43,13 @@ def issue_partial_links(
 ) -> FinishedShards:
     """Return links to the finished shards that the holder of `after` has not seen, and to their plan.
 
-    Shards finish in no order, so the cursor is the set of shards seen, one bit each. Raises NotFound, Invalid.
+    Only shards of scores are linked. Those of vectors and maps are up to 64 MB each, and their tiles are counted in the
+    job. Shards finish in no order, so the cursor is the set of shards seen, one bit each. Raises NotFound, Invalid.
     """
     seen = _read_cursor(after)
+    output = _find_output(actor, job_id, ledger)
+    if output not in SCORES:
+        return FinishedShards(shards=(), after=_make_cursor(seen), plan_url=None, output=output)
     finished = ledger.list_finished_shards(actor, job_id)
     fresh = [shard for shard in finished if not seen >> shard.index & 1][:limit]
     for shard in fresh:
@@ -59,9 +65,8 @@ def issue_partial_links(
         )
         for shard in fresh
     )
-    return FinishedShards(
-        shards=links, after=_make_cursor(seen), plan_url=_plan_link(actor, job_id, ledger, objects) if fresh else None
-    )
+    plan_url = _plan_link(actor, job_id, ledger, objects) if fresh else None
+    return FinishedShards(shards=links, after=_make_cursor(seen), plan_url=plan_url, output=output)
 
 
 def issue_result_links(actor: Actor, job_id: UUID, *, ledger: TenantLedger, objects: Objects) -> tuple[Linked, ...]:
@@ -76,6 +81,13 @@ def issue_result_links(actor: Actor, job_id: UUID, *, ledger: TenantLedger, obje
         Linked(file=file, url=objects.presign_download(file.key, filename=file.name, seconds=LINK_SECONDS))
         for file in files
     )
+
+
+def _find_output(actor: Actor, job_id: UUID, ledger: TenantLedger) -> OutputKind:
+    """Return the kind of output of the job's model. Raises NotFound."""
+    job = ledger.get_job(actor, job_id)
+    model = ledger.get_model(actor, job.model, job.model_version, digest=job.model_digest)
+    return ModelCard.from_json(model.card).output
 
 
 def _plan_link(actor: Actor, job_id: UUID, ledger: TenantLedger, objects: Objects) -> str:

@@ -30,3 +30,8 @@ export function formatDuration(seconds: number): string {
 export function formatMoment(iso: string): string {
   return new Date(iso).toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'short' });
 }
+
+/** Return "a, b and c". */
+export function joinWords(words: readonly string[]): string {
+  return new Intl.ListFormat('en-GB', { type: 'conjunction' }).format(words);
+}

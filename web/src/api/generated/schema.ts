@@ -2108,6 +2108,11 @@ export interface components {
             /** @description suitable: the coarsest level that is fine enough for the model; finest: level 0, slower. Without it, what the model's card says. */
             read_level?: components["schemas"]["ReadLevel"] | null;
         };
+        /**
+         * OutputKind
+         * @enum {string}
+         */
+        OutputKind: "classification" | "regression" | "embedding" | "detection";
         /** PackageFileToSend */
         PackageFileToSend: {
             /**
@@ -2158,6 +2163,8 @@ export interface components {
             after: string;
             /** Items */
             items: components["schemas"]["PartialShard"][];
+            /** @description What the job's model gives. Shards of an `embedding` or a `detection` are not listed: the job counts their tiles, and they are results at its end. */
+            output: components["schemas"]["OutputKind"];
             /**
              * Plan Url
              * @description The plan (gzipped JSON), for 15 minutes: where each tile number of the shards lies. Null without shards.

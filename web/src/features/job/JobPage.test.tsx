@@ -266,6 +266,24 @@ describe('a job that ended well', () => {
     await expectAccessible();
   });
 
+  it.each([
+    [{ objects: { found: 1204, classes: { Nucleus: 1200, Lymphocyte: 4 } } }, 'Objects', '1,200 Nucleus and 4 Lymphocyte'],
+    [{ objects: { found: 0, classes: { Nucleus: 0 } } }, 'Objects', 'none found'],
+    [{ model: { mpp: 0.5, licence: 'MIT', embedding: { dimensions: 1280 } } }, 'Vectors', '1,280 numbers for each tile'],
+    [{ model: { mpp: 0.5, licence: 'MIT' } }, 'Model’s licence', 'MIT'],
+  ])('says what it found besides scores: %o', async (changes, name, text) => {
+    vi.stubGlobal('fetch', () => Promise.resolve(Response.json({ ...SUMMARY, ...changes })));
+    const files = ['features.h5', 'objects.geojson.gz', 'objects.full.geojson.gz', 'objects.parquet', 'tiles.parquet', 'summary.json'];
+    show(api([COMPLETED], { 'GET /jobs/job-1/results': page(files.map(file)) }));
+    expect((await screen.findByText(name)).nextSibling).toHaveTextContent(text);
+    const opens = (what: RegExp) => screen.getByRole('row', { name: what });
+    expect(opens(/objects\.geojson/)).toHaveTextContent('QuPath');
+    expect(opens(/objects\.full\.geojson/)).toHaveTextContent('from the corner of level 0');
+    expect(opens(/objects\.parquet/)).toHaveTextContent('geopandas');
+    expect(opens(/tiles\.parquet/)).toHaveTextContent('pandas');
+    expect(opens(/features\.h5/)).toHaveTextContent('h5py');
+  });
+
   it('fetches fresh links in place of those that have run out', async () => {
     const fake = api([COMPLETED], { 'GET /jobs/job-1/results': results });
     show(fake);

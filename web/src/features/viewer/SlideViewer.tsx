@@ -2,7 +2,10 @@ import { useRef, useState } from 'react';
 import { formatNumber } from '../../ui/format';
 import { Problem } from '../../ui/messages/Problem';
 import { usePanes } from './panes/pane_address';
-import type { FoundObjects } from './results/found_objects';
+import { formatScore, nameColumn } from './results/column_text';
+import type { FoundObject, FoundObjects } from './results/found_objects';
+import { describeMeasurement } from './results/measurement_text';
+import { hasScores } from './results/output';
 import { KeyboardHelp } from './navigation/KeyboardHelp';
 import { OverlayPanel } from './overlays/OverlayPanel';
 import { ObjectCard } from './panes/ObjectCard';
@@ -12,7 +15,7 @@ import type { Pyramid } from './engine/pyramid';
 import { OBJECTS, TISSUE, useSlideJobs } from './results/queries';
 import { ResultPanel } from './panes/ResultPanel';
 import type { Tile } from './results/tile_scores';
-import { DEFAULT_CHOICE, DEFAULT_SETTINGS, type PaneState, usePaneState } from './panes/pane_state';
+import { DEFAULT_CHOICE, DEFAULT_SETTINGS, type OverlaySettings, type PaneState, showsTiles, usePaneState } from './panes/pane_state';
 import { SlideStage } from './panes/SlideStage';
 import { ZoomButtons } from './navigation/ZoomButtons';
 import { TileCard } from './panes/TileCard';
@@ -42,12 +45,16 @@ export function SlideViewer({ slideId, pyramid }: { slideId: string; pyramid: Py
   const left = usePaneState(panes[0], pyramid, slideId, settings, choices[0]);
   const right = usePaneState(panes[1] ?? null, pyramid, slideId, settings, choices[1]);
   const shown: readonly PaneState[] = panes.length === 2 ? [left, right] : [left];
+  const results = shown.filter((_, side) => panes[side] != null);
+  const withoutScores = results.filter(({ output }) => !hasScores(output));
   const has = (name: string) => shown.some(({ results }) => results?.files.some((file) => file.name === name));
 
   const pointAt = (next: Point, by: 'pointer' | 'key') => {
     setReadAloud(by === 'key');
-    // Only when the tile changes: a pointer moves hundreds of times a second.
-    setPoint((held) => (shown.every((pane) => findCell(pane, held) === findCell(pane, next)) ? held : next));
+    // Only when the tile or object changes: a pointer moves hundreds of times a second.
+    const isSame = (held: Point) => (pane: PaneState) =>
+      findCell(pane, held) === findCell(pane, next) && findObject(pane, held)?.number === findObject(pane, next)?.number;
+    setPoint((held) => (shown.every(isSame(held)) ? held : next));
   };
   const goTo = ({ box: { x, y, width, height } }: Tile) => {
     const centre = { x: x + width / 2, y: y + height / 2 };
@@ -63,9 +70,10 @@ export function SlideViewer({ slideId, pyramid }: { slideId: string; pyramid: Py
     >
       <div className="flex h-[max(24rem,60dvh)] min-w-0 grow gap-2 lg:h-full">
         {shown.map((pane, side) => {
-          const tile = findTile(pane, point);
-          const layers = withPickedObject({ ...pane.layers, marked: tile?.box ?? null }, side, picked);
-          const { objects } = layers;
+          const tile = findDrawnTile(pane, point, settings);
+          const chosen = findPicked(pane, side, picked);
+          const object = chosen ?? findObject(pane, point);
+          const layers = withPickedObject({ ...pane.layers, marked: tile?.box ?? null }, object);
           return (
             <SlideStage
               key={side}
@@ -89,7 +97,7 @@ export function SlideViewer({ slideId, pyramid }: { slideId: string; pyramid: Py
             >
               {side === 0 && <ZoomButtons engine={lead} onFullScreen={() => void toggleFullScreen(root.current)} />}
               <div className="pointer-events-none absolute right-3 bottom-3 flex flex-col items-end gap-2">
-                {objects?.picked != null && <ObjectCard object={objects.objects.describe(objects.picked)} />}
+                {object && <ObjectCard object={object} isChosen={chosen !== null} />}
                 {tile && pane.results && <TileCard tile={tile} columns={pane.results.columns} shown={pane.column} />}
               </div>
             </SlideStage>
@@ -97,14 +105,20 @@ export function SlideViewer({ slideId, pyramid }: { slideId: string; pyramid: Py
         })}
       </div>
       <p role="status" className="sr-only">
-        {isReadAloud && point !== null && shown.map((pane) => describeTile(pane, findTile(pane, point))).join(' ')}
+        {isReadAloud && point !== null && shown.map((pane) => [describeTile(pane, findTile(pane, point)), describeObject(findObject(pane, point))].join(' ')).join(' ')}
       </p>
       <aside aria-label="Results" className="grid shrink-0 content-start items-start gap-3 px-1 md:grid-cols-2 md:gap-x-6 lg:w-80 lg:grid-cols-1 lg:overflow-y-auto">
         <Notes sentences={[pyramid.note, ...pyramid.warnings]} />
         {jobs.isError && <Problem error={jobs.error} onRetry={() => void jobs.refetch()} />}
         <PaneChoice jobs={jobs.data ?? []} panes={panes} onChange={setPanes} />
         {panes[0] !== null && (
-          <OverlayPanel settings={settings} hasMask={has(TISSUE)} hasObjects={has(OBJECTS)} onChange={setSettings} />
+          <OverlayPanel
+            settings={settings}
+            hasScores={results.some(({ output }) => hasScores(output))}
+            tiles={withoutScores.length === 0 ? null : withoutScores.some(({ output }) => showsTiles(settings, output))}
+            hasMask={has(TISSUE)} hasObjects={has(OBJECTS)}
+            onChange={setSettings}
+          />
         )}
         {shown.map((pane, place) =>
           panes[place] == null ? null : (
@@ -132,11 +146,14 @@ function pickObject({ layers: { objects } }: PaneState, side: number, { x, y }: 
   return objects && found ? { side, of: objects.objects, number: found.number } : null;
 }
 
-/** Add the object that was clicked on this side, while its outlines are shown. */
-function withPickedObject(layers: Layers, side: number, picked: PickedObject): Layers {
+/** Return the object that was clicked on this side, while its outlines are shown. */
+function findPicked({ layers: { objects } }: PaneState, side: number, picked: PickedObject): FoundObject | null {
+  return picked?.side === side && picked.of === objects?.objects ? picked.of.describe(picked.number) : null;
+}
+
+function withPickedObject(layers: Layers, object: FoundObject | null): Layers {
   const { objects } = layers;
-  if (objects === null || picked?.side !== side || picked.of !== objects.objects) return layers;
-  return { ...layers, objects: { ...objects, picked: picked.number } };
+  return objects === null || object === null ? layers : { ...layers, objects: { ...objects, picked: object.number } };
 }
 
 /** Notes and warnings about the slide's images. */
@@ -154,16 +171,31 @@ function Notes({ sentences }: { sentences: readonly (string | null)[] }) {
 
 /** Describe a tile by its score in the class that is shown, for screen readers. */
 function describeTile({ column, results }: PaneState, tile: Tile | null): string {
-  if (column === undefined || results === null) return '';
+  if (results === null) return '';
   if (tile === null) return 'No tile was analysed here.';
   const where = `x ${formatNumber(tile.box.x)}, y ${formatNumber(tile.box.y)} px`;
-  const score = tile.scores?.[results.columns.indexOf(column)];
-  return score === undefined ? `Could not be read: ${where}.` : `${column.name} ${formatNumber(score, 4)}, ${where}.`;
+  if (tile.scores === null) return `Could not be read: ${where}.`;
+  if (column === undefined) return `Analysed: ${where}.`;
+  return `${nameColumn(column)} ${formatScore(tile.scores[results.columns.indexOf(column)] ?? NaN, column)}, ${where}.`;
 }
+
+function describeObject(object: FoundObject | null): string {
+  if (object === null) return '';
+  const measurements = object.measurements.map(([label, value]) => describeMeasurement(label, value).join(' '));
+  return `${[object.name, ...measurements].join(', ')}.`;
+}
+
+const findObject = ({ layers: { objects } }: PaneState, point: Point) => (point ? (objects?.objects.findAt(point.x, point.y) ?? null) : null);
 
 const findCell = ({ results }: PaneState, point: Point) => (results && point ? results.scores.cellAt(point.x, point.y) : -1);
 
 const findTile = (pane: PaneState, point: Point) => pane.results?.scores.tile(findCell(pane, point)) ?? null;
+
+/** Return the tile at a point, unless it is one that is not drawn: an analysed one under outlines. */
+function findDrawnTile(pane: PaneState, point: Point, settings: OverlaySettings): Tile | null {
+  const tile = findTile(pane, point);
+  return hasScores(pane.output) || tile?.scores === null || showsTiles(settings, pane.output) ? tile : null;
+}
 
 async function toggleFullScreen(element: HTMLElement | null): Promise<void> {
   if (document.fullscreenElement) await document.exitFullscreen();

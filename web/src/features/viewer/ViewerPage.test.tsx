@@ -6,11 +6,28 @@ import { expectAccessible } from '../../testing/axe';
 import { FakeApi, type Reply } from '../../testing/fakes';
 import { renderPage } from '../../testing/render';
 import type { Pyramid } from './engine/pyramid';
+import { FoundObjects, packObjects } from './results/found_objects';
+import type { Feature } from './results/geojson';
 import type { Job } from './results/queries';
 import { openedEngines } from './testing/fake_engine';
 import { PLAN, SHARD } from './testing/shard_files';
 
 vi.mock('./engine/openseadragon_engine', () => import('./testing/fake_engine'));
+
+/** Addresses of the files of outlines that were loaded. There are no workers here. */
+const loadedObjects: string[] = [];
+vi.mock('./results/load_objects', () => ({
+  loadObjects: async (url: string) => {
+    loadedObjects.push(url);
+    return new FoundObjects(await packObjects(makeNucleus()));
+  },
+}));
+
+async function* makeNucleus(): AsyncGenerator<Feature> {
+  const coordinates = [[[140, 50], [160, 50], [160, 70], [140, 70], [140, 50]]];
+  const properties = { classification: { name: 'Nucleus' }, measurements: { 'Area µm^2': 58.32, Solidity: 0.9 } };
+  yield await Promise.resolve({ type: 'Feature', geometry: { type: 'Polygon', coordinates }, properties });
+}
 
 const PYRAMID: Pyramid = {
   etag: 'e1',
@@ -49,6 +66,7 @@ const SUMMARY = {
   warnings: [],
 };
 const TABLE = 'minx,miny,width,height,tumour,stroma\n0,0,100,50,0.25,0.75\n100,50,100,50,0.9,0.1\n';
+const BOXES = 'minx,miny,width,height\n0,0,100,50\n100,50,100,50\n';
 const bytesOf = (base64: string) => Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
 
 const result = (name: string) => ({ name, size: 1200, sha256: '0', media_type: 'x', url: `http://store/${name}` });
@@ -67,7 +85,7 @@ function api(changes: Record<string, Reply | Reply[]> = {}): FakeApi {
   });
 }
 
-/** What the store of results holds. */
+/** What the store of results holds, unless a test stores something else. */
 const STORE: Record<string, () => Response> = {
   'http://store/tiles.csv': () => new Response(TABLE),
   'http://store/summary.json': () => new Response(JSON.stringify(SUMMARY)),
@@ -75,12 +93,17 @@ const STORE: Record<string, () => Response> = {
   'http://store/shard': () => new Response(bytesOf(SHARD)),
 };
 
+const changed = new Map<string, string>();
+const store = (url: string, text: string) => changed.set(url, text);
+
 beforeEach(() => {
+  changed.clear();
+  loadedObjects.length = 0;
   openedEngines.length = 0;
   history.replaceState(null, '', '/');
   vi.spyOn(HTMLCanvasElement.prototype, 'getContext').mockReturnValue(null);
   vi.spyOn(globalThis, 'fetch').mockImplementation((url) =>
-    Promise.resolve(STORE[url as string]?.() ?? new Response(null, { status: 403 })),
+    Promise.resolve(changed.has(url as string) ? new Response(changed.get(url as string)) : STORE[url as string]?.() ?? new Response(null, { status: 403 })),
   );
 });
 
@@ -170,14 +193,14 @@ describe('the viewer', () => {
   it('names what opens each file', async () => {
     renderPage('/view/s1?job=j1', api());
     await userEvent.click(await screen.findByText('Files of this job'));
-    expect(screen.getByText(/^Scores of each tile. Opens in: Excel/)).toBeVisible();
+    expect(screen.getByText(/^Place of each tile, and its scores if the model gives any. Opens in: Excel/)).toBeVisible();
     await expectAccessible();
   });
 
   it('fills in while the job runs, by the plan that says where tiles lie', async () => {
     const running = job('j1', { status: 'RUNNING' });
-    const look: Reply = { body: { items: [{ shard: 0, tiles: 4, url: 'http://store/shard' }], after: 'AQ==', plan_url: 'http://store/plan' } };
-    const nothing: Reply = { body: { items: [], after: 'AQ==', plan_url: null } };
+    const look: Reply = { body: { items: [{ shard: 0, tiles: 4, url: 'http://store/shard' }], after: 'AQ==', plan_url: 'http://store/plan', output: 'classification' } };
+    const nothing: Reply = { body: { items: [], after: 'AQ==', plan_url: null, output: 'classification' } };
     const server = api({
       'GET /jobs/j1': { body: running },
       'GET /jobs/j1/partial?limit=20': look,
@@ -188,6 +211,87 @@ describe('the viewer', () => {
     expect(screen.getByText('3 tiles with scores, 1 unreadable (hatched)')).toBeVisible();
     expect(screen.getByText('pen marks')).toBeVisible();
     expect(screen.queryByText('Files of this job')).toBeNull();
+    await expectAccessible();
+  });
+
+  it('shows columns by their title, in their unit, and colours by the scores where the range means nothing', async () => {
+    const columns = [{ name: 'til', low: 0, high: 1, title: 'Lymphocytes', unit: '%', meaning: 'Share of nuclei.', has_range: false }];
+    store('http://store/summary.json', JSON.stringify({ ...SUMMARY, model: { columns, output: 'regression' } }));
+    store('http://store/tiles.csv', 'minx,miny,width,height,til\n0,0,100,50,12\n100,50,100,50,30\n');
+    renderPage('/view/s1?job=j1', api());
+    expect(await screen.findByRole('img', { name: 'Legend: Lymphocytes from 12 % to 30 %' })).toBeVisible();
+    expect(screen.getByRole('option', { name: 'Lymphocytes' })).toBeInTheDocument();
+    expect(screen.getByText('Share of nuclei.')).toBeVisible();
+    expect(screen.getByLabelText('Hide scores below')).toHaveAttribute('max', '30');
+    await userEvent.click(screen.getByText('Highest-scoring tiles'));
+    await userEvent.click(screen.getByRole('button', { name: 'Go to tile 1, score 30 %' }));
+    expect(screen.getByRole('row', { name: 'Lymphocytes 30 %' })).toBeVisible();
+    await expectAccessible();
+  });
+
+  it('draws the tiles of an embedding, which has no scores', async () => {
+    store('http://store/summary.json', JSON.stringify({ ...SUMMARY, model: { columns: [], output: 'embedding', embedding: { dimensions: 1280 } } }));
+    store('http://store/tiles.csv', BOXES);
+    renderPage('/view/s1?job=j1', api());
+    expect(await screen.findByText('2 tiles with a vector of 1,280 numbers each, 1 unreadable (hatched)')).toBeVisible();
+    expect(screen.getByText(/^The vectors are in features.h5/)).toBeVisible();
+    for (const label of ['Class', 'Heatmap', 'Opacity', 'Hide scores below']) expect(screen.queryByLabelText(label)).toBeNull();
+    expect(screen.queryByText('Highest-scoring tiles')).toBeNull();
+    expect(screen.getByLabelText('Analysed tiles')).toBeChecked();
+    const engine = await stage();
+    act(() => {
+      engine.follow({ x: 150, y: 75, zoom: 1 });
+      engine.opening.onKey('Enter');
+    });
+    expect(await screen.findByText('Analysed: x 100, y 50 px.', { selector: '[role=status]' })).toBeInTheDocument();
+    expect(screen.getByText('Analysed', { exact: true })).toBeVisible();
+    await expectAccessible();
+  });
+
+  it('counts the objects of a detection, and describes the one under the pointer', async () => {
+    const model = { columns: [], output: 'detection', objects: { classes: ['Nucleus'] } };
+    store('http://store/summary.json', JSON.stringify({ ...SUMMARY, model, objects: { found: 1204, classes: { Nucleus: 1204 } } }));
+    store('http://store/tiles.csv', BOXES);
+    const files = ['objects.geojson.gz', 'objects.full.geojson.gz', 'tiles.csv', 'summary.json'].map(result);
+    renderPage('/view/s1?job=j1', api({ 'GET /jobs/j1/results': { body: { items: files, next_cursor: null } } }));
+    expect(await screen.findByText('2 tiles searched for objects, 1 unreadable (hatched)')).toBeVisible();
+    expect(screen.getByRole('row', { name: 'Nucleus 1,204' })).toBeVisible();
+    expect(screen.getByLabelText('Object outlines')).toBeChecked();
+    expect(screen.getByLabelText('Analysed tiles')).not.toBeChecked();
+    await waitFor(() => {
+      expect(loadedObjects).toEqual(['http://store/objects.full.geojson.gz']); // from the corner of level 0
+    });
+    const engine = await stage();
+    act(() => {
+      engine.follow({ x: 400, y: 300, zoom: 1 });
+    });
+    const surface = screen.getByRole('button', { name: 'Zoom in' }).parentElement?.parentElement as HTMLElement;
+    await waitFor(() => {
+      fireEvent.pointerMove(surface, { clientX: 150, clientY: 60 });
+      expect(screen.getByRole('group', { name: 'Object under the pointer' })).toBeVisible();
+    });
+    expect(screen.getByRole('row', { name: 'Area 58.3 µm²' })).toBeVisible();
+    act(() => {
+      engine.opening.onPick({ x: 150, y: 60 });
+    });
+    fireEvent.pointerMove(surface, { clientX: 10, clientY: 140 });
+    expect(screen.getByRole('group', { name: 'Chosen object' })).toBeVisible();
+    await expectAccessible();
+  });
+
+  it.each([
+    ['embedding', 'The vectors are a file once the job has ended.'],
+    ['detection', 'Outlines are drawn once the job has ended.'],
+  ])('counts the tiles of a running %s, and loads nothing of it', async (output, sentence) => {
+    const running = job('j1', { status: 'RUNNING', tiles_inferred: 2, tiles_unreadable: 1 });
+    const partial: Reply = { body: { items: [], after: '', plan_url: null, output } };
+    const server = api({ 'GET /jobs/j1': { body: running }, 'GET /jobs/j1/partial?limit=20': partial });
+    renderPage('/view/s1?job=j1', server);
+    expect(await screen.findByText(sentence)).toBeVisible();
+    expect(screen.getByText('3 of 4')).toBeVisible();
+    expect(screen.queryByText('Loading the results')).toBeNull();
+    expect(screen.queryByLabelText('Heatmap')).toBeNull();
+    expect(globalThis.fetch).not.toHaveBeenCalled();
     await expectAccessible();
   });
 

@@ -1,4 +1,4 @@
-import { formatDuration, formatNumber } from '../../../ui/format';
+import { formatDuration, formatNumber, joinWords } from '../../../ui/format';
 import { messageOf } from '../../../api/problem';
 import { Fact } from '../JobFacts';
 import { type Summary, countReasons } from './queries';
@@ -20,10 +20,13 @@ export function SummaryFigures({ summary, error }: { summary: Summary | undefine
             <Fact name="Tiles">
               {formatNumber(summary.tiles.inferred)} of {formatNumber(summary.tiles.planned)} analysed
             </Fact>
+            {summary.objects && <Fact name="Objects">{describeObjects(summary.objects)}</Fact>}
+            {summary.model.embedding && <Fact name="Vectors">{formatNumber(summary.model.embedding.dimensions)} numbers for each tile</Fact>}
             <Fact name="Slide">
               {formatNumber(summary.slide.width)} × {formatNumber(summary.slide.height)} px, {formatNumber(summary.slide.mpp, 4)} µm per pixel
             </Fact>
             <Fact name="Analysed at">{formatNumber(summary.model.mpp, 4)} µm per pixel</Fact>
+            {summary.model.licence && <Fact name="Model’s licence">{summary.model.licence}</Fact>}
             <Fact name="Computing time">{formatComputing(summary.run.inference.seconds)}</Fact>
             <Fact name="Hardware">{summary.run.inference.hardware.join(', ') || '–'}</Fact>
           </dl>
@@ -32,6 +35,11 @@ export function SummaryFigures({ summary, error }: { summary: Summary | undefine
       )}
     </section>
   );
+}
+
+/** Return "1,204 Nucleus and 17 Lymphocyte". */
+function describeObjects({ found, classes }: NonNullable<Summary['objects']>): string {
+  return found === 0 ? 'none found' : joinWords(Object.entries(classes).map(([name, count]) => `${formatNumber(count)} ${name}`));
 }
 
 const formatComputing = (seconds: number) => (seconds < 1 ? 'less than a second' : `${formatDuration(seconds)} of one worker`);
@@ -50,7 +58,7 @@ function Notes({ summary }: { summary: Summary }) {
 function describeUnreadable({ tiles, unreadable: lost }: Summary): string[] {
   if (tiles.unreadable === 0) return [];
   const reasons = countReasons(lost).slice(0, 3).map(([reason, count]) => `${reason} (${formatNumber(count)})`);
-  return [`${formatNumber(tiles.unreadable)} of ${formatNumber(tiles.planned)} tiles could not be read and have no score: ${reasons.join('; ')}.`];
+  return [`${formatNumber(tiles.unreadable)} of ${formatNumber(tiles.planned)} tiles could not be read and are missing from the results: ${reasons.join('; ')}.`];
 }
 
 /** Describe the tile quality that was measured with the scores. */

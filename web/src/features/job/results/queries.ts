@@ -36,7 +36,8 @@ export interface Summary {
     tissue_um2: number;
     tissue_fraction: number;
   };
-  model: { mpp: number };
+  model: { mpp: number; licence?: string | null; embedding?: { dimensions: number } };
+  objects?: { found: number; classes: Readonly<Record<string, number>> };
   numerics: { precision?: string };
   warnings: string[];
   code_version: string;

@@ -1,4 +1,5 @@
 import { useId } from 'react';
+import { formatNumber, joinWords } from '../../../ui/format';
 import { Badge } from '../../../ui/Badge';
 import { type ModelCard, readCard, modelKey, sortModels } from './model_card';
 import type { Model } from '../queries';
@@ -79,13 +80,20 @@ function ModelOption({ model, isChosen, isInvalid, onChoose }: ModelOptionProps)
 
 const describeOwner = ({ owner }: Model): string => (owner === 'tenant' ? 'yours' : 'of the installation');
 
-export function describeCard({ stain, organ, mpp, range, licence, isBuiltIn, columns }: ModelCard): string[] {
+export function describeCard(card: ModelCard): string[] {
+  const { stain, organ, mpp, range, licence, isBuiltIn } = card;
   const scale = mpp === null ? 'scale not stated' : `${mpp} µm per pixel`;
   return [
     stain === null ? 'stain not stated' : `for ${stain}`,
     ...(organ === null ? [] : [`made for ${organ}`]),
     range === null ? scale : `${scale}, validated for slides of ${range[0]} to ${range[1]}`,
-    `${columns.length} ${columns.length === 1 ? 'value' : 'values'} a tile`,
+    describeOutput(card),
     licence === null ? (isBuiltIn ? 'part of Tessera' : 'licence not stated') : `licence ${licence}`,
   ];
+}
+
+function describeOutput({ columns, dimensions, classes }: ModelCard): string {
+  if (dimensions !== null) return `a vector of ${formatNumber(dimensions)} numbers a tile`;
+  if (classes !== null) return `outlines of ${joinWords(classes)}`;
+  return `${columns.length} ${columns.length === 1 ? 'value' : 'values'} a tile`;
 }

@@ -11,13 +11,17 @@ export interface ModelCard {
   licence: string | null;
   isBuiltIn: boolean; // part of Tessera, under Tessera's licence
   columns: readonly string[];
+  dimensions: number | null; // of a tile's vector
+  classes: readonly string[] | null; // of the objects that it outlines
 }
 
 const readText = (value: unknown) => (typeof value === 'string' && value.trim() !== '' ? value : null);
 const readNumber = (value: unknown) => (typeof value === 'number' && Number.isFinite(value) ? value : null);
 const readList = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+const readField = (value: unknown, name: string): unknown => (value as Record<string, unknown> | null | undefined)?.[name];
 
 export function readCard({ card }: Pick<Model, 'card'>): ModelCard {
+  const classes = readList(readField(card['objects'], 'classes')).flatMap((name) => readText(name) ?? []);
   const [finest, coarsest] = readList(card['mpp_range']).map(readNumber);
   return {
     description: readText(card['description']),
@@ -28,7 +32,9 @@ export function readCard({ card }: Pick<Model, 'card'>): ModelCard {
     organ: readText(card['organ']),
     licence: readText(card['licence']),
     isBuiltIn: card['kind'] === 'builtin',
-    columns: readList(card['columns']).flatMap((column) => readText((column as { name?: unknown } | null)?.name) ?? []),
+    columns: readList(card['columns']).flatMap((column) => readText(readField(column, 'name')) ?? []),
+    dimensions: readNumber(readField(card['embedding'], 'dimensions')),
+    classes: classes.length > 0 ? classes : null,
   };
 }
 

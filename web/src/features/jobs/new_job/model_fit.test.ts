@@ -66,6 +66,18 @@ describe('a card', () => {
     ]);
   });
 
+  it('names what a model gives that has no columns', () => {
+    const ofKind = (fields: Record<string, unknown>) => describeCard(card({ columns: [], licence: 'Apache-2.0', kind: 'builtin', ...fields }));
+    expect(ofKind({ output: 'embedding', embedding: { dimensions: 1280, pooling: 'cls' } })).toEqual([
+      'stain not stated',
+      '0.5 µm per pixel',
+      'a vector of 1,280 numbers a tile',
+      'licence Apache-2.0',
+    ]);
+    expect(ofKind({ output: 'detection', objects: { classes: ['Nucleus'] } })).toContain('outlines of Nucleus');
+    expect(ofKind({ output: 'detection', objects: { classes: ['Tumour', 'Stroma', 'Other'] } })).toContain('outlines of Tumour, Stroma and Other');
+  });
+
   it('stands by name, the version that jobs take before newer and older ones', () => {
     const versions = ['1.9', '1.10', '1.2'].map((version) => makeModel('b', {}, { version, is_default: version === '1.2' }));
     const found = sortModels([...versions, makeModel('a')]).map(({ name, version }) => `${name} ${version}`);

@@ -8,16 +8,54 @@ const NAMES: Record<ColourMap, string> = { viridis: 'Viridis', cividis: 'Cividis
 
 interface Props {
   settings: OverlaySettings;
+  hasScores: boolean;
+  tiles: boolean | null; // whether tiles without scores are drawn; null: there are none
   hasMask: boolean;
   hasObjects: boolean;
   onChange: (settings: OverlaySettings) => void;
 }
 
 /** How results are drawn over the slide, for all panes. */
-export function OverlayPanel({ settings, hasMask, hasObjects, onChange }: Props) {
-  const { heatmap, opacity, map, tissue, objects } = settings;
+export function OverlayPanel({ settings, hasScores, tiles, hasMask, hasObjects, onChange }: Props) {
+  const { tissue, objects } = settings;
   return (
     <section aria-label="Overlay" className="flex flex-col gap-3 border-t border-line pt-3">
+      {hasScores && <HeatmapControls {...{ settings, onChange }} />}
+      {tiles !== null && (
+        <Checkbox
+          label="Analysed tiles"
+          checked={tiles}
+          onChange={(event) => {
+            onChange({ ...settings, tiles: event.target.checked });
+          }}
+        />
+      )}
+      {hasMask && (
+        <Checkbox
+          label="Tissue outline"
+          checked={tissue}
+          onChange={(event) => {
+            onChange({ ...settings, tissue: event.target.checked });
+          }}
+        />
+      )}
+      {hasObjects && (
+        <Checkbox
+          label="Object outlines"
+          checked={objects}
+          onChange={(event) => {
+            onChange({ ...settings, objects: event.target.checked });
+          }}
+        />
+      )}
+    </section>
+  );
+}
+
+function HeatmapControls({ settings, onChange }: Pick<Props, 'settings' | 'onChange'>) {
+  const { heatmap, opacity, map } = settings;
+  return (
+    <>
       <Checkbox
         label="Heatmap"
         checked={heatmap}
@@ -45,24 +83,6 @@ export function OverlayPanel({ settings, hasMask, hasObjects, onChange }: Props)
           onChange({ ...settings, map: event.target.value as ColourMap });
         }}
       />
-      {hasMask && (
-        <Checkbox
-          label="Tissue outline"
-          checked={tissue}
-          onChange={(event) => {
-            onChange({ ...settings, tissue: event.target.checked });
-          }}
-        />
-      )}
-      {hasObjects && (
-        <Checkbox
-          label="Object outlines"
-          checked={objects}
-          onChange={(event) => {
-            onChange({ ...settings, objects: event.target.checked });
-          }}
-        />
-      )}
-    </section>
+    </>
   );
 }

@@ -1,6 +1,7 @@
 /** Scores as images of one pixel per grid cell, which are drawn enlarged over the slide. */
 import { type ColourMap, STEPS, makeColourTable } from './colour_maps';
-import type { Column, Grid, TileScores } from '../results/tile_scores';
+import type { Range } from '../results/column_text';
+import type { Grid, TileScores } from '../results/tile_scores';
 
 export interface HeatmapStyle {
   map: ColourMap;
@@ -9,6 +10,7 @@ export interface HeatmapStyle {
 
 const OPAQUE = 0xff000000;
 const GREY = 0x5a5a5a;
+const BLUE = 0xb27200; // #0072b2, as 0xBBGGRR
 
 /** An image that is repainted in place: dragging the threshold needs sixty a second. */
 export class CellImage {
@@ -31,7 +33,7 @@ export class CellImage {
 }
 
 /** Set `pixels` (0xAABBGGRR, by cell): opaque for scores of at least the threshold, else transparent. */
-export function colourScores(pixels: Uint32Array, values: Float32Array, { low, high }: Column, { map, threshold }: HeatmapStyle): void {
+export function colourScores(pixels: Uint32Array, values: Float32Array, { low, high }: Range, { map, threshold }: HeatmapStyle): void {
   const table = Uint32Array.from(makeColourTable(map), ([red, green, blue]) => OPAQUE | (blue << 16) | (green << 8) | red);
   const steps = (STEPS - 1) / (high - low);
   for (let cell = 0; cell < values.length; cell += 1) {
@@ -45,4 +47,9 @@ export function colourScores(pixels: Uint32Array, values: Float32Array, { low, h
 export function colourUnreadable(pixels: Uint32Array, scores: TileScores): void {
   pixels.fill(0);
   for (const cell of scores.unreadableCells()) pixels[cell] = (OPAQUE | GREY) >>> 0;
+}
+
+/** Set `pixels`, by cell: one colour where a tile was analysed, else transparent. */
+export function colourAnalysed(pixels: Uint32Array, scores: TileScores): void {
+  for (let cell = 0; cell < pixels.length; cell += 1) pixels[cell] = scores.isAnalysed(cell) ? (OPAQUE | BLUE) >>> 0 : 0;
 }

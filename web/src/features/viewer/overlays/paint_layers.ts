@@ -5,6 +5,7 @@ import type { Grid, TileScores } from '../results/tile_scores';
 
 export interface Layers {
   heatmap: { picture: CanvasImageSource; grid: Grid; opacity: number } | null;
+  analysed: { picture: CanvasImageSource; scores: TileScores } | null; // tiles without scores
   unreadable: { picture: CanvasImageSource; scores: TileScores } | null;
   tissue: Path2D | null; // level-0 px
   objects: ObjectsLayer | null;
@@ -15,11 +16,15 @@ const INK = '#16202a';
 const PAPER = '#ffffff';
 const SMALLEST_HATCHED = 6; // px on the screen; below this the hatch would be noise
 const HATCH = 8; // px between lines, along the edge
-const UNREADABLE_OPACITY = 0.6; // opacity
+const UNREADABLE_OPACITY = 0.6;
+const ANALYSED_OPACITY = 0.16;
+const ANALYSED_EDGE = 'rgb(0 114 178 / 0.8)';
+const SMALLEST_EDGED = 12; // px on the screen; below this edges would hide the slide
 
 export function paintLayers(context: CanvasRenderingContext2D, frame: Frame, layers: Layers): void {
-  const { heatmap, unreadable, tissue, objects, marked } = layers;
+  const { heatmap, analysed, unreadable, tissue, objects, marked } = layers;
   if (heatmap !== null) paintCells(context, frame, heatmap.picture, heatmap.grid, heatmap.opacity);
+  if (analysed !== null) paintAnalysed(context, frame, analysed);
   if (unreadable !== null) paintUnreadable(context, frame, unreadable);
   if (tissue !== null) paintPath(context, frame, tissue, 1.5);
   if (objects !== null) paintObjects(context, frame, objects);
@@ -64,6 +69,31 @@ function paintCells(context: CanvasRenderingContext2D, frame: Frame, picture: Ca
   context.restore();
 }
 
+/** Paint analysed tiles that have no scores: a tint, and edges where there is room for them. */
+function paintAnalysed(context: CanvasRenderingContext2D, frame: Frame, { picture, scores }: NonNullable<Layers['analysed']>) {
+  const { grid } = scores;
+  paintCells(context, frame, picture, grid, ANALYSED_OPACITY);
+  if (Math.min(grid.side, grid.side_y) * frame.scale < SMALLEST_EDGED) return;
+  context.strokeStyle = ANALYSED_EDGE;
+  context.lineWidth = 1;
+  context.stroke(traceBoxes(frame, scores, (cell) => scores.isAnalysed(cell)));
+}
+
+/** Return the boxes of the visible cells that are `wanted`, in px on the screen. */
+function traceBoxes(frame: Frame, scores: TileScores, wanted: (cell: number) => boolean): Path2D {
+  const { grid } = scores;
+  const boxes = new Path2D();
+  const sight = findVisibleCells(grid, frame);
+  for (let row = sight.top; row < sight.bottom; row += 1) {
+    for (let cell = row * grid.columns + sight.left; cell < row * grid.columns + sight.right; cell += 1) {
+      if (!wanted(cell)) continue;
+      const box = toScreen(scores.box(cell), frame);
+      boxes.rect(box.x, box.y, box.width, box.height);
+    }
+  }
+  return boxes;
+}
+
 /** Paint unreadable tiles: hatched where there is room for lines, else grey. The lines move with the slide. */
 function paintUnreadable(context: CanvasRenderingContext2D, frame: Frame, { picture, scores }: NonNullable<Layers['unreadable']>) {
   const { grid } = scores;
@@ -72,17 +102,8 @@ function paintUnreadable(context: CanvasRenderingContext2D, frame: Frame, { pict
     paintCells(context, frame, picture, grid, UNREADABLE_OPACITY);
     return;
   }
-  const boxes = new Path2D();
-  const sight = findVisibleCells(grid, frame);
-  for (let row = sight.top; row < sight.bottom; row += 1) {
-    for (let cell = row * grid.columns + sight.left; cell < row * grid.columns + sight.right; cell += 1) {
-      if (!scores.isUnreadable(cell)) continue;
-      const box = toScreen(scores.box(cell), frame);
-      boxes.rect(box.x, box.y, box.width, box.height);
-    }
-  }
   context.save();
-  context.clip(boxes);
+  context.clip(traceBoxes(frame, scores, (cell) => scores.isUnreadable(cell)));
   context.fillStyle = `rgb(90 90 90 / ${UNREADABLE_OPACITY})`;
   context.fillRect(0, 0, width, height);
   context.strokeStyle = PAPER;

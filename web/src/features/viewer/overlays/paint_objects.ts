@@ -6,7 +6,7 @@ const MOST_OUTLINED = 3000; // visible objects; more would be specks on a screen
 const SPECKS = 2048; // px of the image of specks along its longer side
 const LINE = 2; // px on the screen
 const MOST_CASED = 200; // visible objects up to which each has a white edge, to stand out from tissue
-const MARKED = 5;
+const MARKED = 3; // px on the screen around the outline
 const CASING = 'rgb(255 255 255 / 0.85)';
 const FINEST = 1; // px on the screen between two drawn points of an outline
 
@@ -65,10 +65,16 @@ export function paintObjects(context: CanvasRenderingContext2D, frame: Frame, { 
 }
 
 function paintPicked(context: CanvasRenderingContext2D, frame: Frame, objects: FoundObjects, number: number): void {
+  context.save();
+  context.beginPath();
+  context.rect(0, 0, frame.width, frame.height);
+  trace(context, frame, objects, number);
+  context.clip('evenodd'); // only outside, since the mark would cover a nucleus of a few px
   context.beginPath();
   trace(context, frame, objects, number);
-  stroke(context, '#ffffff', MARKED + 2);
-  stroke(context, '#16202a', MARKED);
+  stroke(context, '#ffffff', 2 * MARKED + 3);
+  stroke(context, '#16202a', 2 * MARKED);
+  context.restore();
   stroke(context, objects.describe(number).colour, LINE);
 }
 

@@ -1,12 +1,14 @@
 import { formatNumber } from '../../../ui/format';
+import { describeMeasurement } from '../results/measurement_text';
 import type { FoundObject } from '../results/found_objects';
 
 const MOST = 8; // measurements
 
-/** Class, measurements and position of the object that was clicked. */
-export function ObjectCard({ object: { name, colour, box, measurements } }: { object: FoundObject }) {
+/** Class, measurements and position of the object that was clicked, or that the pointer is on. */
+export function ObjectCard({ object: { name, colour, box, measurements }, isChosen }: { object: FoundObject; isChosen: boolean }) {
+  const rows = measurements.slice(0, MOST).map(([label, value]) => describeMeasurement(label, value));
   return (
-    <div role="group" aria-label="Chosen object" className="max-w-64 rounded-md bg-raised/95 px-3 py-2 text-xs shadow">
+    <div role="group" aria-label={isChosen ? 'Chosen object' : 'Object under the pointer'} className="max-w-64 rounded-md bg-raised/95 px-3 py-2 text-xs shadow">
       <p className="flex items-center gap-2 font-semibold">
         <Swatch colour={colour} />
         {name}
@@ -15,12 +17,12 @@ export function ObjectCard({ object: { name, colour, box, measurements } }: { ob
         <table className="mt-1 w-full">
           <caption className="sr-only">Measurements of this object</caption>
           <tbody>
-            {measurements.slice(0, MOST).map(([label, value]) => (
+            {rows.map(([label, value]) => (
               <tr key={label}>
                 <th scope="row" className="pr-4 text-left [font-weight:inherit] break-all">
                   {label}
                 </th>
-                <td className="text-right tabular-nums">{formatNumber(value, 4)}</td>
+                <td className="text-right tabular-nums">{value}</td>
               </tr>
             ))}
           </tbody>

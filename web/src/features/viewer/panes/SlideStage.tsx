@@ -43,10 +43,10 @@ export function SlideStage({ slideId, pyramid, label, layers, children, ...rest 
     latest.current = { ...rest, layers };
   });
 
-  const { heatmap, unreadable, tissue, objects, marked } = layers;
+  const { heatmap, analysed, unreadable, tissue, objects, marked } = layers;
   useEffect(() => {
     engineRef.current?.redraw();
-  }, [heatmap, unreadable, tissue, objects?.objects, objects?.picked, marked?.x, marked?.y]);
+  }, [heatmap, analysed, unreadable, tissue, objects?.objects, objects?.picked, marked?.x, marked?.y]);
 
   useEffect(() => {
     const element = container.current;

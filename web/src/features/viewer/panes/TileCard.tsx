@@ -1,4 +1,5 @@
 import { formatNumber } from '../../../ui/format';
+import { formatScore, nameColumn } from '../results/column_text';
 import type { Column, Tile } from '../results/tile_scores';
 
 /** The scores of one tile. The card is drawn over the slide, so that nothing moves when it appears. */
@@ -9,6 +10,8 @@ export function TileCard({ tile, columns, shown }: { tile: Tile; columns: readon
         <p>
           <strong className="font-medium">Could not be read.</strong> {tile.reason}
         </p>
+      ) : columns.length === 0 ? (
+        <p className="font-medium">Analysed</p>
       ) : (
         <table className="w-full">
           <caption className="sr-only">Scores of this tile</caption>
@@ -16,9 +19,9 @@ export function TileCard({ tile, columns, shown }: { tile: Tile; columns: readon
             {columns.map((column, place) => (
               <tr key={column.name} className={column === shown ? 'font-semibold' : ''}>
                 <th scope="row" className="pr-4 text-left [font-weight:inherit] break-all">
-                  {column.name}
+                  {nameColumn(column)}
                 </th>
-                <td className="text-right tabular-nums">{formatNumber(tile.scores?.[place] ?? NaN, 4)}</td>
+                <td className="text-right tabular-nums">{formatScore(tile.scores?.[place] ?? NaN, column)}</td>
               </tr>
             ))}
           </tbody>

@@ -59,7 +59,7 @@ export async function packObjects(features: AsyncIterable<Feature>): Promise<Pac
   const classOf = new GrowingArray(new Uint16Array(0), (size) => new Uint16Array(size));
   const classes = new Map<string, { place: number; colour: string; count: number }>();
   const names = new Map<string, number>();
-  const measurements: [object: number, name: number, value: number][] = [];
+  const [measuredObjects, measuredNames, measuredValues] = [makeIndices(), makeIndices(), makeFloats()];
   for await (const feature of features) {
     const outline = readRings(feature);
     if (outline.length === 0) continue;
@@ -84,14 +84,19 @@ export async function packObjects(features: AsyncIterable<Feature>): Promise<Pac
       if (typeof value !== 'number') continue;
       const place = names.get(key) ?? names.size;
       names.set(key, place);
-      measurements.push([number, place, value]);
+      measuredObjects.push(number);
+      measuredNames.push(place);
+      measuredValues.push(value);
     }
   }
   rings.push(points.length / 2);
   const count = objects.length;
   objects.push(rings.length - 1);
   const values = new Float32Array(count * names.size).fill(NaN);
-  for (const [number, name, value] of measurements) values[number * names.size + name] = value;
+  const [numbers, places, given] = [measuredObjects.done(), measuredNames.done(), measuredValues.done()];
+  numbers.forEach((number, at) => {
+    values[number * names.size + (places[at] ?? 0)] = given[at] ?? NaN;
+  });
   return {
     points: points.done(),
     rings: rings.done(),

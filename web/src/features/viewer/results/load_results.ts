@@ -1,6 +1,7 @@
 /** Loads a job's results into the viewer: from its result files, or from its finished shards while it runs. */
 import type { ApiClient } from '../../../api/client';
 import type { Schema } from '../../../api/routes';
+import type { OutputKind } from './output';
 import { readTiles } from './tiles_csv';
 import { decompress, readNpz } from './npz';
 import { type Column, type Grid, TileScores } from './tile_scores';
@@ -8,7 +9,16 @@ import { type Column, type Grid, TileScores } from './tile_scores';
 export type ResultFile = Schema<'ResultAnswer'>;
 type Shard = Schema<'PartialShard'>;
 
+/** The objects of a slide, as its summary counts them. */
+export interface ObjectTotals {
+  found: number;
+  classes: Readonly<Record<string, number>>;
+}
+
 export interface TileResults {
+  output: OutputKind;
+  dimensions: number | null; // numbers of a tile's vector
+  objects: ObjectTotals | null;
   columns: readonly Column[];
   scores: TileScores;
   warnings: readonly string[];
@@ -17,7 +27,8 @@ export interface TileResults {
 
 interface Summary {
   grid: Grid;
-  model: { columns: Column[] };
+  model: { columns: Column[]; output?: OutputKind; embedding?: { dimensions: number } };
+  objects?: ObjectTotals;
   tiles: { inferred: number };
   unreadable: { minx: number; miny: number; reason: string }[];
   warnings: string[];
@@ -25,7 +36,7 @@ interface Summary {
 
 interface PlanFile {
   grid: Grid;
-  card: { columns: Column[] };
+  card: { columns: Column[]; output?: OutputKind };
   tiles: string; // x, y of each tile's box: little-endian int32, zlib, base64
   warnings: string[];
 }
@@ -34,6 +45,8 @@ export interface Plan {
   results: TileResults;
   origins: Int32Array; // x, y by tile number, level-0 px
 }
+
+const DEFAULT_OUTPUT: OutputKind = 'regression'; // of results from before there were kinds
 
 async function fetchOk(url: string, signal: AbortSignal): Promise<Response> {
   const answer = await fetch(url, { signal });
@@ -60,22 +73,24 @@ export async function loadFinalResults(api: ApiClient, jobId: string, signal: Ab
     return file.url;
   };
   const summary = (await (await fetchOk(urlOf('summary.json'), signal)).json()) as Summary;
-  const { columns } = summary.model;
+  const { columns, output = DEFAULT_OUTPUT, embedding } = summary.model;
   const scores = new TileScores(summary.grid, columns.length, summary.tiles.inferred);
   const table = (await fetchOk(urlOf('tiles.csv'), signal)).body;
   if (table !== null) await readTiles(table, scores);
   for (const { minx, miny, reason } of summary.unreadable) scores.putUnreadable(minx, miny, reason);
-  return { columns, scores, warnings: summary.warnings, files };
+  const { warnings, objects = null } = summary;
+  return { output, dimensions: embedding?.dimensions ?? null, objects, columns, scores, warnings, files };
 }
 
 export async function readPlan(url: string, signal: AbortSignal): Promise<Plan> {
   const packed = new Uint8Array(await (await fetchOk(url, signal)).arrayBuffer());
   const file = JSON.parse(new TextDecoder().decode(await decompress(packed, 'gzip'))) as PlanFile;
   const tiles = Uint8Array.from(atob(file.tiles), (letter) => letter.charCodeAt(0));
-  const { columns } = file.card;
+  const { columns, output = DEFAULT_OUTPUT } = file.card;
   const origins = new Int32Array(await decompress(tiles, 'deflate'));
   const scores = new TileScores(file.grid, columns.length, origins.length / 2);
-  return { results: { columns, scores, warnings: file.warnings, files: [] }, origins };
+  const { warnings } = file;
+  return { results: { output, dimensions: null, objects: null, columns, scores, warnings, files: [] }, origins };
 }
 
 /** Add a finished shard's tiles at the positions that the plan states. */

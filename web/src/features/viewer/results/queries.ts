@@ -13,7 +13,8 @@ export type Job = Schema<'JobAnswer'>;
 export type Slide = Schema<'SlideAnswer'>;
 
 export const TISSUE = 'tissue.png';
-export const OBJECTS = 'objects.geojson.gz';
+export const OBJECTS = 'objects.geojson.gz'; // from the corner of what QuPath shows
+const FULL_OBJECTS = 'objects.full.geojson.gz'; // from the corner of level 0; only of slides that QuPath crops
 
 const WITH_RESULTS: readonly JobState[] = ['COMPLETED', 'COMPLETED_WITH_UNREADABLE_TILES'];
 export const hasResults = ({ status }: Job) => WITH_RESULTS.includes(status);
@@ -72,7 +73,8 @@ export function useFoundObjects(job: Job | undefined, slide: Pyramid, isShown: b
   return useQuery({
     queryKey: ['objects', job?.job_id],
     queryFn: async ({ signal }) => {
-      const file = (await listResultFiles(api, job?.job_id ?? '', signal)).find(({ name }) => name === OBJECTS);
+      const files = await listResultFiles(api, job?.job_id ?? '', signal);
+      const file = files.find(({ name }) => name === FULL_OBJECTS) ?? files.find(({ name }) => name === OBJECTS);
       if (file === undefined) return null;
       const objects = await loadObjects(file.url, signal);
       return { objects, specks: drawSpecks(objects, slide) };

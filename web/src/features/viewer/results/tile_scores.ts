@@ -16,6 +16,10 @@ export interface Column {
   name: string;
   low: number; // the value drawn in the lowest colour
   high: number;
+  title?: string; // for people, in place of the name
+  unit?: string; // of the values
+  meaning?: string; // a sentence
+  has_range?: boolean; // false: low and high are a choice for the heatmap
 }
 
 export interface Tile {
@@ -55,6 +59,10 @@ export class TileScores {
 
   isUnreadable(cell: number): boolean {
     return this.cells[cell] === UNREADABLE;
+  }
+
+  isAnalysed(cell: number): boolean {
+    return (this.cells[cell] ?? NOTHING) > 0;
   }
 
   /** Return the cell that contains a point in level-0 px; -1 outside the grid. */

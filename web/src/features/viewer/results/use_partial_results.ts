@@ -3,6 +3,7 @@ import type { ApiClient } from '../../../api/client';
 import { useApi } from '../../../api/context';
 import type { Schema } from '../../../api/routes';
 import { type TileResults, type Plan, addShard, readPlan } from './load_results';
+import { type OutputKind, hasScores } from './output';
 import { type Job, hasResults, isTransient } from './queries';
 
 const POLL_INTERVAL = 2500; // ms between two reads
@@ -11,12 +12,13 @@ const SHARDS_PER_READ = 20
 export interface PartialResults {
   results: TileResults | null; // the same object while it grows
   tiles: number; // loaded so far
+  output: OutputKind | null; // null: not known yet
   error: unknown;
 }
 
-const NO_RESULTS: PartialResults = { results: null, tiles: 0, error: null };
+const NO_RESULTS: PartialResults = { results: null, tiles: 0, output: null, error: null };
 
-/** Reads the scores of finished shards, while the job runs and after it ended early. */
+/** Reads the scores of finished shards, while the job runs and after it ended early. Other outputs come at its end. */
 export function usePartialResults(job: Job | undefined): PartialResults {
   const api = useApi();
   const [grown, setGrown] = useState<{ jobId: string; grown: PartialResults } | null>(null);
@@ -46,18 +48,24 @@ async function pollPartialResults(
 ): Promise<void> {
   let plan: Plan | null = null;
   let after: string | null = null;
+  let output: OutputKind | null = null;
   while (!signal.aborted) {
     try {
       const page: Schema<'PartialResults'> = await api.get('/jobs/{job_id}/partial', { path: { job_id: jobId }, query: { after, limit: SHARDS_PER_READ }, signal });
+      output = page.output;
+      if (!hasScores(output)) {
+        publish({ ...NO_RESULTS, output });
+        return;
+      }
       if (page.plan_url != null) plan ??= await readPlan(page.plan_url, signal);
       for (const shard of page.items) {
         if (plan !== null) await addShard(shard, plan, signal);
       }
       after = page.after;
-      if (plan !== null) publish({ results: plan.results, tiles: countTiles(plan.results), error: null });
+      if (plan !== null) publish({ results: plan.results, tiles: countTiles(plan.results), output, error: null });
       if (page.items.length > 0) continue;
     } catch (error) {
-      publish({ results: plan?.results ?? null, tiles: plan ? countTiles(plan.results) : 0, error });
+      publish({ results: plan?.results ?? null, tiles: plan ? countTiles(plan.results) : 0, output, error });
     }
     if (!isRunning) return;
     await new Promise((resolve) => setTimeout(resolve, POLL_INTERVAL));
