@@ -7,8 +7,6 @@ the wake-up. Every call makes a new job (own Idempotency-Key), so the tables gro
 from __future__ import annotations
 
 import json
-import os
-import platform
 import socket
 import statistics
 import tempfile
@@ -26,6 +24,7 @@ from adapters.postgres.tenant_ledger import PostgresTenantLedger
 from adapters.settings.database_roles import API_ROLE, SYSTEM_ROLE
 from adapters.tracing.recording import OpenTelemetryTracer
 from adapters.tracing.xray import XRayDaemon
+from benchmarks.machine import describe_machine
 from lambdas.cold_start import Handler
 from lambdas.wiring import ApiWiring, get_utc_now
 from local.postgres import EmbeddedPostgres
@@ -153,13 +152,6 @@ def report(what: str, elapsed: list[float]) -> None:
     print(f"{what:12} p50 {p50:6.2f} ms   p99 {p99:6.2f} ms   max {max(elapsed):6.2f} ms   {target}")
     # Rising medians would mean that calls slow down as the tables grow; a lone high one, that something disturbed.
     print(f"{'':12} p50 of each quarter, in order: " + ", ".join(f"{median:.2f}" for median in medians))
-
-
-def describe_machine() -> str:
-    cpuinfo = Path("/proc/cpuinfo")
-    lines = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
-    name = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine())
-    return f"{name}, {os.cpu_count()} cores, Python {platform.python_version()}, load {os.getloadavg()[0]:.1f}"
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ from adapters.postgres.system_ledger import PostgresSystemLedger
 from adapters.postgres.tenant_ledger import PostgresTenantLedger
 from adapters.settings.database_roles import API_ROLE, SYSTEM_ROLE
 from adapters.settings.scaling import compute_shards_in_flight
-from benchmarks.api_latency import describe_machine
+from benchmarks.machine import describe_machine
 from local.postgres import EmbeddedPostgres
 from wsi.notices.outbox import relay
 from wsi.ports.ledger import SystemLedger, TenantLedger

@@ -24,7 +24,7 @@ from typing import Any
 import psycopg
 
 from adapters.postgres.owner.migrate import migrate
-from benchmarks.api_latency import describe_machine
+from benchmarks.machine import describe_machine
 from local.postgres import SUPERUSER, EmbeddedPostgres
 from tests.adapters.postgres.world import PostgresWorld
 from tests.postgres import Database

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.api_latency import describe_machine
+from benchmarks.machine import describe_machine
 from tests.wsi.objects.drawing import draw_objects
 from tests.wsi.plans import inspection
 from tests.wsi.results.objects.drawn import found_objects

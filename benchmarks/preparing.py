@@ -25,8 +25,8 @@ import lambdas.plan
 from adapters.aws_clients import AwsClients
 from adapters.s3.objects import S3Objects
 from adapters.s3.slides import S3SlideStore
-from benchmarks.api_latency import describe_machine
 from benchmarks.invocations import invoke_twice, measure_invocation
+from benchmarks.machine import describe_machine
 from benchmarks.one_job import JOB, NOW, SLIDE, TENANT, make_job
 from benchmarks.slow_store import BUCKET, BYTES_A_SECOND, FIRST_BYTE_SECONDS, TAG, serve_bucket
 from tests.fakes.queues import MemoryQueues

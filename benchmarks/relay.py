@@ -40,7 +40,7 @@ from adapters.postgres.system_ledger import PostgresSystemLedger
 from adapters.settings.database_roles import SYSTEM_ROLE
 from adapters.settings.functions import TIMEOUTS
 from adapters.sqs import SqsQueues
-from benchmarks.api_latency import describe_machine
+from benchmarks.machine import describe_machine
 from local.ports import choose_free_port
 from local.postgres import SUPERUSER, EmbeddedPostgres
 from tests.updates import any_update

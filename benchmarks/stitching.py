@@ -22,14 +22,15 @@ import numpy as np
 
 from adapters.aws_clients import AwsClients
 from adapters.s3.objects import S3Objects
-from benchmarks.api_latency import describe_machine
 from benchmarks.invocations import invoke_twice, measure_invocation
+from benchmarks.machine import describe_machine
 from benchmarks.one_job import JOB, NOW, TENANT, make_job
 from benchmarks.slow_store import BUCKET, BYTES_A_SECOND, FIRST_BYTE_SECONDS, serve_bucket
 from lambdas.stitch import make_handler
 from tests.fakes.queues import MemoryQueues
 from tests.wsi.plans import inspection, plan
 from wsi import keys
+from wsi.errors import FailReason
 from wsi.models.builtin import STAIN_DENSITY
 from wsi.planning.shards import MOST
 from wsi.ports.ledger import StitchBrief
@@ -47,19 +48,22 @@ class OneJobLedger:
 
     def __init__(self, brief: StitchBrief) -> None:
         self._brief = brief
-        self._results: Sequence[ResultFile] = ()
+        self.results: Sequence[ResultFile] = ()
 
     def find_stitch_brief(self, job_id: UUID) -> StitchBrief:
         return self._brief
 
     def commit_results(self, job_id: UUID, results: Sequence[ResultFile]) -> bool:
-        self._results = results
+        self.results = results
         return True
+
+    def fail_job(self, job_id: UUID, reason: FailReason, sentence: str) -> bool:
+        raise AssertionError(f"the job failed, {reason}: {sentence}")
 
     @property
     def digest(self) -> str:
         """The digest of all result files."""
-        text = "".join(sorted(f"{file.name}{file.sha256}" for file in self._results))
+        text = "".join(sorted(f"{file.name}{file.sha256}" for file in self.results))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

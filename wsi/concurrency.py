@@ -31,15 +31,15 @@ def map_concurrently(call: Callable[[_In], _Out], items: Sequence[_In]) -> list[
         return list(pool.map(run, contexts, items))
 
 
-def iterate_concurrently(call: Callable[[_In], _Out], items: Iterable[_In]) -> Generator[_Out]:
-    """Yield the results of `call` in order while at most `AHEAD` further ones are on their way or wait. Raises the
-    first error at its place; no call begins after that, or once the caller stops."""
-    with ThreadPoolExecutor(AHEAD) as pool:
+def iterate_concurrently(call: Callable[[_In], _Out], items: Iterable[_In], *, ahead: int = AHEAD) -> Generator[_Out]:
+    """Yield the results of `call` in order while at most `ahead` further ones, 1 or more, are on their way or wait.
+    Raises the first error at its place; no call begins after that, or once the caller stops."""
+    with ThreadPoolExecutor(ahead) as pool:
         waiting: deque[Future[_Out]] = deque()
         try:
             for item in items:
                 waiting.append(pool.submit(copy_context().run, call, item))
-                if len(waiting) > AHEAD:
+                if len(waiting) > ahead:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()

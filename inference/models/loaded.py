@@ -69,3 +69,27 @@ class Queueing(Protocol):
         memory (`inference.decoding.page_lock`) the copy to the device runs in parallel with the batch before.
         """
         ...
+
+
+class MapsInFlight(Protocol):
+    """A batch whose maps the device is computing."""
+
+    def wait_for_maps(self) -> None:
+        """Wait until the maps are where they were asked for. Raises ModelError, UnsuitableDevice, DeviceLost, again at
+        each further call."""
+        ...
+
+    @property
+    def seconds(self) -> float:
+        """Seconds in the model, by the device's own clock; known after `wait_for_maps`."""
+        ...
+
+
+@runtime_checkable
+class QueueingMaps(Protocol):
+    """A `DenseModel` on a device that computes in parallel with the CPU."""
+
+    def start_maps(self, pixels: NDArray[np.uint8], maps: NDArray[np.uint8], numerics: Numerics) -> MapsInFlight:
+        """Start a batch and return at once. The device writes into `maps` what `infer_maps` returns for `pixels`; until
+        it is done, both must be left alone. With page-locked memory it copies by itself, as with `Queueing.start`."""
+        ...

@@ -11,6 +11,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, TypeVar
 from weakref import WeakSet
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 
 from inference.channel import Channel
 from inference.decoding.decode_tasks import Decoders, ExtractObjects, MeasureRows, ResampleRows
-from inference.models.loaded import DenseModel, InFlight, Queueing
+from inference.models.loaded import DenseModel, InFlight, MapsInFlight, Queueing, QueueingMaps
 from inference.shard_task import ShardTask
 from inference.stages.values import Ended, Outputs, Slot
 from wsi.errors import ModelFailed
@@ -53,19 +54,51 @@ class _FinishedBatch:
 
 
 @dataclass(frozen=True, slots=True)
-class _MappedBatch:
-    """A batch whose maps are there, and whose objects are looked for: of a model that gives maps."""
+class _FinishedMaps:
+    """Maps of a model that computes while it is called."""
 
     seconds: float
-    measuring: tuple[Future[NDArray[np.float32]], ...]  #: as of `_FinishedBatch`
-    extracting: tuple[Future[FoundObjects], ...]  #: of the valid rows
+
+    def wait_for_maps(self) -> None:
+        """Do nothing: they are there."""
+
+
+class _MappedBatch:
+    """A batch of a model that gives maps. Objects are looked for once the maps are there, by the decoders."""
+
+    def __init__(
+        self,
+        maps: MapsInFlight,
+        measuring: tuple[Future[NDArray[np.float32]], ...],
+        extract: Callable[[], tuple[Future[FoundObjects], ...]],
+    ) -> None:
+        """`measuring` is as of `_FinishedBatch`; `extract` begins to look for the objects of the valid rows."""
+        self.maps = maps
+        self._measuring = measuring
+        self._extract = extract
+        self._extracting: tuple[Future[FoundObjects], ...] | None = None
+
+    def look_for_objects(self) -> None:
+        """Wait for the maps, and have objects looked for in them. Raises what the model raises, at each call."""
+        self.maps.wait_for_maps()
+        if self._extracting is None:
+            self._extracting = self._extract()
+
+    def wait_for_objects(self) -> list[FoundObjects]:
+        """Return the objects of each valid row."""
+        self.look_for_objects()
+        return [found.result() for found in self._extracting or ()]
 
     def wait_for_scores(self) -> NDArray[np.float32]:
         """Return [batch, 0]: such a model has none."""
         return np.empty((0, 0), np.float32)
 
     def get_quality(self) -> NDArray[np.float32]:
-        return np.concatenate([part.result() for part in self.measuring])
+        return np.concatenate([part.result() for part in self._measuring])
+
+    @property
+    def seconds(self) -> float:
+        return self.maps.seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,22 +128,26 @@ class Forward:
     def run(self, channel: Channel[Slot | Ended]) -> Iterator[Outputs | Ended]:
         """Yield the outputs and ends of tasks, without end. Raises Closed. An error of the model ends the tasks of its
         batch."""
-        while True:
-            item = channel.get(timeout=0.0 if self._started else None)
-            if item is None:
-                yield from self._finish()
-            elif isinstance(item, Ended):
-                while self._started:
+        try:
+            while True:
+                item = channel.get(timeout=0.0 if self._started else None)
+                if item is None:
                     yield from self._finish()
-                yield from self._end_task(item)
-            else:
-                try:
-                    self._begin(item)
-                except Exception as error:  # noqa: BLE001  # the border of a batch: the sink of the loop decides
-                    self._release(item)
-                    yield from self._fail_batch(item, error)
-                while len(self._started) >= self._depth:
-                    yield from self._finish()
+                elif isinstance(item, Ended):
+                    while self._started:
+                        yield from self._finish()
+                    yield from self._end_task(item)
+                else:
+                    try:
+                        self._begin(item)
+                    except Exception as error:  # noqa: BLE001  # the border of a batch: the sink of the loop decides
+                        self._release(item)
+                        yield from self._fail_batch(item, error)
+                    self._look_for_objects()
+                    while len(self._started) >= self._depth:
+                        yield from self._finish()
+        finally:
+            self._wait_for_maps()
 
     def _begin(self, slot: Slot) -> None:
         """Give a batch to the model, without the rows of cancelled tasks."""
@@ -127,7 +164,8 @@ class Forward:
         began = time.perf_counter()
         numerics = task.plan.numerics
         if isinstance(task.model, DenseModel):
-            self._depth = 2  # objects are looked for meanwhile
+            #: Objects are looked for meanwhile; where the device computes by itself, in the batch before the last.
+            self._depth = 3 if isinstance(task.model, QueueingMaps) else 2
             in_flight: InFlight = self._begin_maps(slot, rows, task.model, pixels, numerics)
         elif isinstance(task.model, Queueing):
             self._depth = task.model.depth
@@ -142,14 +180,40 @@ class Forward:
     def _begin_maps(
         self, slot: Slot, rows: NDArray[np.intp], model: DenseModel, pixels: NDArray[np.uint8], numerics: Numerics
     ) -> _MappedBatch:
-        """Compute the maps of the slot, and have the objects of its valid rows looked for in them."""
+        """Have the maps of the slot computed, and the objects of its valid rows looked for in them."""
         assert slot.map_rows is not None, "the shape of such a model's batches has them"
         measuring = self._submit_measuring(slot, slot.first + int(rows[-1]) + 1)
-        began = time.perf_counter()
-        maps = model.infer_maps(pixels, numerics)
-        seconds = time.perf_counter() - began
-        slot.map_rows.view(self._decoders.memory)[slot.first : slot.first + slot.size] = maps
-        return _MappedBatch(seconds, measuring, tuple(self._submit_extraction(slot, int(row)) for row in rows))
+        maps = slot.map_rows.view(self._decoders.memory)[slot.first : slot.first + slot.size]
+        if isinstance(model, QueueingMaps):
+            in_flight = model.start_maps(pixels, maps, numerics)
+        else:
+            began = time.perf_counter()
+            found = model.infer_maps(pixels, numerics)
+            in_flight = _FinishedMaps(time.perf_counter() - began)
+            maps[:] = found
+
+        def extract() -> tuple[Future[FoundObjects], ...]:
+            return tuple(self._submit_extraction(slot, int(row)) for row in rows)
+
+        batch = _MappedBatch(in_flight, measuring, extract)
+        if isinstance(in_flight, _FinishedMaps):
+            batch.look_for_objects()
+        return batch
+
+    def _look_for_objects(self) -> None:
+        """Have objects looked for in the maps of all batches but the one started last, which the device computes
+        meanwhile. Errors are raised where each batch is finished."""
+        for batch in tuple(self._started)[:-1]:
+            if isinstance(batch.in_flight, _MappedBatch):
+                with suppress(Exception):
+                    batch.in_flight.look_for_objects()
+
+    def _wait_for_maps(self) -> None:
+        """Wait until no device writes into the memory any more, which may be given back then."""
+        for batch in self._started:
+            if isinstance(batch.in_flight, _MappedBatch):
+                with suppress(Exception):
+                    batch.in_flight.maps.wait_for_maps()
 
     def _submit_extraction(self, slot: Slot, row: int) -> Future[FoundObjects]:
         task, tile = slot.tasks[int(slot.owner[row])], int(slot.tiles[row])
@@ -202,7 +266,7 @@ class Forward:
         scores, quality = np.empty((len(rows), columns), np.float32), make_unmeasured()
         objects: list[FoundObjects] = []
         if isinstance(started.in_flight, _MappedBatch):
-            objects = [found.result() for found in started.in_flight.extracting]
+            objects = started.in_flight.wait_for_objects()
         if started.in_flight is not None:
             if columns:
                 scores = take_rows(started.in_flight.wait_for_scores(), rows)

@@ -26,6 +26,14 @@ def test_results_come_in_order_while_few_wait() -> None:
     assert sorted(begun) == list(range(50))
 
 
+def test_a_caller_of_large_results_has_fewer_of_them_wait() -> None:
+    begun: list[int] = []
+    results = iterate_concurrently(begun.append, range(100), ahead=1)
+    next(results)
+    results.close()
+    assert len(begun) <= 1 + 2
+
+
 def test_calls_run_at_the_same_time() -> None:
     both = threading.Barrier(2, timeout=30)
     assert list(iterate_concurrently(lambda _: both.wait() >= 0, range(2))) == [True, True]

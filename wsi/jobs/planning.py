@@ -22,7 +22,7 @@ from wsi.planning.numbered_files import hide_names
 from wsi.planning.pinned_stains import pin_stains, with_overview
 from wsi.planning.plan import Grid, Numerics, Plan
 from wsi.planning.scale import TOLERANCE, Microns, compute_grid_mpp, is_in_range
-from wsi.planning.shards import compute_shard_offsets, compute_shard_size
+from wsi.planning.shards import compute_shard_offsets, compute_shard_size, estimate_tile_bytes
 from wsi.planning.windows import describe_other_scale, make_windows
 from wsi.ports.ledger import PlanningBrief, SystemLedger
 from wsi.ports.objects import Objects, SlideStore
@@ -44,8 +44,6 @@ THREADS = 1
 #: Bytes of a batch as pixels: 256 boxes of 512 px, or one of 8,192. A worker holds three such batches at least, and a
 #: network one more in its own precision.
 BATCH_BYTES = 192 * 1024**2
-#: Px of the network's input that an object of a dense field takes, and bytes of its outline and numbers.
-OBJECT_PX, OBJECT_BYTES = 400, 400
 
 
 def make_plan(
@@ -102,7 +100,9 @@ def make_plan(
         shard_offsets=np.asarray(
             compute_shard_offsets(
                 len(tiles),
-                compute_shard_size(card.tiles_per_second, shard_tiles, tile_bytes=_estimate_tile_bytes(card, grid)),
+                compute_shard_size(
+                    card.tiles_per_second, shard_tiles, tile_bytes=estimate_tile_bytes(card.width, grid.kept_px)
+                ),
             ),
             dtype=np.int32,
         ),
@@ -131,11 +131,6 @@ def _make_grid(inspection: Inspection, card: ModelCard, mpp: Microns, options: J
         read_level=options.read_level,
         reduces=reader.reduces if options.fast else None,
     )
-
-
-def _estimate_tile_bytes(card: ModelCard, grid: Grid) -> int:
-    """Return the bytes of a tile in a shard's result, of objects about as many as fit."""
-    return 4 * card.width + grid.kept_px**2 // OBJECT_PX * OBJECT_BYTES
 
 
 def _window_warnings(mpp: Microns, grid: Grid, card: ModelCard) -> tuple[str, ...]:

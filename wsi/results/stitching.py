@@ -6,13 +6,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from functools import partial
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from wsi import keys
-from wsi.concurrency import iterate_concurrently, map_concurrently
+from wsi.concurrency import AHEAD, iterate_concurrently, map_concurrently
 from wsi.errors import FailReason, JobFailed, SourceMissing
 from wsi.planning.plan import Plan
+from wsi.planning.shards import estimate_tile_bytes
 from wsi.ports.ledger import StitchBrief, SystemLedger
 from wsi.ports.objects import Objects
 from wsi.records.results import ResultFile
@@ -23,6 +24,9 @@ from wsi.results.scored_tiles import ScoredTiles
 from wsi.results.shard_result import ShardResult
 from wsi.results.sink import ObjectSink, ResultSink
 from wsi.spans import describe_span, with_step
+
+#: Bytes of shards' results that are fetched before they are needed, or one result: those of vectors are large.
+FETCHED_BYTES: Final = 64 * 1024**2
 
 
 def stitch(
@@ -72,10 +76,18 @@ def stitch_job(job_id: UUID, *, ledger: SystemLedger, objects: Objects) -> bool:
         return ledger.commit_results(job_id, results)
 
 
+def count_fetched_ahead(plan: Plan) -> int:
+    """Return the number of shards' results that are fetched while one is read."""
+    tile_bytes = estimate_tile_bytes(plan.card.width, plan.grid.kept_px)
+    largest = max(plan.shard_sizes, default=0) * tile_bytes
+    return max(1, min(AHEAD, FETCHED_BYTES // max(1, largest)))
+
+
 def _results(brief: StitchBrief, objects: Objects) -> tuple[ResultFile, ...]:
     job = brief.job
     plan = Plan.from_bytes(objects.get(job.plan_key or keys.of_plan(job.tenant, job.id)))
-    fetched = iterate_concurrently(objects.get, [output.result_key for output in brief.shards])
+    keys_of_results = [output.result_key for output in brief.shards]
+    fetched = iterate_concurrently(objects.get, keys_of_results, ahead=count_fetched_ahead(plan))
     shards = map(ShardResult.from_bytes, fetched)
     run = {
         "job_id": str(job.id),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 
+from inference.models.dense.cuda_maps import MapsOnCuda
 from inference.models.dense.torch_maps import TorchMaps
 from inference.models.execution.cpu import OnCpu
 from inference.models.execution.cuda import OnCuda, get_lane
@@ -30,4 +31,4 @@ def run_dense_on(device: torch.device, card: ModelCard, module: torch.nn.Module)
         if device.type != "cuda":
             return TorchMaps(Network(card, module, device))
         with get_lane(device).lock:
-            return TorchMaps(Network(card, module, device))
+            return MapsOnCuda(Network(card, module, device))

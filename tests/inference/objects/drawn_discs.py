@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,8 @@ import numpy as np
 import tifffile
 from numpy.typing import NDArray
 
+from inference.models.loaded import MapsInFlight
+from wsi.errors import ModelFailed
 from wsi.models.builtin import STAIN_DENSITY
 from wsi.planning.plan import Numerics
 from wsi.records.model_card import ModelCard, OutputKind
@@ -92,6 +94,41 @@ class FindsDiscs:
         scale = height // side
         means = pixels.reshape(count, side, scale, side, scale, 3).mean(axis=(2, 4))
         return (255 - np.rint(means[..., :2])).astype(np.uint8).transpose(0, 3, 1, 2)
+
+
+class QueuesDiscs(FindsDiscs):
+    """The same as `QueueingMaps`: a slow device's maps are there only once they are waited for, and not before those of
+    earlier batches."""
+
+    def __init__(self, card: ModelCard, broken: int | None = None) -> None:
+        """`broken`: the number of the batch whose maps are no numbers."""
+        super().__init__(card)
+        self.events: list[tuple[str, int]] = []  #: what happened to which batch
+        self._broken = broken
+
+    def start_maps(self, pixels: NDArray[np.uint8], maps: NDArray[np.uint8], numerics: Numerics) -> MapsInFlight:
+        number = sum(event == "started" for event, _ in self.events)
+        self.events.append(("started", number))
+        return _DrawnMaps(self, number, lambda: np.copyto(maps, self.infer_maps(pixels, numerics)))
+
+    def finish(self, number: int, compute: Callable[[], None]) -> None:
+        if ("computed", number) not in self.events:
+            assert number == 0 or ("computed", number - 1) in self.events
+            compute()
+            self.events.append(("computed", number))
+        if number == self._broken:
+            raise ModelFailed("Its values are not numbers.")
+
+
+@dataclass(frozen=True)
+class _DrawnMaps:
+    model: QueuesDiscs
+    number: int
+    compute: Callable[[], None]
+    seconds: float = 0.25
+
+    def wait_for_maps(self) -> None:
+        self.model.finish(self.number, self.compute)
 
 
 def read_features(path: Path) -> list[dict[str, Any]]:

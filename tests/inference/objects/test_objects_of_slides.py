@@ -5,24 +5,36 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from inference.channel import Channel, Closed
+from inference.decoding.decode_tasks import MapRows, Rows
+from inference.decoding.memory import allocate_private
+from inference.decoding.threads import ThreadDecoders
+from inference.engine import Engine
+from inference.models.loaded import LoadedModel, QueueingMaps
 from inference.pipeline import run_shard
+from inference.shard_task import ShardTask
+from inference.stages.batch import RESERVED
+from inference.stages.forward import Forward
+from inference.stages.values import Ended, Slot
 from tests.inference.cases import open_path, whole_plan
 from tests.inference.objects.drawn_discs import (
     Disc,
     FindsDiscs,
+    QueuesDiscs,
     draw_discs,
     drawn_card,
     list_shapes,
     read_features,
     write_picture,
 )
-from wsi.errors import JobFailed
+from wsi.errors import JobFailed, ModelFailed
 from wsi.inspection.mask import SlideMask
 from wsi.planning.plan import Plan
 from wsi.records.model_card import ModelCard
@@ -57,8 +69,8 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> SlideReader:
     return open_path(write_picture(folder / "discs.tiff", draw_discs(WIDTH, HEIGHT, DISCS), mpp=0.5))
 
 
-def compute(plan: Plan, reader: SlideReader) -> list[ShardResult]:
-    model = FindsDiscs(plan.card)
+def compute(plan: Plan, reader: SlideReader, model: LoadedModel | None = None) -> list[ShardResult]:
+    model = model or FindsDiscs(plan.card)
     results = [run_shard(plan, index, reader, model, stop=threading.Event()) for index in range(len(plan.shard_sizes))]
     return [ShardResult.from_bytes(result.to_bytes()) for result in results]
 
@@ -162,3 +174,64 @@ def test_a_shard_goes_on_from_its_checkpoint_with_the_objects_that_it_had(reader
 def test_a_window_too_small_for_the_largest_object_is_refused_by_the_plan(reader: SlideReader) -> None:
     with pytest.raises(JobFailed, match="keep nothing"):
         whole_plan(reader, card=drawn_card(128))
+
+
+def test_a_device_that_queues_batches_gives_the_same_bytes(reader: SlideReader) -> None:
+    plan = whole_plan(reader, card=drawn_card(224), batch=2, shard_tiles=1000)
+    model = QueuesDiscs(plan.card)
+    assert isinstance(model, QueueingMaps)
+    (found,), (expected,) = compute(plan, reader, model), compute(plan, reader)
+    assert found.to_bytes() == expected.to_bytes()
+
+
+def test_the_next_batch_is_queued_before_the_maps_of_the_last_are_awaited(reader: SlideReader) -> None:
+    plan = whole_plan(reader, card=drawn_card(224), batch=1, shard_tiles=1000)
+    model = QueuesDiscs(plan.card)
+    forward = Forward(decoders := ThreadDecoders(2, allocate_private(RESERVED)), lambda slot: None)
+    batches = Channel[Slot | Ended](0)
+    task = ShardTask.from_plan(plan, 0, reader, model, stop=threading.Event())
+    side, count = plan.grid.level_side, 4
+    rows = Rows(count, side, side)
+    maps = MapRows(count, 2, plan.card.input_px, rows.end)
+    for row in range(count):
+        batches.put(
+            Slot(
+                rows=rows,
+                model_rows=rows,
+                map_rows=maps,
+                first=row,
+                size=1,
+                tiles=task.tiles[row : row + 1],
+                owner=np.zeros(1, np.int32),
+                tasks=[task],
+                used=1,
+                closed=True,
+            )
+        )
+    with closing(decoders):
+        outputs = forward.run(batches)
+        assert [next(outputs).task for _ in range(count)] == [task] * count
+        batches.close()
+        with pytest.raises(Closed):
+            next(outputs)
+    began = [number for event, number in model.events if event == "started"]
+    assert began == [0, 1, 2, 3]
+    for number in range(count - 1):
+        assert model.events.index(("started", number + 1)) < model.events.index(("computed", number))
+
+
+def test_maps_that_are_no_numbers_end_the_shard_with_the_models_sentence(reader: SlideReader) -> None:
+    plan = whole_plan(reader, card=drawn_card(224), batch=2, shard_tiles=1000)
+    with pytest.raises(ModelFailed, match="not numbers"):
+        compute(plan, reader, QueuesDiscs(plan.card, broken=1))
+
+
+def test_no_device_writes_into_memory_once_the_stages_ended(reader: SlideReader) -> None:
+    plan = whole_plan(reader, card=drawn_card(224), batch=1, shard_tiles=1000)
+    model = QueuesDiscs(plan.card)
+    decoders = ThreadDecoders(2, allocate_private(RESERVED))
+    with closing(decoders), Engine(decoders, 16 * 1024**2) as engine:
+        engine.begin(ShardTask.from_plan(plan, 0, reader, model, stop=threading.Event()))
+        assert engine.wait_for_event(30) is not None
+    ended = {kind: {number for event, number in model.events if event == kind} for kind in ("started", "computed")}
+    assert ended["started"] == ended["computed"]

@@ -10,10 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.wsi.plans import collect_all, inspection, plan, scores_of, shard_results
+from wsi.concurrency import AHEAD
 from wsi.errors import FailReason, JobFailed
+from wsi.models.builtin import EFFICIENTNET_LITE0
 from wsi.results.shard_result import AttemptMeasurements, ShardResult
 from wsi.results.sink import FolderSink
-from wsi.results.stitching import stitch
+from wsi.results.stitching import count_fetched_ahead, stitch
 
 NAMES = ["heatmap.ome.tif", "summary.json", "tile_quality.csv", "tiles.csv", "tiles.geojson.gz", "tissue.png"]
 
@@ -140,3 +142,13 @@ def test_no_tissue_writes_every_file(tmp_path):
     made = plan(mask=np.zeros((5, 5), dtype=np.bool_))
     stitch(made, (), FolderSink(tmp_path), run={})
     assert sorted(path.name for path in tmp_path.iterdir()) == NAMES
+
+
+@pytest.mark.parametrize(
+    ("shard_tiles", "ahead"), [(2048, 6), (13_107, 1), (100, AHEAD)], ids=["some", "one", "as many as of scores"]
+)
+def test_results_that_are_fetched_ahead_fit_into_a_small_function(shard_tiles, ahead):
+    seen = inspection(1000 * 224, 20 * 224)
+    made = plan(seen, card=EFFICIENTNET_LITE0, shard_tiles=shard_tiles)
+    assert made.card.width == 1280
+    assert count_fetched_ahead(made) == ahead
