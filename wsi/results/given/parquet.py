@@ -1,0 +1,106 @@
+"""objects.parquet of objects that a user gave: a row for each object of the file, in its order, as GeoParquet 1.1.
+
+Coordinates are level-0 px. `object` is the id that objects.geojson.gz has too, `row` the object's row in tiles.csv,
+tiles.parquet and features.h5, from 0. Objects without a tile, or with one that cannot be read, have neither a row nor
+values. `class` is the most probable class, of models with several, or else the file's own, which `given_class` has for
+all models.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import IO, TYPE_CHECKING, Final
+
+import numpy as np
+
+from wsi.given.classes import read_class
+from wsi.given.objects import Feature
+from wsi.given.wkb import encode_geometry
+from wsi.results.given.scored_objects import NONE, find_rows, get_given, iterate_objects, list_classes
+from wsi.results.objects.geo_metadata import BOX, GEOMETRY, GeoMetadata
+from wsi.results.parquet_file import MEDIA_TYPE, describe_frame, make_floats, write_row_groups
+from wsi.results.scored_tiles import ScoredTiles
+from wsi.results.tiles_parquet import name_apart
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["MEDIA_TYPE", "NAME", "write"]
+
+NAME: Final = "objects.parquet"
+ROWS: Final = 16_384  #: of a row group
+_BEFORE: Final = (GEOMETRY, "bbox", "x", "y", "object", "row", "class", "given_class")
+
+
+def write(tiles: ScoredTiles, file: IO[bytes]) -> None:
+    """Write the objects in the file's order."""
+    metadata = GeoMetadata(["Point", "Polygon"])
+    write_row_groups(
+        _make_schema(tiles),
+        _iterate_groups(tiles, metadata),
+        file,
+        dictionaries=["class", "given_class"],
+        without_statistics=[GEOMETRY],
+        finish=metadata,
+    )
+
+
+def _make_schema(tiles: ScoredTiles) -> pa.Schema:
+    import pyarrow as pa
+
+    names = name_apart([*_BEFORE, *(column.name for column in tiles.plan.card.columns)])
+    fields = [
+        pa.field(GEOMETRY, pa.binary(), nullable=False),
+        pa.field("bbox", pa.struct([pa.field(side, pa.float64(), nullable=False) for side in BOX]), nullable=False),
+        pa.field("x", pa.float64(), nullable=False),
+        pa.field("y", pa.float64(), nullable=False),
+        pa.field("object", pa.string(), nullable=False),
+        pa.field("row", pa.int32()),
+        pa.field("class", pa.string()),
+        pa.field("given_class", pa.string()),
+        *(pa.field(name, pa.float32()) for name in names[len(_BEFORE) :]),
+    ]
+    return pa.schema(fields, describe_frame(tiles.plan, (tiles.plan.mpp, tiles.plan.mpp_y)))
+
+
+def _iterate_groups(tiles: ScoredTiles, metadata: GeoMetadata) -> Iterator[Sequence[pa.Array]]:
+    import pyarrow as pa
+
+    _, given = get_given(tiles)
+    corner = given.find_corner(tiles.plan.inspection.bounds)
+    centres, rows = given.centres + corner, find_rows(tiles)
+    classes = list_classes(tiles.plan.card)
+    objects, start = iterate_objects(tiles), 0
+    while some := list(islice(objects, ROWS)):
+        group = slice(start, start + len(some))
+        start += len(some)
+        features = [feature for _, _, feature in some]
+        boxes = np.array([_find_box(feature) for feature in features]) + np.tile(corner, 2)
+        metadata.add(boxes)
+        own = [read_class(feature.get("properties")) for feature in features]
+        scores = np.full((len(some), tiles.scores.shape[1]), np.nan, np.float32)
+        scored = rows[group] != NONE
+        scores[scored] = tiles.scores[rows[group][scored]]
+        chosen = own.copy()
+        for place in np.flatnonzero(scored).tolist() if classes else ():
+            chosen[place] = classes[int(scores[place].argmax())]
+        sides = [pa.array(side) for side in boxes.T.copy()]
+        yield [
+            pa.array([encode_geometry(feature["geometry"], corner) for feature in features], pa.binary()),
+            pa.StructArray.from_arrays(sides, fields=[pa.field(side, pa.float64(), nullable=False) for side in BOX]),
+            *(pa.array(axis) for axis in centres[group].T.copy()),
+            pa.array([name for _, name, _ in some], pa.string()),
+            pa.array([None if row == NONE else row for row, _, _ in some], pa.int32()),
+            pa.array(chosen, pa.string()),
+            pa.array(own, pa.string()),
+            *(make_floats(column) for column in scores.T.copy()),
+        ]
+
+
+def _find_box(feature: Feature) -> list[float]:
+    """Return left, top, right, bottom of an object in px as the file counts them."""
+    part = feature["geometry"]
+    points = [part["coordinates"]] if part["type"] == "Point" else next(ring for ring in part["coordinates"] if ring)
+    x, y = [point[0] for point in points], [point[1] for point in points]
+    return [min(x), min(y), max(x), max(y)]
