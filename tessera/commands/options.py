@@ -81,7 +81,7 @@ Objects = Annotated[
     typer.Option(
         "--objects",
         metavar="FILE",
-        help="Objects whose boxes are analysed in place of tissue: GeoJSON or GeoParquet, such as cells. One slide only.",
+        help="Objects, such as cells, to analyse in place of tissue: GeoJSON or GeoParquet. One slide only.",
     ),
 ]
 ObjectsFrame = Annotated[Frame, typer.Option(help="What the objects count from: level 0, or what QuPath shows.")]

@@ -60,7 +60,8 @@ def open_local_runs(
     objects: GivenObjects | None = None,
 ) -> Iterator[LocalRuns]:
     """Load the models, make `out`, the folder for results, and yield the runs. `device` and `workers` are as
-    `tessera.local_run.computing.open_runner` takes them; `objects` are those of `options.objects`. Raises UsageError, and what loading raises."""
+    `tessera.local_run.computing.open_runner` takes them; `objects` are those of `options.objects`. Raises UsageError,
+    and what loading raises."""
     with open_runner(device, models, workers, on_lost=complain) as where, closing(SlideCache(sources)) as slide_cache:
         make_folder(out)
         with stop_on_signals() as stop:

@@ -76,7 +76,7 @@ def _iterate_groups(tiles: ScoredTiles, metadata: GeoMetadata) -> Iterator[Seque
         group = slice(start, start + len(some))
         start += len(some)
         features = [feature for _, _, feature in some]
-        boxes = np.array([_find_box(feature) for feature in features]) + np.tile(corner, 2)
+        boxes = np.array([_find_box(feature) for feature in features], np.float64) + np.tile(corner, 2)
         metadata.add(boxes)
         own = [read_class(feature.get("properties")) for feature in features]
         scores = np.full((len(some), tiles.scores.shape[1]), np.nan, np.float32)
