@@ -62,10 +62,19 @@ def open_local_runs(
     """Load the models, make `out`, the folder for results, and yield the runs. `device` and `workers` are as
     `tessera.local_run.computing.open_runner` takes them; `objects` are those of `options.objects`. Raises UsageError,
     and what loading raises."""
+    if objects is not None:
+        _check_scoring(models)
     with open_runner(device, models, workers, on_lost=complain) as where, closing(SlideCache(sources)) as slide_cache:
         make_folder(out)
         with stop_on_signals() as stop:
             yield LocalRuns(options=options, computing=where, slide_cache=slide_cache, stop=stop, objects=objects)
+
+
+def _check_scoring(models: Sequence[ModelToRun]) -> None:
+    """Raise UsageError for a model that given objects cannot be analysed with, before it is loaded."""
+    finding = [model.card.name for model in models if model.card.objects is not None]
+    if finding:
+        raise UsageError(f"{finding[0]} finds objects itself: take a model that gives each tile scores or a vector")
 
 
 def make_folder(out: Path) -> None:

@@ -24,14 +24,13 @@ _NO_AREA: Final = 1e-9
 _CANCELS: Final = 1e-6
 
 
-def iterate_parts(geometry: Any, where: str, left_out: Counter[str] | None = None) -> Iterator[Geometry]:
+def iterate_parts(geometry: Any, where: str, left_out: Counter[str]) -> Iterator[Geometry]:
     """Yield each polygon and each point of a geometry. `left_out` counts what is neither, by kind. Raises Invalid,
     which names the place, `where`."""
-    left_out = Counter() if left_out is None else left_out
     if geometry is None:
         left_out["object without a geometry"] += 1
-        return
-    yield from _iterate_parts(geometry, where, left_out, 0)
+    else:
+        yield from _iterate_parts(geometry, where, left_out, 0)
 
 
 def _iterate_parts(geometry: Any, where: str, left_out: Counter[str], depth: int) -> Iterator[Geometry]:

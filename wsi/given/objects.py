@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
@@ -56,11 +57,11 @@ class GivenObjects:
 
     def iterate_features(self) -> Iterator[Feature]:
         """Yield each object as a feature of its own, in px as the file counts them."""
-        number = 0
+        number, left_out = 0, Counter[str]()  # counted when the file was read first
         for raw in self.source.iterate_raw():
             feature = as_feature(raw)
             whole = feature.get("geometry")
-            for part in iterate_parts(whole, ""):
+            for part in iterate_parts(whole, "", left_out):
                 if self.kept[number]:
                     yield {**feature, "geometry": part} if part is whole else _make_detection(feature, part)
                 number += 1

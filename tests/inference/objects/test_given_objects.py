@@ -41,7 +41,7 @@ from wsi.results.sink import FolderSink
 from wsi.results.stitching import stitch
 from wsi.slide.slide import SlideReader
 
-WIDTH, HEIGHT, SIDE = 700, 500, 64
+WIDTH, HEIGHT, SIDE = 420, 300, 64
 CARD = replace(STAIN_DENSITY, tile_px=SIDE, input_px=SIDE, batch=4)
 CELLS = replace(
     CARD,
@@ -73,10 +73,8 @@ class MeansOf:
 @pytest.fixture(scope="module")
 def picture() -> NDArray[np.uint8]:
     rng = np.random.default_rng(7)
-    discs = [
-        Disc(float(x), float(y), float(rng.uniform(8, 14))) for y in range(20, 480, 50) for x in range(20, 680, 55)
-    ]
-    drawn = draw_discs(WIDTH, HEIGHT, discs)
+    places = [(float(x), float(y)) for y in range(20, HEIGHT - 15, 50) for x in range(20, WIDTH - 15, 55)]
+    drawn = draw_discs(WIDTH, HEIGHT, [Disc(x, y, float(rng.uniform(8, 14))) for x, y in places])
     return np.minimum(drawn, rng.integers(120, 256, drawn.shape, np.uint8))
 
 
@@ -150,7 +148,7 @@ def test_each_nucleus_of_ours_gets_the_densities_of_its_own_box(
     reader: SlideReader, picture: NDArray[np.uint8], found: Path, tmp_path: Path
 ) -> None:
     before = json.loads(gzip.decompress((found / "objects.geojson.gz").read_bytes()))["features"]
-    assert len(before) > 100
+    assert len(before) > 30
     objects = read((found / "objects.geojson.gz").read_bytes())
     after = features_in(analyse(tmp_path, reader, objects))
     table = geopandas.read_parquet(tmp_path / "objects.parquet")
@@ -177,7 +175,7 @@ def test_geojson_and_parquet_of_one_run_give_the_same_numbers(reader: SlideReade
         tables.append({(row["x"], row["y"]): row["eosin_od"] for row in rows.to_dict("records")})
     assert tables[0] == tables[1]
     chained = read((tmp_path / "objects.geojson.gz" / "objects.parquet").read_bytes())
-    np.testing.assert_allclose(chained.centres, sorted(tables[0]) if False else np.array(list(tables[0])))
+    np.testing.assert_allclose(chained.centres, list(tables[0]))
 
 
 @pytest.mark.parametrize(
@@ -198,7 +196,7 @@ def test_files_are_the_same_bytes_for_any_size_of_shards(
 
 
 def test_the_order_of_the_file_changes_no_objects_values(reader: SlideReader, tmp_path: Path) -> None:
-    centres = [(100.0, 90.0), (100.0, 90.0), (8.0, 8.0), (699.0, 499.0), (350.5, 20.0)]
+    centres = [(100.0, 90.0), (100.0, 90.0), (8.0, 8.0), (419.0, 299.0), (350.5, 20.0)]
     values = []
     for name, order in (("first", [0, 1, 2, 3, 4]), ("second", [4, 2, 1, 3, 0])):
         objects = read(write_points([centres[number] for number in order], together=False))
@@ -252,14 +250,12 @@ def test_points_get_values_and_classes_without_colour_get_one(reader: SlideReade
     classes = [one["properties"].get("classification") for one in after]
     assert [each and each["name"] for each in classes] == ["Bare", "Text", "No colour", None]
     assert all(len(each["color"]) == 3 for each in classes[:3])
-    assert all(
-        "hematoxylin_od" in one["properties"]["measurements"] or one["properties"]["measurements"] for one in after
-    )
+    assert {*after[3]["properties"]["measurements"]} == {column.name for column in CARD.columns}
     assert geopandas.read_parquet(folder / "objects.parquet").geometry.iloc[1] == shapely.Point(60, 40.5)
 
 
 def test_vectors_are_linked_to_their_objects(reader: SlideReader, picture: NDArray[np.uint8], tmp_path: Path) -> None:
-    centres = [(330.0, 245.0), (20.0, 20.0), (690.0, 30.0)]
+    centres = [(330.0, 245.0), (20.0, 20.0), (410.0, 30.0)]
     objects = read(write_qupath(centres))
     folder = analyse(tmp_path, reader, objects, ENCODER)
     with h5py.File(folder / "features.h5") as file:
@@ -278,7 +274,7 @@ def test_vectors_are_linked_to_their_objects(reader: SlideReader, picture: NDArr
 
 
 def test_files_for_qupath_count_from_its_crop(reader: SlideReader, tmp_path: Path) -> None:
-    bounds, data = (40, 30, 600, 400), write_qupath([(100, 90)])
+    bounds, data = (40, 30, 360, 250), write_qupath([(100, 90)])
     for frame, shown, full in ((Frame.FULL, [55, 55], [95, 85]), (Frame.QUPATH, [95, 85], [135, 115])):
         folder = analyse(tmp_path / frame, reader, read(data, frame), bounds=bounds)
         (one,), (other,) = features_in(folder), features_in(folder, "objects.full.geojson.gz")
@@ -291,7 +287,7 @@ def test_files_for_qupath_count_from_its_crop(reader: SlideReader, tmp_path: Pat
 
 
 def test_objects_without_a_readable_tile_stay_in_the_files_without_values(reader: SlideReader, tmp_path: Path) -> None:
-    objects = read(write_qupath([(30, 30), (640, 30), (9000, 10)]))
+    objects = read(write_qupath([(30, 30), (380, 30), (9000, 10)]))
     plan = plan_of(reader, objects)
     damaged = DamagedReader(reader, [0])
     results = [run_shard(plan, 0, damaged, StainDensity(CARD), stop=threading.Event())]

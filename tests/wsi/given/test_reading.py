@@ -10,7 +10,7 @@ import geopandas
 import numpy as np
 import pytest
 import shapely
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.wsi.given.files import feature, square, write_cellvit, write_points, write_qupath
@@ -69,6 +69,7 @@ def test_a_part_of_a_feature_is_a_detection_with_the_class_of_the_feature() -> N
     assert {part["geometry"]["type"] for part in parts} == {"Polygon"}
 
 
+@settings(max_examples=30)
 @given(
     st.lists(st.tuples(st.integers(-500, 500), st.integers(-500, 500)), min_size=3, max_size=9, unique=True),
     st.integers(0, 200_000),

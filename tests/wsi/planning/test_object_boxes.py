@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -95,7 +96,7 @@ def test_a_plan_is_read_as_it_was_written_and_plans_without_objects_have_no_trac
     assert read.digest == made.digest
     assert read.objects is not None
     assert read.objects.numbers.tolist() == [1, 0]
-    assert b"objects" not in __import__("gzip").decompress(grid_plan().to_bytes())
+    assert b"objects" not in gzip.decompress(grid_plan().to_bytes())
     assert made.digest != plan(given_at([(300, 300), (500, 500)])).digest
     options = JobOptions(objects=given_at([(1, 1)], Frame.QUPATH).as_option())
     assert JobOptions.from_json(options.as_json()) == options

@@ -9,15 +9,17 @@ all models.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import IO, TYPE_CHECKING, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from wsi.given.classes import read_class
 from wsi.given.objects import Feature
 from wsi.given.wkb import encode_geometry
-from wsi.results.given.scored_objects import NONE, find_rows, get_given, iterate_objects, list_classes
+from wsi.results.given.scored_objects import NONE, get_given, iterate_objects, list_classes
 from wsi.results.objects.geo_metadata import BOX, GEOMETRY, GeoMetadata
 from wsi.results.parquet_file import MEDIA_TYPE, describe_frame, make_floats, write_row_groups
 from wsi.results.scored_tiles import ScoredTiles
@@ -64,43 +66,59 @@ def _make_schema(tiles: ScoredTiles) -> pa.Schema:
     return pa.schema(fields, describe_frame(tiles.plan, (tiles.plan.mpp, tiles.plan.mpp_y)))
 
 
-def _iterate_groups(tiles: ScoredTiles, metadata: GeoMetadata) -> Iterator[Sequence[pa.Array]]:
-    import pyarrow as pa
+@dataclass(frozen=True, slots=True)
+class _Compact:
+    """What the file has of an object. A feature as Python's objects takes ten times the memory."""
 
+    row: int  #: of its tile, or NONE
+    own: str  #: its id
+    geometry: bytes
+    box: tuple[float, float, float, float]  #: in the order of BOX
+    stated: str | None  #: its class
+
+
+def _iterate_groups(tiles: ScoredTiles, metadata: GeoMetadata) -> Iterator[Sequence[pa.Array]]:
     _, given = get_given(tiles)
     corner = given.find_corner(tiles.plan.inspection.bounds)
-    centres, rows = given.centres + corner, find_rows(tiles)
-    classes = list_classes(tiles.plan.card)
-    objects, start = iterate_objects(tiles), 0
-    while some := list(islice(objects, ROWS)):
-        group = slice(start, start + len(some))
-        start += len(some)
-        features = [feature for _, _, feature in some]
-        boxes = np.array([_find_box(feature) for feature in features], np.float64) + np.tile(corner, 2)
+    centres, start = given.centres + corner, 0
+    compact = (_make_compact(each, corner) for each in iterate_objects(tiles))
+    while some := list(islice(compact, ROWS)):
+        boxes = np.array([each.box for each in some], np.float64)
         metadata.add(boxes)
-        own = [read_class(feature.get("properties")) for feature in features]
-        scores = np.full((len(some), tiles.scores.shape[1]), np.nan, np.float32)
-        scored = rows[group] != NONE
-        scores[scored] = tiles.scores[rows[group][scored]]
-        chosen = own.copy()
-        for place in np.flatnonzero(scored).tolist() if classes else ():
-            chosen[place] = classes[int(scores[place].argmax())]
-        sides = [pa.array(side) for side in boxes.T.copy()]
-        yield [
-            pa.array([encode_geometry(feature["geometry"], corner) for feature in features], pa.binary()),
-            pa.StructArray.from_arrays(sides, fields=[pa.field(side, pa.float64(), nullable=False) for side in BOX]),
-            *(pa.array(axis) for axis in centres[group].T.copy()),
-            pa.array([name for _, name, _ in some], pa.string()),
-            pa.array([None if row == NONE else row for row, _, _ in some], pa.int32()),
-            pa.array(chosen, pa.string()),
-            pa.array(own, pa.string()),
-            *(make_floats(column) for column in scores.T.copy()),
-        ]
+        yield _make_columns(tiles, some, boxes, centres[start : start + len(some)])
+        start += len(some)
 
 
-def _find_box(feature: Feature) -> list[float]:
-    """Return left, top, right, bottom of an object in px as the file counts them."""
-    part = feature["geometry"]
+def _make_compact(found: tuple[int, str, Feature], corner: tuple[int, int]) -> _Compact:
+    row, own, feature = found
+    part, (left, top) = feature["geometry"], corner
     points = [part["coordinates"]] if part["type"] == "Point" else next(ring for ring in part["coordinates"] if ring)
     x, y = [point[0] for point in points], [point[1] for point in points]
-    return [min(x), min(y), max(x), max(y)]
+    box = min(x) + left, min(y) + top, max(x) + left, max(y) + top
+    return _Compact(row, own, encode_geometry(part, corner), box, read_class(feature.get("properties")))
+
+
+def _make_columns(
+    tiles: ScoredTiles, some: Sequence[_Compact], boxes: NDArray[np.float64], centres: NDArray[np.float64]
+) -> Sequence[pa.Array]:
+    import pyarrow as pa
+
+    rows = np.array([each.row for each in some])
+    scored = rows != NONE
+    scores = np.full((len(some), tiles.scores.shape[1]), np.nan, np.float32)
+    scores[scored] = tiles.scores[rows[scored]]
+    own = [each.stated for each in some]
+    chosen, classes = own.copy(), list_classes(tiles.plan.card)
+    for place in np.flatnonzero(scored).tolist() if classes else ():
+        chosen[place] = classes[int(scores[place].argmax())]
+    sides = [pa.array(side) for side in boxes.T.copy()]
+    return [
+        pa.array([each.geometry for each in some], pa.binary()),
+        pa.StructArray.from_arrays(sides, fields=[pa.field(side, pa.float64(), nullable=False) for side in BOX]),
+        *(pa.array(axis) for axis in centres.T.copy()),
+        pa.array([each.own for each in some], pa.string()),
+        pa.array([None if each.row == NONE else each.row for each in some], pa.int32()),
+        pa.array(chosen, pa.string()),
+        pa.array(own, pa.string()),
+        *(make_floats(column) for column in scores.T.copy()),
+    ]
