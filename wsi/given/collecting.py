@@ -52,7 +52,7 @@ def collect_objects(source: FeatureSource, *, digest: str, frame: Frame) -> Give
 
 
 class _Parts:
-    """What is seen of the features while their outlines are read."""
+    """The parts of a file's features: their ids, and the counts of what was left out or split."""
 
     def __init__(self, source: FeatureSource) -> None:
         self.ids: list[str | None] = []  #: of each part; None: its feature states none

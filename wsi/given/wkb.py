@@ -28,14 +28,16 @@ _NUMBERS_BY_THOUSAND: Final = {0: 2, 1: 3, 2: 3, 3: 4}  #: of a point, by the th
 def decode_geometry(data: bytes, where: str) -> Geometry:
     """Return the geometry as GeoJSON has it. Raises Invalid, which names the place, `where`."""
     try:
-        return _Reader(data).read_geometry()
+        return _GeometryReader(data).read_geometry()
     except (struct.error, ValueError, KeyError, IndexError, RecursionError):
         raise Invalid(
             f"In {where}, the geometry is not Well-Known Binary: write the file as GeoParquet again."
         ) from None
 
 
-class _Reader:
+class _GeometryReader:
+    """A reader of one geometry's bytes."""
+
     def __init__(self, data: bytes) -> None:
         self._data = data
         self._place = 0

@@ -36,7 +36,7 @@ class PlannedObjects:
     def from_json(value: Mapping[str, Any]) -> PlannedObjects:
         return PlannedObjects(digest=value["digest"], count=value["count"], numbers=unpack_numbers(value["numbers"]))
 
-    def identify(self) -> str:
+    def describe_identity(self) -> str:
         """Return what the plan's digest has of it."""
         numbers = hashlib.sha256(self.numbers.astype("<i4").tobytes()).hexdigest()
         return f"{self.digest} {self.count} {numbers}"

@@ -186,7 +186,7 @@ class Plan:
         if self.region is not None:
             head["region"] = self.region
         if self.objects is not None:
-            head["objects"] = self.objects.identify()
+            head["objects"] = self.objects.describe_identity()
         text = json.dumps(head, sort_keys=True, separators=(",", ":")).encode()
         return hashlib.sha256(text + self.tiles.astype("<i4").tobytes()).hexdigest()
 

@@ -68,7 +68,7 @@ def _make_schema(tiles: ScoredTiles) -> pa.Schema:
 
 @dataclass(frozen=True, slots=True)
 class _Compact:
-    """What the file has of an object. A feature as Python's objects takes ten times the memory."""
+    """An object as the table has it. Its feature takes ten times the memory."""
 
     row: int  #: of its tile, or NONE
     own: str  #: its id

@@ -1,4 +1,4 @@
-"""What a Parquet file says of its geometries, as GeoParquet 1.1 asks (geoparquet.org/releases/v1.1.0)."""
+"""The metadata of geometries in a Parquet file, as GeoParquet 1.1 asks (geoparquet.org/releases/v1.1.0)."""
 
 from __future__ import annotations
 
