@@ -76,3 +76,12 @@ RegionGeojson = Annotated[
     typer.Option(metavar="FILE", help="Polygons to analyse in place of the tissue found, GeoJSON. One slide only."),
 ]
 RegionFrame = Annotated[Frame, typer.Option(help="What the polygons count from: level 0, or what QuPath shows.")]
+Objects = Annotated[
+    Path | None,
+    typer.Option(
+        "--objects",
+        metavar="FILE",
+        help="Objects, such as cells, to analyse in place of tissue: GeoJSON or GeoParquet. One slide only.",
+    ),
+]
+ObjectsFrame = Annotated[Frame, typer.Option(help="What the objects count from: level 0, or what QuPath shows.")]

@@ -17,6 +17,8 @@ from tessera.commands.options import (
     FocalPlane,
     FromLevel,
     Mpp,
+    Objects,
+    ObjectsFrame,
     OnDevice,
     OpticalPath,
     Picture,
@@ -27,6 +29,7 @@ from tessera.commands.options import (
 )
 from tessera.local_run.devices import Devices
 from tessera.local_run.estimates import show
+from tessera.local_run.given_objects import read_given_objects
 from tessera.local_run.inputs import Found, SlideInput, UsageError, expand
 from tessera.local_run.inputs.local_paths import make_reachable
 from tessera.local_run.outcomes import INTERRUPTED, Outcome, SlideOutcome, choose_exit_code, make_table
@@ -39,6 +42,7 @@ from wsi.records.slides import Choice
 
 if TYPE_CHECKING:
     from tessera.local_run.sources import Sources
+    from wsi.given.objects import GivenObjects
     from wsi.planning.estimate import Estimate
     from wsi.records.model_card import ModelCard
 
@@ -72,6 +76,8 @@ def run(
     fast: Fast = False,
     region_geojson: RegionGeojson = None,
     region_frame: RegionFrame = Frame.FULL,
+    objects: Objects = None,
+    objects_frame: ObjectsFrame = Frame.FULL,
     workers: Workers = None,
     threads: Threads = None,
     manifest: Annotated[
@@ -104,10 +110,21 @@ def run(
     if region_geojson is not None and len(found.slides) > 1:
         raise UsageError("--region-geojson is for one slide")
     outline = read_region(region_geojson, region_frame, on_note=complain) if region_geojson is not None else None
-    options = JobOptions(allow_upsampling=allow_upsampling, read_level=read_level, fast=fast, outline=outline)
+    if objects is not None and len(found.slides) > 1:
+        raise UsageError("--objects is for one slide")
+    if objects is not None and outline is not None:
+        raise UsageError("--objects and --region-geojson exclude each other: leave out the objects outside the region")
+    given = read_given_objects(objects, objects_frame, on_note=complain) if objects is not None else None
+    options = JobOptions(
+        allow_upsampling=allow_upsampling,
+        read_level=read_level,
+        fast=fast,
+        outline=outline,
+        objects=given.as_option() if given is not None else None,
+    )
     if dry_run:
         cards = {one.card.name: one.card for one in choose_models(model, "cpu")}
-        raise typer.Exit(_estimate(found, cards, sources, options, dollars_per_hour, as_json))
+        raise typer.Exit(_estimate(found, cards, sources, options, dollars_per_hour, as_json, given))
     if as_json:
         raise UsageError("--json is for --dry-run; a run writes summary.json")
     if out is None:
@@ -118,7 +135,7 @@ def run(
     out = make_reachable(out, max(map(len, named), default=0))
     folder_of = choose_folders([slide for slide, _ in runs], out)
     with (
-        open_local_runs(chosen, sources, options, out, device=device.value, workers=workers) as local,
+        open_local_runs(chosen, sources, options, out, device=device.value, workers=workers, objects=given) as local,
         TilesBar() as bar,
     ):
 
@@ -159,6 +176,7 @@ def _estimate(
     options: JobOptions,
     dollars_per_hour: float,
     as_json: bool,
+    objects: GivenObjects | None,
 ) -> int:
     """Print what each slide would take, and return the exit code."""
     from tessera.local_run.batch import run_batch
@@ -170,7 +188,12 @@ def _estimate(
 
     def look(slide: SlideInput) -> SlideOutcome:
         estimate = estimate_run(
-            slide, cards[slide.name], sources=sources, options=options, dollars_per_gpu_hour=dollars_per_hour
+            slide,
+            cards[slide.name],
+            sources=sources,
+            options=options,
+            dollars_per_gpu_hour=dollars_per_hour,
+            objects=objects,
         )
         estimates[slide.name] = estimate
         return SlideOutcome(name=slide.name, outcome=Outcome.ESTIMATED, tiles=estimate.tiles)

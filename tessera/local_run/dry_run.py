@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from tessera.local_run.inputs import SlideInput
 from tessera.local_run.sources import Sources, make_plan_uris
+from wsi.given.objects import GivenObjects
 from wsi.inspection.examination import examine
 from wsi.jobs.planning import THREADS, make_plan
 from wsi.planning.estimate import Estimate, make_estimate
@@ -16,7 +17,13 @@ from wsi.slide.opening import open_slide
 
 
 def estimate_run(
-    slide: SlideInput, card: ModelCard, *, sources: Sources, options: JobOptions, dollars_per_gpu_hour: float
+    slide: SlideInput,
+    card: ModelCard,
+    *,
+    sources: Sources,
+    options: JobOptions,
+    dollars_per_gpu_hour: float,
+    objects: GivenObjects | None = None,
 ) -> Estimate:
     """Plan one slide: return its count of tiles and shards, and the time and price of a worker of the queue. Raises
     what a run raises before its first tile."""
@@ -35,5 +42,6 @@ def estimate_run(
             options=options,
             shard_tiles=None,
             threads=THREADS,
+            objects=objects,
         )
     return replace(make_estimate(len(plan.tiles), card, dollars_per_gpu_hour, exact=True), shards=len(plan.shard_sizes))

@@ -17,6 +17,7 @@ from tessera.local_run.slide_session import SlideCache
 from tessera.local_run.sources import Sources
 from tessera.progress import TilesBar, complain
 from tessera.signals import stop_on_signals
+from wsi.given.objects import GivenObjects
 from wsi.records.jobs import JobOptions
 
 
@@ -28,6 +29,7 @@ class LocalRuns:
     computing: ShardRunner
     slide_cache: SlideCache
     stop: threading.Event  #: set by the first SIGINT or SIGTERM
+    objects: GivenObjects | None = None  #: those of `options.objects`
 
     def analyse(self, slide: SlideInput, model: ModelToRun, folder: Path, bar: TilesBar) -> SlideOutcome:
         """Analyse a slide as `tessera.local_run.running.run_slide` does."""
@@ -42,19 +44,37 @@ class LocalRuns:
             computing=self.computing,
             callbacks=callbacks,
             options=self.options,
+            objects=self.objects,
         )
 
 
 @contextmanager
 def open_local_runs(
-    models: Sequence[ModelToRun], sources: Sources, options: JobOptions, out: Path, *, device: str, workers: int | None
+    models: Sequence[ModelToRun],
+    sources: Sources,
+    options: JobOptions,
+    out: Path,
+    *,
+    device: str,
+    workers: int | None,
+    objects: GivenObjects | None = None,
 ) -> Iterator[LocalRuns]:
     """Load the models, make `out`, the folder for results, and yield the runs. `device` and `workers` are as
-    `tessera.local_run.computing.open_runner` takes them. Raises UsageError, and what loading raises."""
+    `tessera.local_run.computing.open_runner` takes them; `objects` are those of `options.objects`. Raises UsageError,
+    and what loading raises."""
+    if objects is not None:
+        _check_scoring(models)
     with open_runner(device, models, workers, on_lost=complain) as where, closing(SlideCache(sources)) as slide_cache:
         make_folder(out)
         with stop_on_signals() as stop:
-            yield LocalRuns(options=options, computing=where, slide_cache=slide_cache, stop=stop)
+            yield LocalRuns(options=options, computing=where, slide_cache=slide_cache, stop=stop, objects=objects)
+
+
+def _check_scoring(models: Sequence[ModelToRun]) -> None:
+    """Raise UsageError for a model that given objects cannot be analysed with, before it is loaded."""
+    finding = [model.card.name for model in models if model.card.objects is not None]
+    if finding:
+        raise UsageError(f"{finding[0]} finds objects itself: take a model that gives each tile scores or a vector")
 
 
 def make_folder(out: Path) -> None:

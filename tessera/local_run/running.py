@@ -19,6 +19,7 @@ from tessera.local_run.slide_session import SlideSession
 from tessera.local_run.sources import make_plan_uris
 from wsi.cores import count_available_cores
 from wsi.errors import Conflict, ModelError, SlideRejected, SourceChanged
+from wsi.given.objects import GivenObjects
 from wsi.jobs.jobs import compute_result_identity
 from wsi.jobs.planning import THREADS, make_plan
 from wsi.models.builtin import BUILTIN
@@ -71,8 +72,10 @@ def run_slide(
     computing: ShardRunner,
     callbacks: RunCallbacks,
     options: JobOptions,
+    objects: GivenObjects | None = None,
 ) -> SlideOutcome:
-    """Put the slide's results into `folder`, all or none. `options` holds what is not stated with the slide itself.
+    """Put the slide's results into `folder`, all or none. `options` holds what is not stated with the slide itself;
+    `objects` are those of `options.objects`.
 
     Raises every error as it is, and KeyboardInterrupt once `callbacks.stop` is set: what was computed stays in the
     folder, and the next run resumes from it."""
@@ -86,7 +89,7 @@ def run_slide(
             checkpoint.remove()  # of a run that was killed after it wrote its last file
             return SlideOutcome(name=name, outcome=Outcome.SKIPPED)
         try:
-            plan = _compute(session, options, checkpoint, model, computing, callbacks)
+            plan = _compute(session, options, checkpoint, model, computing, callbacks, objects)
             session.check_unchanged()
         except SlideRejected:
             checkpoint.remove()  # nothing in it that a later run could use
@@ -101,7 +104,7 @@ def run_slide(
             "seconds": round(time.monotonic() - began, 3),
         }
         shards = (checkpoint.read_shard(index) for index in range(len(plan.shard_sizes)))
-        stitch(plan, shards, FolderSink(checkpoint.results), run=run)
+        stitch(plan, shards, FolderSink(checkpoint.results), run=run, given=objects)
         outcome = _publish(checkpoint, folder, name, time.monotonic() - began)
         checkpoint.remove()
         return outcome
@@ -114,6 +117,7 @@ def _compute(
     model: ModelToRun,
     computing: ShardRunner,
     callbacks: RunCallbacks,
+    objects: GivenObjects | None,
 ) -> Plan:
     """Save every shard's result in `checkpoint`, by the plan that is there or a new one."""
 
@@ -136,6 +140,7 @@ def _compute(
             options=options,
             shard_tiles=None,
             threads=model.threads,
+            objects=objects,
         )
         plan = cut_for_devices(plan, computing.devices)
         checkpoint.save_plan(plan)

@@ -95,7 +95,10 @@ class RunResult:
     def heatmap(self, column: str | None = None) -> NDArray[np.float32]:
         """Return [rows, columns] of the grid, a value a tile: those of the model's first column unless another is
         named. NaN where nothing was analysed. Tile [r, c] begins at x = c * stride, y = r * stride_y of
-        `summary["grid"]`, in level-0 px. Raises KeyError for a column that the model does not have."""
+        `summary["grid"]`, in level-0 px. Raises KeyError for a column that the model does not have, and ValueError for
+        tiles around objects, which lie on no grid."""
+        if "given_objects" in self.summary:
+            raise ValueError("These tiles are around objects and lie on no grid: read objects.parquet")
         name = self.columns[0] if column is None else column
         if name not in self.columns:
             raise KeyError(f"The model has no column {name}; it has {', '.join(self.columns)}")

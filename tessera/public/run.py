@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 from tessera.local_run.devices import Devices
+from tessera.local_run.given_objects import read_given_objects
 from tessera.local_run.inputs import UsageError
 from tessera.local_run.local_runs import open_local_runs
 from tessera.local_run.regions import read_region
@@ -36,6 +37,8 @@ def run(
     region: tuple[int, int, int, int] | None = None,
     region_geojson: str | os.PathLike[str] | None = None,
     region_frame: Literal["full", "qupath"] = "full",
+    objects: str | os.PathLike[str] | None = None,
+    objects_frame: Literal["full", "qupath"] = "full",
     optical_path: str | None = None,
     focal_plane: int | None = None,
     picture: int | None = None,
@@ -58,6 +61,8 @@ def run(
     - `region`: x, y, width, height in level-0 pixels: only tiles that overlap it are analysed.
     - `region_geojson`, `region_frame`: polygons to analyse in place of the tissue that is found, and what they count
       from.
+    - `objects`, `objects_frame`: a file of objects, GeoJSON or GeoParquet, whose boxes are analysed in place of tissue,
+      and what they count from.
     - `optical_path`, `focal_plane`, `picture`: which image of a slide that holds several.
     - `allow_upsampling`: accept a slide that is coarser than the model's scale.
     - `read_level`: "finest" reads level 0; "suitable" the coarsest level that is fine enough.
@@ -89,10 +94,27 @@ def run(
         if region_geojson is not None
         else None
     )
-    options = JobOptions(allow_upsampling=allow_upsampling, read_level=level, fast=fast, outline=outline)
+    given = (
+        read_given_objects(
+            Path(objects),
+            _parse(Frame, "objects_frame", objects_frame),
+            on_note=complain if shown else lambda note: None,
+        )
+        if objects is not None
+        else None
+    )
+    options = JobOptions(
+        allow_upsampling=allow_upsampling,
+        read_level=level,
+        fast=fast,
+        outline=outline,
+        objects=given.as_option() if given is not None else None,
+    )
     (chosen,) = choose_models([named], where.kind, threads)
     with (
-        open_local_runs([chosen], sources, options, folder, device=where.value, workers=workers) as local,
+        open_local_runs(
+            [chosen], sources, options, folder, device=where.value, workers=workers, objects=given
+        ) as local,
         TilesBar(shown=shown) as bar,
     ):
         local.analyse(replace(found, region=_check_region(region)), chosen, folder, bar)

@@ -40,7 +40,11 @@ HANDLERS = {
 }
 OURS = ("wsi", "adapters", "lambdas")
 #: Imported inside functions, for what this asset's handlers never do.
-NOT_REACHED = {AssetKind.API: {"obstore", "numpy"}, AssetKind.STITCH: {"obstore"}}
+NOT_REACHED = {
+    AssetKind.API: {"obstore", "numpy"},
+    AssetKind.SLIDES: {"h5py", "pyarrow"},  # of slides without tissue alone are files written there
+    AssetKind.STITCH: {"obstore", "h5py", "pyarrow"},  # queue `heavy` is for these
+}
 
 needs_wheels = WHEELS_OF_FUNCTIONS.mark
 

@@ -1,7 +1,7 @@
 from collections.abc import Mapping, Sequence
 from typing import IO, Self
 
-from pyarrow import RecordBatch, Schema
+from pyarrow import RecordBatch, Schema, Table
 
 class ParquetWriter:
     def __init__(
@@ -21,4 +21,4 @@ class ParquetWriter:
     def write_batch(self, batch: RecordBatch, row_group_size: int) -> None: ...
     def add_key_value_metadata(self, key_value_metadata: Mapping[str, str]) -> None: ...
 
-def read_table(source: object) -> object: ...
+def read_table(source: IO[bytes]) -> Table: ...

@@ -11,7 +11,9 @@ import numpy as np
 
 from wsi import keys
 from wsi.errors import FailReason, JobFailed, SlideRejected, SourceChanged, SourceError
+from wsi.given.objects import GivenObjects
 from wsi.inspection.examination import Examination, examine
+from wsi.inspection.mask import SlideMask
 from wsi.inspection.stored_examination import UnreadSlide, find_stored_examination, open_indexed, open_slide_source
 from wsi.ledger_rules import GIVEN_UP
 from wsi.models.builtin import read_registered_card
@@ -19,6 +21,7 @@ from wsi.numerics import NUMERICS_VERSION
 from wsi.planning.drawn_mask import draw_mask
 from wsi.planning.grid import make_grid, order_tiles, select_tiles
 from wsi.planning.numbered_files import hide_names
+from wsi.planning.object_boxes import PlannedObjects, iterate_object_warnings, place_boxes
 from wsi.planning.pinned_stains import pin_stains, with_overview
 from wsi.planning.plan import Grid, Numerics, Plan
 from wsi.planning.scale import TOLERANCE, Microns, compute_grid_mpp, is_in_range
@@ -57,27 +60,37 @@ def make_plan(
     options: JobOptions,
     shard_tiles: int | None,
     threads: int,
+    objects: GivenObjects | None = None,
 ) -> Plan:
     """Make every decision about a job. Reads no pixel: `examination` holds the mask. A slide without tissue gives a
     plan without tiles.
 
-    `slide_uris`: (relative name, uri, etag), the first one is opened. `shard_tiles` fixes the shard size. Raises
-    SlideRejected (SLIDE_TOO_COARSE, NO_MPP, MPP_CONFLICT, ABSURD_MPP) and JobFailed (too many tiles, a region off the
-    slide).
+    `slide_uris`: (relative name, uri, etag), the first one is opened. `shard_tiles` fixes the shard size. `objects`,
+    those of `options.objects`, each have a tile, in place of tissue. Raises SlideRejected (SLIDE_TOO_COARSE, NO_MPP,
+    MPP_CONFLICT, ABSURD_MPP) and JobFailed (too many tiles, a region or objects off the slide).
     """
     inspection = examination.inspection
-    mask = examination.mask if options.outline is None else draw_mask(options.outline, inspection)
     mpp = compute_grid_mpp(inspection)
-    grid = _make_grid(inspection, card, mpp, options, reader)
-    tiles = select_tiles(
-        grid,
-        mask.pixels,
-        width=inspection.width,
-        height=inspection.height,
-        # An object is kept where it begins in tissue: the box that holds its point must not be left out.
-        min_tissue=options.min_tissue if card.objects is None else 0,
-        region=options.region,
-    )
+    if objects is not None:
+        _check_given(card, options)
+    grid = _make_grid(inspection, card, mpp, options, reader, covers=objects is None)
+    mask: SlideMask | None = None
+    given: PlannedObjects | None = None
+    if objects is not None:
+        tiles, given = place_boxes(objects, (grid.side, grid.side_y), inspection, options.region)
+        more = tuple(iterate_object_warnings(objects, given, inspection, examination.mask, options.region))
+    else:
+        mask = examination.mask if options.outline is None else draw_mask(options.outline, inspection)
+        more = ()
+        tiles = select_tiles(
+            grid,
+            mask.pixels,
+            width=inspection.width,
+            height=inspection.height,
+            # An object is kept where it begins in tissue: the box that holds its point must not be left out.
+            min_tissue=options.min_tissue if card.objects is None else 0,
+            region=options.region,
+        )
     return Plan(
         slide_digest=slide_digest,
         slide_uris=tuple(slide_uris),
@@ -112,13 +125,33 @@ def make_plan(
             *_scale_warnings(mpp, card),
             *_window_warnings(mpp, grid, card),
             *_speed_warnings(grid, options),
+            *more,
         ),
         region=options.region if card.objects is not None else None,
         choice=options.choice,
+        objects=given,
     )
 
 
-def _make_grid(inspection: Inspection, card: ModelCard, mpp: Microns, options: JobOptions, reader: SlideReader) -> Grid:
+def _check_given(card: ModelCard, options: JobOptions) -> None:
+    """Raise JobFailed for what given objects cannot be combined with."""
+    if card.objects is not None:
+        sentence = f"{card.name} finds objects itself: take a model that gives each tile scores or a vector."
+        raise JobFailed(FailReason.PLANNING_FAILED, sentence)
+    if options.outline is not None:
+        sentence = "A job has objects or a drawn region, not both: leave out the objects outside of the region."
+        raise JobFailed(FailReason.PLANNING_FAILED, sentence)
+
+
+def _make_grid(
+    inspection: Inspection,
+    card: ModelCard,
+    mpp: Microns,
+    options: JobOptions,
+    reader: SlideReader,
+    *,
+    covers: bool,
+) -> Grid:
     if card.objects is not None:
         return make_windows(
             inspection, card, mpp, allow_upsampling=options.allow_upsampling, read_level=options.read_level
@@ -130,6 +163,7 @@ def _make_grid(inspection: Inspection, card: ModelCard, mpp: Microns, options: J
         allow_upsampling=options.allow_upsampling,
         read_level=options.read_level,
         reduces=reader.reduces if options.fast else None,
+        covers=covers,
     )
 
 

@@ -51,20 +51,22 @@ def make_grid(
     allow_upsampling: bool = False,
     read_level: ReadLevel | None = None,
     reduces: Callable[[int], bool] | None = None,
+    covers: bool = True,
 ) -> Grid:
     """Make a grid of boxes, square in microns, side by side from the slide's origin. The last ones may pass its edge,
     so that the whole slide is covered.
 
     `mpp` are those of level 0. `read_level` stands in for the card's. `reduces` says of which levels tiles may be
-    decoded smaller where the model allows it; without it they are decoded whole. Raises SlideRejected SLIDE_TOO_COARSE,
-    and JobFailed for more boxes than `wsi.planning.scale.MAX_BOXES` and for boxes above `MAX_LEVEL_SIDE`.
+    decoded smaller where the model allows it; without it they are decoded whole. Without `covers` boxes lie around
+    objects: it has their size, and no columns and rows. Raises SlideRejected SLIDE_TOO_COARSE, and JobFailed for more
+    boxes than `wsi.planning.scale.MAX_BOXES` and for boxes above `MAX_LEVEL_SIDE`.
     """
     enlarging = may_enlarge(card, mpp, asked=allow_upsampling)
     level = choose_level(inspection.levels, mpp, card.mpp, allow_upsampling=enlarging)
     if (read_level or card.read_level) is ReadLevel.FINEST:
         level = 0
     side, side_y = compute_box_sides(card, mpp)
-    columns, rows = -(-inspection.width // side), -(-inspection.height // side_y)
+    columns, rows = (-(-inspection.width // side), -(-inspection.height // side_y)) if covers else (0, 0)
     if (sentence := describe_too_many_boxes(columns, rows, side, side_y)) is not None:
         raise JobFailed(FailReason.PLANNING_FAILED, sentence)
     info, (across, down) = inspection.levels[level], compute_downsamples(inspection.levels, level)

@@ -11,7 +11,6 @@ import base64
 import gzip
 import hashlib
 import json
-import zlib
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -21,6 +20,8 @@ from numpy.typing import NDArray
 from wsi.errors import NewerSchema
 from wsi.inspection.mask import SlideMask
 from wsi.planning.numbered_files import are_numbers
+from wsi.planning.object_boxes import PlannedObjects
+from wsi.planning.packed_numbers import pack_numbers, unpack_numbers
 from wsi.planning.stains import Stains
 from wsi.records.fields import select_known_fields
 from wsi.records.model_card import SCORES, Boxes, Channels, ModelCard, Resize
@@ -29,7 +30,8 @@ from wsi.slide.coding import Reduction
 
 #: 2: boxes may be longer than wide, and tiles may be decoded smaller. 3: the card may resize as Pillow does. 4: it may
 #: take BGR. 5: it may keep boxes at fractions of a pixel, or normalise stains. 6: it may ask for vectors or
-#: objects. A plan that does none of it is still of schema 1, so that workers that know no other take it.
+#: objects, or have boxes around objects that a user gives. A plan that does none of it is still of schema 1, so that
+#: workers that know no other take it.
 PLAN_SCHEMA = 6
 
 
@@ -130,6 +132,7 @@ class Plan:
     warnings: tuple[str, ...] = ()
     region: tuple[int, int, int, int] | None = None  #: x, y, width, height that objects must begin in; None: anywhere
     choice: Choice | None = None  #: the picture that `index` is of, for a worker that cannot read the index
+    objects: PlannedObjects | None = None  #: that a user gave: tiles are the boxes around them, and lie on no grid
 
     @property
     def shard_sizes(self) -> tuple[int, ...]:
@@ -142,7 +145,7 @@ class Plan:
     def schema(self) -> int:
         """The lowest schema that can hold this plan. So an older worker computes the plans that it can, and the digest
         of an older plan does not change."""
-        if self.card.output not in SCORES:
+        if self.card.output not in SCORES or self.objects is not None:
             return 6
         if self.card.boxes is not Boxes.WHOLE or self.card.stain_normalisation is not None:
             return 5
@@ -182,6 +185,8 @@ class Plan:
             head["choice"] = self.choice.as_json()
         if self.region is not None:
             head["region"] = self.region
+        if self.objects is not None:
+            head["objects"] = self.objects.describe_identity()
         text = json.dumps(head, sort_keys=True, separators=(",", ":")).encode()
         return hashlib.sha256(text + self.tiles.astype("<i4").tobytes()).hexdigest()
 
@@ -199,15 +204,17 @@ class Plan:
             "mpp_y": self.mpp_y,
             "grid": self.grid.as_json(),
             "numerics": self.numerics.as_json(),
-            "tiles": _pack(self.tiles),
-            "order": _pack(self.order),
-            "shard_offsets": _pack(self.shard_offsets),
+            "tiles": pack_numbers(self.tiles),
+            "order": pack_numbers(self.order),
+            "shard_offsets": pack_numbers(self.shard_offsets),
             "mask": self.mask.as_json() if self.mask is not None else None,
             "warnings": self.warnings,
             "choice": self.choice.as_json() if self.choice is not None else None,
         }
         if self.region is not None:
             value["region"] = self.region
+        if self.objects is not None:
+            value["objects"] = self.objects.as_json()
         return gzip.compress(json.dumps(value).encode(), compresslevel=6, mtime=0)
 
     @staticmethod
@@ -230,19 +237,12 @@ class Plan:
             mpp_y=value.get("mpp_y", value["mpp"]),
             grid=Grid.from_json(value["grid"]),
             numerics=Numerics.from_json(value["numerics"]),
-            tiles=_unpack(value["tiles"]).reshape(-1, 2),
-            order=_unpack(value["order"]),
-            shard_offsets=_unpack(value["shard_offsets"]),
+            tiles=unpack_numbers(value["tiles"]).reshape(-1, 2),
+            order=unpack_numbers(value["order"]),
+            shard_offsets=unpack_numbers(value["shard_offsets"]),
             mask=SlideMask.from_json(value["mask"]) if value.get("mask") else None,
             warnings=tuple(value["warnings"]),
             region=tuple(value["region"]) if value.get("region") else None,
             choice=Choice.from_json(value["choice"]) if value.get("choice") else None,
+            objects=PlannedObjects.from_json(value["objects"]) if value.get("objects") else None,
         )
-
-
-def _pack(array: NDArray[np.int32]) -> str:
-    return base64.b64encode(zlib.compress(array.astype("<i4").tobytes(), 6)).decode()
-
-
-def _unpack(text: str) -> NDArray[np.int32]:
-    return np.frombuffer(zlib.decompress(base64.b64decode(text)), dtype="<i4").astype(np.int32)

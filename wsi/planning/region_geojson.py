@@ -16,11 +16,10 @@ from typing import Any, Final, TypeGuard, cast
 
 from wsi.errors import Invalid
 from wsi.planning.thinning import thin_ring
-from wsi.records.outline import MAX_VERTICES, Frame, Outline, Polygon, Ring, compute_area
+from wsi.records.outline import FARTHEST, MAX_VERTICES, Frame, Outline, Polygon, Ring, compute_area
 
 MAX_BYTES: Final = 64 * 1024**2  #: of a file, unpacked: QuPath writes up to 60 bytes a point when it indents
 MAX_POINTS: Final = 500_000  #: of all rings as they come; read in about 1 s
-FARTHEST: Final = 2**24  #: px from the origin: 67 times the longest side known, 250,000 px (libvips#1830)
 #: px that thinning moves an outline at most, tried in turn: 4 µm at 40x, less than a pixel of a large slide's mask.
 TOLERANCES: Final = (4.0, 16.0)
 _DEEPEST: Final = 4  #: an array of collections of features of a collection of geometries

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from wsi.records.fields import select_known_fields
 from wsi.records.model_card import ReadLevel
-from wsi.records.outline import Outline
+from wsi.records.outline import Frame, Outline
 from wsi.records.slides import Choice
 from wsi.states import JobState
 
@@ -19,6 +19,14 @@ class Priority(StrEnum):
     HIGH = "high"
     NORMAL = "normal"
     LOW = "low"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ObjectsFile:
+    """A file of objects, each of which has a tile in place of tissue."""
+
+    digest: str  #: hex sha256 of the unpacked file
+    frame: Frame  #: what it counts from
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -33,6 +41,7 @@ class JobOptions:
     read_level: ReadLevel | None = None  #: in place of the model card's
     fast: bool = False  #: decode JPEG tiles at half their size or less where the model needs no more
     choice: Choice | None = None  #: of the pictures that the slide holds; what was stated with the slide
+    objects: ObjectsFile | None = None  #: that are analysed in place of tissue
 
     def as_json(self) -> dict[str, Any]:
         """Return the options as a part of a job's identity: an option that was added later is included only where it is
@@ -49,18 +58,22 @@ class JobOptions:
             value["choice"] = self.choice.as_json()
         if self.read_level is not None:
             value["read_level"] = self.read_level.value
+        if self.objects is not None:
+            value["objects"] = {"digest": self.objects.digest, "frame": self.objects.frame.value}
         return value | {"fast": True} if self.fast else value
 
     @staticmethod
     def from_json(value: dict[str, Any]) -> JobOptions:
         region = value.get("region")
         outline, choice, read_level = value.get("outline"), value.get("choice"), value.get("read_level")
+        objects = value.get("objects")
         fields: dict[str, Any] = {
             **select_known_fields(JobOptions, value),
             "region": tuple(region) if region else None,
             "outline": Outline.from_json(outline) if outline else None,
             "choice": Choice.from_json(choice) if choice else None,
             "read_level": ReadLevel(read_level) if read_level else None,
+            "objects": ObjectsFile(digest=objects["digest"], frame=Frame(objects["frame"])) if objects else None,
         }
         return JobOptions(**fields)
 

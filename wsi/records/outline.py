@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from wsi.records.slides import Inspection
 
+FARTHEST: Final = 2**24  #: px from the origin: 67 times the longest side known, 250,000 px (libvips#1830)
 MAX_VERTICES: Final = 20_000  #: of all rings; a job's options are a row of SQL, and these are about 400 KB of it
 
 Point = tuple[float, float]  #: x, y in level-0 px

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wsi.errors import FailReason, JobFailed
+from wsi.given.objects import GivenObjects
 from wsi.planning.plan import Plan
 from wsi.results.features.feature_rows import FeatureRows, keep_rows_on_disk
 from wsi.results.objects.object_file import ObjectFile, keep_objects_on_disk
@@ -18,21 +20,23 @@ from wsi.results.tile_quality import make_unmeasured
 
 
 @contextmanager
-def collect(plan: Plan, shards: Iterable[ShardResult]) -> Generator[ScoredTiles]:
+def collect(plan: Plan, shards: Iterable[ShardResult], given: GivenObjects | None = None) -> Generator[ScoredTiles]:
     """Yield all tiles of the plan, each at its number, whatever shards hold it. Shards are read one at a time; vectors
-    are kept on disk within the block.
+    are kept on disk within the block. `given`: the objects of a plan around objects.
 
     Raises JobFailed STITCHING_FAILED unless planned = inferred + unreadable with no tile twice, all of this plan,
-    and all scores finite.
+    and all scores finite; and for other objects than the plan's.
     """
+    if (plan.objects and plan.objects.digest) != (given and given.digest):
+        raise _make_error("The file of objects is missing or is another one than the job was planned with.")
     if plan.card.embedding is not None:
         with keep_rows_on_disk(plan.card.width, get_float_type(plan.card)) as features:
-            yield _collect(plan, shards, features=features)
+            yield replace(_collect(plan, shards, features=features), given=given)
     elif plan.card.objects is not None:
         with keep_objects_on_disk(plan) as objects:
             yield _collect(plan, shards, objects=objects)
     else:
-        yield _collect(plan, shards)
+        yield replace(_collect(plan, shards), given=given)
 
 
 def _collect(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from wsi.given.objects import GivenObjects
 from wsi.planning.plan import Plan
 from wsi.results.features.feature_rows import FeatureRows
 from wsi.results.objects.object_file import ObjectFile
@@ -28,6 +29,7 @@ class ScoredTiles:
     objects: ObjectFile | None = None  #: of a detection
     quality: NDArray[np.float32]  #: [inferred, 4] of `wsi.results.tile_quality`; NaN where nobody measured it
     measured: tuple[AttemptMeasurements, ...] = ()  #: of the shards that say it
+    given: GivenObjects | None = None  #: that the tiles of such a plan are around
 
     def iterate_chunks(self, values: NDArray[np.float32]) -> Iterator[tuple[NDArray[np.int32], NDArray[np.float32]]]:
         """Yield (tile numbers, their rows of `values`), ordered by x, then y."""

@@ -12,6 +12,7 @@ from uuid import UUID
 from wsi import keys
 from wsi.concurrency import AHEAD, iterate_concurrently, map_concurrently
 from wsi.errors import FailReason, JobFailed, SourceMissing
+from wsi.given.objects import GivenObjects
 from wsi.planning.plan import Plan
 from wsi.planning.shards import estimate_tile_bytes
 from wsi.ports.ledger import StitchBrief, SystemLedger
@@ -30,18 +31,23 @@ FETCHED_BYTES: Final = 64 * 1024**2
 
 
 def stitch(
-    plan: Plan, shards: Iterable[ShardResult], sink: ResultSink, *, run: Mapping[str, Any]
+    plan: Plan,
+    shards: Iterable[ShardResult],
+    sink: ResultSink,
+    *,
+    run: Mapping[str, Any],
+    given: GivenObjects | None = None,
 ) -> tuple[ResultFile, ...]:
     """Write the plan's result files (`wsi.results.registry`), all at once, so that one is compressed while another is
     sent; a repeated step writes the same bytes in the same place.
 
     summary.json comes last: if it exists, all other files exist. `run` holds measurements and goes into it, next to
-    those of the shards. Unreadable tiles are in summary.json, with reasons, and in no other file. Raises JobFailed as
-    `collect` does.
+    those of the shards. `given`: the objects of a plan around objects. Unreadable tiles are in summary.json, with
+    reasons, and in no other file. Raises JobFailed as `collect` does.
     """
     with ExitStack() as stack:
         with with_step("collect", tiles=len(plan.tiles)):
-            tiles = stack.enter_context(collect(plan, shards))
+            tiles = stack.enter_context(collect(plan, shards, given))
         write = partial(_write_file, tiles, sink)
         files = tuple(map_concurrently(write, select_writers(plan)))
         with with_step(f"write {summary.NAME}"):

@@ -43,6 +43,7 @@ def write(tiles: ScoredTiles, files: Sequence[ResultFile], run: Mapping[str, Any
             "unreadable": len(tiles.unreadable),
         },
         **_describe_objects(tiles),
+        **_describe_given(tiles),
         "quality": quality.describe(tiles),
         "unreadable": [
             {"minx": int(plan.tiles[tile, 0]), "miny": int(plan.tiles[tile, 1])} | box | {"reason": reason}
@@ -103,6 +104,15 @@ def _describe_objects(tiles: ScoredTiles) -> dict[str, Any]:
     found = tiles.objects.count()
     classes = dict(zip(tiles.plan.card.objects.classes, found.by_class, strict=True))
     return {"objects": {"found": found.objects, "classes": classes, "large": found.large, "joined": found.joined}}
+
+
+def _describe_given(tiles: ScoredTiles) -> dict[str, Any]:
+    """Return the entry of the objects that a user gave: how many the file has, and how many have values."""
+    planned, given = tiles.plan.objects, tiles.given
+    if planned is None or given is None:
+        return {}
+    found = {"given": planned.count, "analysed": len(tiles.inferred)}
+    return {"given_objects": {**found, "digest": planned.digest, "frame": given.frame.value}}
 
 
 def _inference(shards: Sequence[AttemptMeasurements]) -> dict[str, Any]:

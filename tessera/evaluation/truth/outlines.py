@@ -1,13 +1,12 @@
 """Outlines with their classes from GeoJSON, as QuPath and other tools write regions and objects.
 
-Sources: QuPath's ROITypeAdapters and PathObjectTypeAdapters. A class is `properties.classification`: an object with
-`name` or `names`, a bare text, or that object as a text (LazySlide). A cell's `nucleusGeometry` is not read: the cell
-holds it. Names and notes of objects are not read either, as they may say who the patient is.
+Sources: QuPath's ROITypeAdapters and PathObjectTypeAdapters. `wsi.given.classes` reads the classes. A cell's
+`nucleusGeometry` is not read: the cell holds it. Names and notes of
+objects are not read either, as they may say who the patient is.
 """
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,7 +20,8 @@ from numpy.typing import NDArray
 from tessera.local_run.inputs import UsageError
 from tessera.local_run.inputs.packed_json import read_packed_json
 from wsi.errors import Invalid
-from wsi.planning.region_geojson import FARTHEST
+from wsi.given.classes import read_class
+from wsi.records.outline import FARTHEST
 
 UNCLASSIFIED: Final = "Unclassified"  #: what QuPath calls objects without a class
 MAX_BYTES: Final = 2 * 1024**3  #: of a file, unpacked: 100,000 cells with 60 measurements each have 0.4 GB
@@ -171,26 +171,9 @@ def _iterate_features(value: Any, where: str, depth: int = 0) -> Iterator[tuple[
     if held.get("type") == "FeatureCollection":
         yield from _iterate_features(_list(held.get("features"), where), where, depth + 1)
     elif held.get("type") == "Feature":
-        yield held.get("geometry"), read_class(held.get("properties"))
+        yield held.get("geometry"), read_class(held.get("properties")) or UNCLASSIFIED
     else:
         yield held, UNCLASSIFIED
-
-
-def read_class(properties: Any) -> str:
-    """Return the name of the class that a feature's properties state, in any of the forms that tools write."""
-    if not isinstance(properties, dict):
-        return UNCLASSIFIED
-    stated: Any = cast("dict[str, Any]", properties).get("classification")
-    if isinstance(stated, str) and stated.startswith("{"):
-        try:
-            stated = json.loads(stated)
-        except ValueError:
-            return stated
-    if isinstance(stated, dict):
-        held = cast("dict[str, Any]", stated)
-        names: Any = held.get("names")
-        stated = ": ".join(map(str, cast("list[Any]", names))) if isinstance(names, list) else held.get("name")
-    return stated.strip() or UNCLASSIFIED if isinstance(stated, str) else UNCLASSIFIED
 
 
 def _as_shapes(shapes: Any) -> NDArray[np.object_]:

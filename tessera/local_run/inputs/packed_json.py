@@ -21,13 +21,18 @@ def read_packed_json(path: Path, *, what: str, most_bytes: int, remedy: str) -> 
     """Return the JSON, in UTF-8, UTF-16 or UTF-32; NaN and Infinity are among QuPath's measurements. `what` names the
     file in messages ("region"), `remedy` says what to do with one of more than `most_bytes`, packed or unpacked. Raises
     UsageError."""
-    opened = _PackedFile(path, what, most_bytes, remedy)
     try:
-        return json.loads(opened.unpack(opened.read_all()))
+        return json.loads(read_packed(path, what=what, most_bytes=most_bytes, remedy=remedy))
     except (ValueError, RecursionError) as error:
         raise UsageError(
             f"The {what} {path} is not JSON: {describe_json_error(error)}. Export it as GeoJSON"
         ) from error
+
+
+def read_packed(path: Path, *, what: str, most_bytes: int, remedy: str) -> bytes:
+    """Return the bytes of a file that may be packed. Raises UsageError."""
+    opened = _PackedFile(path, what, most_bytes, remedy)
+    return opened.unpack(opened.read_all())
 
 
 class _PackedFile:

@@ -8,7 +8,7 @@ from tests.wsi.plans import inspection, plan, scores_of, shard_results
 from wsi.models.builtin import STAIN_DENSITY
 from wsi.records.model_card import OutputKind
 from wsi.results import registry
-from wsi.results.registry import WRITERS, FileWriter, select_writers
+from wsi.results.registry import GIVEN_WRITERS, WRITERS, FileWriter, select_writers
 from wsi.results.sink import FolderSink
 from wsi.results.stitching import stitch
 
@@ -19,6 +19,15 @@ def test_every_kind_of_output_has_writers_of_files_with_names_of_their_own():
         names = [writer.name for writer in writers]
         assert names
         assert len(set(names)) == len(names)
+
+
+def test_every_kind_that_gives_each_tile_numbers_has_writers_of_given_objects():
+    assert set(GIVEN_WRITERS) == set(OutputKind) - {OutputKind.DETECTION}
+    for writers in GIVEN_WRITERS.values():
+        names = {writer.name for writer in writers}
+        assert len(names) == len(writers)
+        assert {"objects.parquet", "tile_objects.csv", "tiles.csv"} <= names
+        assert not names & {"heatmap.ome.tif", "tissue.png", "tiles.geojson.gz"}
 
 
 def test_files_that_a_plan_has_no_use_for_are_not_due():

@@ -3,7 +3,8 @@ dataset_generic.py).
 
 `/coords` int64 [n, 2]: x, y of each box's corner in level-0 px. `/features` [n, dimensions]. Attributes stand on the
 datasets. Slide encoders divide coords by `patch_size_level0` to find a tile's cell, so that it is the grid's stride, of
-which all coords are multiples.
+which all coords are multiples. Tiles around objects lie on no grid: `grid` is False then, and `/objects` and
+`/object_numbers` hold the id and the place in the user's file of each row's object.
 """
 
 from __future__ import annotations
@@ -45,6 +46,12 @@ def write(tiles: ScoredTiles, file: IO[bytes]) -> None:
         for start in range(0, count, step):
             numbers = tiles.inferred[start : start + step]
             features[start : start + len(numbers)] = rows.read(numbers)
+        if plan.objects is not None and tiles.given is not None:
+            coords.attrs["grid"] = False
+            objects = plan.objects.numbers[tiles.inferred]
+            ids = [tiles.given.ids[number] for number in objects.tolist()]
+            stored.create_dataset("objects", data=np.array(ids, object), dtype=h5py.string_dtype())  # pyright: ignore[reportUnknownMemberType]
+            stored.create_dataset("object_numbers", data=objects)
 
 
 def _describe_coords(plan: Plan) -> dict[str, Any]:

@@ -9,17 +9,16 @@ saves much if blocks come along a curve (`wsi.objects.ordering`).
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import IO, TYPE_CHECKING, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from wsi.objects.blocks import group_tables
 from wsi.objects.measurements import PROBABILITY, compute_measurements, name_measurements
 from wsi.objects.rings import PARTS, find_boxes, place_halves
 from wsi.objects.table import ObjectTable
+from wsi.results.objects.geo_metadata import BOX, GEOMETRY, GeoMetadata
 from wsi.results.objects.polygon_wkb import encode_polygons
 from wsi.results.objects.slide_objects import SlideObjects
 from wsi.results.parquet_file import MEDIA_TYPE, describe_frame, make_floats, write_row_groups
@@ -31,13 +30,11 @@ __all__ = ["MEDIA_TYPE", "NAME", "write"]
 
 NAME = "objects.parquet"
 ROWS: Final = 16_384  #: of a row group: about 5 MB of the file
-GEOMETRY: Final = "geometry"
-BOX: Final = ("xmin", "ymin", "xmax", "ymax")
 
 
 def write(found: SlideObjects, file: IO[bytes]) -> None:
     """Write the objects in the order in which they come."""
-    extent = _Extent()
+    extent = GeoMetadata(["Polygon"])
     write_row_groups(
         _make_schema(found),
         _iterate_groups(found, extent),
@@ -46,33 +43,6 @@ def write(found: SlideObjects, file: IO[bytes]) -> None:
         without_statistics=[GEOMETRY],
         finish=extent,
     )
-
-
-class _Extent(dict[str, str]):
-    """The metadata "geo", once all objects were seen."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._box: NDArray[np.float64] | None = None
-        self.update(geo=self._describe())
-
-    def add(self, boxes: NDArray[np.float64]) -> None:
-        """Extend it over boxes, [n, 4] in the order of BOX."""
-        both = boxes if self._box is None else np.concatenate([self._box[np.newaxis], boxes])
-        self._box = np.concatenate([both[:, :2].min(axis=0), both[:, 2:].max(axis=0)])
-        self.update(geo=self._describe())
-
-    def _describe(self) -> str:
-        column: dict[str, Any] = {
-            "encoding": "WKB",
-            "geometry_types": ["Polygon"],
-            "crs": None,
-            "edges": "planar",
-            "covering": {"bbox": {side: ["bbox", side] for side in BOX}},
-        }
-        if self._box is not None:
-            column["bbox"] = self._box.tolist()
-        return json.dumps({"version": "1.1.0", "primary_column": GEOMETRY, "columns": {GEOMETRY: column}})
 
 
 def _name_floats(found: SlideObjects) -> Sequence[str]:
@@ -95,12 +65,12 @@ def _make_schema(found: SlideObjects) -> pa.Schema:
     return pa.schema(fields, describe_frame(found.plan, (found.lattice.mpp_x, found.lattice.mpp_y)))
 
 
-def _iterate_groups(found: SlideObjects, extent: _Extent) -> Iterator[Sequence[pa.Array]]:
+def _iterate_groups(found: SlideObjects, extent: GeoMetadata) -> Iterator[Sequence[pa.Array]]:
     for table in group_tables(found.blocks, ROWS):
         yield _make_columns(table, found, extent)
 
 
-def _make_columns(table: ObjectTable, found: SlideObjects, extent: _Extent) -> Sequence[pa.Array]:
+def _make_columns(table: ObjectTable, found: SlideObjects, extent: GeoMetadata) -> Sequence[pa.Array]:
     import pyarrow as pa
 
     steps = found.lattice.step_x, found.lattice.step_y

@@ -95,13 +95,28 @@ def test_vectors_stored_as_fp16_stay_so_from_shard_to_file(tmp_path):
     np.testing.assert_array_equal(features, vectors)
 
 
-@pytest.mark.parametrize("tiles", [0, 1])
-def test_a_slide_of_no_tile_or_one_keeps_both_axes(tmp_path, tiles):
+def test_a_slide_of_one_tile_keeps_both_axes(tmp_path):
     mask = np.zeros((10, 10), dtype=np.bool_)
-    mask[0, :tiles] = True
+    mask[0, 0] = True
     made = plan(inspection(640, 640, mpp=0.5), card=encoder(), mask=mask)
     features, coords, _ = read_as_trident(stitched(made, shard_results(made, vectors_of(made)), tmp_path))
-    assert (features.shape, coords.shape) == ((tiles, DIMENSIONS), (tiles, 2))
+    assert (features.shape, coords.shape) == ((1, DIMENSIONS), (1, 2))
+
+
+def test_a_slide_whose_tiles_are_all_unreadable_has_no_rows_and_both_axes(tmp_path):
+    mask = np.zeros((10, 10), dtype=np.bool_)
+    mask[0, 0] = True
+    made = plan(inspection(640, 640, mpp=0.5), card=encoder(), mask=mask)
+    path = stitched(made, shard_results(made, vectors_of(made), {0: "file tile 65: bad"}), tmp_path)
+    features, coords, _ = read_as_trident(path)
+    assert (features.shape, coords.shape) == ((0, DIMENSIONS), (0, 2))
+
+
+def test_a_slide_without_tissue_has_no_file_of_vectors(tmp_path):
+    made = plan(inspection(640, 640, mpp=0.5), card=encoder(), mask=np.zeros((10, 10), dtype=np.bool_))
+    files = stitch(made, (), FolderSink(tmp_path), run={})
+    assert "features.h5" not in [file.name for file in files]
+    assert json.loads((tmp_path / "summary.json").read_text())["status"] == "NO_TISSUE"
 
 
 def test_unreadable_tiles_have_no_row_and_are_in_the_summary(tmp_path):

@@ -1,0 +1,1 @@
+"""Files of the objects that a user gave, with what the model says of each."""
