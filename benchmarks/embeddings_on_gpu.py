@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.machine import describe_machine
-from benchmarks.measured_run import MeasuredRun, check_modules, list_foreign_modules, measure_run
 from benchmarks.repeated_slide import write_repeated
+from benchmarks.timed_run import TimedRun, check_modules, list_foreign_modules, measure_run
 from inference.models.loaded import LoadedModel
 from wsi.records.model_card import ModelCard
 
@@ -146,7 +146,7 @@ def measure_alone(model: LoadedModel, card: ModelCard, device: str, seconds: flo
     return calls * card.batch / (time.perf_counter() - began)
 
 
-def check_features(path: Path, card: ModelCard, found: MeasuredRun) -> None:
+def check_features(path: Path, card: ModelCard, found: TimedRun) -> None:
     """Raise AssertionError unless the file has a row of finite numbers for each tile."""
     import h5py  # pyright: ignore[reportMissingTypeStubs]
     import numpy as np

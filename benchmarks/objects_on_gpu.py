@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.machine import describe_machine
-from benchmarks.measured_run import MeasuredRun, check_modules, list_foreign_modules, measure_run
 from benchmarks.repeated_slide import write_repeated
+from benchmarks.timed_run import TimedRun, check_modules, list_foreign_modules, measure_run
 from inference.models.loaded import DenseModel
 from wsi.models.builtin import NUCLEI
 from wsi.numerics import NUMERICS_VERSION
@@ -100,7 +100,7 @@ def count_objects(out: Path) -> int:
     return found
 
 
-def print_run(side: int, card: ModelCard, found: MeasuredRun, objects: int) -> None:
+def print_run(side: int, card: ModelCard, found: TimedRun, objects: int) -> None:
     sizes = ", ".join(f"{name} {size / 1e6:.1f} MB" for name, size in found.sizes.items() if size > 1e5)
     print(
         f"\nwindows of {side} px, batches of {card.batch}: {objects:,} objects in {found.ended:.1f} s from start to"
@@ -110,7 +110,7 @@ def print_run(side: int, card: ModelCard, found: MeasuredRun, objects: int) -> N
     )
 
 
-def print_alone(slide: Path, card: ModelCard, model: DenseModel, found: MeasuredRun, seconds: float) -> None:
+def print_alone(slide: Path, card: ModelCard, model: DenseModel, found: TimedRun, seconds: float) -> None:
     """Print the rate of the network as the worker calls it, and that of extraction from what it gives."""
     pixels = read_windows(slide, card)
     numerics = Numerics(version=NUMERICS_VERSION, precision=card.precision, batch=card.batch, threads=1)

@@ -7,5 +7,5 @@ slide=$1
 export PYTHONUNBUFFERED=1
 
 python3 -m pytest -q -p no:cacheprovider -n 0 -m gpu tests/inference/models/dense 2>&1 | tail -3
-timeout 260 python3 -m benchmarks.objects_on_gpu "$slide" --windows 1024 2048 1536 --other-side 20000 --alone-seconds 1.5
-timeout 250 python3 -m benchmarks.embeddings_on_gpu "$slide" --alone-seconds 4
+timeout 290 python3 -m benchmarks.objects_on_gpu "$slide" --windows 1024 2048 1536 --other-side 20000 --alone-seconds 1.5
+timeout 230 python3 -m benchmarks.embeddings_on_gpu "$slide" --alone-seconds 4
