@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.machine import describe_machine
-from benchmarks.measured_run import MeasuredRun, check_modules, list_foreign_modules, measure_run
 from benchmarks.repeated_slide import write_repeated
+from benchmarks.timed_run import TimedRun, check_modules, list_foreign_modules, measure_run
 from inference.models.loaded import DenseModel
 from wsi.models.builtin import NUCLEI
 from wsi.numerics import NUMERICS_VERSION
@@ -35,8 +35,8 @@ from wsi.records.model_card import ModelCard
 
 SIDE: Final = 48_000  #: px of the slide
 SECONDS: Final = 3.0  #: of each measurement beside the run
-BATCH_PX: Final = 8 * 1024**2  #: px of a batch, whatever its windows' side
-NEEDED: Final = ("PIL", "numpy", "obstore", "pyarrow", "safetensors", "simplejpeg", "tifffile", "torch")
+BATCH_PX: Final = NUCLEI.batch * NUCLEI.input_px**2  #: px of a batch, whatever its windows' side
+NEEDED: Final = ("PIL", "imagecodecs", "numpy", "pyarrow", "safetensors", "scipy", "simplejpeg", "tifffile", "torch")
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -46,6 +46,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--side", type=int, default=SIDE)
     parser.add_argument("--windows", type=int, nargs="*", default=[1024, 1536, 2048])
     parser.add_argument("--other-side", type=int, help="px of the slide of all windows but the first; else as `--side`")
+    parser.add_argument("--batch-px", type=int, default=BATCH_PX)
     parser.add_argument("--decoders", type=int, help="decode processes; all cores but one")
     parser.add_argument("--alone-seconds", type=float, default=SECONDS)
     parser.add_argument("--no-settings", action="store_true", help="do not try other settings of cuDNN")
@@ -58,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         folder = Path(name)
         for number, side in enumerate(given.windows):
             slide = write_slide(folder, given.slide, (number and given.other_side) or given.side)
-            card = make_card(side)
+            card = make_card(side, given.batch_px)
             model = load_model(card, None, given.device)
             assert isinstance(model, DenseModel)
             found = measure_run(
@@ -83,9 +84,9 @@ def write_slide(folder: Path, small: Path, side: int) -> Path:
     return path
 
 
-def make_card(side: int) -> ModelCard:
-    """Return the card of `nuclei` with windows of `side` px, in batches of as many px as its own."""
-    return replace(NUCLEI, tile_px=side, input_px=side, batch=max(1, BATCH_PX // side**2))
+def make_card(side: int, batch_px: int) -> ModelCard:
+    """Return the card of `nuclei` with windows of `side` px, in batches of at most so many px."""
+    return replace(NUCLEI, tile_px=side, input_px=side, batch=max(1, batch_px // side**2))
 
 
 def count_objects(out: Path) -> int:
@@ -99,7 +100,7 @@ def count_objects(out: Path) -> int:
     return found
 
 
-def print_run(side: int, card: ModelCard, found: MeasuredRun, objects: int) -> None:
+def print_run(side: int, card: ModelCard, found: TimedRun, objects: int) -> None:
     sizes = ", ".join(f"{name} {size / 1e6:.1f} MB" for name, size in found.sizes.items() if size > 1e5)
     print(
         f"\nwindows of {side} px, batches of {card.batch}: {objects:,} objects in {found.ended:.1f} s from start to"
@@ -109,7 +110,7 @@ def print_run(side: int, card: ModelCard, found: MeasuredRun, objects: int) -> N
     )
 
 
-def print_alone(slide: Path, card: ModelCard, model: DenseModel, found: MeasuredRun, seconds: float) -> None:
+def print_alone(slide: Path, card: ModelCard, model: DenseModel, found: TimedRun, seconds: float) -> None:
     """Print the rate of the network as the worker calls it, and that of extraction from what it gives."""
     pixels = read_windows(slide, card)
     numerics = Numerics(version=NUMERICS_VERSION, precision=card.precision, batch=card.batch, threads=1)
@@ -176,7 +177,7 @@ def print_settings(card: ModelCard, device: str, seconds: float) -> None:
     for name, form, network, rules in _list_settings(module, planes):
         with torch.inference_mode():
             prepared = network.to(memory_format=form)
-            given = planes.to(next(prepared.parameters()).dtype).contiguous(memory_format=form)
+            given = planes.to(torch.float16 if "fp16" in name else torch.float32).contiguous(memory_format=form)
             for rule, value in rules.items():
                 setattr(torch.backends.cudnn, rule, value)
             output = prepared(given).float()
@@ -190,7 +191,7 @@ def print_settings(card: ModelCard, device: str, seconds: float) -> None:
 
             rate = card.batch * measure_rate(run, seconds)
         prepare_device(device)
-        print(f"    {name:50} {rate:9,.1f} tiles/s, {apart:.1e} from the first", flush=True)
+        print(f"    {name:50} {rate:9,.1f} tiles/s, probabilities {apart:.1e} apart from the first", flush=True)
 
 
 def _list_settings(module: Any, planes: Any) -> Iterator[tuple[str, Any, Any, dict[str, bool]]]:

@@ -51,7 +51,7 @@ DRAWN: Final = 64  #: tiles of drawn objects, which come again and again at othe
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Stitched:
-    """What stitching a job took, and the result files."""
+    """The time and memory that stitching a job took, and the result files."""
 
     seconds: float
     cpu_seconds: float

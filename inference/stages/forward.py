@@ -60,7 +60,7 @@ class _FinishedMaps:
     seconds: float
 
     def wait_for_maps(self) -> None:
-        """Do nothing: they are there."""
+        """Return at once: they are there."""
 
 
 class _MappedBatch:
@@ -72,7 +72,7 @@ class _MappedBatch:
         measuring: tuple[Future[NDArray[np.float32]], ...],
         extract: Callable[[], tuple[Future[FoundObjects], ...]],
     ) -> None:
-        """`measuring` is as of `_FinishedBatch`; `extract` begins to look for the objects of the valid rows."""
+        """Take the maps. `measuring` is as of `_FinishedBatch`; `extract` begins to look for objects in valid rows."""
         self.maps = maps
         self._measuring = measuring
         self._extract = extract

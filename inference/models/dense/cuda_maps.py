@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from inference.models.dense.maps import make_not_numbers_error
-from inference.models.dense.torch_maps import TorchMaps, round_to_parts
+from inference.models.dense.torch_maps import TorchMaps, convert_to_bytes
 from inference.models.execution.cuda import get_lane
 from inference.models.execution.devices import translate_errors
 from inference.models.loaded import MapsInFlight
@@ -51,7 +51,7 @@ class MapsOnCuda(TorchMaps):
                 chances = self._network(given)
                 are_numbers = torch.empty((), dtype=torch.bool, pin_memory=True)
                 are_numbers.copy_(torch.isfinite(chances).all(), non_blocking=True)
-                torch.from_numpy(maps).copy_(round_to_parts(chances), non_blocking=True)
+                torch.from_numpy(maps).copy_(convert_to_bytes(chances), non_blocking=True)
                 ended.record(computing)
         return _QueuedMaps(self.card, device, pixels, maps, are_numbers, began, ended)
 

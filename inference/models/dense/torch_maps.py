@@ -48,7 +48,7 @@ class TorchMaps:
             chances = self._network(torch.from_numpy(pixels).to(self._network.device))
             if not torch.isfinite(chances).all():
                 raise make_not_numbers_error(self.card)
-            return round_to_parts(chances).cpu().numpy()
+            return convert_to_bytes(chances).cpu().numpy()
 
     def compute_map_output(self, pixels: NDArray[np.uint8]) -> NDArray[np.float32]:
         """Return the output before the activation, [n, maps, input_px, input_px], of tiles [n, height, width, 3]."""
@@ -69,7 +69,7 @@ class TorchMaps:
                 yield
 
 
-def round_to_parts(chances: torch.Tensor) -> torch.Tensor:
+def convert_to_bytes(chances: torch.Tensor) -> torch.Tensor:
     """Return probabilities in whole parts of 255, as `inference.models.dense.maps.convert_to_parts` does. The tensor is
     written over."""
     return chances.mul_(_FULL).round_().clamp_(0, _FULL).to(torch.uint8)

@@ -8,7 +8,7 @@ import torch
 from onnx import helper
 
 from inference.models.checks.map_check import compare_maps, compute_maps
-from inference.models.loaded import DenseModel
+from inference.models.loaded import DenseModel, QueueingMaps
 from inference.models.package import read_package
 from inference.models.registry import load_guarded, load_model
 from models.nuclei.exporting import make_graph
@@ -164,3 +164,21 @@ def test_a_gpu_gives_the_maps_of_the_cpu(tmp_path):
     here, there = (load_model(card, folder, device) for device in ("cpu", "cuda"))
     assert compare_maps(here, there, pixels).max_difference <= 1 / 255
     assert there.infer_maps(pixels, NUMERICS).tobytes() == there.infer_maps(pixels, NUMERICS).tobytes()
+
+
+@pytest.mark.gpu
+def test_batches_queued_on_a_gpu_give_the_maps_of_each_alone(tmp_path):
+    if not torch.cuda.is_available():
+        pytest.skip("needs a CUDA device")
+    folder = write_dense_package(tmp_path / "net")
+    model = load_model(read_package(folder), folder, "cuda")
+    assert isinstance(model, DenseModel)
+    assert isinstance(model, QueueingMaps)
+    batches = [np.ascontiguousarray(tiles(4, 128)[:, ::turn]) for turn in (1, -1, 1)]
+    expected = [model.infer_maps(pixels, NUMERICS) for pixels in batches]
+    found = [np.empty_like(maps) for maps in expected]
+    flying = [model.start_maps(pixels, maps, NUMERICS) for pixels, maps in zip(batches, found, strict=True)]
+    for each in flying:
+        each.wait_for_maps()
+        assert each.seconds > 0
+    assert [maps.tobytes() for maps in found] == [maps.tobytes() for maps in expected]

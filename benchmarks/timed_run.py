@@ -34,7 +34,7 @@ _PEAK: Final = re.compile(r"^VmHWM:\s+(\d+) kB", re.MULTILINE)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class MeasuredRun:
+class TimedRun:
     """The times of a run, in seconds from its start, and what it took."""
 
     tiles: int
@@ -75,11 +75,11 @@ class _Steps:
         self.seconds[span.name] = span.ended - span.began
 
     def flush(self, seconds: float) -> None:
-        """Do nothing: nothing waits."""
+        """Return at once: nothing waits."""
 
 
 def check_modules(*names: str) -> None:
-    """Exit with a sentence that names the modules of `names` that this machine lacks."""
+    """End the process with a sentence that names the modules that this machine lacks."""
     missing = [name for name in names if importlib.util.find_spec(name) is None]
     if missing:
         sys.exit(f"This benchmark needs Python modules that are missing here: {', '.join(missing)}.")
@@ -101,7 +101,7 @@ def measure_run(
     device: str,
     package: Path | None = None,
     decoders: int | None = None,
-) -> MeasuredRun:
+) -> TimedRun:
     """Run the loaded model over the slide into the folder `out`, once all decoders have started."""
     chosen, budget = choose_decoders(device, decoders)
     done: list[tuple[float, int]] = []
@@ -136,7 +136,7 @@ def measure_run(
         decoder_peak = max((_read_peak(pid) for pid in pids), default=0)
     peak, device_peak = read_usage(device)
     (at, tiles), (last, _) = planned[0], done[-1]
-    return MeasuredRun(
+    return TimedRun(
         tiles=tiles,
         planned=at,
         first=done[0][0],
