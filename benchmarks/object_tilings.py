@@ -1,4 +1,4 @@
-"""How far objects depend on how a slide is cut: the same slide and network with tiles of several sizes.
+"""Dependence of objects on how a slide is cut: the same slide and network with tiles of several sizes.
 `python -m benchmarks.object_tilings SLIDE [--model NAME] [--sides 1024 832 1536] [--mpp N]`.
 
 Objects are compared by their outlines. Those that differ are matched by their overlap. Windows see the same px, so that

@@ -1,8 +1,10 @@
-"""Vectors and objects through the stack: one worker and three, shards of one tile and of many, give the bytes that one
-process gives."""
+"""Models of all outputs give through the stack the bytes that one process gives: vectors and objects with one worker
+and three, shards of one tile and of many; the epithelium network with stains that the planner pins."""
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,9 +20,11 @@ from local.options import QUEUE_PREFIX
 from local.pollers import QueuePoller
 from tessera.api.rest import RemoteJob, RemoteSlide
 from tessera.cli import app
+from tests.inference.fetched_weights import epithelium_weights
 from tests.inference.objects.drawn_discs import write_picture
+from tests.slides import write_svs
 from tests.stack.lab import Lab
-from wsi.models.builtin import BUILTIN
+from wsi.models.builtin import BUILTIN, EPITHELIUM
 from wsi.states import JobState
 
 pytestmark = pytest.mark.stack
@@ -110,3 +114,21 @@ def test_workers_and_shards_change_no_byte_of_vectors_and_objects(
     assert summary["model"]["output"] == BUILTIN[model].output
     if model == "nuclei":
         assert summary["objects"]["found"] > 100
+
+
+def test_a_slides_stains_are_pinned_and_its_shares_are_those_of_one_process(lab: Lab, tmp_path: Path) -> None:
+    epithelium_weights()
+    slide = write_svs(tmp_path / "a.svs", width=1024, height=1024, mpp=1.0)
+    out = tmp_path / "out"
+    ran = CliRunner().invoke(app, ["run", str(slide), "--model", "epithelium", "--out", str(out)])
+    assert ran.exit_code == 0, ran.output
+
+    model = lab.register(EPITHELIUM)
+    lab.stack.workers.start()
+    job = lab.run(lab.upload(slide), model=model, seconds=240)
+    assert job.status == JobState.COMPLETED
+    results = lab.results(job)
+    assert results["tiles.csv"] == (out / "tiles.csv").read_bytes()
+    assert len(list(csv.reader(io.StringIO(results["tiles.csv"].decode())))) == 2
+    alone, through = json.loads((out / "summary.json").read_bytes()), json.loads(results["summary.json"])
+    assert through["numerics"]["stains"] == alone["numerics"]["stains"] is not None

@@ -99,7 +99,7 @@ def test_a_model_of_maps_gives_no_scores(tmp_path):
         ({"objects": {"core": 256}}, "objects.core"),
         ({"objects": {"margin": 12}}, "objects.margin is not known here; perhaps margin_px is meant"),
         ({"objects": {"stride_px": 3}}, "128 px, is no multiple of objects.stride_px, 3"),
-        ({"objects": {"largest_px": 60}}, "holds nothing but its border of 84 px on each side"),
+        ({"objects": {"largest_px": 60}}, "holds nothing but its border of 96 px on each side"),
         ({"objects": {"reach": 0}}, "objects.reach is 0"),
         ({"columns": [{"name": "a"}]}, "columns does not belong to output detection"),
         ({"golden": "golden.npz"}, "golden does not belong to output detection"),
