@@ -72,8 +72,8 @@ def _unfit_objects(card: ModelCard, objects: ObjectOutput) -> Iterator[str]:
     if card.input_px < least:
         yield (
             f"A tile of {card.input_px} px holds nothing but its border of {objects.halo} px on each side, which is "
-            f"margin_px, reach, least_core and the largest object: make the network's input at least {least} px, or the largest object "
-            "smaller."
+            "margin_px, reach, least_core and the largest object: make the network's input at least "
+            f"{least} px, or the largest object smaller."
         )
     if objects.rule.reach < 1 and objects.rule.core > objects.rule.inside:
         yield "objects.reach is 0, so that objects are their cores alone: state how many px around a core belong to it."
