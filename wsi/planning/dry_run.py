@@ -10,7 +10,7 @@ from wsi.inspection.stored_mask import StoredMask
 from wsi.planning.drawn_mask import choose_mask_side, draw_mask
 from wsi.planning.estimate import Estimate, check_plannable, compute_region_size, make_estimate
 from wsi.planning.grid import count_tiles
-from wsi.planning.scale import compute_box_sides
+from wsi.planning.window_sides import compute_tile_sides
 from wsi.records.jobs import JobOptions
 from wsi.records.model_card import ModelCard
 from wsi.records.slides import Inspection
@@ -34,7 +34,7 @@ def estimate(
     planning will use the same mask. If planning will detect tissue again, with other microns per pixel or newer rules,
     the stored mask gives a near count. Without a mask the count is guessed.
     """
-    box = compute_box_sides(card, check_plannable(inspection, card, options))
+    box = compute_tile_sides(inspection, card, check_plannable(inspection, card, options), options)
     if options.outline is not None:
         mask = draw_mask(options.outline, inspection, MAX_CROSSINGS)
         exact = choose_mask_side(options.outline, inspection, MAX_CROSSINGS) == choose_mask_side(
@@ -45,7 +45,8 @@ def estimate(
     else:
         return make_estimate(_guess_tiles(inspection, box, options), card, dollars_per_gpu_hour, exact=False)
     slide = inspection.width, inspection.height
-    tiles = count_tiles(mask.pixels, slide=slide, box=box, min_tissue=options.min_tissue, region=options.region)
+    least = options.min_tissue if card.objects is None else 0  # as planning does
+    tiles = count_tiles(mask.pixels, slide=slide, box=box, min_tissue=least, region=options.region)
     return make_estimate(tiles, card, dollars_per_gpu_hour, exact=exact)
 
 

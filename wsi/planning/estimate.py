@@ -6,16 +6,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from wsi.errors import Invalid
+from wsi.errors import Invalid, JobFailed
 from wsi.planning.scale import (
     Microns,
     choose_level,
-    compute_box_sides,
     compute_grid_mpp,
     describe_too_many_boxes,
     may_enlarge,
 )
-from wsi.planning.shards import SECONDS, UNMEASURED, compute_shard_size
+from wsi.planning.shards import SECONDS, UNMEASURED, compute_shard_size, estimate_tile_bytes
+from wsi.planning.window_sides import compute_tile_sides
 from wsi.records.jobs import JobOptions
 from wsi.records.model_card import ModelCard
 from wsi.records.outline import describe_missed_region
@@ -36,12 +36,16 @@ class Estimate:
 
 def check_plannable(inspection: Inspection, card: ModelCard, options: JobOptions) -> Microns:
     """Return the microns a level-0 pixel of the plan, across and down. Raises what planning would: SlideRejected (mpp,
-    SLIDE_TOO_COARSE), and Invalid for too many tiles and for a region off the slide."""
+    SLIDE_TOO_COARSE), and Invalid for too many tiles, for windows that keep nothing, and for a region off
+    the slide."""
     inspection = override_mpp(inspection, options.mpp)
     mpp = compute_grid_mpp(inspection)
     enlarging = may_enlarge(card, mpp, asked=options.allow_upsampling)
     choose_level(inspection.levels, mpp, card.mpp, allow_upsampling=enlarging)
-    side, side_y = compute_box_sides(card, mpp)
+    try:
+        side, side_y = compute_tile_sides(inspection, card, mpp, options)
+    except JobFailed as error:
+        raise Invalid(error.sentence) from error
     sentence = describe_too_many_boxes(-(-inspection.width // side), -(-inspection.height // side_y), side, side_y)
     if sentence is None and options.outline is not None:
         sentence = describe_missed_region(options.outline.on_slide(inspection.bounds), inspection)
@@ -63,7 +67,7 @@ def choose_rate(tiles_per_second: float | None) -> float:
 def estimate_tiles(inspection: Inspection, card: ModelCard, options: JobOptions) -> int:
     """Return about how many tiles the job will have: the tissue's share of the boxes in its region. Raises as
     `check_plannable` does."""
-    side, side_y = compute_box_sides(card, check_plannable(inspection, card, options))
+    side, side_y = compute_tile_sides(inspection, card, check_plannable(inspection, card, options), options)
     width, height = compute_region_size(inspection, options.region)
     return max(1, math.ceil(inspection.tissue_fraction * width * height / (side * side_y)))
 
@@ -73,12 +77,17 @@ def make_estimate(tiles: int, card: ModelCard, dollars_per_gpu_hour: float, *, e
     seconds = tiles / choose_rate(card.tiles_per_second)
     return Estimate(
         tiles=tiles,
-        shards=math.ceil(tiles / compute_shard_size(card.tiles_per_second)),
+        shards=math.ceil(tiles / _compute_shard_size(card)),
         seconds=seconds,
         dollars=compute_cost(seconds, dollars_per_gpu_hour),
         measured=card.tiles_per_second is not None,
         exact=exact,
     )
+
+
+def _compute_shard_size(card: ModelCard) -> int:
+    kept = 0 if card.objects is None else card.input_px - 2 * card.objects.halo
+    return compute_shard_size(card.tiles_per_second, tile_bytes=estimate_tile_bytes(card.width, kept))
 
 
 def compute_cost(worker_seconds: float, dollars_per_gpu_hour: float) -> float:

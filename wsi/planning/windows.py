@@ -7,24 +7,19 @@ every window that shows a px gets the same numbers for it, and the objects do no
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from fractions import Fraction
 from typing import Final
 
 from wsi.errors import FailReason, JobFailed
 from wsi.objects.table import PixelLattice
 from wsi.objects.window import WindowGrid
 from wsi.planning.plan import Grid, Plan
-from wsi.planning.scale import Microns, choose_level, may_enlarge
+from wsi.planning.scale import Microns, describe_too_many_boxes
+from wsi.planning.window_sides import RESIZED, choose_window_sides
 from wsi.records.model_card import ModelCard, ReadLevel
-from wsi.records.slides import Inspection, LevelInfo
+from wsi.records.slides import Inspection
 
-#: Largest denominator of level px a px of the lattice: windows begin at multiples of it.
-MOST_PARTS: Final = 16
-#: By what share the scale may differ from the card's before a finer fraction is taken, and before the plan warns.
-CLOSE, FAR = 0.015, 0.03
-#: Px of the lattice at a window's edge that are resized from fewer px of the level than others.
-RESIZED: Final = 2
+#: By what share the scale may differ from the card's before the plan warns.
+FAR: Final = 0.03
 
 
 def make_windows(
@@ -37,41 +32,27 @@ def make_windows(
 ) -> Grid:
     """Make the grid of the boxes that windows keep, side by side from the slide's origin. `mpp` are those of level 0.
 
-    Raises SlideRejected SLIDE_TOO_COARSE, and JobFailed for a model whose windows are too small to keep anything.
+    Raises as `choose_window_sides` does, and JobFailed for more boxes than `wsi.planning.scale.MAX_BOXES`.
     """
-    output = card.objects
-    assert output is not None, "cards of this kind have it"
-    enlarging = may_enlarge(card, mpp, asked=allow_upsampling)
-    level = choose_level(inspection.levels, mpp, card.mpp, allow_upsampling=enlarging)
-    if (read_level or card.read_level) is ReadLevel.FINEST or not _is_whole(inspection.levels, level):
-        level = 0
-    down = round(inspection.levels[level].downsample)
-    parts = _list_parts(card.input_px, output.stride)
-    across, along = (_choose_fraction(card.mpp / (each * down), parts) for each in mpp)
-    unit = math.lcm(output.stride, across.denominator, along.denominator)
-    halo = -(-(output.halo + (RESIZED if (across, along) != (1, 1) else 0)) // unit) * unit
-    kept = card.input_px - 2 * halo
-    if kept <= 0:
-        raise JobFailed(
-            FailReason.PLANNING_FAILED,
-            f"The model's windows of {card.input_px} px keep nothing: objects of {output.largest} px need {halo} px "
-            "around what is kept. Take a model with a larger input_px, or with smaller objects.",
-        )
-    side, side_y = (int(kept * each * down) for each in (across, along))
+    sides = choose_window_sides(inspection, card, mpp, allow_upsampling=allow_upsampling, read_level=read_level)
+    side, side_y = sides.box
+    columns, rows = -(-inspection.width // side), -(-inspection.height // side_y)
+    if (sentence := describe_too_many_boxes(columns, rows, side, side_y)) is not None:
+        raise JobFailed(FailReason.PLANNING_FAILED, sentence)
     return Grid(
         side=side,
         side_y=side_y,
         stride=side,
         stride_y=side_y,
-        columns=-(-inspection.width // side),
-        rows=-(-inspection.height // side_y),
-        level=level,
-        level_side=int(card.input_px * across),
-        level_side_y=int(card.input_px * along),
-        level_downsample=float(down),
-        level_downsample_y=float(down),
-        kept_px=kept,
-        halo_px=halo,
+        columns=columns,
+        rows=rows,
+        level=sides.level,
+        level_side=int(card.input_px * sides.across),
+        level_side_y=int(card.input_px * sides.along),
+        level_downsample=float(sides.down),
+        level_downsample_y=float(sides.down),
+        kept_px=sides.kept,
+        halo_px=sides.halo,
     )
 
 
@@ -110,28 +91,3 @@ def describe_other_scale(plan_mpp: Microns, grid: Grid, card: ModelCard) -> str 
         f"The model sees the slide at {farthest:.4g} µm per pixel in place of {card.mpp:.4g}, the nearest at which its "
         "windows fit each other: objects look that much smaller or larger to it."
     )
-
-
-def _is_whole(levels: Sequence[LevelInfo], number: int) -> bool:
-    """Return whether a px of the level spans a whole number of level-0 px, but for what rounding its sides did."""
-    first, level = levels[0], levels[number]
-    down = round(level.downsample)
-    return all(
-        abs(whole / down - part) < 1 for whole, part in ((first.width, level.width), (first.height, level.height))
-    )
-
-
-def _list_parts(side: int, stride: int) -> tuple[int, ...]:
-    """Return the denominators that divide a window of `side` px along with its stride."""
-    return tuple(parts for parts in range(1, MOST_PARTS + 1) if side % math.lcm(parts, stride) == 0)
-
-
-def _choose_fraction(ratio: float, parts: Sequence[int]) -> Fraction:
-    """Return the simplest fraction that is close to `ratio`, or the closest one. Raises JobFailed without any."""
-    if not parts:
-        raise JobFailed(
-            FailReason.PLANNING_FAILED, "The model's input_px is no multiple of its stride, as windows must be."
-        )
-    found = [Fraction(max(1, round(ratio * part)), part) for part in parts]
-    close = [each for each in found if abs(float(each) / ratio - 1) <= CLOSE]
-    return close[0] if close else min(found, key=lambda each: abs(float(each) / ratio - 1))
