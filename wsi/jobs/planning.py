@@ -113,9 +113,7 @@ def make_plan(
         shard_offsets=np.asarray(
             compute_shard_offsets(
                 len(tiles),
-                compute_shard_size(
-                    card.tiles_per_second, shard_tiles, tile_bytes=estimate_tile_bytes(card.width, grid.kept_px)
-                ),
+                compute_shard_size(card.tiles_per_second, shard_tiles, tile_bytes=estimate_tile_bytes(card)),
             ),
             dtype=np.int32,
         ),

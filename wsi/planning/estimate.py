@@ -77,17 +77,12 @@ def make_estimate(tiles: int, card: ModelCard, dollars_per_gpu_hour: float, *, e
     seconds = tiles / choose_rate(card.tiles_per_second)
     return Estimate(
         tiles=tiles,
-        shards=math.ceil(tiles / _compute_shard_size(card)),
+        shards=math.ceil(tiles / compute_shard_size(card.tiles_per_second, tile_bytes=estimate_tile_bytes(card))),
         seconds=seconds,
         dollars=compute_cost(seconds, dollars_per_gpu_hour),
         measured=card.tiles_per_second is not None,
         exact=exact,
     )
-
-
-def _compute_shard_size(card: ModelCard) -> int:
-    kept = 0 if card.objects is None else card.input_px - 2 * card.objects.halo
-    return compute_shard_size(card.tiles_per_second, tile_bytes=estimate_tile_bytes(card.width, kept))
 
 
 def compute_cost(worker_seconds: float, dollars_per_gpu_hour: float) -> float:

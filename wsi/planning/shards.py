@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from wsi.records.model_card import ModelCard
+
 SECONDS = 60  #: of work in a shard
 LEAST, MOST = 1024, 8192  #: tiles of a shard
 UNMEASURED = 2048  #: tiles of a shard of a model whose rate nobody measured
@@ -10,10 +12,11 @@ MOST_BYTES = 64 * 1024**2  #: of a shard's result, which a worker holds in memor
 OBJECT_PX, OBJECT_BYTES = 400, 400
 
 
-def estimate_tile_bytes(width: int, kept_px: int) -> int:
-    """Return the bytes of a tile in a shard's result: `width` numbers, and objects about as many as fit into what its
-    window keeps, `kept_px` a side."""
-    return 4 * width + kept_px**2 // OBJECT_PX * OBJECT_BYTES
+def estimate_tile_bytes(card: ModelCard) -> int:
+    """Return the bytes of a tile in a shard's result: its numbers, and objects about as many as fit into what its
+    window keeps."""
+    kept = 0 if card.objects is None else max(0, card.input_px - 2 * card.objects.halo)
+    return 4 * card.width + kept**2 // OBJECT_PX * OBJECT_BYTES
 
 
 def compute_shard_size(tiles_per_second: float | None, override: int | None = None, *, tile_bytes: int = 0) -> int:

@@ -84,7 +84,7 @@ def stitch_job(job_id: UUID, *, ledger: SystemLedger, objects: Objects) -> bool:
 
 def count_fetched_ahead(plan: Plan) -> int:
     """Return the number of shards' results that are fetched while one is read."""
-    tile_bytes = estimate_tile_bytes(plan.card.width, plan.grid.kept_px)
+    tile_bytes = estimate_tile_bytes(plan.card)
     largest = max(plan.shard_sizes, default=0) * tile_bytes
     return max(1, min(AHEAD, FETCHED_BYTES // max(1, largest)))
 
