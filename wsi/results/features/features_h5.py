@@ -37,7 +37,7 @@ def write(tiles: ScoredTiles, file: IO[bytes]) -> None:
     with opened as stored:
         coords = stored.create_dataset("coords", data=plan.tiles[tiles.inferred].astype(np.int64))
         coords.attrs.update(_describe_coords(plan))
-        chunk = (CHUNK_ROWS, rows.dimensions)
+        chunk = (max(1, min(CHUNK_ROWS, count)), rows.dimensions)
         features = stored.create_dataset(
             "features", (count, rows.dimensions), rows.type, chunks=chunk, maxshape=(None, rows.dimensions)
         )

@@ -81,7 +81,7 @@ def test_clams_and_patho_benchs_readers_get_plain_arrays_of_equal_length(tmp_pat
         assert set(file.keys()) == {"coords", "features"}
         features, coords = file["features"][:], file["coords"][:]  # CLAM dataset_generic.py
         assert len(features) == len(coords) == 100
-        assert file["features"].chunks == (256, DIMENSIONS)
+        assert file["features"].chunks == (100, DIMENSIONS)
         assert file["features"].attrs["encoder"] == "encoder"
         assert file["features"].attrs["pooling"] == "cls+mean"
         assert file["features"].attrs["licence"] == "Apache-2.0"
