@@ -151,7 +151,8 @@ class TilesSettings(DatabaseSettings, SlideBuckets, ReadLimits, Pages):
 
 
 class HeavySettings(SlideJobSettings):
-    """`python -m gpu_worker.heavy`: makes plans for which a function lacks the time or the disk."""
+    """`python -m gpu_worker.heavy`: makes plans for which a function lacks the time or the disk, and puts vectors and
+    objects together."""
 
     scratch: str = "/tmp/tessera-scratch"  #: Folder of slide copies.
     visibility_seconds: int = Field(default=POD_VISIBILITY, gt=0)  #: Visibility of a message, extended during a plan.
