@@ -90,19 +90,27 @@ class ModelCache:
     @property
     def served(self) -> Sequence[ServedModel]:
         """Return the loaded models as `gpu_worker.health.server` lists them."""
-        cards = [model.card for model in list(self._loaded.values())]
-        return [
-            ServedModel(
-                name=card.name,
-                version=card.version,
-                platform=card.kind,
-                batch=card.batch,
-                height=card.input_px,
-                width=card.input_px,
-                columns=[column.name for column in card.columns],
-            )
-            for card in cards
-        ]
+        return [describe_served(model.card) for model in list(self._loaded.values())]
+
+
+def describe_served(card: ModelCard) -> ServedModel:
+    """Return a loaded model as `gpu_worker.health.server` lists it."""
+    if card.objects is not None:
+        output, datatype, shape = "maps", "UINT8", (card.objects.maps, card.input_px, card.input_px)
+    else:
+        output, datatype, shape = "scores" if card.embedding is None else "vectors", "FP32", (card.width,)
+    return ServedModel(
+        name=card.name,
+        version=card.version,
+        platform=card.kind,
+        batch=card.batch,
+        height=card.input_px,
+        width=card.input_px,
+        columns=[column.name for column in card.columns],
+        output=output,
+        datatype=datatype,
+        shape=shape,
+    )
 
 
 def fetch_package(card: ModelCard, uri: str, packages: Objects, bucket: str, cache: Path) -> Path:

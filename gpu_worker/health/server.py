@@ -61,7 +61,10 @@ class ServedModel:
     batch: int
     height: int  #: px of the model's input
     width: int
-    columns: Sequence[str]  #: of its output
+    columns: Sequence[str]  #: of its scores
+    output: str  #: "scores" | "vectors" | "maps"
+    datatype: str  #: of its output, as the Open Inference Protocol names it
+    shape: Sequence[int]  #: of its output for a tile
 
 
 def list_no_models() -> Sequence[ServedModel]:
@@ -149,7 +152,7 @@ def _model(name: str, rest: Sequence[str], reporter: HealthReporter, models: Seq
             "versions": [one.version for one in found],
             "platform": model.platform,
             "inputs": [{"name": "pixels", "datatype": "UINT8", "shape": [model.batch, model.height, model.width, 3]}],
-            "outputs": [{"name": "scores", "datatype": "FP32", "shape": [model.batch, len(model.columns)]}],
+            "outputs": [{"name": model.output, "datatype": model.datatype, "shape": [model.batch, *model.shape]}],
             "parameters": {"columns": list(model.columns)},
         },
     )

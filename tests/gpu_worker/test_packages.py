@@ -5,15 +5,15 @@ from dataclasses import replace
 
 import pytest
 
-from gpu_worker.packages import ModelCache, fetch_package
+from gpu_worker.packages import ModelCache, describe_served, fetch_package
 from inference.models.package import read_package
 from inference.models.stains.density import StainDensity
 from tests.fakes.objects import MemoryObjects
 from tests.inference.packages import write_package
 from tests.wsi.plans import plan
 from wsi.errors import ModelError, UnsuitableDevice
-from wsi.models.builtin import STAIN_DENSITY
-from wsi.records.model_card import Resize
+from wsi.models.builtin import EFFICIENTNET_LITE0, NUCLEI, STAIN_DENSITY
+from wsi.records.model_card import ModelCard, Resize
 
 BUCKET = "tessera-models"
 
@@ -119,3 +119,18 @@ def test_a_model_of_the_same_bytes_answers_under_its_own_name():
     ours = plan_of(1)
     theirs = replace(ours, card=replace(ours.card, name="secret-trial"))
     assert [models.load(each).card.name for each in (theirs, ours)] == ["secret-trial", ours.card.name]
+
+
+@pytest.mark.parametrize(
+    ("card", "output", "datatype", "shape"),
+    [
+        (STAIN_DENSITY, "scores", "FP32", (4,)),
+        (EFFICIENTNET_LITE0, "vectors", "FP32", (1280,)),
+        (NUCLEI, "maps", "UINT8", (2, 1024, 1024)),
+    ],
+)
+def test_a_loaded_model_says_what_it_gives_for_a_tile(
+    card: ModelCard, output: str, datatype: str, shape: tuple[int, ...]
+) -> None:
+    served = describe_served(card)
+    assert (served.output, served.datatype, tuple(served.shape)) == (output, datatype, shape)

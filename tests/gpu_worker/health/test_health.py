@@ -14,7 +14,16 @@ from gpu_worker.health.server import ServedModel, State, serve_health
 
 def served(version: str, name: str = "breast/tumour") -> ServedModel:
     return ServedModel(
-        name=name, version=version, platform="torchscript", batch=64, height=224, width=224, columns=("prob_Tumor",)
+        name=name,
+        version=version,
+        platform="torchscript",
+        batch=64,
+        height=224,
+        width=224,
+        columns=("prob_Tumor",),
+        output="scores",
+        datatype="FP32",
+        shape=(1,),
     )
 
 
