@@ -9,7 +9,8 @@ from inference.stages.values import Outputs
 from wsi.errors import ModelFailed
 from wsi.objects.found import FoundObjects
 from wsi.planning.plan import Plan
-from wsi.results.shard_result import ShardResult, get_float_type
+from wsi.records.model_card import ModelCard
+from wsi.results.shard_result import Numbers, ShardResult, get_float_type
 from wsi.results.tile_quality import make_unmeasured
 
 
@@ -18,9 +19,9 @@ class ResultWriter:
 
     def __init__(self, plan: Plan, resume: ShardResult | None) -> None:
         self._plan_digest = plan.digest
-        self._type = get_float_type(plan.card)
+        self._card = plan.card
         self._tiles: list[NDArray[np.int32]] = [np.empty(0, np.int32)]
-        self._scores = [np.empty((0, plan.card.width), self._type)]
+        self._scores: list[Numbers] = [np.empty((0, plan.card.width), get_float_type(plan.card))]
         self._quality: list[NDArray[np.float32]] = [make_unmeasured()]
         objects = plan.card.objects
         self._objects = None if objects is None else [FoundObjects.make_empty(objects.maps - 1)]
@@ -37,12 +38,8 @@ class ResultWriter:
 
     def add(self, outputs: Outputs) -> None:
         """Take in the outputs of one batch. Raises ModelFailed for numbers that the card's `stored` cannot hold."""
-        if self._type is np.float16 and (np.abs(outputs.scores) > np.finfo(np.float16).max).any():
-            raise ModelFailed(
-                "The model gives numbers beyond 65,504, which fp16 cannot hold: store its vectors as fp32."
-            )
         self._tiles.append(outputs.tiles)
-        self._scores.append(outputs.scores.astype(self._type, copy=False))
+        self._scores.append(convert_numbers(outputs.scores, self._card))
         self._quality.append(outputs.quality)
         if self._objects is not None:
             self._objects += outputs.objects
@@ -61,3 +58,12 @@ class ResultWriter:
             objects=None if self._objects is None else FoundObjects.join(self._objects),
             unreadable=dict(sorted(self._unreadable.items())),
         )
+
+
+def convert_numbers(scores: NDArray[np.float32], card: ModelCard) -> Numbers:
+    """Return the numbers as a shard's result holds them. Raises ModelFailed for some that the card's `stored` cannot
+    hold."""
+    kind = get_float_type(card)
+    if kind is np.float16 and (np.abs(scores) > np.finfo(np.float16).max).any():
+        raise ModelFailed("The model gives numbers beyond 65,504, which fp16 cannot hold: store its vectors as fp32.")
+    return scores.astype(kind, copy=False)

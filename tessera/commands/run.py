@@ -59,7 +59,8 @@ def run(
         list[str],
         typer.Option(
             help="A built-in model (stain-density) or a package folder (WSInfer layout). Several, each with its own "
-            "--model: slides are opened and examined once, and results lie in DIR/<slide>/<model>.",
+            "--model: slides are opened and examined once, those that read the same boxes share a decode, and results "
+            "lie in DIR/<slide>/<model>.",
             show_default=False,
         ),
     ],
@@ -138,8 +139,14 @@ def run(
         open_local_runs(chosen, sources, options, out, device=device.value, workers=workers, objects=given) as local,
         TilesBar() as bar,
     ):
+        shared = set[str]()  #: slides whose models have computed what they share
 
         def analyse(slide: SlideInput) -> SlideOutcome:
+            name = slide.name.rpartition("/")[0]
+            if len(chosen) > 1 and name not in shared:
+                shared.add(name)
+                of_slide = [(folder_of(one), model) for one, model in runs if one.name.rpartition("/")[0] == name]
+                local.share_decode(name, slide, of_slide, bar)
             return local.analyse(slide, named[slide.name], folder_of(slide), bar)
 
         try:

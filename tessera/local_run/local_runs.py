@@ -15,6 +15,7 @@ from tessera.local_run.running import run_slide
 from tessera.local_run.shards import ModelToRun, RunCallbacks, ShardRunner
 from tessera.local_run.slide_session import SlideCache
 from tessera.local_run.sources import Sources
+from tessera.local_run.together import share_decode
 from tessera.progress import TilesBar, complain
 from tessera.signals import stop_on_signals
 from wsi.given.objects import GivenObjects
@@ -46,6 +47,27 @@ class LocalRuns:
             options=self.options,
             objects=self.objects,
         )
+
+    def share_decode(
+        self, name: str, slide: SlideInput, runs: Sequence[tuple[Path, ModelToRun]], bar: TilesBar
+    ) -> None:
+        """Compute what the models can share of the slide, before each is run. `name`: of the slide, for the bar."""
+        callbacks = RunCallbacks(
+            stop=self.stop,
+            on_planned=bar.begin(f"{name}: {len(runs)} models"),
+            on_tiles=bar.advance,
+            on_copy=bar.show_copied,
+        )
+        reason = share_decode(
+            self.slide_cache.open(slide),
+            runs,
+            computing=self.computing,
+            callbacks=callbacks,
+            options=self.options,
+            objects=self.objects,
+        )
+        if reason is not None:
+            complain(f"the models are computed one after the other: {reason}")
 
 
 @contextmanager

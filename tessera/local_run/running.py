@@ -30,6 +30,7 @@ from wsi.replacing import replace_file
 from wsi.results.sink import FolderSink
 from wsi.results.stitching import stitch
 from wsi.results.summary import NAME as SUMMARY
+from wsi.slide.files.scratch import OnCopy
 
 
 def choose_card(name: str) -> tuple[ModelCard, Path | None]:
@@ -80,12 +81,11 @@ def run_slide(
     Raises every error as it is, and KeyboardInterrupt once `callbacks.stop` is set: what was computed stays in the
     folder, and the next run resumes from it."""
     began = time.monotonic()
-    slide = session.slide
-    options = replace(options, mpp=slide.mpp, region=slide.region, choice=slide.choice)
+    options = complete_options(options, session)
     with hold_folder(folder):
         identity = compute_result_identity(session.digest, model.card, options)
         checkpoint = RunCheckpoint(folder, f"{identity} {model.device} {model.threads}")
-        if _read_identity(folder) == identity:
+        if read_identity(folder) == identity:
             checkpoint.remove()  # of a run that was killed after it wrote its last file
             return SlideOutcome(name=name, outcome=Outcome.SKIPPED)
         try:
@@ -110,6 +110,12 @@ def run_slide(
         return outcome
 
 
+def complete_options(options: JobOptions, session: SlideSession) -> JobOptions:
+    """Return the options with what is stated with the slide itself."""
+    slide = session.slide
+    return replace(options, mpp=slide.mpp, region=slide.region, choice=slide.choice)
+
+
 def _compute(
     session: SlideSession,
     options: JobOptions,
@@ -120,39 +126,57 @@ def _compute(
     objects: GivenObjects | None,
 ) -> Plan:
     """Save every shard's result in `checkpoint`, by the plan that is there or a new one."""
+    plan = checkpoint.read_plan()
+    if plan is None:
+        plan = cut_for_devices(plan_slide(session, options, model, callbacks, objects), computing.devices)
+        checkpoint.save_plan(plan)
+    callbacks.on_planned(len(plan.tiles))
+    computing.compute(open_planned(session, plan, checkpoint, callbacks), model, callbacks)
+    return plan
 
+
+def plan_slide(
+    session: SlideSession,
+    options: JobOptions,
+    model: ModelToRun,
+    callbacks: RunCallbacks,
+    objects: GivenObjects | None,
+) -> Plan:
+    """Return a new plan of the slide for the model."""
+    on_copy = _follow_copy(callbacks)
+    return make_plan(
+        slide_digest=session.digest,
+        slide_uris=make_plan_uris(session.slide, session.source),
+        reader=session.get_reader(on_copy),
+        examination=session.get_examination(on_copy),
+        card=model.card,
+        package_uri=None,
+        options=options,
+        shard_tiles=None,
+        threads=model.threads,
+        objects=objects,
+    )
+
+
+def open_planned(session: SlideSession, plan: Plan, checkpoint: RunCheckpoint, callbacks: RunCallbacks) -> PlannedSlide:
+    """Return the slide with a plan, and the folder of its shards."""
+    # Without the plan's index, which is of one copy of the file: the same bytes under another date go on too.
+    reader = session.get_reader(_follow_copy(callbacks))
+    return PlannedSlide(
+        slide=session.slide, source=session.source, reader=reader, reads=session.reads, plan=plan, checkpoint=checkpoint
+    )
+
+
+def _follow_copy(callbacks: RunCallbacks) -> OnCopy:
     def on_copy(done: int, total: int) -> None:
         if callbacks.stop.is_set():
             raise KeyboardInterrupt
         callbacks.on_copy(done, total)
 
-    plan = checkpoint.read_plan()
-    # Without the plan's index, which is of one copy of the file: the same bytes under another date go on too.
-    reader = session.get_reader(on_copy)
-    if plan is None:
-        plan = make_plan(
-            slide_digest=session.digest,
-            slide_uris=make_plan_uris(session.slide, session.source),
-            reader=reader,
-            examination=session.get_examination(on_copy),
-            card=model.card,
-            package_uri=None,
-            options=options,
-            shard_tiles=None,
-            threads=model.threads,
-            objects=objects,
-        )
-        plan = cut_for_devices(plan, computing.devices)
-        checkpoint.save_plan(plan)
-    callbacks.on_planned(len(plan.tiles))
-    planned = PlannedSlide(
-        slide=session.slide, source=session.source, reader=reader, reads=session.reads, plan=plan, checkpoint=checkpoint
-    )
-    computing.compute(planned, model, callbacks)
-    return plan
+    return on_copy
 
 
-def _read_identity(folder: Path) -> str | None:
+def read_identity(folder: Path) -> str | None:
     """Return the identity of the result in `folder`; None if there is none that is complete."""
     try:
         summary = json.loads((folder / SUMMARY).read_bytes())

@@ -108,13 +108,13 @@ class SingleDeviceRunner:
 
     def __init__(self, loaded: Mapping[str, LoadedModel], engine: Engine) -> None:
         """Take the models that are loaded, by the identity of the card."""
-        self._loaded = loaded
-        self._engine = engine
+        self.loaded = loaded
+        self.engine = engine
 
     def compute(self, planned: PlannedSlide, model: ModelToRun, callbacks: RunCallbacks) -> None:
         waiting = _WaitingShards(planned.select_unfinished(callbacks))
-        loaded = self._loaded[model.card.identity]
-        all_saved = compute_shards(planned, loaded, model.device, self._engine, callbacks, waiting)
+        loaded = self.loaded[model.card.identity]
+        all_saved = compute_shards(planned, loaded, model.device, self.engine, callbacks, waiting)
         if waiting.shards or not all_saved:
             raise KeyboardInterrupt
 
