@@ -46,6 +46,7 @@ class HeavyWorker(Construct):
             takes_from=[QUEUE],
             reads=[],
             writes="*/jobs/*",
+            writing=("s3:PutObject", "s3:AbortMultipartUpload"),  # files of gigabytes go in parts
         )
         settings = processes.HeavySettings(
             **deployment.traced,

@@ -26,9 +26,10 @@ def grant_work(
     takes_from: Iterable[str],
     reads: Iterable[s3.IBucket],
     writes: str,
+    writing: Iterable[str] = ("s3:PutObject",),
 ) -> None:
     """Grant a worker's rights. `takes_from`: the queues of its work; `reads`: buckets besides results, slides and
-    tenants' sources; `writes`: pattern of the keys that it writes in the results bucket."""
+    tenants' sources; `writes`: pattern of the keys that it writes in the results bucket, by the calls `writing`."""
 
     def may(actions: Iterable[str], *resources: str) -> None:
         role.add_to_principal_policy(iam.PolicyStatement(actions=[*actions], resources=[*resources]))
@@ -36,7 +37,7 @@ def grant_work(
     may(CONSUMING, *(data.queues[name].queue_arn for name in takes_from))
     may(SENDING, data.queues["wake"].queue_arn)
     may(["s3:GetObject"], *(bucket.arn_for_objects("*") for bucket in (data.slides, data.results, *reads)))
-    may(["s3:PutObject", "s3:AbortMultipartUpload"], data.results.arn_for_objects(writes))
+    may(writing, data.results.arn_for_objects(writes))
     may(["kms:Decrypt", "kms:GenerateDataKey"], data.objects_key.key_arn)
     may(ASSUMING, data.source_role)
     if deployment.traced:

@@ -98,7 +98,7 @@ def test_packages_of_the_user_are_beside_it(installed: BareVenv, tmp_path: Path)
 def test_every_module_imports_but_those_that_need_an_extra(installed: BareVenv, tmp_path: Path) -> None:
     done = run([str(installed.python), "-c", IMPORT_ALL], tmp_path)
     assert done.returncode == 0, done.stderr
-    assert set(done.stdout.split()) <= {"torch", "timm", "safetensors", "onnx", "onnxruntime"}
+    assert set(done.stdout.split()) <= {"torch", "timm", "safetensors", "onnx", "onnxruntime", "shapely"}
     assert "torch" in done.stdout
 
 

@@ -36,6 +36,7 @@ RIGHTS = {
         "sqs:SendMessage": {"Queueswake"},
         "s3:GetObject": {"Slides", "Results"},
         "s3:PutObject": {"Results"},
+        "s3:AbortMultipartUpload": {"Results"},
         "kms:Decrypt": {"Key"},
         "kms:GenerateDataKey": {"Key"},
         "rds-db:connect": {"DatabaseProxy"},
