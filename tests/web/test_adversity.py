@@ -20,6 +20,7 @@ from tests.stack.lab import Lab
 from tests.web.conftest import SIZE
 from tests.web.person import Person
 from tests.web.uploading import PARTS, SECONDS, Parts, choose, drop, padded, row, wait_for
+from wsi.models.builtin import BUILTIN
 from wsi.records.identity import Role
 
 pytestmark = pytest.mark.stack
@@ -279,9 +280,12 @@ def test_the_whole_way_is_walked_by_keyboard(person: Person, stack: Stack, lab: 
     tab_to(page, f"Analyse {path.name}")
     page.keyboard.press("Enter")
     page.get_by_role("group", name="Model").wait_for()
-    tab_to(page, "epithelium")
-    page.keyboard.press("ArrowDown")
-    expect(page.get_by_role("radio", name="stain-density")).to_be_checked()
+    tab_to(page, min(BUILTIN))  # the tabulator goes to the first of a group
+    wanted = page.get_by_role("radio", name="stain-density")
+    for _ in BUILTIN:
+        if not wanted.is_checked():
+            page.keyboard.press("ArrowDown")
+    expect(wanted).to_be_checked()
     expect(page.get_by_text("The tiles are counted exactly.")).to_be_visible()
     tab_to(page, "Start the job")
     page.keyboard.press("Enter")
